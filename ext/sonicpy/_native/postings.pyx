@@ -1,0 +1,967 @@
+"""The bytes of the store: keys, blocks of postings, rows of words, records of objects; and how a text changes them.
+
+Layouts (v = varint of varint.pxd; docs/storage-format.md draws them all):
+
+    block   count u8, then per posting in the order of association:
+            v(zigzag(IID - IID before) << 1 | (tf > 1)), and v(tf) only if tf > 1
+    word    v(term id) v(holders) v(stop holders) v(df) v(flags) v(last block) v(first block) v(dead) v(first count)
+    object  u8 length and bytes of the OID, v(terms), then per term, by rising term id:
+            v(term id - term id before) v(tf << 1 | stop) v(block)
+
+A word's living postings are those from place `dead` of block `first block` on to the end of block `last block`;
+emptied blocks in between are missing. A word without postings has first block = last block + 1.
+`holders` counts the objects whose record names the word, also those the window has pushed out of the postings.
+
+`Link` and `Unlink` do one PUSH and one POP or FLUSHO: they take rows and blocks that were read, and give the rows
+and blocks to write; reading and writing is the caller's.
+"""
+
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc, qsort
+from libc.string cimport memcpy, memmove
+
+from sonicpy._native.varint cimport get_varint, put_varint, unzigzag, zigzag
+
+import hashlib
+
+cdef enum:
+    TERM_KEY_BYTES = 500  # LMDB keys hold 511 bytes; 4 are the bucket's
+    TERM_HEAD_BYTES = 466
+    SHOWN_BYTES = 40  # longer words are not completed, corrected, listed or counted
+    F_STOP = 2  # text.pyx
+    W_VISIBLE = 1
+
+cdef uint64_t BLOCK_NUMBER_MAX = 0xFFFFFFFF
+
+# Flag of a word's row.
+VISIBLE = W_VISIBLE  # the last consolidation has shown it
+
+WORD_BYTES_MAX = SHOWN_BYTES
+POSTINGS_PER_BLOCK = BLOCK_POSTINGS
+
+IID_MAX = (1 << 40) - 1
+
+
+class DamagedBytes(ValueError):
+    """Stored bytes do not have the layout they should have."""
+
+
+# -- keys ---------------------------------------------------------------------------------------------------------
+
+cdef inline void put_big_endian(uint8_t *out, uint64_t value, int size) noexcept nogil:
+    cdef int step
+    for step in range(size):
+        out[size - 1 - step] = <uint8_t> (value >> (8 * step))
+
+
+def bucket_key(uint32_t bucket) -> bytes:
+    """Return the four bytes that every key of `bucket` begins with."""
+    cdef uint8_t key[4]
+    put_big_endian(key, bucket, 4)
+    return PyBytes_FromStringAndSize(<char *> key, 4)
+
+
+cpdef bytes word_key(uint32_t bucket, bytes term):
+    """Return the key of `term` in `words`: the bucket, then the term.
+
+    A term of more than 500 bytes is kept as its first 466, 0xFF (never a byte of UTF-8) and the BLAKE2b of all of it.
+    """
+    cdef Py_ssize_t size = len(term)
+    cdef bytes key
+    if size > TERM_KEY_BYTES:
+        term = term[:TERM_HEAD_BYTES] + b"\xff" + hashlib.blake2b(term, digest_size=32).digest()
+        size = len(term)
+    key = PyBytes_FromStringAndSize(NULL, 4 + size)
+    put_big_endian(<uint8_t *> <char *> key, bucket, 4)
+    memcpy(<char *> key + 4, <const char *> term, size)
+    return key
+
+
+cpdef bytes term_key(uint32_t bucket, uint64_t term_id):
+    """Return the key of a term id in `terms`: bucket (4 bytes), term id (5)."""
+    cdef bytes key = PyBytes_FromStringAndSize(NULL, 9)
+    put_big_endian(<uint8_t *> <char *> key, bucket, 4)
+    put_big_endian(<uint8_t *> <char *> key + 4, term_id, 5)
+    return key
+
+
+cpdef bytes object_key(uint32_t bucket, uint64_t iid):
+    """Return the key of an object in `objects`: bucket (4 bytes), IID (5)."""
+    return term_key(bucket, iid)
+
+
+cpdef bytes block_key(uint32_t bucket, uint64_t term_id, uint32_t block):
+    """Return the key of a block in `postings`: bucket (4 bytes), term id (5), block number (4)."""
+    cdef bytes key = PyBytes_FromStringAndSize(NULL, 13)
+    put_big_endian(<uint8_t *> <char *> key, bucket, 4)
+    put_big_endian(<uint8_t *> <char *> key + 4, term_id, 5)
+    put_big_endian(<uint8_t *> <char *> key + 9, block, 4)
+    return key
+
+
+# -- numbers ------------------------------------------------------------------------------------------------------
+
+def pack_varints(numbers) -> bytes:
+    """Return the numbers (0 to 2**64 - 1) as varints, one after the other."""
+    cdef bytearray out = bytearray()
+    cdef uint8_t room[10]
+    cdef uint64_t number
+    for number in numbers:
+        out += PyBytes_FromStringAndSize(<char *> room, put_varint(room, number) - room)
+    return bytes(out)
+
+
+def unpack_varints(bytes packed) -> list:
+    """Return the numbers that `pack_varints` packed.
+
+    Raises:
+        DamagedBytes: the last number is cut off.
+    """
+    cdef const uint8_t *at = <const uint8_t *> packed
+    cdef const uint8_t *end = at + len(packed)
+    cdef uint64_t number = 0
+    cdef list out = []
+    while at < end:
+        if get_varint(&at, end, &number) < 0:
+            raise DamagedBytes("a list of numbers is cut off")
+        out.append(number)
+    return out
+
+
+# -- blocks -------------------------------------------------------------------------------------------------------
+
+cdef int read_block(const uint8_t *block, Py_ssize_t size, Posting *out) noexcept nogil:
+    """Decode a block into `out` (room for BLOCK_POSTINGS); return how many postings it holds, or -1: damaged."""
+    cdef const uint8_t *at = block + 1
+    cdef const uint8_t *end = block + size
+    cdef uint64_t found = 0, iid = 0
+    cdef int count, step
+    if size < 1 or block[0] > BLOCK_POSTINGS:
+        return -1
+    count = block[0]
+    for step in range(count):
+        if get_varint(&at, end, &found) < 0:
+            return -1
+        iid += <uint64_t> unzigzag(found >> 1)
+        out[step].iid = iid
+        out[step].tf = 1
+        if found & 1:
+            if get_varint(&at, end, &found) < 0:
+                return -1
+            out[step].tf = <uint32_t> found
+    return count if at == end else -1
+
+
+cdef bytes write_block(const Posting *postings, int count):
+    cdef uint8_t room[1 + BLOCK_POSTINGS * 20]
+    cdef uint8_t *out = room + 1
+    cdef uint64_t before = 0
+    cdef int step
+    room[0] = <uint8_t> count
+    for step in range(count):
+        out = put_posting(out, before, postings[step].iid, postings[step].tf)
+        before = postings[step].iid
+    return PyBytes_FromStringAndSize(<char *> room, out - room)
+
+
+cdef inline uint8_t *put_posting(uint8_t *out, uint64_t before, uint64_t iid, uint32_t tf) noexcept nogil:
+    out = put_varint(out, zigzag(<int64_t> (iid - before)) << 1 | (tf > 1))
+    return put_varint(out, tf) if tf > 1 else out
+
+
+cdef int decode(bytes block, Posting *out) except -1:
+    cdef int count = read_block(<const uint8_t *> block, len(block), out)
+    if count < 0:
+        raise DamagedBytes(f"a block of postings of {len(block)} bytes cannot be read")
+    return count
+
+
+def pack_block(postings) -> bytes:
+    """Return a block of at most 128 (IID, tf) pairs, oldest association first."""
+    cdef Posting held[BLOCK_POSTINGS]
+    cdef int count = 0
+    for iid, tf in postings:
+        if count == BLOCK_POSTINGS:
+            raise ValueError(f"a block holds at most {BLOCK_POSTINGS} postings")
+        held[count].iid = iid
+        held[count].tf = tf
+        count += 1
+    return write_block(held, count)
+
+
+def unpack_block(bytes block) -> list:
+    """Return the (IID, tf) pairs of a block, oldest association first.
+
+    Raises:
+        DamagedBytes: the bytes are not a block.
+    """
+    cdef Posting held[BLOCK_POSTINGS]
+    cdef int step, count = decode(block, held)
+    return [(held[step].iid, held[step].tf) for step in range(count)]
+
+
+# -- rows of words ------------------------------------------------------------------------------------------------
+
+cdef struct Word:
+    uint64_t term_id
+    uint64_t holders
+    uint64_t stop_holders
+    uint64_t df
+    uint64_t flags
+    uint64_t last_block
+    uint64_t first_block
+    uint64_t dead
+    uint64_t first_count
+
+
+cdef int read_word(bytes row, Word *word) except -1:
+    cdef const uint8_t *at = <const uint8_t *> row
+    cdef const uint8_t *end = at + len(row)
+    cdef uint64_t *fields = <uint64_t *> word
+    cdef int step
+    for step in range(9):
+        if get_varint(&at, end, &fields[step]) < 0:
+            raise DamagedBytes("the row of a word is cut off")
+    return 0
+
+
+cdef bytes write_word(const Word *word):
+    cdef uint8_t room[90]
+    cdef uint8_t *out = room
+    cdef const uint64_t *fields = <const uint64_t *> word
+    cdef int step
+    for step in range(9):
+        out = put_varint(out, fields[step])
+    return PyBytes_FromStringAndSize(<char *> room, out - room)
+
+
+cdef inline bint is_live(const Word *word, Py_ssize_t size) noexcept nogil:
+    return word.df > 0 and word.holders > word.stop_holders and size <= SHOWN_BYTES
+
+
+cdef class WordRow:
+    """A word's row, read: the fields of the layout, and whether the word is to be listed and counted."""
+    cdef Word _word
+    cdef Py_ssize_t _size
+
+    def __init__(self, bytes row, Py_ssize_t term_bytes):
+        read_word(row, &self._word)
+        self._size = term_bytes
+
+    @property
+    def term_id(self) -> int:
+        return self._word.term_id
+
+    @property
+    def holders(self) -> int:
+        """Objects that hold the word, those beyond the window included."""
+        return self._word.holders
+
+    @property
+    def stop_holders(self) -> int:
+        return self._word.stop_holders
+
+    @property
+    def df(self) -> int:
+        """Living postings."""
+        return self._word.df
+
+    @property
+    def last_block(self) -> int:
+        return self._word.last_block
+
+    @property
+    def first_block(self) -> int:
+        return self._word.first_block
+
+    @property
+    def dead(self) -> int:
+        """How many postings at the head of the first block the window has pushed out."""
+        return self._word.dead
+
+    @property
+    def first_count(self) -> int:
+        return self._word.first_count
+
+    @property
+    def live(self) -> bool:
+        """Some object holds it, not as a stop word, and it is short enough to be shown."""
+        return is_live(&self._word, self._size)
+
+    @property
+    def visible(self) -> bool:
+        """The last consolidation has shown it."""
+        return (self._word.flags & W_VISIBLE) != 0
+
+    def with_visible(self, bint visible) -> bytes:
+        """Return the row with the VISIBLE flag set or cleared."""
+        cdef Word word = self._word
+        word.flags = (word.flags | W_VISIBLE) if visible else (word.flags & ~<uint64_t> W_VISIBLE)
+        return write_word(&word)
+
+
+# -- records of objects -------------------------------------------------------------------------------------------
+
+cdef struct Held:
+    uint64_t term_id
+    uint64_t block
+    uint32_t tf
+    bint stop
+
+
+cdef class ObjectRecord:
+    """An object's OID and the terms it holds, by rising term id."""
+    cdef readonly bytes oid
+    cdef Held *_held
+    cdef Py_ssize_t _count
+
+    def __cinit__(self):
+        self._held = NULL
+
+    def __dealloc__(self):
+        free(self._held)
+
+    @staticmethod
+    def unpack(bytes record) -> ObjectRecord:
+        """Return the record that `pack` made.
+
+        Raises:
+            DamagedBytes: the bytes are not a record.
+        """
+        cdef const uint8_t *at = <const uint8_t *> record
+        cdef const uint8_t *end = at + len(record)
+        cdef ObjectRecord self = ObjectRecord.__new__(ObjectRecord)
+        cdef uint64_t count = 0, step, found = 0, term_id = 0
+        if end == at or end - at <= at[0]:
+            raise DamagedBytes("the record of an object is cut off")
+        self.oid = PyBytes_FromStringAndSize(<const char *> at + 1, at[0])
+        at += 1 + at[0]
+        if get_varint(&at, end, &count) < 0 or count > <uint64_t> (end - at):
+            raise DamagedBytes("the record of an object is cut off")
+        self.reserve(count)
+        for step in range(count):
+            if get_varint(&at, end, &found) < 0:
+                raise DamagedBytes("the record of an object is cut off")
+            term_id += found
+            self._held[step].term_id = term_id
+            if get_varint(&at, end, &found) < 0:
+                raise DamagedBytes("the record of an object is cut off")
+            self._held[step].tf = <uint32_t> (found >> 1)
+            self._held[step].stop = found & 1
+            if get_varint(&at, end, &self._held[step].block) < 0:
+                raise DamagedBytes("the record of an object is cut off")
+        self._count = count
+        return self
+
+    @staticmethod
+    def empty(bytes oid) -> ObjectRecord:
+        """Return the record of an object that holds no term yet; `oid` has 1 to 255 bytes."""
+        cdef ObjectRecord self = ObjectRecord.__new__(ObjectRecord)
+        if not 0 < len(oid) < 256:
+            raise ValueError(f"an OID has 1 to 255 bytes, not {len(oid)}")
+        self.oid = oid
+        return self
+
+    cdef int reserve(self, Py_ssize_t count) except -1:
+        self._held = <Held *> malloc((count if count else 1) * sizeof(Held))
+        if self._held == NULL:
+            raise MemoryError
+        return 0
+
+    cdef Held *find(self, uint64_t term_id) noexcept nogil:
+        cdef Py_ssize_t low = 0, high = self._count, middle
+        while low < high:
+            middle = (low + high) >> 1
+            if self._held[middle].term_id < term_id:
+                low = middle + 1
+            else:
+                high = middle
+        return &self._held[low] if low < self._count and self._held[low].term_id == term_id else NULL
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def shown(self) -> int:
+        """How many of the terms are not held as stop words."""
+        cdef Py_ssize_t step, count = 0
+        for step in range(self._count):
+            count += not self._held[step].stop
+        return count
+
+    @property
+    def length(self) -> int:
+        """The sum of the term frequencies."""
+        cdef Py_ssize_t step
+        cdef uint64_t total = 0
+        for step in range(self._count):
+            total += self._held[step].tf
+        return total
+
+    def terms(self) -> list:
+        """Return (term id, tf, stop, block) of every term, by rising term id."""
+        cdef Py_ssize_t step
+        return [
+            (self._held[step].term_id, self._held[step].tf, bool(self._held[step].stop), self._held[step].block)
+            for step in range(self._count)
+        ]
+
+    cpdef bytes pack(self):
+        """Return the bytes of the record."""
+        return pack_record(self.oid, self._held, self._count)
+
+
+cdef bytes pack_record(bytes oid, const Held *held, Py_ssize_t count):
+    cdef Py_ssize_t oid_size = len(oid), step
+    cdef uint64_t before = 0
+    cdef uint8_t *room = <uint8_t *> malloc(1 + oid_size + 10 + count * 30)
+    cdef uint8_t *out = room
+    if room == NULL:
+        raise MemoryError
+    out[0] = <uint8_t> oid_size
+    memcpy(out + 1, <const char *> oid, oid_size)
+    out = put_varint(out + 1 + oid_size, count)
+    for step in range(count):
+        out = put_varint(out, held[step].term_id - before)
+        out = put_varint(out, <uint64_t> held[step].tf << 1 | held[step].stop)
+        out = put_varint(out, held[step].block)
+        before = held[step].term_id
+    try:
+        return PyBytes_FromStringAndSize(<char *> room, out - room)
+    finally:
+        free(room)
+
+
+def record_oid(bytes record) -> bytes:
+    """Return the OID of an object's record without reading the rest.
+
+    Raises:
+        DamagedBytes: the bytes are not a record.
+    """
+    cdef const uint8_t *at = <const uint8_t *> record
+    if len(record) < 2 or len(record) <= at[0]:
+        raise DamagedBytes("the record of an object is cut off")
+    return PyBytes_FromStringAndSize(<const char *> at + 1, at[0])
+
+
+# -- one PUSH -----------------------------------------------------------------------------------------------------
+
+cdef enum Step:
+    NOTHING  # linked already, nothing to change
+    APPEND  # a new posting at the head of the list
+    RAISE  # linked already, with a smaller tf
+
+cdef struct Edit:
+    Word word
+    Held held
+    Py_ssize_t size  # bytes of the term
+    Step step
+    uint32_t tf
+    bint stop
+    bint is_new  # the term was not in the bucket
+    bint was_live
+    bint has_row  # the row is to be written (Link), or the object holds the term (Unlink)
+
+
+cdef class Edits:
+    """The words of one change, with the row of each while it is being changed."""
+    cdef Edit *_edits
+    cdef Py_ssize_t _count
+    cdef uint32_t _bucket
+    cdef uint64_t _iid
+    cdef list _words
+    cdef list _keys
+    cdef list _block_keys
+
+    def __cinit__(self):
+        self._edits = NULL
+
+    def __dealloc__(self):
+        free(self._edits)
+
+    cdef int begin(self, uint32_t bucket, uint64_t iid, list words) except -1:
+        cdef bytes word
+        self._bucket = bucket
+        self._iid = iid
+        self._words = words
+        self._count = len(words)
+        self._keys = [word_key(bucket, word) for word in words]
+        self._block_keys = []
+        self._edits = <Edit *> calloc(self._count if self._count else 1, sizeof(Edit))
+        if self._edits == NULL:
+            raise MemoryError
+        return 0
+
+    @property
+    def word_keys(self) -> list:
+        """The keys in `words` of all terms of the change, to be read for `take_rows`."""
+        return self._keys
+
+    def changed_words(self) -> list:
+        """Return the keys (in `pending`) of the words whose last consolidation shows something else than now."""
+        cdef list changed = []
+        cdef Py_ssize_t number
+        cdef Edit *edit
+        cdef bint live
+        for number in range(self._count):
+            edit = &self._edits[number]
+            live = is_live(&edit.word, edit.size)
+            if live != edit.was_live and live != ((edit.word.flags & W_VISIBLE) != 0):
+                changed.append(self._keys[number])
+        return changed
+
+    def advance(self, Py_ssize_t number, uint64_t block, uint64_t count) -> None:
+        """Say which block follows the used-up first block of edit `number`, and how many postings it holds."""
+        cdef Word *word = &self._edits[number].word
+        word.first_block = block
+        word.first_count = count
+        word.dead = 0
+
+    def first_block_key(self, Py_ssize_t number) -> bytes:
+        """Return the key of the first block of edit `number`."""
+        return block_key(self._bucket, self._edits[number].word.term_id, self._edits[number].word.first_block)
+
+
+cdef class Link(Edits):
+    """One PUSH: gives an object the terms of a text.
+
+    Call in this order: read `word_keys`, `take_rows`; read the block keys it returns, `take_blocks`; `trim` until
+    it returns nothing; then write `words()`, `blocks`, `new_terms()`, `changed_words()` and `record()`.
+
+    Args:
+        terms: words, counts and flags of the text.
+        record: what the object holds already.
+        next_term: the next unused term id of the bucket.
+    """
+    cdef ObjectRecord _record
+    cdef bytes _counts, _flags
+    cdef uint64_t _next_term
+    cdef readonly list blocks
+    cdef readonly int64_t length_change
+    cdef readonly int64_t live_change
+    cdef readonly bint changed
+
+    def __init__(self, uint32_t bucket, uint64_t iid, terms, ObjectRecord record, uint64_t next_term):
+        self.begin(bucket, iid, terms.words)
+        self._counts = terms.counts
+        self._flags = terms.flags
+        self._record = record
+        self._next_term = next_term
+        self.blocks = []
+
+    @property
+    def next_term(self) -> int:
+        return self._next_term
+
+    def take_rows(self, list found) -> list:
+        """Take the (key, row) pairs found for `word_keys`, in their order; return the keys of the blocks needed.
+
+        Raises:
+            DamagedBytes: a row cannot be read.
+        """
+        cdef Py_ssize_t number, at = 0, rows = len(found)
+        cdef Edit *edit
+        cdef Held *held
+        for number in range(self._count):
+            edit = &self._edits[number]
+            edit.size = len(<bytes> self._words[number])
+            edit.tf = max(<uint8_t> self._counts[number], 1)
+            edit.stop = (<uint8_t> self._flags[number] & F_STOP) != 0
+            edit.is_new = not (at < rows and (<tuple> found[at])[0] == self._keys[number])
+            if edit.is_new:
+                edit.word = Word(self._next_term, 0, 0, 0, 0, 0, 1, 0, 0)
+                self._next_term += 1
+            else:
+                read_word((<tuple> found[at])[1], &edit.word)
+                at += 1
+            edit.was_live = is_live(&edit.word, edit.size)
+            held = NULL if edit.is_new else self._record.find(edit.word.term_id)
+            if held == NULL:
+                self.link(edit)
+            else:
+                self.link_again(edit, held)
+        return self._block_keys
+
+    cdef int link(self, Edit *edit) except -1:
+        edit.step = APPEND
+        edit.has_row = True
+        edit.word.holders += 1
+        edit.word.stop_holders += edit.stop
+        edit.held = Held(edit.word.term_id, 0, edit.tf, edit.stop)
+        self.length_change += edit.tf
+        self.changed = True
+        if edit.word.first_block <= edit.word.last_block:
+            self._block_keys.append(block_key(self._bucket, edit.word.term_id, edit.word.last_block))
+        return 0
+
+    cdef int link_again(self, Edit *edit, Held *held) except -1:
+        edit.step = NOTHING
+        edit.held = held[0]
+        if held.stop and not edit.stop:
+            edit.word.stop_holders -= 1
+            edit.held.stop = False
+            edit.has_row = self.changed = True
+        if edit.tf > held.tf:
+            edit.step = RAISE
+            edit.held.tf = edit.tf
+            self.length_change += edit.tf - held.tf
+            self.changed = True
+            if held.block >= edit.word.first_block:
+                self._block_keys.append(block_key(self._bucket, held.term_id, held.block))
+        return 0
+
+    def take_blocks(self, list found) -> None:
+        """Take the (key, block) pairs found for the keys that `take_rows` returned, in their order.
+
+        Raises:
+            DamagedBytes: a block cannot be read.
+        """
+        cdef dict held = dict(found)
+        cdef Py_ssize_t number
+        cdef Edit *edit
+        for number in range(self._count):
+            edit = &self._edits[number]
+            if edit.step == APPEND:
+                self.append(edit, held)
+            elif edit.step == RAISE:
+                self.raise_tf(edit, held)
+
+    cdef int append(self, Edit *edit, dict held) except -1:
+        cdef Word *word = &edit.word
+        cdef Posting postings[BLOCK_POSTINGS]
+        cdef bytes key = None, block = None, grown
+        cdef int count
+        cdef uint8_t *out
+        if word.first_block <= word.last_block:
+            key = block_key(self._bucket, word.term_id, word.last_block)
+            block = held.get(key)
+        count = 0 if block is None else decode(block, postings)
+        if block is None or count == BLOCK_POSTINGS:
+            if word.first_block > word.last_block:
+                word.last_block = word.first_block
+                word.first_count = 0
+                word.dead = 0
+            else:
+                word.last_block += 1
+            if word.last_block > BLOCK_NUMBER_MAX:
+                raise OverflowError("a word has used up its 2**32 blocks of postings")
+            postings[0].iid = self._iid
+            postings[0].tf = edit.tf
+            grown = write_block(postings, 1)
+            key = block_key(self._bucket, word.term_id, word.last_block)
+        else:
+            grown = PyBytes_FromStringAndSize(NULL, len(block) + 20)
+            memcpy(<char *> grown, <const char *> block, len(block))
+            (<uint8_t *> <char *> grown)[0] += 1
+            out = put_posting(
+                <uint8_t *> <char *> grown + len(block), postings[count - 1].iid, self._iid, edit.tf
+            )
+            grown = grown[: out - <uint8_t *> <char *> grown]
+        if word.first_block == word.last_block:
+            word.first_count += 1
+        word.df += 1
+        edit.held.block = word.last_block
+        self.blocks.append((key, grown))
+        return 0
+
+    cdef int raise_tf(self, Edit *edit, dict held) except -1:
+        cdef Posting postings[BLOCK_POSTINGS]
+        cdef bytes key = block_key(self._bucket, edit.held.term_id, edit.held.block)
+        cdef bytes block = held.get(key)
+        cdef int count, step
+        if block is None:
+            return 0  # the window has pushed it out
+        count = decode(block, postings)
+        for step in range(count):
+            if postings[step].iid == self._iid:
+                postings[step].tf = edit.tf
+                self.blocks.append((key, write_block(postings, count)))
+        return 0
+
+    def trim(self, uint64_t window) -> list:
+        """Forget postings beyond the newest `window` of each word (0: keep all).
+
+        Return the edits whose first block is used up: delete that block, find the next one, call `advance`, then
+        call `trim` again until it returns nothing.
+        """
+        cdef list used_up = []
+        cdef Py_ssize_t number
+        cdef Word *word
+        cdef uint64_t surplus
+        if window == 0:
+            return used_up
+        for number in range(self._count):
+            word = &self._edits[number].word
+            if word.df <= window:
+                continue
+            surplus = min(word.df - window, word.first_count - word.dead)
+            word.df -= surplus
+            word.dead += surplus
+            self._edits[number].has_row = True
+            if word.dead == word.first_count:
+                used_up.append(number)
+        return used_up
+
+    def words(self) -> list:
+        """Return the (key, row) pairs to write in `words`; counts the words that came alive on the way."""
+        cdef list rows = []
+        cdef Py_ssize_t number
+        cdef Edit *edit
+        cdef bint live
+        self.live_change = 0
+        for number in range(self._count):
+            edit = &self._edits[number]
+            live = is_live(&edit.word, edit.size)
+            self.live_change += <int> live - <int> edit.was_live
+            if edit.has_row:
+                rows.append((self._keys[number], write_word(&edit.word)))
+        return rows
+
+    def new_terms(self) -> list:
+        """Return the (key, term) pairs to write in `terms`."""
+        cdef Py_ssize_t number
+        return [
+            (term_key(self._bucket, self._edits[number].word.term_id), self._words[number])
+            for number in range(self._count)
+            if self._edits[number].is_new
+        ]
+
+    def record(self) -> bytes:
+        """Return the object's record as it is after the change."""
+        cdef Py_ssize_t number, kept = 0, old_at = 0, new_at = 0, old = self._record._count
+        cdef Held *changed = <Held *> malloc((self._count + 1) * sizeof(Held))
+        cdef Held *merged = <Held *> malloc((old + self._count + 1) * sizeof(Held))
+        try:
+            if changed == NULL or merged == NULL:
+                raise MemoryError
+            for number in range(self._count):
+                changed[number] = self._edits[number].held
+            qsort(changed, self._count, sizeof(Held), by_term)
+            while old_at < old or new_at < self._count:
+                if new_at == self._count or (
+                    old_at < old and self._record._held[old_at].term_id < changed[new_at].term_id
+                ):
+                    merged[kept] = self._record._held[old_at]
+                    old_at += 1
+                else:
+                    old_at += old_at < old and self._record._held[old_at].term_id == changed[new_at].term_id
+                    merged[kept] = changed[new_at]
+                    new_at += 1
+                kept += 1
+            return pack_record(self._record.oid, merged, kept)
+        finally:
+            free(changed)
+            free(merged)
+
+
+cdef int by_term(const void *left, const void *right) noexcept nogil:
+    cdef uint64_t a = (<const Held *> left).term_id, b = (<const Held *> right).term_id
+    return (a > b) - (a < b)
+
+
+# -- one POP or FLUSHO --------------------------------------------------------------------------------------------
+
+cdef class Unlink(Edits):
+    """One POP or FLUSHO: takes terms from an object.
+
+    Call in this order: read `word_keys`, `take_rows`; read the block keys it returns, `take_blocks`; handle
+    `used_up` like `Link.trim`'s answer (delete the first block, find the next, `advance`), if there is no next block
+    call `emptied`; then write what `words()` and the lists say.
+
+    Args:
+        words: the terms to take away; those the object does not hold are passed over.
+        record: what the object holds.
+    """
+    cdef ObjectRecord _record
+    cdef readonly list blocks
+    cdef readonly list deleted_blocks
+    cdef readonly list used_up
+    cdef readonly list deleted_words
+    cdef readonly list deleted_terms
+    cdef readonly int64_t length_change
+    cdef readonly int64_t live_change
+    cdef readonly Py_ssize_t removed
+    cdef readonly Py_ssize_t removed_shown
+
+    def __init__(self, uint32_t bucket, uint64_t iid, list words, ObjectRecord record):
+        self.begin(bucket, iid, words)
+        self._record = record
+        self.blocks = []
+        self.deleted_blocks = []
+        self.used_up = []
+        self.deleted_words = []
+        self.deleted_terms = []
+
+    def take_rows(self, list found) -> list:
+        """Take the (key, row) pairs found for `word_keys`, in their order; return the keys of the blocks needed.
+
+        Raises:
+            DamagedBytes: a row cannot be read.
+        """
+        cdef Py_ssize_t number, at = 0, rows = len(found)
+        cdef Edit *edit
+        cdef Held *held
+        for number in range(self._count):
+            edit = &self._edits[number]
+            edit.has_row = False
+            edit.size = len(<bytes> self._words[number])
+            if not (at < rows and (<tuple> found[at])[0] == self._keys[number]):
+                continue
+            read_word((<tuple> found[at])[1], &edit.word)
+            at += 1
+            held = self._record.find(edit.word.term_id)
+            if held == NULL:
+                continue
+            edit.has_row = True
+            edit.held = held[0]
+            edit.was_live = is_live(&edit.word, edit.size)
+            edit.word.holders -= 1
+            edit.word.stop_holders -= held.stop
+            self.removed += 1
+            self.removed_shown += not held.stop
+            self.length_change -= held.tf
+            if held.block >= edit.word.first_block:
+                self._block_keys.append(block_key(self._bucket, held.term_id, held.block))
+        return self._block_keys
+
+    def take_blocks(self, list found) -> None:
+        """Take the (key, block) pairs found for the keys that `take_rows` returned, in their order.
+
+        Raises:
+            DamagedBytes: a block cannot be read.
+        """
+        cdef dict held = dict(found)
+        cdef Py_ssize_t number
+        for number in range(self._count):
+            if self._edits[number].has_row:
+                self.remove(number, &self._edits[number], held)
+
+    cdef int remove(self, Py_ssize_t number, Edit *edit, dict held) except -1:
+        cdef Word *word = &edit.word
+        cdef Posting postings[BLOCK_POSTINGS]
+        cdef bytes key = block_key(self._bucket, edit.held.term_id, edit.held.block)
+        cdef bytes block = held.get(key)
+        cdef int count, place = 0
+        cdef bint in_first = edit.held.block == word.first_block
+        if block is None:
+            return 0  # the window has pushed it out, and the whole block with it
+        count = decode(block, postings)
+        while place < count and postings[place].iid != self._iid:
+            place += 1
+        if place == count:
+            raise DamagedBytes(f"object {self._iid} is not in the block of postings that its record names")
+        memmove(&postings[place], &postings[place + 1], (count - place - 1) * sizeof(Posting))
+        if in_first:
+            word.first_count -= 1
+        if in_first and <uint64_t> place < word.dead:
+            word.dead -= 1
+        else:
+            word.df -= 1
+        if in_first and word.dead == word.first_count:
+            self.used_up.append(number)
+        elif count == 1:
+            self.deleted_blocks.append(key)
+        else:
+            self.blocks.append((key, write_block(postings, count - 1)))
+        return 0
+
+    def emptied(self, Py_ssize_t number) -> None:
+        """Say that no block follows the used-up first block of edit `number`."""
+        cdef Word *word = &self._edits[number].word
+        word.last_block = max(word.last_block, word.first_block)
+        word.first_block = word.last_block + 1
+        word.first_count = word.dead = 0
+
+    def words(self) -> list:
+        """Return the (key, row) pairs to write in `words`; fills `deleted_words` and `deleted_terms` on the way.
+
+        A word that no object holds any more goes at once, unless the last consolidation has shown it: then the
+        next one takes it away.
+        """
+        cdef list rows = []
+        cdef Py_ssize_t number
+        cdef Edit *edit
+        self.live_change = 0
+        for number in range(self._count):
+            edit = &self._edits[number]
+            if not edit.has_row:
+                continue
+            self.live_change += <int> is_live(&edit.word, edit.size) - <int> edit.was_live
+            if edit.word.holders == 0 and not edit.word.flags & W_VISIBLE:
+                self.deleted_words.append(self._keys[number])
+                self.deleted_terms.append(term_key(self._bucket, edit.word.term_id))
+            else:
+                rows.append((self._keys[number], write_word(&edit.word)))
+        return rows
+
+    def record(self) -> bytes | None:
+        """Return the object's record as it is after the change; None: no term is left."""
+        cdef Py_ssize_t step, number, kept = 0, old = self._record._count
+        cdef set gone = {
+            self._edits[number].word.term_id for number in range(self._count) if self._edits[number].has_row
+        }
+        cdef Held *held
+        if old == self.removed:
+            return None
+        held = <Held *> malloc(old * sizeof(Held))
+        if held == NULL:
+            raise MemoryError
+        try:
+            for step in range(old):
+                if self._record._held[step].term_id not in gone:
+                    held[kept] = self._record._held[step]
+                    kept += 1
+            return pack_record(self._record.oid, held, kept)
+        finally:
+            free(held)
+
+
+# -- terms in the log ---------------------------------------------------------------------------------------------
+
+def pack_terms(list words, bytes counts, bytes flags) -> bytes:
+    """Return terms as the log keeps them: v(number), then v(size), bytes, count u8 and flags u8 of each."""
+    cdef Py_ssize_t total = 10, number, size
+    cdef bytes word, packed
+    cdef uint8_t *start
+    cdef uint8_t *out
+    for word in words:
+        total += len(word) + 12
+    packed = PyBytes_FromStringAndSize(NULL, total)
+    start = <uint8_t *> <char *> packed
+    out = put_varint(start, len(words))
+    for number in range(len(words)):
+        word = words[number]
+        size = len(word)
+        out = put_varint(out, size)
+        memcpy(out, <const char *> word, size)
+        out += size
+        out[0] = counts[number]
+        out[1] = flags[number]
+        out += 2
+    return packed[: out - start]
+
+
+def unpack_terms(bytes packed) -> tuple:
+    """Return (words, counts, flags) as `pack_terms` took them.
+
+    Raises:
+        DamagedBytes: the bytes are cut off or something follows them.
+    """
+    cdef const uint8_t *at = <const uint8_t *> packed
+    cdef const uint8_t *end = at + len(packed)
+    cdef uint64_t number = 0, size = 0, step
+    cdef list words = []
+    cdef bytearray counts = bytearray(), flags = bytearray()
+    if get_varint(&at, end, &number) < 0:
+        raise DamagedBytes("a list of terms is cut off")
+    for step in range(number):
+        if get_varint(&at, end, &size) < 0 or size + 2 > <uint64_t> (end - at):
+            raise DamagedBytes("a list of terms is cut off")
+        words.append(PyBytes_FromStringAndSize(<const char *> at, size))
+        counts.append(at[size])
+        flags.append(at[size + 1])
+        at += size + 2
+    if at != end:
+        raise DamagedBytes("a list of terms has bytes behind its end")
+    return words, bytes(counts), bytes(flags)

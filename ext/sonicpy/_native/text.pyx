@@ -1,0 +1,900 @@
+"""Text in, terms out: word borders, special patterns, case folding, stop words, distinct terms with counts.
+
+One pass over the UTF-8 of the text. Words are cut at the borders of UAX #29 (rules WB1 to WB999, the numbers in
+the comments), patterns such as mail addresses are found first. A Python object is made for each distinct term
+only. Pieces that need more than one-to-one case folding go through the `normalize` callable, which is rare.
+Everything is linear in the length of the text, whatever the text is.
+"""
+
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.unicode cimport PyUnicode_DecodeUTF8
+from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t
+from libc.stdlib cimport free, malloc, realloc
+from libc.string cimport memcmp, memcpy, memset
+
+import secrets
+
+cdef extern from "Python.h":
+    const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *size) except NULL
+
+cdef extern from "unicode_tables.h":
+    const uint16_t PROPERTY_INDEX[]
+    const uint16_t PROPERTY_BLOCKS[]
+    const uint16_t FOLD_INDEX[]
+    const int32_t FOLD_BLOCKS[]
+
+# Flags of a term, as callers see them.
+SPECIAL = 1  # came out of a pattern: exact and required
+STOP = 2  # a stop word of the text's language
+
+cdef enum:
+    F_SPECIAL = 1
+    F_STOP = 2
+
+    # Word_Break classes: the order of CLASSES in ext/tables/unicode.py
+    OTHER = 0
+    CR = 1
+    LF = 2
+    NEWLINE = 3
+    EXTEND = 4
+    ZWJ = 5
+    REGIONAL = 6
+    FORMAT = 7
+    KATAKANA = 8
+    HEBREW = 9
+    LETTER = 10
+    SINGLE_QUOTE = 11
+    DOUBLE_QUOTE = 12
+    MID_NUM_LET = 13
+    MID_LETTER = 14
+    MID_NUM = 15
+    NUMERIC = 16
+    EXTEND_NUM_LET = 17
+    SPACE_RUN = 18
+    NO_CLASS = 31
+
+    CLASS_MASK = 31
+    ALPHANUMERIC = 1 << 5
+    WORD = 1 << 6
+    DIGIT = 1 << 7
+    SPACE = 1 << 8
+    PICTOGRAPH = 1 << 9
+    FOLDS_LONG = 1 << 10
+    NORMALISES = 1 << 11
+    MARK = 1 << 12
+
+    COUNT_MAX = 255  # term frequencies are kept in a byte: far beyond what any ranking tells apart
+
+cdef uint32_t HASH_SEED = secrets.randbits(32) | 1  # unknown to clients, so that no text can be made to collide
+
+
+# -- characters ---------------------------------------------------------------------------------------------------
+
+cdef inline uint16_t properties(uint32_t point) noexcept nogil:
+    return PROPERTY_BLOCKS[(<uint32_t> PROPERTY_INDEX[point >> 7] << 7) + (point & 127)]
+
+
+cdef inline int32_t fold_distance(uint32_t point) noexcept nogil:
+    return FOLD_BLOCKS[(<uint32_t> FOLD_INDEX[point >> 7] << 7) + (point & 127)]
+
+
+cdef inline uint32_t read(const uint8_t *text, Py_ssize_t at, int *width) noexcept nogil:
+    """Decode the character at `at`; the text is known to be valid UTF-8."""
+    cdef uint32_t lead = text[at]
+    if lead < 0x80:
+        width[0] = 1
+        return lead
+    if lead < 0xE0:
+        width[0] = 2
+        return ((lead & 0x1F) << 6) | (text[at + 1] & 0x3F)
+    if lead < 0xF0:
+        width[0] = 3
+        return ((lead & 0x0F) << 12) | ((<uint32_t> text[at + 1] & 0x3F) << 6) | (text[at + 2] & 0x3F)
+    width[0] = 4
+    return (
+        ((lead & 0x07) << 18)
+        | ((<uint32_t> text[at + 1] & 0x3F) << 12)
+        | ((<uint32_t> text[at + 2] & 0x3F) << 6)
+        | (text[at + 3] & 0x3F)
+    )
+
+
+cdef inline int write(uint8_t *out, uint32_t point) noexcept nogil:
+    if point < 0x80:
+        out[0] = <uint8_t> point
+        return 1
+    if point < 0x800:
+        out[0] = <uint8_t> (0xC0 | (point >> 6))
+        out[1] = <uint8_t> (0x80 | (point & 0x3F))
+        return 2
+    if point < 0x10000:
+        out[0] = <uint8_t> (0xE0 | (point >> 12))
+        out[1] = <uint8_t> (0x80 | ((point >> 6) & 0x3F))
+        out[2] = <uint8_t> (0x80 | (point & 0x3F))
+        return 3
+    out[0] = <uint8_t> (0xF0 | (point >> 18))
+    out[1] = <uint8_t> (0x80 | ((point >> 12) & 0x3F))
+    out[2] = <uint8_t> (0x80 | ((point >> 6) & 0x3F))
+    out[3] = <uint8_t> (0x80 | (point & 0x3F))
+    return 4
+
+
+cdef inline uint16_t properties_at(const uint8_t *text, Py_ssize_t size, Py_ssize_t at) noexcept nogil:
+    """The properties of the character at `at`; 0 at the end of the text."""
+    cdef int width
+    return properties(read(text, at, &width)) if at < size else 0
+
+
+# -- word borders (UAX #29) ---------------------------------------------------------------------------------------
+
+cdef inline bint is_letter(int kind) noexcept nogil:
+    return kind == LETTER or kind == HEBREW
+
+
+cdef inline bint is_ignored(int kind) noexcept nogil:
+    return kind == EXTEND or kind == FORMAT or kind == ZWJ
+
+
+cdef int class_after(const uint8_t *text, Py_ssize_t size, Py_ssize_t at) noexcept nogil:
+    """The class of the next character that rule WB4 does not skip, or NO_CLASS at the end."""
+    cdef int width, kind
+    while at < size:
+        kind = properties(read(text, at, &width)) & CLASS_MASK
+        if not is_ignored(kind):
+            return kind
+        at += width
+    return NO_CLASS
+
+
+cdef Py_ssize_t word_end(const uint8_t *text, Py_ssize_t size, Py_ssize_t at, bint *has_word) noexcept nogil:
+    """Return where the piece ends that begins at the border `at`; `has_word`: it holds a letter or number.
+
+    Every rule looks back at most two significant characters, and never over a border, so each piece can start
+    afresh: `before` and `last` are those two, `raw` is the character just before whatever its class.
+    """
+    cdef int width
+    cdef uint16_t found = properties(read(text, at, &width))
+    cdef int last = found & CLASS_MASK, raw = last, before = NO_CLASS, kind
+    cdef int regional = 1 if last == REGIONAL else 0
+    has_word[0] = (found & ALPHANUMERIC) != 0
+    at += width
+    while at < size:
+        found = properties(read(text, at, &width))
+        kind = found & CLASS_MASK
+        if raw == LF or raw == NEWLINE or (raw == CR and kind != LF):  # WB3a
+            break
+        if raw != CR:
+            if kind == CR or kind == LF or kind == NEWLINE:  # WB3b
+                break
+            if is_ignored(kind):  # WB4
+                raw = kind
+                at += width
+                continue
+            if not (
+                (raw == ZWJ and found & PICTOGRAPH)  # WB3c
+                or (raw == SPACE_RUN and kind == SPACE_RUN)  # WB3d
+                or joins(text, size, at + width, before, last, kind)
+                or (kind == REGIONAL and last == REGIONAL and regional & 1)  # WB15, WB16
+            ):
+                break
+        if found & ALPHANUMERIC:
+            has_word[0] = True
+        if kind == REGIONAL:
+            regional += 1
+        before = last
+        last = raw = kind
+        at += width
+    return at
+
+
+cdef inline bint joins(
+    const uint8_t *text, Py_ssize_t size, Py_ssize_t after, int before, int last, int kind
+) noexcept nogil:
+    """Rules WB5 to WB13b: no border between `last` and `kind`; `after` is where the text behind `kind` begins."""
+    if is_letter(last):
+        if is_letter(kind) or kind == NUMERIC or kind == EXTEND_NUM_LET:  # WB5, WB9, WB13a
+            return True
+        if kind == MID_LETTER or kind == MID_NUM_LET or kind == SINGLE_QUOTE:  # WB6, WB7a
+            return (last == HEBREW and kind == SINGLE_QUOTE) or is_letter(class_after(text, size, after))
+        return last == HEBREW and kind == DOUBLE_QUOTE and class_after(text, size, after) == HEBREW  # WB7b
+    if last == NUMERIC:
+        if kind == NUMERIC or is_letter(kind) or kind == EXTEND_NUM_LET:  # WB8, WB10, WB13a
+            return True
+        return (
+            (kind == MID_NUM or kind == MID_NUM_LET or kind == SINGLE_QUOTE)
+            and class_after(text, size, after) == NUMERIC
+        )  # WB12
+    if last == MID_LETTER or last == MID_NUM_LET or last == SINGLE_QUOTE or last == MID_NUM:
+        if is_letter(before):
+            return last != MID_NUM and is_letter(kind)  # WB7
+        return last != MID_LETTER and before == NUMERIC and kind == NUMERIC  # WB11
+    if last == DOUBLE_QUOTE:
+        return before == HEBREW and kind == HEBREW  # WB7c
+    if last == KATAKANA:
+        return kind == KATAKANA or kind == EXTEND_NUM_LET  # WB13, WB13a
+    if last == EXTEND_NUM_LET:
+        return is_letter(kind) or kind == NUMERIC or kind == KATAKANA or kind == EXTEND_NUM_LET  # WB13a, WB13b
+    return False
+
+
+def word_borders(str text) -> list:
+    """Return every word border of `text` as an offset in characters, the first and last included (UAX #29)."""
+    cdef Py_ssize_t size, at = 0, end, step
+    cdef const uint8_t *utf8 = <const uint8_t *> PyUnicode_AsUTF8AndSize(text, &size)
+    cdef bint has_word
+    cdef Py_ssize_t characters = 0
+    borders = [0] if size else []
+    while at < size:
+        end = word_end(utf8, size, at, &has_word)
+        for step in range(at, end):
+            characters += (utf8[step] & 0xC0) != 0x80
+        borders.append(characters)
+        at = end
+    return borders
+
+
+# -- special patterns ---------------------------------------------------------------------------------------------
+
+cdef enum Pattern:
+    NO_PATTERN
+    MAIL
+    USERNAME
+    URL
+    IPV4
+    PHONE
+    DOMAIN
+    IDENTIFIER
+
+cdef struct Run:
+    Py_ssize_t end  # the run covers every start before this offset
+    Py_ssize_t last_start  # starts up to here match
+    Py_ssize_t match_end
+
+
+cdef struct Scan:
+    # What was found out about the runs of characters around the current position, so that a long run that
+    # matches nothing is read once a pattern and not once a character.
+    Run mail
+    Run username
+    Run url
+    Run domain
+    Run identifier
+
+
+cdef inline bint is_ascii_letter(uint8_t byte) noexcept nogil:
+    return c'a' <= (byte | 32) <= c'z'
+
+
+cdef inline bint is_host_byte(uint8_t byte) noexcept nogil:
+    return is_ascii_letter(byte) or c'0' <= byte <= c'9' or byte == c'.' or byte == c'-'
+
+
+cdef Py_ssize_t skip_word(
+    const uint8_t *text, Py_ssize_t size, Py_ssize_t at, uint8_t extra, uint8_t other, uint8_t third
+) noexcept nogil:
+    """Return where the run of word characters and the three extra bytes ends (0: no extra byte)."""
+    cdef int width
+    cdef uint32_t point
+    while at < size:
+        point = read(text, at, &width)
+        if not (properties(point) & WORD or (point and (point == extra or point == other or point == third))):
+            break
+        at += width
+    return at
+
+
+cdef Py_ssize_t skip_solid(
+    const uint8_t *text, Py_ssize_t size, Py_ssize_t at, Py_ssize_t *after_word, Py_ssize_t *after_solid
+) noexcept nogil:
+    """Return where white space begins; also the ends of the last word character and of the last one not a dot."""
+    cdef int width
+    cdef uint32_t point
+    cdef uint16_t found
+    after_word[0] = after_solid[0] = -1
+    while at < size:
+        point = read(text, at, &width)
+        found = properties(point)
+        if found & SPACE:
+            break
+        at += width
+        if found & WORD:
+            after_word[0] = at
+        if point != c'.':
+            after_solid[0] = at
+    return at
+
+
+cdef void find_mail(const uint8_t *text, Py_ssize_t size, Py_ssize_t at, Run *run) noexcept nogil:
+    """One or more of word . + -, then @, one or more of word -, a dot, one or more of word . -"""
+    cdef Py_ssize_t local = skip_word(text, size, at, c'.', c'+', c'-'), host, tail
+    run.end = local if local > at else at + 1
+    run.last_start = -1
+    if local > at and local < size and text[local] == c'@':
+        host = skip_word(text, size, local + 1, c'-', 0, 0)
+        if host > local + 1 and host < size and text[host] == c'.':
+            tail = skip_word(text, size, host + 1, c'.', c'-', 0)
+            if tail > host + 1:
+                run.last_start = local - 1
+                run.match_end = tail
+
+
+cdef void find_username(const uint8_t *text, Py_ssize_t size, Py_ssize_t at, Run *run) noexcept nogil:
+    """@, then characters other than white space up to the last word character among them."""
+    cdef Py_ssize_t after_word, after_solid
+    run.end = skip_solid(text, size, at, &after_word, &after_solid)
+    if run.end <= at:
+        run.end = at + 1
+    run.last_start = after_word - 2 if after_word > 0 else -1
+    run.match_end = after_word
+
+
+cdef void find_url(const uint8_t *text, Py_ssize_t size, Py_ssize_t at, Run *run) noexcept nogil:
+    """Two or more word characters, ://, then characters other than white space, the last one not a dot."""
+    cdef Py_ssize_t scheme = skip_word(text, size, at, 0, 0, 0), after_word, after_solid
+    cdef Py_ssize_t last = scheme
+    run.end = scheme if scheme > at else at + 1
+    run.last_start = -1
+    if scheme + 3 < size and memcmp(text + scheme, b"://", 3) == 0 and scheme > at:
+        skip_solid(text, size, scheme + 3, &after_word, &after_solid)
+        if after_solid > 0:
+            last -= 1
+            while text[last] & 0xC0 == 0x80:
+                last -= 1
+            run.last_start = last - 1  # at least one more character stands before the last one
+            run.match_end = after_solid
+
+
+cdef void find_domain(const uint8_t *text, Py_ssize_t size, Py_ssize_t at, Run *run) noexcept nogil:
+    """ASCII letters, digits, dots and hyphens, then a dot and at least two ASCII letters."""
+    cdef Py_ssize_t end = at, dot, tail
+    while end < size and is_host_byte(text[end]):
+        end += 1
+    run.end = end if end > at else at + 1
+    run.last_start = -1
+    dot = end - 3
+    while dot > at:
+        if text[dot] == c'.' and is_ascii_letter(text[dot + 1]) and is_ascii_letter(text[dot + 2]):
+            tail = dot + 3
+            while tail < end and is_ascii_letter(text[tail]):
+                tail += 1
+            run.last_start = dot - 1
+            run.match_end = tail
+            return
+        dot -= 1
+
+
+cdef void find_identifier(const uint8_t *text, Py_ssize_t size, Py_ssize_t at, Run *run) noexcept nogil:
+    """Word characters, colons and hyphens, at least one digit or underscore among them."""
+    cdef Py_ssize_t from_here = at
+    cdef int width
+    cdef uint32_t point
+    run.last_start = -1
+    while at < size:
+        point = read(text, at, &width)
+        if not (properties(point) & WORD or point == c':' or point == c'-'):
+            break
+        if point == c'_' or properties(point) & DIGIT:
+            run.last_start = at
+        at += width
+    run.match_end = at
+    run.end = at if at > from_here else from_here + 1
+
+
+cdef Py_ssize_t match_ipv4(
+    const uint8_t *text, Py_ssize_t size, Py_ssize_t at, bint at_borders, Py_ssize_t *address_end
+) noexcept nogil:
+    """Four groups of one to three digits with dots between, and what follows is neither a dot nor a digit.
+
+    Without `at_borders` that following character belongs to the match, as in Sonic; `address_end` leaves it out.
+    """
+    cdef int group, digits, width
+    cdef uint16_t found
+    for group in range(4):
+        digits = 0
+        while digits < 4 and at < size and properties_at(text, size, at) & DIGIT:
+            read(text, at, &width)
+            at += width
+            digits += 1
+        if digits == 0 or digits == 4:
+            return -1
+        if group < 3:
+            if at >= size or text[at] != c'.':
+                return -1
+            at += 1
+    address_end[0] = at
+    if at >= size:
+        return at
+    found = properties(read(text, at, &width))
+    if at_borders:
+        if found & WORD or (text[at] == c'.' and properties_at(text, size, at + 1) & DIGIT):
+            return -1
+        return at
+    return -1 if text[at] == c'.' or found & DIGIT else at + width
+
+
+cdef Py_ssize_t match_phone(const uint8_t *text, Py_ssize_t size, Py_ssize_t at, bint at_borders) noexcept nogil:
+    """An optional plus, then at least five digits with at most one blank, dot or hyphen between two of them."""
+    cdef int digits = 0, width
+    cdef Py_ssize_t end = -1, separated
+    if text[at] == c'+':
+        at += 1
+    while at < size:
+        separated = at + 1 if digits and text[at] in b" .-" else at
+        if not properties_at(text, size, separated) & DIGIT:
+            break
+        read(text, separated, &width)
+        at = separated + width
+        digits += 1
+        if digits >= 5 and not (at_borders and properties_at(text, size, at) & WORD):
+            end = at
+    return end
+
+
+cdef bint is_clean_domain(const uint8_t *text, Py_ssize_t size, Py_ssize_t at, Py_ssize_t end) noexcept nogil:
+    """No empty label, nothing glued on, and not `end.Next`, where only the blank after a full stop is missing."""
+    cdef Py_ssize_t step = at - 1, dot = at
+    if text[at] == c'.' or text[at] == c'-' or properties_at(text, size, end) & WORD:
+        return False
+    while step > 0 and text[step] & 0xC0 == 0x80:
+        step -= 1
+    if at > 0 and properties_at(text, size, step) & WORD:
+        return False
+    for step in range(at, end):
+        if text[step] == c'.':
+            if step == dot + 1 and step > at + 1:
+                return False
+            dot = step
+    return not (
+        c'a' <= text[dot - 1] <= c'z' and c'A' <= text[dot + 1] <= c'Z' and c'a' <= text[dot + 2] <= c'z'
+    )
+
+
+cdef bint may_hold_pattern(const uint8_t *text, Py_ssize_t size) noexcept nogil:
+    """Whether any pattern can match at all: most texts of plain words answer no after one look at each byte."""
+    cdef Py_ssize_t at = 0
+    cdef uint8_t byte
+    cdef int width
+    while at < size:
+        byte = text[at]
+        if byte < 0x80:
+            if c'0' <= byte <= c'9' or byte == c'_' or byte == c'@':
+                return True
+            if byte == c'.' and 0 < at < size - 2 and is_ascii_letter(text[at + 1]) and is_host_byte(text[at - 1]):
+                return True
+            if byte == c':' and at + 2 < size and text[at + 1] == c'/' and text[at + 2] == c'/':
+                return True
+            at += 1
+        else:
+            if properties(read(text, at, &width)) & DIGIT:
+                return True
+            at += width
+    return False
+
+
+# -- stop words ---------------------------------------------------------------------------------------------------
+
+cdef inline uint32_t hash_bytes(const uint8_t *word, Py_ssize_t size) noexcept nogil:
+    cdef uint32_t value = HASH_SEED
+    cdef Py_ssize_t step
+    for step in range(size):
+        value = (value ^ word[step]) * <uint32_t> 0x01000193
+    value ^= value >> 15
+    value *= <uint32_t> 0x2C1B3C6D
+    return value ^ (value >> 12)
+
+
+cdef class StopSet:
+    """A fixed set of words, looked up without making an object.
+
+    Args:
+        words: the words, as they are indexed (folded), in UTF-8.
+    """
+    cdef uint8_t *_bytes
+    cdef uint32_t *_starts  # word n is _bytes[_starts[n]:_starts[n + 1]]
+    cdef int32_t *_slots  # word number, or -1
+    cdef uint32_t _mask
+
+    def __cinit__(self, words):
+        cdef list held = list({bytes(word) for word in words})
+        cdef Py_ssize_t total = 0, number, size
+        cdef uint32_t capacity = 8, slot
+        cdef bytes word
+        for word in held:
+            total += len(word)
+        while capacity < 2 * len(held):
+            capacity *= 2
+        self._mask = capacity - 1
+        self._bytes = <uint8_t *> malloc(total + 1)
+        self._starts = <uint32_t *> malloc((len(held) + 1) * sizeof(uint32_t))
+        self._slots = <int32_t *> malloc(capacity * sizeof(int32_t))
+        if self._bytes == NULL or self._starts == NULL or self._slots == NULL:
+            raise MemoryError
+        memset(self._slots, 0xFF, capacity * sizeof(int32_t))
+        self._starts[0] = 0
+        for number in range(len(held)):
+            word = held[number]
+            size = len(word)
+            memcpy(self._bytes + self._starts[number], <const uint8_t *> word, size)
+            self._starts[number + 1] = self._starts[number] + <uint32_t> size
+            slot = hash_bytes(<const uint8_t *> word, size) & self._mask
+            while self._slots[slot] >= 0:
+                slot = (slot + 1) & self._mask
+            self._slots[slot] = <int32_t> number
+
+    def __dealloc__(self):
+        free(self._bytes)
+        free(self._starts)
+        free(self._slots)
+
+    def __contains__(self, bytes word) -> bool:
+        return self.holds(<const uint8_t *> word, len(word), hash_bytes(<const uint8_t *> word, len(word)))
+
+    cdef bint holds(self, const uint8_t *word, Py_ssize_t size, uint32_t hashed) noexcept nogil:
+        cdef uint32_t slot = hashed & self._mask
+        cdef int32_t number
+        while True:
+            number = self._slots[slot]
+            if number < 0:
+                return False
+            if (
+                self._starts[number + 1] - self._starts[number] == size
+                and memcmp(self._bytes + self._starts[number], word, size) == 0
+            ):
+                return True
+            slot = (slot + 1) & self._mask
+
+
+# -- distinct terms -----------------------------------------------------------------------------------------------
+
+cdef struct Entry:
+    Py_ssize_t start
+    Py_ssize_t size
+    uint32_t hashed
+    uint32_t count
+    uint8_t flags
+
+
+cdef class Terms:
+    """The distinct terms of a text, in the order of their first occurrence.
+
+    `words[n]` is a term in UTF-8, `counts[n]` how often it occurs (at most 255), `flags[n]` SPECIAL and STOP.
+    """
+    cdef readonly list words
+    cdef readonly bytes counts
+    cdef readonly bytes flags
+
+    def __init__(self, list words, bytes counts, bytes flags):
+        if not len(words) == len(counts) == len(flags):
+            raise ValueError(f"{len(words)} words need as many counts and flags, not {len(counts)} and {len(flags)}")
+        self.words = words
+        self.counts = counts
+        self.flags = flags
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __eq__(self, other) -> bool:
+        return (
+            isinstance(other, Terms)
+            and self.words == other.words
+            and self.counts == other.counts
+            and self.flags == other.flags
+        )
+
+    def __repr__(self) -> str:
+        return f"Terms({self.words!r}, {self.counts!r}, {self.flags!r})"
+
+
+cdef class Collector:
+    """Gathers the folded words of one text; equal words share an entry."""
+    cdef uint8_t *_bytes
+    cdef Py_ssize_t _used, _capacity
+    cdef Entry *_entries
+    cdef Py_ssize_t _count, _entry_capacity
+    cdef int32_t *_slots
+    cdef uint32_t _mask
+
+    def __cinit__(self):
+        self._capacity = 256
+        self._entry_capacity = 32
+        self._mask = 63
+        self._bytes = <uint8_t *> malloc(self._capacity)
+        self._entries = <Entry *> malloc(self._entry_capacity * sizeof(Entry))
+        self._slots = <int32_t *> malloc((self._mask + 1) * sizeof(int32_t))
+        if self._bytes == NULL or self._entries == NULL or self._slots == NULL:
+            raise MemoryError
+        memset(self._slots, 0xFF, (self._mask + 1) * sizeof(int32_t))
+
+    def __dealloc__(self):
+        free(self._bytes)
+        free(self._entries)
+        free(self._slots)
+
+    cdef uint8_t *room(self, Py_ssize_t size) except NULL:
+        """Return where `size` bytes can be written; they count only once `add` takes them."""
+        cdef uint8_t *grown
+        cdef Py_ssize_t capacity = self._capacity
+        if self._used + size > capacity:
+            while self._used + size > capacity:
+                capacity *= 2
+            grown = <uint8_t *> realloc(self._bytes, capacity)
+            if grown == NULL:
+                raise MemoryError
+            self._bytes = grown
+            self._capacity = capacity
+        return self._bytes + self._used
+
+    cdef int add(self, Py_ssize_t size, uint8_t flags, uint32_t hashed) except -1:
+        """Take the `size` bytes last written as one occurrence of a term."""
+        cdef const uint8_t *word = self._bytes + self._used
+        cdef uint32_t slot = hashed & self._mask
+        cdef Entry *entry
+        while self._slots[slot] >= 0:
+            entry = &self._entries[self._slots[slot]]
+            if entry.hashed == hashed and entry.size == size and memcmp(self._bytes + entry.start, word, size) == 0:
+                entry.count += 1
+                return 0
+            slot = (slot + 1) & self._mask
+        if self._count == self._entry_capacity:
+            self.grow()
+            slot = hashed & self._mask
+            while self._slots[slot] >= 0:
+                slot = (slot + 1) & self._mask
+        self._slots[slot] = <int32_t> self._count
+        entry = &self._entries[self._count]
+        entry.start = self._used
+        entry.size = size
+        entry.hashed = hashed
+        entry.count = 1
+        entry.flags = flags
+        self._count += 1
+        self._used += size
+        return 0
+
+    cdef int grow(self) except -1:
+        cdef Py_ssize_t capacity = 2 * self._entry_capacity, number
+        cdef uint32_t slots = 2 * (self._mask + 1), slot
+        cdef Entry *entries = <Entry *> realloc(self._entries, capacity * sizeof(Entry))
+        if entries == NULL:
+            raise MemoryError
+        self._entries = entries
+        self._entry_capacity = capacity
+        cdef int32_t *table = <int32_t *> realloc(self._slots, slots * sizeof(int32_t))
+        if table == NULL:
+            raise MemoryError
+        self._slots = table
+        self._mask = slots - 1
+        memset(table, 0xFF, slots * sizeof(int32_t))
+        for number in range(self._count):
+            slot = entries[number].hashed & self._mask
+            while table[slot] >= 0:
+                slot = (slot + 1) & self._mask
+            table[slot] = <int32_t> number
+        return 0
+
+    cdef Terms finish(self):
+        cdef Py_ssize_t number
+        cdef Entry *entry
+        cdef list words = []
+        cdef bytes counts = PyBytes_FromStringAndSize(NULL, self._count)
+        cdef bytes flags = PyBytes_FromStringAndSize(NULL, self._count)
+        for number in range(self._count):
+            entry = &self._entries[number]
+            words.append(PyBytes_FromStringAndSize(<char *> self._bytes + entry.start, entry.size))
+            (<uint8_t *> <char *> counts)[number] = <uint8_t> min(entry.count, COUNT_MAX)
+            (<uint8_t *> <char *> flags)[number] = entry.flags
+        return Terms(words, counts, flags)
+
+
+# -- the lexer ----------------------------------------------------------------------------------------------------
+
+cdef class Cutter:
+    """Cuts texts into terms in one fixed way.
+
+    Args:
+        normalize: str -> str, full case folding and whatever else one piece needs; its result is split at white
+            space. Called for the pieces that one-to-one folding cannot do, or for all with `always_normalize`.
+        always_normalize: call `normalize` for every piece (diacritics are folded).
+        composes: pieces that a Unicode normal form may change go through `normalize`.
+        patterns: look for mail addresses, numbers and so on; their words are SPECIAL.
+        split_patterns: cut patterns into words; else a pattern is one term.
+        fold_special: special words are folded like others; else they keep their letters as typed.
+        at_borders: patterns begin and end at word borders (Sonic's do not).
+    """
+    cdef object _normalize
+    cdef bint _always_normalize, _composes, _patterns, _split_patterns, _fold_special, _at_borders
+
+    def __init__(
+        self, normalize, *, bint always_normalize=False, bint composes=True, bint patterns=True,
+        bint split_patterns=True, bint fold_special=True, bint at_borders=True,
+    ):
+        self._normalize = normalize
+        self._always_normalize = always_normalize
+        self._composes = composes
+        self._patterns = patterns
+        self._split_patterns = split_patterns
+        self._fold_special = fold_special
+        self._at_borders = at_borders
+
+    def cut(self, str text, StopSet stops=None, bint drop_stops=False, stem=None) -> Terms:
+        """Return the distinct terms of `text`.
+
+        Args:
+            stops: ordinary words in here are left out (`drop_stops`) or flagged STOP; None: no stop words.
+            stem: str -> str for ordinary words, after the stop words were found; None: no stemming.
+
+        Raises:
+            UnicodeEncodeError: `text` holds a lone surrogate.
+        """
+        cdef Py_ssize_t size
+        cdef const uint8_t *utf8 = <const uint8_t *> PyUnicode_AsUTF8AndSize(text, &size)
+        cdef Collector terms = Collector()
+        if self._patterns and may_hold_pattern(utf8, size):
+            self.cut_with_patterns(terms, utf8, size, stops, drop_stops, stem)
+        else:
+            self.cut_words(terms, utf8, size, 0, stops, drop_stops, stem)
+        return terms.finish()
+
+    cdef int cut_words(
+        self, Collector terms, const uint8_t *text, Py_ssize_t size, uint8_t flags,
+        StopSet stops, bint drop_stops, object stem,
+    ) except -1:
+        """Add every piece of the text that holds a letter or number; return how many there were."""
+        cdef Py_ssize_t at = 0, end
+        cdef bint has_word
+        cdef int words = 0
+        while at < size:
+            end = word_end(text, size, at, &has_word)
+            if has_word:
+                words += 1
+                self.add_piece(terms, text + at, end - at, flags, stops, drop_stops, stem)
+            at = end
+        return words
+
+    cdef int cut_with_patterns(
+        self, Collector terms, const uint8_t *text, Py_ssize_t size, StopSet stops, bint drop_stops, object stem
+    ) except -1:
+        cdef Scan scan
+        cdef Py_ssize_t at = 0, plain = 0, end, core_end
+        cdef int width
+        cdef Pattern kind
+        memset(&scan, 0, sizeof(scan))
+        while at < size:
+            end = core_end = -1
+            kind = self.match(text, size, at, &scan, &end, &core_end)
+            if kind == NO_PATTERN:
+                read(text, at, &width)
+                at += width
+                continue
+            self.cut_words(terms, text + plain, at - plain, 0, stops, drop_stops, stem)
+            self.add_pattern(terms, text + at, end - at, core_end - at, kind)
+            at = plain = end
+        self.cut_words(terms, text + plain, size - plain, 0, stops, drop_stops, stem)
+        return 0
+
+    cdef Pattern match(
+        self, const uint8_t *text, Py_ssize_t size, Py_ssize_t at, Scan *scan, Py_ssize_t *end, Py_ssize_t *core_end
+    ) noexcept nogil:
+        """The first pattern that matches at `at`, with where it ends; `core_end` leaves out what it ate too much."""
+        cdef uint16_t found = properties_at(text, size, at)
+        if not (found & WORD or text[at] in b"@+.-:"):
+            return NO_PATTERN
+        if at >= scan.mail.end:
+            find_mail(text, size, at, &scan.mail)
+        if at <= scan.mail.last_start:
+            end[0] = core_end[0] = scan.mail.match_end
+            return MAIL
+        if text[at] == c'@':
+            if at >= scan.username.end:
+                find_username(text, size, at, &scan.username)
+            if at <= scan.username.last_start:
+                end[0] = core_end[0] = scan.username.match_end
+                return USERNAME
+        if at >= scan.url.end:
+            find_url(text, size, at, &scan.url)
+        if at <= scan.url.last_start:
+            end[0] = core_end[0] = scan.url.match_end
+            return URL
+        if found & DIGIT or text[at] == c'+':
+            end[0] = match_ipv4(text, size, at, self._at_borders, core_end)
+            if end[0] >= 0:
+                return IPV4
+            end[0] = core_end[0] = match_phone(text, size, at, self._at_borders)
+            if end[0] >= 0:
+                return PHONE
+        if at >= scan.domain.end:
+            find_domain(text, size, at, &scan.domain)
+            if (
+                self._at_borders and at <= scan.domain.last_start
+                and not is_clean_domain(text, size, at, scan.domain.match_end)
+            ):
+                scan.domain.last_start = -1
+        if at <= scan.domain.last_start:
+            end[0] = core_end[0] = scan.domain.match_end
+            return DOMAIN
+        if at >= scan.identifier.end:
+            find_identifier(text, size, at, &scan.identifier)
+        if at <= scan.identifier.last_start:
+            end[0] = core_end[0] = scan.identifier.match_end
+            return IDENTIFIER
+        return NO_PATTERN
+
+    cdef int add_pattern(
+        self, Collector terms, const uint8_t *text, Py_ssize_t size, Py_ssize_t core_size, Pattern kind
+    ) except -1:
+        cdef bytes digits
+        if self._split_patterns and self.cut_words(terms, text, size, F_SPECIAL, None, False, None):
+            return 0
+        if not self._split_patterns and kind == PHONE:
+            digits = PyBytes_FromStringAndSize(<const char *> text, size).translate(None, b" .-")
+            return self.add_piece(terms, <const uint8_t *> digits, len(digits), F_SPECIAL, None, False, None)
+        return self.add_piece(terms, text, core_size, F_SPECIAL, None, False, None)
+
+    cdef int add_piece(
+        self, Collector terms, const uint8_t *piece, Py_ssize_t size, uint8_t flags,
+        StopSet stops, bint drop_stops, object stem,
+    ) except -1:
+        cdef Py_ssize_t folded
+        cdef uint8_t *out
+        if flags & F_SPECIAL and not self._fold_special:
+            out = terms.room(size)
+            memcpy(out, piece, size)
+            return self.add_word(terms, size, flags, None, False, None)
+        folded = -1
+        if not self._always_normalize:
+            folded = fold(piece, size, terms.room(2 * size), self._composes)
+        if folded >= 0:
+            return self.add_word(terms, folded, flags, stops, drop_stops, stem)
+        for part in self._normalize(PyUnicode_DecodeUTF8(<const char *> piece, size, NULL)).split():
+            self.write_word(terms, part)
+            self.add_word(terms, len((<str> part).encode()), flags, stops, drop_stops, stem)
+        return 0
+
+    cdef int write_word(self, Collector terms, str word) except -1:
+        cdef Py_ssize_t size
+        cdef const char *utf8 = PyUnicode_AsUTF8AndSize(word, &size)
+        memcpy(terms.room(size), utf8, size)
+        return 0
+
+    cdef int add_word(
+        self, Collector terms, Py_ssize_t size, uint8_t flags, StopSet stops, bint drop_stops, object stem
+    ) except -1:
+        """Take the `size` bytes just written to the collector's room as a folded word."""
+        cdef uint32_t hashed = hash_bytes(terms._bytes + terms._used, size)
+        cdef str stemmed
+        if stops is not None and stops.holds(terms._bytes + terms._used, size, hashed):
+            if drop_stops:
+                return 0
+            flags |= F_STOP
+        if stem is not None:
+            stemmed = stem(PyUnicode_DecodeUTF8(<const char *> terms._bytes + terms._used, size, NULL))
+            self.write_word(terms, stemmed)
+            size = len(stemmed.encode())
+            hashed = hash_bytes(terms._bytes + terms._used, size)
+        return terms.add(size, flags, hashed)
+
+
+cdef Py_ssize_t fold(const uint8_t *piece, Py_ssize_t size, uint8_t *out, bint composes) noexcept nogil:
+    """Write the piece case-folded, character by character; -1: it needs more than that.
+
+    One-to-one folding at most doubles the bytes (U+0250 and its kind: two bytes to three).
+    """
+    cdef Py_ssize_t at = 0, written = 0
+    cdef uint32_t point
+    cdef uint16_t found, before = 0
+    cdef int width
+    while at < size:
+        if piece[at] < 0x80:
+            out[written] = piece[at] | 32 if c'A' <= piece[at] <= c'Z' else piece[at]
+            before = 0
+            written += 1
+            at += 1
+            continue
+        point = read(piece, at, &width)
+        found = properties(point)
+        if found & FOLDS_LONG or (composes and (found & NORMALISES or (found & before & MARK))):
+            return -1
+        before = found
+        written += write(out + written, point + fold_distance(point))
+        at += width
+    return written

@@ -1,0 +1,144 @@
+"""Build-time only: n-gram profiles of all languages that share their script with others.
+
+Most come from langdetect, which counted the n-grams of Wikipedia. A language without one borrows: part of its n-grams
+are those of its function words, which make up a good part of any text in it, the rest those of its relatives. That
+lifted the share found at 20, 60 and 200 bytes from 2, 3 and 5 % to 55, 85 and 97 %; the others lost 0.4, 0.2 and 0
+points.
+
+An n-gram is one to three letters of one word, a blank standing for its edge. Upper and lower case count as one.
+"""
+
+import json
+import re
+import unicodedata
+from collections import Counter, defaultdict
+from importlib.metadata import files
+
+from tables.stopwords import all_languages, function_words
+
+Probabilities = dict[str, dict[str, float]]
+"""N-gram -> language -> its share of all n-grams of as many letters."""
+
+PROFILES = {
+    "Latin": (
+        "af:afr ca:cat cs:ces cy:cym da:dan de:deu en:eng es:spa et:est fi:fin fr:fra hr:hrv hu:hun id:ind it:ita "
+        "lt:lit lv:lav nl:nld no:nob pl:pol pt:por ro:ron sk:slk sl:slv so:som sq:sqi sv:swe sw:swa tl:tgl tr:tur "
+        "vi:vie"
+    ),
+    "Cyrillic": "bg:bul mk:mkd ru:rus uk:ukr hr:srp",
+    "Arabic": "ar:ara fa:pes ur:urd",
+    "Devanagari": "hi:hin mr:mar ne:nep",
+    "Hebrew": "he:heb",
+}
+"""The profiles of langdetect that are read, by script, and the codes they stand for. Its others are not needed: their
+scripts have one language. Serbian has none: Croatian in Cyrillic letters takes its place."""
+
+BORROWED = {
+    "Latin": (
+        "aka:swa aze:tur epo:ita+spa+lit+slv hau:swa+som jav:ind kur:tur lat:ita+ron+por+cat sna:swa tuk:tur uzb:tur "
+        "yor:vie+swa zul:swa"
+    ),
+    "Cyrillic": "bel:rus+ukr uzb:rus",
+    "Arabic": "kur:pes",
+    "Devanagari": "",
+    "Hebrew": "yid:heb",
+}
+"""The languages without profile, and the relatives (or neighbours) whose n-grams they borrow."""
+
+FUNCTION_WORD_SHARE = 0.4
+"""Of the n-grams of a language that borrows; 0.3 finds it more often, 0.5 disturbs the others less."""
+
+GAJ = "abcčćdđefghijklmnoprsštuvzž"
+VUK = "абцчћдђефгхијклмнопрсштувзж"
+"""The Latin and the Cyrillic alphabet of Serbo-Croatian, letter by letter; three digraphs come on top."""
+
+_BETWEEN_WORDS = re.compile("[-' \u2019\u02bb\u02bc]")
+
+
+def script_profiles(script: str, letters: set[str]) -> tuple[list[str], Probabilities]:
+    """Return the languages that `script` has profiles for, and their n-grams of `letters`, all the others left out."""
+    languages: list[str] = []
+    probabilities: Probabilities = defaultdict(dict)
+    for key, code in pairs(PROFILES[script]):
+        languages.append(code)
+        add_profile(probabilities, code, read_profile(key), letters)
+    rows = {language.code: language for language in all_languages()}
+    for code, relatives in pairs(BORROWED[script]):
+        languages.append(code)
+        borrow(probabilities, code, relatives.split("+"))
+        add_words(probabilities, code, function_words(rows[code]), letters)
+    return languages, {gram: probabilities[gram] for gram in sorted(probabilities)}
+
+
+def pairs(text: str) -> list[list[str]]:
+    """Return the two halves of every `a:b` of `text`."""
+    return [pair.split(":") for pair in text.split()]
+
+
+def add_profile(probabilities: Probabilities, code: str, profile: dict, letters: set[str]) -> None:
+    """Add the n-grams of a profile of langdetect, folded."""
+    for gram, count in profile["freq"].items():
+        folded = "".join(" " if letter == " " else fold(letter) or "?" for letter in gram)
+        if code == "srp":
+            folded = cyrillic(folded)
+        if set(folded) - {" "} <= letters:
+            row = probabilities[folded]
+            row[code] = row.get(code, 0.0) + count / profile["n_words"][len(folded) - 1]
+
+
+def borrow(probabilities: Probabilities, code: str, relatives: list[str]) -> None:
+    """Give the language `code` what is left beside its function words: the mean of its relatives."""
+    for row in probabilities.values():
+        shares = [row.get(relative, 0.0) for relative in relatives]
+        if any(shares):
+            row[code] = (1 - FUNCTION_WORD_SHARE) * sum(shares) / len(shares)
+
+
+def add_words(probabilities: Probabilities, code: str, words: list[str], letters: set[str]) -> None:
+    """Add the n-grams of the function words of the language `code`, all words being equally frequent."""
+    counts: Counter[str] = Counter()
+    for word in words:
+        for part in _BETWEEN_WORDS.split(word):
+            folded = "".join(fold(letter) or "?" for letter in part)
+            if folded and set(folded) <= letters:
+                counts.update(grams(f" {folded} "))
+    for gram, count in counts.items():
+        total = sum(other for key, other in counts.items() if len(key) == len(gram))
+        row = probabilities[gram]
+        row[code] = row.get(code, 0.0) + FUNCTION_WORD_SHARE * count / total
+
+
+def grams(word: str) -> list[str]:
+    """Return the n-grams of a word that has a blank at both ends."""
+    found = [word[end - order : end] for order in (1, 2, 3) for end in range(order, len(word) + 1)]
+    return [gram for gram in found if gram != " "]
+
+
+def fold(char: str) -> str | None:
+    """Return the letter that `char` counts as, or None where it is more than one letter.
+
+    Beside letter case, langdetect does not distinguish: the Vietnamese letters from U+1EA0 on (of which two are
+    Yoruba, and are kept); comma and cedilla in Romanian; the Persian and the Arabic yeh.
+    """
+    lower = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", char).lower())
+    if any(not unicodedata.combining(mark) for mark in lower[1:]):
+        return None
+    letter = lower[0]
+    if "\u1ea0" <= letter <= "\u1eff" and letter not in "ẹọ":
+        return "\u1ec3"
+    return {"ș": "ş", "ț": "ţ", "\u06cc": "\u064a"}.get(letter, letter)
+
+
+def cyrillic(gram: str) -> str:
+    """Return an n-gram of Croatian in Serbian Cyrillic; a digraph becomes one letter."""
+    for digraph, letter in (("lj", "љ"), ("nj", "њ"), ("dž", "џ")):
+        gram = gram.replace(digraph, letter)
+    return gram.translate(str.maketrans(GAJ, VUK))
+
+
+def read_profile(key: str) -> dict:
+    """Return the profile `key` of langdetect: n-gram counts `freq`, and `n_words`, their sum by order."""
+    for file in files("langdetect") or ():
+        if file.parts == ("langdetect", "profiles", key):
+            return json.loads(file.read_text(encoding="utf-8"))
+    raise FileNotFoundError(f"langdetect has no profile named {key}")

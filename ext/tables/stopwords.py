@@ -1,0 +1,101 @@
+"""Build-time only: packs the stop words of all languages of the table into one marisa-trie, which is mapped.
+
+A key is the ISO 639-3 code, one sign and the word, case-folded and in NFC:
+
+    eng:the   a stop word
+    jav+lan   a word that only helps guessing the language
+
+Numbers are left out: digits are no stop words.
+"""
+
+import json
+import re
+import runpy
+import unicodedata
+from collections.abc import Iterator
+from importlib.metadata import files
+from pathlib import Path
+
+import marisa_trie
+
+from tables.function_words import MARK_WORDS, STOP_WORDS
+
+YIDDISH_POINTS = re.compile("[\u05b0-\u05c7]")
+YIDDISH_LIGATURES = (("וו", "װ"), ("וי", "ױ"), ("יי", "ײ"))
+
+
+def write_lists(path: Path) -> None:
+    """Write the trie to `path`.
+
+    Raises importlib.metadata.PackageNotFoundError where stopwordsiso is not installed.
+    """
+    marisa_trie.Trie(sorted(set(keys()))).save(str(path))
+
+
+def keys() -> Iterator[str]:
+    """Return the keys of all words and letters."""
+    lists = read_stopwords_iso()
+    for language in all_languages():
+        for word in stop_words(language.stopwords, lists) if language.stopwords else ():
+            yield f"{language.code}:{word}"
+        for word in MARK_WORDS.get(language.code, "").split():
+            yield f"{language.code}+{normal(word)}"
+
+
+def function_words(language) -> list[str]:
+    """Return the function words of a row of the table of languages: its stop words, and those that mark it."""
+    stop = stop_words(language.stopwords, read_stopwords_iso()) if language.stopwords else set()
+    return sorted(stop | {normal(word) for word in MARK_WORDS.get(language.code, "").split()})
+
+
+def all_languages() -> list:
+    """Return the rows of the table of languages, which the build cannot import as part of the unbuilt package."""
+    source = Path(__file__).parents[2] / "sonicpy" / "lexer" / "languages.py"
+    return list(runpy.run_path(str(source))["LANGUAGES"])
+
+
+def stop_words(key: str, lists: dict[str, list[str]]) -> set[str]:
+    """Return the stop words under `key`, our own list before that of stopwords-iso, in normal form."""
+    if key in STOP_WORDS:
+        words = set(STOP_WORDS[key].split())
+        if key == "yi":
+            words |= {spelling for word in words for spelling in yiddish_spellings(word)}
+    else:
+        words = set(lists[key])
+        if key == "lt":
+            words |= {repaired(word) for word in words}
+    return {normal(word) for word in words if not word.isdigit()} - {""}
+
+
+def normal(word: str) -> str:
+    """Return `word` as the lexer compares it: case-folded, then NFC, without blanks around it."""
+    return unicodedata.normalize("NFC", word.casefold()).strip()
+
+
+def repaired(word: str) -> str:
+    """Return a Lithuanian word that was read as Latin-1 as it was written, in Windows-1257.
+
+    stopwords-iso holds `abiejø` for `abiejų`; a third of its words are damaged so.
+    """
+    try:
+        return word.encode("latin-1").decode("cp1257")
+    except UnicodeError:
+        return word
+
+
+def yiddish_spellings(word: str) -> set[str]:
+    """Return `word` without points, with ligatures, and with neither: all are common."""
+    spellings = {word, YIDDISH_POINTS.sub("", word)}
+    for spelling in list(spellings):
+        for letters, ligature in YIDDISH_LIGATURES:
+            spelling = spelling.replace(letters, ligature)
+        spellings.add(spelling)
+    return spellings
+
+
+def read_stopwords_iso() -> dict[str, list[str]]:
+    """Return the lists of stopwords-iso by ISO 639-1 code."""
+    for file in files("stopwordsiso") or ():
+        if file.name == "stopwords-iso.json":
+            return json.loads(file.read_text(encoding="utf-8"))
+    raise FileNotFoundError("stopwordsiso has no stopwords-iso.json")

@@ -1,0 +1,37 @@
+from collections.abc import Callable, Iterable
+
+SPECIAL: int
+STOP: int
+
+class StopSet:
+    def __init__(self, words: Iterable[bytes]) -> None: ...
+    def __contains__(self, word: bytes) -> bool: ...
+
+class Terms:
+    words: list[bytes]
+    counts: bytes
+    flags: bytes
+    def __init__(self, words: list[bytes], counts: bytes, flags: bytes) -> None: ...
+    def __len__(self) -> int: ...
+
+class Cutter:
+    def __init__(
+        self,
+        normalize: Callable[[str], str],
+        *,
+        always_normalize: bool = False,
+        composes: bool = True,
+        patterns: bool = True,
+        split_patterns: bool = True,
+        fold_special: bool = True,
+        at_borders: bool = True,
+    ) -> None: ...
+    def cut(
+        self,
+        text: str,
+        stops: StopSet | None = None,
+        drop_stops: bool = False,
+        stem: Callable[[str], str] | None = None,
+    ) -> Terms: ...
+
+def word_borders(text: str) -> list[int]: ...

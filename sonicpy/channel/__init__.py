@@ -1,0 +1,1 @@
+"""Sonic Channel without a network: bytes to commands, replies to bytes."""

@@ -1,0 +1,89 @@
+"""META arguments: the `KEY(VALUE)` parts that may follow the fixed arguments of a command.
+
+Every part is read, even behind a faulty one: the last fault is the one that is reported, and of a key given twice the
+last value holds.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from sonicpy.errors import CommandError
+
+LIMIT_CEILING = 2**16 - 1
+OFFSET_CEILING = 2**32 - 1
+LANG_NONE = "none"
+
+
+class Meta(NamedTuple):
+    """What the META arguments of one command said."""
+
+    limit: int | None = None
+    offset: int = 0
+    lang: str | None = None
+    """None: to be guessed; LANG_NONE; or a language code in lower case."""
+
+
+NO_META = Meta()
+
+
+def read_meta(parts: Iterable[str], allowed: frozenset[str], lang_codes: frozenset[str]) -> Meta:
+    """Return what `parts` say.
+
+    Args:
+        parts: the words of the line from the first META argument on.
+        allowed: the keys this command takes.
+        lang_codes: the values of LANG beside LANG_NONE, in lower case.
+
+    Raises:
+        CommandError: `invalid_meta_key` or `invalid_meta_value`, for the last faulty part.
+    """
+    limit, offset, lang = NO_META
+    fault: CommandError | None = None
+    for part in parts:
+        try:
+            key, value = _split(part)
+            if key not in allowed:
+                raise CommandError("invalid_meta_key", f"{key}[{value}]")
+            if key == "LIMIT":
+                limit = _number(key, value, LIMIT_CEILING)
+            elif key == "OFFSET":
+                offset = _number(key, value, OFFSET_CEILING)
+            else:
+                lang = _lang(key, value, lang_codes)
+        except CommandError as error:
+            fault = error
+    if fault is not None:
+        raise fault
+    return Meta(limit, offset, lang)
+
+
+def _split(part: str) -> tuple[str, str]:
+    key, bracket, rest = part.partition("(")
+    if not bracket:
+        return part, ""
+    if not rest.endswith(")"):
+        raise CommandError("invalid_meta_key", f"?[{part}]")
+    value = rest[:-1]
+    if ")" in key or "(" in value or ")" in value:
+        raise CommandError("invalid_meta_key", f"{key}[{value}]")
+    return key, value
+
+
+def _number(key: str, value: str, ceiling: int) -> int:
+    digits = value.removeprefix("+")
+    if digits.isascii() and digits.isdigit():
+        significant = digits.lstrip("0") or "0"
+        if len(significant) <= len(str(ceiling)):  # int() refuses thousands of digits
+            number = int(significant)
+            if number <= ceiling:
+                return number
+    raise CommandError("invalid_meta_value", f"{key}[{value}]")
+
+
+def _lang(key: str, value: str, lang_codes: frozenset[str]) -> str:
+    if value == LANG_NONE:
+        return value
+    code = value.lower()
+    if code not in lang_codes:
+        raise CommandError("invalid_meta_value", f"{key}[{value}]")
+    return code

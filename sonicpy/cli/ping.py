@@ -1,0 +1,130 @@
+"""`sonicpy ping`: ask a server whether it answers, over one plain socket."""
+
+import argparse
+import math
+import socket
+import sys
+import time
+
+from sonicpy.config import split_address
+
+DEFAULT_ADDRESSES = (("::1", 1491), ("127.0.0.1", 1491))
+"""Where a server without settings listens; the second where the machine has no IPv6."""
+
+ANSWER_MAX_BYTES = 1024
+"""More than any line of the greeting; whoever sends more is no Sonic server."""
+
+DESCRIPTION = """\
+Connect and read the greeting of a Sonic server (CONNECTED ...). With --password also open a session in mode control
+with START, send PING, and leave with QUIT; without it nothing is sent, so a wrong password stays unnoticed.
+Exit status: 0 the server answered, 1 it did not."""
+
+
+def add_verb(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add `ping` and its arguments to the command line."""
+    parser = verbs.add_parser("ping", help="ask a server whether it answers", description=DESCRIPTION)
+    parser.add_argument(
+        "--inet", metavar="HOST:PORT", type=_address, help="the server (default: [::1]:1491, then 127.0.0.1:1491)"
+    )
+    parser.add_argument("--password", metavar="P", type=_password, help="also open a session with this password")
+    parser.add_argument("--timeout", metavar="S", type=_seconds, default=5.0, help="for all of it (default: 5 seconds)")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Ask the server, print one sentence, and return 0 when it answered or 1 when not."""
+    addresses = (arguments.inet,) if arguments.inet else DEFAULT_ADDRESSES
+    deadline = time.monotonic() + arguments.timeout
+    problems = []
+    for address in addresses:
+        try:
+            banner = _ask(address, arguments.password, deadline)
+        except OSError as problem:
+            problems.append(f"{_join(address)} {_reason(problem)}")
+        else:
+            print(f"{_join(address)} answers: {banner}")
+            return 0
+    print(f"sonicpy: {' and '.join(problems)}.", file=sys.stderr)
+    return 1
+
+
+def _ask(address: tuple[str, int], password: str | None, deadline: float) -> str:
+    with socket.create_connection(address, timeout=_left(deadline)) as connection:
+        banner = _expect(connection, b"CONNECTED ", deadline)
+        if password is not None:
+            _converse(connection, f"START control {password}", b"STARTED ", deadline)
+            _converse(connection, "PING", b"PONG", deadline)
+            _converse(connection, "QUIT", b"ENDED quit", deadline)
+        return banner
+
+
+def _converse(connection: socket.socket, line: str, expected: bytes, deadline: float) -> None:
+    connection.settimeout(_left(deadline))
+    connection.sendall(f"{line}\r\n".encode("utf-8", "surrogateescape"))
+    _expect(connection, expected, deadline)
+
+
+def _expect(connection: socket.socket, expected: bytes, deadline: float) -> str:
+    line = _read_line(connection, deadline)
+    # Shown with escapes: the bytes come from whoever listens there, and go to a terminal.
+    text = ascii(line.decode("utf-8", "replace"))[1:-1]
+    if not line.startswith(expected):
+        raise ConnectionError(f'answered "{text}" in the place of {expected.decode().strip()}')
+    return text
+
+
+def _read_line(connection: socket.socket, deadline: float) -> bytes:
+    # One line is under way at a time, so nothing can stand behind its end.
+    received = b""
+    while not received.endswith(b"\n") and len(received) < ANSWER_MAX_BYTES:
+        connection.settimeout(_left(deadline))
+        part = connection.recv(ANSWER_MAX_BYTES)
+        if not part:
+            raise ConnectionError("closed the connection without an answer")
+        received += part
+    return received.rstrip(b"\r\n")
+
+
+def _left(deadline: float) -> float:
+    seconds = deadline - time.monotonic()
+    if seconds <= 0:
+        raise TimeoutError
+    return seconds
+
+
+def _reason(problem: OSError) -> str:
+    if isinstance(problem, TimeoutError):
+        return "did not answer in time"
+    if problem.strerror is None:
+        return str(problem)
+    return f"does not answer: {problem.strerror}"
+
+
+def _join(address: tuple[str, int]) -> str:
+    host, port = address
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _address(text: str) -> tuple[str, int]:
+    try:
+        host, port = split_address(text)
+        host.encode("idna")  # what connecting does first, with the same error
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f'"{text}" is not HOST:PORT, such as 127.0.0.1:1491 or [::1]:1491') from error
+    return host, port
+
+
+def _password(text: str) -> str:
+    if not text or any(character.isspace() for character in text):
+        raise argparse.ArgumentTypeError("a password has one character or more, and no white space")
+    return text
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds < math.inf:
+        raise argparse.ArgumentTypeError(f'"{text}" is not a number of seconds above 0')
+    return seconds

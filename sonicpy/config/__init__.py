@@ -1,0 +1,37 @@
+"""The settings: one frozen model per section (sections.py), together in Config (settings.py), and load() (sources.py).
+
+kinds.py says what a value may be, problems.py how a wrong one is reported, legacy.py which keys have another name.
+A layer gets its own section, not the whole Config.
+"""
+
+from sonicpy.config.kinds import split_address
+from sonicpy.config.sections import (
+    ChannelConfig,
+    FstConfig,
+    KvConfig,
+    NormalizationConfig,
+    SearchConfig,
+    ServerConfig,
+    StopwordsConfig,
+    StoreConfig,
+    TokenizationConfig,
+)
+from sonicpy.config.settings import Config
+from sonicpy.config.sources import SEARCHED_FILES, Loaded, load
+
+__all__ = [
+    "SEARCHED_FILES",
+    "ChannelConfig",
+    "Config",
+    "FstConfig",
+    "KvConfig",
+    "Loaded",
+    "NormalizationConfig",
+    "SearchConfig",
+    "ServerConfig",
+    "StopwordsConfig",
+    "StoreConfig",
+    "TokenizationConfig",
+    "load",
+    "split_address",
+]

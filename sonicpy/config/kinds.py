@@ -1,0 +1,113 @@
+"""What one value of the settings may be: an annotated type per kind, with the words that tell a person what is allowed.
+
+Every type takes the value as a TOML file gives it and as text, because an environment variable is always text.
+"""
+
+from dataclasses import dataclass
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """The end of the sentence "allowed is ..." for a value of this type; a secret value is not shown before it."""
+
+    text: str
+    secret: bool = False
+
+
+def split_address(text: str) -> tuple[str, int]:
+    """Return (host, port) of "host:port" or "[IPv6]:port".
+
+    Raises:
+        ValueError: the text has another shape, or the port is above 65535.
+    """
+    host, colon, port = text.rpartition(":")
+    bracketed = host.startswith("[") and host.endswith("]")
+    host = host[1:-1] if bracketed else host
+    if not colon or not host or bracketed != (":" in host):
+        raise ValueError("not host:port")
+    if not port.isascii() or not port.isdecimal() or len(port) > 5 or int(port) > 65535:
+        raise ValueError("not a port")
+    return host, int(port)
+
+
+def _check_inet(inet: str) -> str:
+    ip_address(split_address(inet)[0])
+    return inet
+
+
+def _fold(value: object) -> object:
+    return value.strip().lower() if isinstance(value, str) else value
+
+
+def _refuse_boolean(value: object) -> object:
+    # Pydantic would read true as 1.
+    if isinstance(value, bool):
+        raise ValueError("not a number")
+    return value
+
+
+def _split_words(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    return [word.strip() for word in value.split(",") if word.strip()]
+
+
+def _empty_is_none(value: object) -> object:
+    return None if value == "" else value
+
+
+def _refuse_no_path(value: object) -> object:
+    if value == "" or (isinstance(value, str) and "\0" in value):
+        raise ValueError("not a path")
+    return value
+
+
+U16_MAX = 0xFFFF
+U32_MAX = 0xFFFF_FFFF
+MAP_SIZE_MB_MAX = 16 * 1024 * 1024
+"""16 TiB: beyond this 48-bit processors run out of addresses for a few stores side by side."""
+
+Limit = Annotated[
+    int, Field(ge=0, le=U16_MAX), BeforeValidator(_refuse_boolean), Allowed(f"a whole number from 0 to {U16_MAX}")
+]
+Count = Annotated[
+    int, Field(ge=0, le=U32_MAX), BeforeValidator(_refuse_boolean), Allowed(f"a whole number from 0 to {U32_MAX}")
+]
+Seconds = Annotated[
+    int,
+    Field(ge=0, le=U32_MAX),
+    BeforeValidator(_refuse_boolean),
+    Allowed(f"a whole number of seconds from 0 to {U32_MAX}"),
+]
+Megabytes = Annotated[
+    int,
+    Field(ge=1, le=MAP_SIZE_MB_MAX),
+    BeforeValidator(_refuse_boolean),
+    Allowed(f"a whole number of MiB from 1 to {MAP_SIZE_MB_MAX}"),
+]
+WholeNumber = Annotated[int, BeforeValidator(_refuse_boolean), Allowed("a whole number")]
+WholeNumberOrNone = Annotated[int | None, BeforeValidator(_refuse_boolean), Allowed("a whole number")]
+Share = Annotated[
+    float, Field(ge=0, allow_inf_nan=False), BeforeValidator(_refuse_boolean), Allowed("a number from 0 upward")
+]
+Switch = Annotated[bool, Allowed("true or false")]
+Text = Annotated[str, Allowed("text in quotes")]
+Password = Annotated[str | None, BeforeValidator(_empty_is_none), Allowed("text in quotes", secret=True)]
+Words = Annotated[tuple[str, ...], BeforeValidator(_split_words), Allowed("a list of words")]
+Folder = Annotated[Path, BeforeValidator(_refuse_no_path), Allowed("the path of a folder")]
+Inet = Annotated[
+    str, AfterValidator(_check_inet), Allowed('an IP address and a port, such as "127.0.0.1:1491" or "[::1]:1491"')
+]
+
+Compat = Annotated[Literal["none", "sonic"], BeforeValidator(_fold)]
+LogLevel = Annotated[Literal["off", "error", "warn", "info", "debug", "trace"], BeforeValidator(_fold)]
+UnicodeNormalization = Annotated[Literal["none", "nfc", "nfkc"], BeforeValidator(_fold)]
+StopwordsMode = Annotated[Literal["weigh", "drop"], BeforeValidator(_fold)]
+Ranking = Annotated[Literal["bm25", "sonic", "newest"], BeforeValidator(_fold)]
+SuggestOrder = Annotated[Literal["likely", "alphabetical"], BeforeValidator(_fold)]
+Durability = Annotated[Literal["interval", "commit"], BeforeValidator(_fold)]

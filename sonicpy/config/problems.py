@@ -1,0 +1,74 @@
+"""A wrong or unknown setting as one sentence: where it stands, what was found, what is allowed.
+
+Knows no key by name, so that the models can use it.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import get_args
+
+from pydantic import ValidationError
+from pydantic.fields import FieldInfo
+from rapidfuzz import fuzz, process
+
+from sonicpy.config.kinds import Allowed
+
+SHOWN_LENGTH = 60
+NEAR_ENOUGH = 60.0
+"""Of 100: a few typing errors in a name stay above, a name of something else falls below."""
+
+
+def describe(error: ValidationError, fields: Mapping[str, FieldInfo], origins: Mapping[str, str]) -> str:
+    """Return the sentence about the first thing wrong.
+
+    Args:
+        error: what pydantic found.
+        fields: every known key.
+        origins: where a key was given, such as "sonicpy.cfg: search.ranking"; a key that is missing stands for itself.
+    """
+    first = error.errors(include_url=False, include_context=False)[0]
+    path = [str(part) for part in first["loc"]]
+    key = _known_part(path, fields)
+    if key is None:
+        return _describe_structure(".".join(path), first["type"], first["input"], fields)
+    # A longer path leads into a list: one of its elements is wrong.
+    verb = "is" if key == ".".join(path) else "holds"
+    return f"{origins.get(key, key)} {verb} {_found(fields[key], first['input'])}; allowed is {allowed(fields[key])}."
+
+
+def allowed(field: FieldInfo) -> str:
+    """Return what may stand behind "allowed is" for `field`."""
+    for mark in field.metadata:
+        if isinstance(mark, Allowed):
+            return mark.text
+    *others, last = [show(choice) for choice in get_args(field.annotation)]
+    return f"{', '.join(others)} or {last}"
+
+
+def show(value: object) -> str:
+    """Return `value` as a settings file would write it, cut to a readable length."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= SHOWN_LENGTH else f"{text[:SHOWN_LENGTH]}..."
+
+
+def hint(key: str, known: Iterable[str]) -> str:
+    """Return the half sentence that names the known key most like `key`, empty when nothing is like it."""
+    best = process.extractOne(key, list(known), scorer=fuzz.ratio, score_cutoff=NEAR_ENOUGH)
+    return "" if best is None else f"; the nearest known key is {best[0]}"
+
+
+def _known_part(path: Sequence[str], fields: Mapping[str, FieldInfo]) -> str | None:
+    starts = [".".join(path[:length]) for length in range(len(path), 0, -1)]
+    return next((start for start in starts if start in fields), None)
+
+
+def _describe_structure(path: str, kind: str, value: object, fields: Mapping[str, FieldInfo]) -> str:
+    if kind == "extra_forbidden":
+        return f"{path} is not a known key{hint(path, fields)}."
+    return f"{path or 'the configuration'} is {show(value)}; allowed is a section with keys."
+
+
+def _found(field: FieldInfo, value: object) -> str:
+    if any(isinstance(mark, Allowed) and mark.secret for mark in field.metadata):
+        return f"a value of type {type(value).__name__}"
+    return show(value)

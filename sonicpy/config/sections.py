@@ -1,0 +1,161 @@
+"""One frozen model per section of the settings file, with the defaults of the default mode.
+
+A section never looks outside itself: what ties two sections together is checked in settings.py. docs/configuration.md
+says what each key means; a test holds the two together.
+"""
+
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from sonicpy.config.kinds import (
+    Compat,
+    Count,
+    Durability,
+    Folder,
+    Inet,
+    Limit,
+    LogLevel,
+    Megabytes,
+    Password,
+    Ranking,
+    Seconds,
+    Share,
+    StopwordsMode,
+    SuggestOrder,
+    Switch,
+    Text,
+    UnicodeNormalization,
+    WholeNumber,
+    WholeNumberOrNone,
+    Words,
+    split_address,
+)
+
+
+class Section(BaseModel):
+    """What all sections share: they do not change after loading, and they know all their keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ServerConfig(Section):
+    """[server]"""
+
+    compat: Compat = "none"
+    log_level: LogLevel = "warn"
+
+
+class ChannelConfig(Section):
+    """[channel]: the Sonic Channel listener."""
+
+    inet: Inet = "[::1]:1491"
+    tcp_timeout: Seconds = 300
+    auth_password: Password = Field(default=None, repr=False)
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Return `inet` as (IP address, port)."""
+        return split_address(self.inet)
+
+    @property
+    def inet_is_default(self) -> bool:
+        """Return whether nobody chose the address, so that a machine without IPv6 may listen on IPv4 instead."""
+        return "inet" not in self.model_fields_set
+
+
+class NormalizationConfig(Section):
+    """[normalization]: from token to term; part of what the store was built with."""
+
+    unicode_normalization: UnicodeNormalization = "nfkc"
+    diacritic_folding_enabled: Switch = False
+    stemming_enabled: Switch = False
+
+
+class TokenizationConfig(Section):
+    """[tokenization]: from text to tokens; part of what the store was built with."""
+
+    detect_special_patterns: Switch = True
+    compat_split_special_patterns: Switch = True
+
+
+class StopwordsConfig(Section):
+    """[stopwords]; part of what the store was built with."""
+
+    mode: StopwordsMode = "weigh"
+    allow: Words = ()
+    deny: Words = ()
+
+
+class SearchConfig(Section):
+    """[search]: how queries, suggestions and lists are answered; may change at any start."""
+
+    ranking: Ranking = "bm25"
+    live_words: Switch = True
+    suggest_order: SuggestOrder = "likely"
+    query_limit_default: Limit = 10
+    query_limit_maximum: Limit = 100
+    query_alternates_try: Count = 4
+    query_minimum_term_idf_default: Share = 0.1
+    query_minimum_term_idf_minimum_object_count: Count = 100
+    suggest_limit_default: Limit = 5
+    suggest_limit_maximum: Limit = 20
+    list_limit_default: Limit = 100
+    list_limit_maximum: Limit = 500
+
+
+class KvPoolConfig(Section):
+    """[store.kv.pool]: without effect, there is one environment and it stays open."""
+
+    inactive_after: Seconds = 1800
+
+
+class KvDatabaseConfig(Section):
+    """[store.kv.database]: RocksDB's keys, without effect on LMDB; so only their kind is checked."""
+
+    flush_after: Seconds = 900
+    write_ahead_log: Switch = True
+    compression_type: Text = "zstd"
+    parallelism: WholeNumber = 2
+    max_files: WholeNumberOrNone = None
+    write_buffer_size: WholeNumber = 16384
+
+
+class KvConfig(Section):
+    """[store.kv]: the index itself."""
+
+    path: Folder = Path("./data/store/")
+    retain_word_objects: Count = 1000
+    durability: Durability = "interval"
+    map_size_mb: Megabytes = 65536
+    pool: KvPoolConfig = KvPoolConfig()
+    database: KvDatabaseConfig = KvDatabaseConfig()
+
+
+class FstPoolConfig(Section):
+    """[store.fst.pool]: open word graphs."""
+
+    inactive_after: Seconds = 300
+
+
+class FstGraphConfig(Section):
+    """[store.fst.graph]: consolidation, and the limits of one graph."""
+
+    consolidate_after: Seconds = 180
+    max_size: Count = 2048
+    max_words: Count = 250000
+
+
+class FstConfig(Section):
+    """[store.fst]: the word graphs; their path is without effect, they live under store.kv.path."""
+
+    path: Folder = Path("./data/store/fst/")
+    pool: FstPoolConfig = FstPoolConfig()
+    graph: FstGraphConfig = FstGraphConfig()
+
+
+class StoreConfig(Section):
+    """[store]"""
+
+    kv: KvConfig = KvConfig()
+    fst: FstConfig = FstConfig()

@@ -1,0 +1,174 @@
+"""Config: all sections together, the defaults that compat mode changes, and the rules that tie two keys.
+
+Whoever makes a Config, from a file or in Python, gets the same defaults and the same ConfigError.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from pydantic import BaseModel, ModelWrapValidatorHandler, ValidationError, ValidationInfo, model_validator
+from pydantic.fields import FieldInfo
+
+from sonicpy.config.problems import describe, show
+from sonicpy.config.sections import (
+    ChannelConfig,
+    NormalizationConfig,
+    SearchConfig,
+    Section,
+    ServerConfig,
+    StopwordsConfig,
+    StoreConfig,
+    TokenizationConfig,
+)
+from sonicpy.errors import ConfigError
+
+SONIC_DEFAULTS: dict[str, object] = {
+    "normalization.unicode_normalization": "none",
+    "search.live_words": False,
+    "search.ranking": "sonic",
+    "search.suggest_order": "alphabetical",
+    "stopwords.mode": "drop",
+    "store.kv.durability": "interval",
+    "store.kv.retain_word_objects": 1000,
+}
+"""What `server.compat = "sonic"` puts in the place of the defaults, where a key was not given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Two keys of which one must not pass the other."""
+
+    lower: str
+    upper: str
+    may_be_equal: bool
+
+
+ORDERS = (
+    Order("search.query_limit_default", "search.query_limit_maximum", may_be_equal=True),
+    Order("search.suggest_limit_default", "search.suggest_limit_maximum", may_be_equal=True),
+    Order("search.list_limit_default", "search.list_limit_maximum", may_be_equal=True),
+    Order("store.kv.database.flush_after", "store.kv.pool.inactive_after", may_be_equal=False),
+    Order("store.fst.graph.consolidate_after", "store.fst.pool.inactive_after", may_be_equal=False),
+)
+
+
+class Config(Section):
+    """Every setting of an index and of the server around it.
+
+    `Config()` is the default mode; `Config.model_validate({"server": {"compat": "sonic"}})` overrides by section.
+
+    Raises:
+        ConfigError: a value is not allowed, a key is not known, or two keys contradict each other.
+    """
+
+    server: ServerConfig = ServerConfig()
+    channel: ChannelConfig = ChannelConfig()
+    normalization: NormalizationConfig = NormalizationConfig()
+    tokenization: TokenizationConfig = TokenizationConfig()
+    stopwords: StopwordsConfig = StopwordsConfig()
+    search: SearchConfig = SearchConfig()
+    store: StoreConfig = StoreConfig()
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _check(cls, given: Any, validate: ModelWrapValidatorHandler[Self], info: ValidationInfo) -> Self:
+        origins: Mapping[str, str] = info.context or {}
+        try:
+            config = validate(_with_sonic_defaults(given))
+        except ValidationError as error:
+            # Not "from error": the trace of a ValidationError shows every value, the password too.
+            raise ConfigError(describe(error, FIELDS, origins)) from None
+        for order in ORDERS:
+            _check_order(config, order, origins)
+        _check_stopwords(config.stopwords, origins)
+        return config
+
+
+def value_of(config: Config, key: str) -> Any:
+    """Return the value under a dotted key, such as "store.kv.path"."""
+    section, name = _holder(config, key)
+    return getattr(section, name)
+
+
+def _walk(section: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
+    for name, field in section.model_fields.items():
+        inner = field.annotation
+        if isinstance(inner, type) and issubclass(inner, Section):
+            yield from _walk(inner, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", field
+
+
+FIELDS: dict[str, FieldInfo] = dict(_walk(Config))
+"""Every key, dotted, in the order of the settings file."""
+
+
+def _with_sonic_defaults(given: object) -> object:
+    """Return `given` with what compat mode sets beneath it; unchanged in the default mode."""
+    if not isinstance(given, Mapping):
+        return given
+    settings = _explicit(given)
+    server = settings.get("server")
+    compat = server.get("compat") if isinstance(server, dict) else None
+    if not isinstance(compat, str) or compat.strip().lower() != "sonic":
+        return given
+    for key, default in SONIC_DEFAULTS.items():
+        _set_default(settings, key.split("."), default)
+    return settings
+
+
+def _explicit(given: Mapping[str, object]) -> dict[str, object]:
+    explicit: dict[str, object] = {}
+    for name, value in given.items():
+        if isinstance(value, BaseModel):
+            explicit[name] = value.model_dump(exclude_unset=True)
+        else:
+            explicit[name] = _explicit(value) if isinstance(value, Mapping) else value
+    return explicit
+
+
+def _set_default(settings: dict[str, object], path: list[str], default: object) -> None:
+    for name in path[:-1]:
+        section = settings.setdefault(name, {})
+        if not isinstance(section, dict):  # a wrong value, which validation names
+            return
+        settings = section
+    settings.setdefault(path[-1], default)
+
+
+def _check_order(config: Config, order: Order, origins: Mapping[str, str]) -> None:
+    lower, upper = value_of(config, order.lower), value_of(config, order.upper)
+    if lower < upper or (order.may_be_equal and lower == upper):
+        return
+    # Blame a key that was given: nobody can find a default in a file.
+    if _is_given(config, order.upper) and not _is_given(config, order.lower):
+        blamed, found, other, bound = order.upper, upper, order.lower, lower
+        relation = "at least" if order.may_be_equal else "more than"
+    else:
+        blamed, found, other, bound = order.lower, lower, order.upper, upper
+        relation = "at most" if order.may_be_equal else "less than"
+    default = "" if _is_given(config, other) else " by default"
+    where = origins.get(blamed, blamed)
+    raise ConfigError(f"{where} is {found}; allowed is {relation} {other}, which is {bound}{default}.")
+
+
+def _is_given(config: Config, key: str) -> bool:
+    section, name = _holder(config, key)
+    return name in section.model_fields_set
+
+
+def _holder(config: Config, key: str) -> tuple[BaseModel, str]:
+    *path, name = key.split(".")
+    section: BaseModel = config
+    for part in path:
+        section = getattr(section, part)
+    return section, name
+
+
+def _check_stopwords(stopwords: StopwordsConfig, origins: Mapping[str, str]) -> None:
+    allowed = {word.lower() for word in stopwords.allow}
+    for word in stopwords.deny:
+        if word.lower() in allowed:
+            where = origins.get("stopwords.deny", "stopwords.deny")
+            raise ConfigError(f"{where} holds {show(word)}; allowed are words that stopwords.allow does not hold.")

@@ -1,0 +1,148 @@
+"""Find, read and merge the sources of the settings: defaults < file < environment < flags."""
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from sonicpy.config.legacy import SECTIONS, Given, resolve
+from sonicpy.config.settings import Config
+from sonicpy.errors import ConfigError
+
+SEARCHED_FILES = (
+    Path("./sonicpy.cfg"),
+    Path("./config.cfg"),
+    Path("/etc/sonicpy.cfg"),
+    Path("/etc/sonic.cfg"),
+    Path("/etc/sonic/config.toml"),
+    Path("/etc/sonic/sonic.cfg.toml"),
+    Path("/etc/sonic/sonic.cfg"),
+)
+"""Sonic's list, with our own names before its names in either place."""
+
+FLAGS = {"channel.inet": "--inet", "store.kv.path": "--data", "server.log_level": "--log-level"}
+ENVIRONMENT_PREFIX = "SONIC_"
+REFERENCE = re.compile(r"\$\{env\.([^{}]+)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The settings of one start and what to log about them.
+
+    Attributes:
+        config: the settings.
+        warnings: whole sentences.
+        source: the settings file, None when there was none.
+        ignored: keys that were given and mean nothing here, as they were written.
+    """
+
+    config: Config
+    warnings: tuple[str, ...] = ()
+    source: Path | None = None
+    ignored: tuple[str, ...] = ()
+
+
+def load(config_file: Path | None, environ: Mapping[str, str], flags: Mapping[str, object]) -> Loaded:
+    """Return the settings of this start.
+
+    Args:
+        config_file: the file a person named; None takes the first existing of SEARCHED_FILES, or no file.
+        environ: variables such as SONIC_SEARCH__RANKING, in any case; others are ignored.
+        flags: dotted key to value; None stands for a flag that was not given.
+
+    Raises:
+        ConfigError: a file cannot be read, or a setting is wrong.
+    """
+    source = config_file or _find_file()
+    given = [*_read_file(source), *_read_environment(environ), *_read_flags(flags)]
+    resolved = resolve(_expand(item, environ) for item in given)
+    origins = {key: item.where for key, item in resolved.values.items()}
+    config = Config.model_validate(_nest(resolved.values), context=origins)
+    return Loaded(config, tuple(resolved.warnings), source, tuple(resolved.ignored))
+
+
+def _find_file() -> Path | None:
+    # A folder counts as found, and reading it fails: Docker makes one where a mounted file is missing,
+    # and to start without its password would be worse than not to start.
+    return next((path for path in SEARCHED_FILES if _is_there(path)), None)
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True  # hidden from us; reading it says why
+    return True
+
+
+def _read_file(path: Path | None) -> Iterator[Given]:
+    if path is None:
+        return
+    try:
+        tables = tomllib.loads(_read_text(path))
+    except ValueError as error:  # TOMLDecodeError, or a number too long for int()
+        raise ConfigError(f"{path} is not TOML: {error}.") from error
+    for key, value in _flatten(tables, ""):
+        yield Given(key, value, str(path))
+
+
+def _read_text(path: Path) -> str:
+    try:
+        content = path.read_bytes()
+    except IsADirectoryError as error:
+        raise ConfigError(f"{path} is a folder; allowed is a TOML file.") from error
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}.") from error
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise ConfigError(f"{path} is not TOML: the text is not UTF-8 (at line {line}).") from error
+
+
+def _flatten(table: Mapping[str, object], prefix: str) -> Iterator[tuple[str, object]]:
+    for name, value in table.items():
+        if isinstance(value, dict):
+            yield from _flatten(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
+
+
+def _read_environment(environ: Mapping[str, str]) -> Iterator[Given]:
+    for name, value in environ.items():
+        if not name.upper().startswith(ENVIRONMENT_PREFIX):
+            continue
+        key = name[len(ENVIRONMENT_PREFIX) :].lower().replace("__", ".")
+        if "." in key or key in SECTIONS:
+            yield Given(key, value, f"environment variable {name}")
+
+
+def _read_flags(flags: Mapping[str, object]) -> Iterator[Given]:
+    for key, value in flags.items():
+        if value is not None:
+            yield Given(key, value, f"flag {FLAGS.get(key, key)}")
+
+
+def _expand(item: Given, environ: Mapping[str, str]) -> Given:
+    reference = REFERENCE.fullmatch(item.value) if isinstance(item.value, str) else None
+    if reference is None:
+        return item
+    name = reference[1]
+    if name not in environ:
+        raise ConfigError(f'{item.where} is "{item.value}", but there is no environment variable {name}.')
+    return replace(item, value=environ[name])
+
+
+def _nest(values: Mapping[str, Given]) -> dict[str, Any]:
+    nested: dict[str, Any] = {}
+    for key, item in values.items():
+        *path, name = key.split(".")
+        table = nested
+        for part in path:
+            table = table.setdefault(part, {})
+        table[name] = item.value
+    return nested

@@ -1,0 +1,7 @@
+"""Read-only tables that the build packs here: language profiles and stop words (see ext/tables/)."""
+
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+LANGUAGE_PROFILES = FOLDER / "languages.bin"
+STOP_WORDS = FOLDER / "stopwords.marisa"

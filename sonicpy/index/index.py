@@ -1,0 +1,294 @@
+"""Index: a folder of searchable objects, as a library. Synchronous; may be called from any thread.
+
+Every change is applied, logged and committed before its method returns. `batch` groups changes under one commit; with
+`autocommit=False` the owner of the only writing thread calls `seal` and `commit` itself, as the server does.
+"""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TypeVar
+
+from sonicpy._native.postings import DamagedBytes
+from sonicpy._native.text import Terms
+from sonicpy.config import Config
+from sonicpy.errors import CommandError, StoreDamaged
+from sonicpy.ids import check_bucket, check_collection, check_object
+from sonicpy.index import count as counting
+from sonicpy.index.consolidate import Consolidation, pending_buckets
+from sonicpy.index.lexicon import complete, list_words
+from sonicpy.index.query import query
+from sonicpy.lexer.lexer import Lexer
+from sonicpy.store.environment import SCOPES
+from sonicpy.store.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, Pop, Push
+from sonicpy.store.store import Store
+from sonicpy.store.view import View
+
+Answer = TypeVar("Answer")
+
+BATCH_COMMIT = 512
+"""Changes after which a batch commits: then a change costs a third of what it costs alone."""
+
+SWEEP_ROWS = 500
+"""Rows of flushed buckets deleted in one go by the library."""
+
+
+class Index:
+    """An index in a folder.
+
+    Args:
+        path: the folder, created where it is missing; None: `store.kv.path` of the settings.
+        config: the settings; None: the defaults.
+        autocommit: commit every change before its method returns.
+
+    Raises:
+        StoreLocked: another process, or another Index, has the folder open for writing.
+        StoreError: the folder cannot be opened as an index with these settings; the sentence says why.
+    """
+
+    def __init__(
+        self, path: Path | str | None = None, config: Config | None = None, *, autocommit: bool = True
+    ) -> None:
+        self.config = config or Config()
+        kv = self.config.store.kv
+        compat = self.config.server.compat == "sonic"
+        self._window = kv.retain_word_objects
+        self._live = self.config.search.live_words
+        self._searches_stop_words = not compat
+        self._lexer = Lexer(self.config.normalization, self.config.tokenization, self.config.stopwords, compat=compat)
+        self.store = Store(
+            Path(path or kv.path),
+            self._lexer.analyser(),
+            map_bytes=kv.map_size_mb << 20,
+            durability=kv.durability,
+        )
+        self._autocommit = autocommit
+        self._batching = False
+        self._lock = threading.RLock()
+
+    # -- changes -------------------------------------------------------------------------------------------------
+
+    def push(self, collection: str, bucket: str, object: str, text: str, lang: str | None = None) -> None:
+        """Add a text to an object. Texts add up; the same text again changes nothing.
+
+        Args:
+            lang: ISO 639-3 code of the text; None: guess; "none": no language.
+
+        Raises:
+            CommandError: a name is not 1 to 128 ASCII characters without white space, or the text is not Unicode.
+            StoreError: the text was not stored.
+        """
+        _check_names(collection, bucket, object)
+        self._change(Push(collection, bucket, object, self._lex(text, lang), self._window))
+
+    def pop(self, collection: str, bucket: str, object: str, text: str) -> int:
+        """Take the words of a text from an object; return how many went. Raises like `push`."""
+        _check_names(collection, bucket, object)
+        return self._change(Pop(collection, bucket, object, self._lex_plain(text)))
+
+    def flush_collection(self, collection: str) -> int:
+        """Forget a collection; return 1 if it existed, else 0. Raises like `push`."""
+        check_collection(collection)
+        return self._change(FlushCollection(collection))
+
+    def flush_bucket(self, collection: str, bucket: str) -> int:
+        """Forget a bucket; return 1 if it existed, else 0. Raises like `push`."""
+        _check_names(collection, bucket)
+        return self._change(FlushBucket(collection, bucket))
+
+    def flush_object(self, collection: str, bucket: str, object: str) -> int:
+        """Forget an object; return how many words it held. Raises like `push`."""
+        _check_names(collection, bucket, object)
+        return self._change(FlushObject(collection, bucket, object))
+
+    @contextmanager
+    def batch(self) -> Iterator[Self]:
+        """Group the changes made on this thread inside a `with` block: one commit for about 512 of them."""
+        with self._lock:
+            outer, self._batching = self._batching, True
+            try:
+                yield self
+            finally:
+                self._batching = outer
+                self._finish()
+
+    # -- answers -------------------------------------------------------------------------------------------------
+
+    def query(
+        self, collection: str, bucket: str, text: str, *, limit: int = 10, offset: int = 0, lang: str | None = None
+    ) -> list[str]:
+        """Return the names of the objects that answer a text, best first. Raises CommandError like `push`."""
+        _check_names(collection, bucket)
+        terms = self._lex(text, lang)
+        if not len(terms) and self._searches_stop_words:
+            terms = self._lex_plain(text)
+        search, window = self.config.search, self._window
+        return self._read(lambda view: query(view, collection, bucket, terms, search, window, limit, offset))
+
+    def suggest(self, collection: str, bucket: str, word: str, *, limit: int = 5) -> list[str]:
+        """Return words of the bucket that begin with `word`.
+
+        Raises:
+            CommandError: `word` holds no word or more than one, or a name is not valid.
+        """
+        _check_names(collection, bucket)
+        terms = self._lex_plain(word)
+        if sum(terms.counts) != 1:
+            raise CommandError("query_error")
+        likely = self.config.search.suggest_order == "likely"
+        return self._read(
+            lambda view: complete(view, collection, bucket, terms.words[0], limit, live=self._live, likely=likely)
+        )
+
+    def words(self, collection: str, bucket: str, *, limit: int = 100, offset: int = 0) -> list[str]:
+        """Return words of the bucket in byte order. Raises CommandError like `push`."""
+        _check_names(collection, bucket)
+        return self._read(lambda view: list_words(view, collection, bucket, limit, offset, live=self._live))
+
+    def count_buckets(self, collection: str) -> int:
+        """Return how many buckets of the collection hold words. Raises CommandError like `push`."""
+        check_collection(collection)
+        return self._read(lambda view: counting.count_buckets(view, collection, live=self._live))
+
+    def count_words(self, collection: str, bucket: str) -> int:
+        """Return how many different words the bucket holds. Raises CommandError like `push`."""
+        _check_names(collection, bucket)
+        return self._read(lambda view: counting.count_bucket_words(view, collection, bucket, live=self._live))
+
+    def count_objects(self, collection: str, bucket: str) -> int:
+        """Return how many objects the bucket holds. Raises CommandError like `push`."""
+        _check_names(collection, bucket)
+        return self._read(lambda view: counting.count_objects(view, collection, bucket))
+
+    def count_object_words(self, collection: str, bucket: str, object: str) -> int:
+        """Return how many different words the object holds. Raises CommandError like `push`."""
+        _check_names(collection, bucket, object)
+        return self._read(lambda view: counting.count_object_words(view, collection, bucket, object))
+
+    def open_scopes(self) -> int:
+        """Return how many buckets the index holds, over all collections."""
+        return self._read(lambda view: view.transaction.count(SCOPES))
+
+    def pending_buckets(self) -> int:
+        """Return how many buckets have words waiting for consolidation."""
+        return self._read(pending_buckets)
+
+    # -- upkeep --------------------------------------------------------------------------------------------------
+
+    def consolidate(self) -> None:
+        """Show every word pushed or popped so far; with `search.live_words` they are shown already."""
+        with self._lock:
+            run = self.consolidation()
+            while run.step():
+                pass
+            self._finish()
+
+    def consolidation(self) -> Consolidation:
+        """Return a consolidation to be run in steps by the writing thread."""
+        return Consolidation(self.store)
+
+    def sweep(self, rows: int) -> bool:
+        """Delete at most about `rows` rows of flushed buckets; return whether any are left."""
+        with self._lock:
+            return self.store.sweep(rows)
+
+    @property
+    def uncommitted(self) -> int:
+        """How many changes the next commit will make visible to others."""
+        return self.store.uncommitted
+
+    @property
+    def refusing(self) -> bool:
+        """Whether changes are refused because the last commit failed."""
+        return self.store.refusing
+
+    @property
+    def has_doomed(self) -> bool:
+        """Whether rows of flushed buckets may wait for `sweep`."""
+        return self.store.has_doomed
+
+    def sync_log(self) -> None:
+        """Wait until everything sealed is on the disk; may be called from any thread."""
+        self.store.sync_log()
+
+    def seal(self) -> None:
+        """Put what was changed since the last seal into the log: then it survives the death of the process."""
+        self.store.seal()
+
+    def commit(self) -> None:
+        """Make what was changed visible to other threads and processes."""
+        with self._lock:
+            self.store.commit()
+
+    def sync(self) -> None:
+        """Wait until everything committed is on the disk."""
+        self.store.sync()
+
+    def close(self) -> None:
+        """Commit, sync and release the folder."""
+        with self._lock:
+            self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # -- inside --------------------------------------------------------------------------------------------------
+
+    def _change(self, mutation: Mutation) -> int:
+        with self._lock:
+            result = self.store.apply(mutation)
+            if self._batching:
+                if self.store.uncommitted >= BATCH_COMMIT:
+                    self._finish()
+            elif self._autocommit:
+                self._finish()
+            return result
+
+    def _finish(self) -> None:
+        self.store.seal()
+        if self.store.durability == "commit":
+            self.store.sync_log()
+        self.store.commit()
+        if self.store.has_doomed:
+            self.store.sweep(SWEEP_ROWS)
+            self.store.commit()
+
+    def _read(self, work: Callable[[View], Answer]) -> Answer:
+        try:
+            view = self.store.open_view()
+            if view is not None:
+                return work(view)
+            with self.store.reading() as view:
+                return work(view)
+        except DamagedBytes as fault:
+            raise StoreDamaged(f"the store {self.store.folder} is damaged: {fault}") from fault
+
+    def _lex(self, text: str, lang: str | None) -> Terms:
+        try:
+            return self._lexer.lex(text, lang)
+        except UnicodeEncodeError as fault:
+            raise _not_unicode(fault) from fault
+
+    def _lex_plain(self, text: str) -> Terms:
+        try:
+            return self._lexer.lex_plain(text)
+        except UnicodeEncodeError as fault:
+            raise _not_unicode(fault) from fault
+
+
+def _check_names(collection: str, bucket: str, object: str | None = None) -> None:
+    check_collection(collection)
+    check_bucket(bucket)
+    if object is not None:
+        check_object(object)
+
+
+def _not_unicode(fault: UnicodeEncodeError) -> CommandError:
+    return CommandError("invalid_format", f"the text is not Unicode: character {fault.start} is a lone surrogate")

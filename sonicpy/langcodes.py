@@ -1,0 +1,16 @@
+"""The language codes a client may name in LANG(...): ISO 639-3, lower case.
+
+Every layer may import this file. What is known about each language stands with the lexer.
+"""
+
+_SONIC = """
+    afr aka amh ara aze bel ben bul cat ces cmn cym dan deu ell eng epo est fin fra guj heb hin hrv hun hye ind ita
+    jav jpn kan kat khm kor lat lav lit mal mar mkd mya nep nld nob ori pan pes pol por ron rus sin slk slv sna spa
+    srp swe tam tel tgl tha tuk tur ukr urd uzb vie yid zul
+"""
+
+SONIC_LANG_CODES = frozenset(_SONIC.split())
+"""The 70 codes that Sonic accepts, and all that compat mode accepts."""
+
+LANG_CODES = SONIC_LANG_CODES | {"hau", "kur", "som", "yor"}
+"""What the default mode accepts: Hausa, Kurdish, Somali and Yoruba were in Sonic's first list of languages."""

@@ -1,0 +1,62 @@
+"""Guesses the language of a text: by its script, by n-grams, and by stop words where the n-grams are unsure.
+
+Invariant: the answer is a code of the table of languages or None, and depends on the first 200 bytes alone.
+"""
+
+import unicodedata
+
+from sonicpy._native.language import Detector
+from sonicpy.data import LANGUAGE_PROFILES
+from sonicpy.lexer.language_words import LanguageWords
+from sonicpy.lexer.languages import by_code
+from sonicpy.lexer.stopwords import StopWords
+
+MIN_BYTES = 20
+"""A shorter text has no language."""
+
+MAX_BYTES = 200
+"""No more of a text is examined."""
+
+SURE_LEAD = 10.0
+"""Nats by which one language must lead to be believed. At 20 bytes the n-grams are wrong in four of ten texts below it,
+and in one of forty above. Raising it further changes no share by more than 0.1 %."""
+
+
+class LanguageGuesser:
+    """The guess that QUERY and PUSH make when no language is given. Its tables are read once, the words when needed."""
+
+    def __init__(self, stopwords: StopWords) -> None:
+        """Map the n-gram table of the package. Raise OSError or ValueError if it is missing or damaged."""
+        self._detector = Detector(LANGUAGE_PROFILES)
+        self._stopwords = stopwords
+        self._words: LanguageWords | None = None
+
+    def guess(self, text: str) -> str | None:
+        """Return the language of `text`, or None: it is too short, has no letters, or is in none of the table."""
+        head = _examined(text)
+        if head is None:
+            return None
+        code, lead = self._detector.guess(head)
+        if code is not None and lead < SURE_LEAD:
+            code = self._by_words(head)
+        return code if code in by_code else None
+
+    def _by_words(self, head: str) -> str:
+        """Return the language for which n-grams and words together speak most."""
+        if self._words is None:
+            self._words = LanguageWords(self._stopwords)
+        nats = self._detector.scores(head)
+        for code, more in self._words.evidence(head):
+            if code in nats:
+                nats[code] += more
+        return max(nats, key=nats.__getitem__)
+
+
+def _examined(text: str) -> str | None:
+    """Return the part of `text` that counts, composed, or None where it is too short to guess."""
+    if text.isascii():
+        return text[:MAX_BYTES] if len(text) >= MIN_BYTES else None
+    head = text[:MAX_BYTES].encode("utf-8", "surrogatepass")
+    if len(head) < MIN_BYTES:
+        return None
+    return unicodedata.normalize("NFC", head[:MAX_BYTES].decode("utf-8", "ignore"))

@@ -1,0 +1,122 @@
+"""Text in, terms out: which language, which stop words, then one compiled pass (sonicpy._native.text).
+
+The same text gives the same terms at PUSH, POP and QUERY; only stop words differ by language.
+"""
+
+from collections.abc import Callable
+
+import Stemmer
+
+from sonicpy._native.text import Cutter, StopSet, Terms
+from sonicpy.config import NormalizationConfig, StopwordsConfig, TokenizationConfig
+from sonicpy.lexer.language import LanguageGuesser
+from sonicpy.lexer.languages import by_code
+from sonicpy.lexer.normalizer import normalizer
+from sonicpy.lexer.stopwords import StopWords
+
+Stem = Callable[[str], str]
+
+VERSION = 1
+"""Of the terms that texts give: a store made with another version is refused."""
+
+NO_LANGUAGE = "none"
+"""LANG(none): no language and no stop words, not even those that the settings deny."""
+
+
+class Lexer:
+    """Cuts texts as the settings say.
+
+    Args:
+        compat: as Sonic does: special words keep their case, patterns may end inside words.
+    """
+
+    def __init__(
+        self,
+        normalization: NormalizationConfig,
+        tokenization: TokenizationConfig,
+        stopwords: StopwordsConfig,
+        *,
+        compat: bool,
+    ) -> None:
+        self._normalization = normalization
+        self._tokenization = tokenization
+        self._stopwords = stopwords
+        self._compat = compat
+        self._normalize = normalizer(
+            normalization.unicode_normalization,
+            fold_diacritics=normalization.diacritic_folding_enabled,
+            every_mark=compat,
+        )
+        self._cutter = Cutter(
+            self._normalize,
+            always_normalize=normalization.diacritic_folding_enabled,
+            composes=normalization.unicode_normalization != "none",
+            patterns=tokenization.detect_special_patterns,
+            split_patterns=tokenization.compat_split_special_patterns,
+            fold_special=not compat,
+            at_borders=not compat,
+        )
+        self._lists = StopWords()
+        self._guesser = LanguageGuesser(self._lists)
+        self._stop_sets: dict[str | None, StopSet | None] = {}
+        self._stemmers: dict[str, Stemmer.Stemmer] = {}
+
+    def lex(self, text: str, lang: str | None) -> Terms:
+        """Return the distinct terms of a text; stop words are flagged, or left out where the settings drop them.
+
+        Args:
+            lang: None: guess; "none": no language; else an ISO 639-3 code of sonicpy.langcodes.
+
+        Raises:
+            UnicodeEncodeError: the text holds a lone surrogate.
+        """
+        if lang == NO_LANGUAGE:
+            return self._cutter.cut(text)
+        code = self._guesser.guess(text) if lang is None else lang
+        drops = self._stopwords.mode == "drop"
+        return self._cutter.cut(text, self._stop_set(code), drops, self._stem_function(code))
+
+    def lex_plain(self, text: str) -> Terms:
+        """Return the distinct terms of a text whose stop words count like all others: for POP and SUGGEST.
+
+        Raises:
+            UnicodeEncodeError: the text holds a lone surrogate.
+        """
+        if not self._normalization.stemming_enabled:
+            return self._cutter.cut(text)
+        return self._cutter.cut(text, None, False, self._stem_function(self._guesser.guess(text)))
+
+    def analyser(self) -> dict[str, str]:
+        """Return what decides which terms a text gives, key by key: a store holds on to it."""
+        settings = {
+            "lexer": str(VERSION),
+            "server.compat": "sonic" if self._compat else "none",
+        }
+        for section, values in (
+            ("normalization", self._normalization.model_dump()),
+            ("tokenization", self._tokenization.model_dump()),
+            ("stopwords", self._stopwords.model_dump()),
+        ):
+            for name, value in values.items():
+                settings[f"{section}.{name}"] = ",".join(sorted(value)) if isinstance(value, tuple) else str(value)
+        return settings
+
+    def _stop_set(self, code: str | None) -> StopSet | None:
+        if code not in self._stop_sets:
+            listed = self._lists.words(code) if code else frozenset()
+            # The settings' words are compared as they are written: "Bar" never meets the folded word "bar".
+            words = (listed - set(self._stopwords.allow)) | set(self._stopwords.deny)
+            self._stop_sets[code] = StopSet(word.encode() for word in words) if words else None
+        return self._stop_sets[code]
+
+    def _stem_function(self, code: str | None) -> Stem | None:
+        if not self._normalization.stemming_enabled or code is None:
+            return None
+        algorithm = by_code[code].stemmer
+        if algorithm is None:
+            return None
+        stemmer = self._stemmers.get(algorithm)
+        if stemmer is None:
+            stemmer = self._stemmers[algorithm] = Stemmer.Stemmer(algorithm)
+        stem: Stem = stemmer.stemWord
+        return stem

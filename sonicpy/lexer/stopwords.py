@@ -1,0 +1,40 @@
+"""Stop words by language, read from the mapped dictionary that the build packs; ext/tables/stopwords.py draws it.
+
+Invariant: every word that leaves this file is case-folded and in NFC, as the lexer compares it.
+"""
+
+from pathlib import Path
+
+import marisa_trie
+
+from sonicpy.data import STOP_WORDS
+
+STOP_WORD, MARK_WORD = ":", "+"
+
+
+class StopWords:
+    """The packed lists. A language's words become Python objects when they are first asked for."""
+
+    def __init__(self, path: Path = STOP_WORDS) -> None:
+        """Map the dictionary at `path`. Raise RuntimeError if it is missing or is none."""
+        self._trie = marisa_trie.Trie()
+        self._trie.mmap(str(path))
+        self._words: dict[str, frozenset[str]] = {}
+
+    def words(self, code: str) -> frozenset[str]:
+        """Return the stop words of the language `code`, or an empty set where it has no list."""
+        words = self._words.get(code)
+        if words is None:
+            words = self._words[code] = frozenset(self._list(code, STOP_WORD))
+        return words
+
+    def guess_words(self, code: str) -> list[str]:
+        """Return the words that speak for the language `code` when it is guessed: its stop words, and others like them.
+
+        Nothing is kept: the lists of all languages together would take megabytes.
+        """
+        return self._list(code, STOP_WORD) + self._list(code, MARK_WORD)
+
+    def _list(self, code: str, kind: str) -> list[str]:
+        prefix = code + kind
+        return [key[len(prefix) :] for key in self._trie.iterkeys(prefix)]

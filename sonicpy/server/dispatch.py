@@ -1,0 +1,98 @@
+"""Command to index call to reply, by table. What takes long (TRIGGER, INFO) is the server's own."""
+
+from collections.abc import Callable
+from typing import Any
+
+from sonicpy.channel import replies
+from sonicpy.channel.commands import (
+    Count,
+    CountB,
+    CountC,
+    CountO,
+    FlushB,
+    FlushC,
+    FlushO,
+    List,
+    Pop,
+    Push,
+    Query,
+    Suggest,
+)
+from sonicpy.index.index import Index
+
+
+def push(index: Index, command: Push) -> bytes:
+    index.push(*command)
+    return replies.OK
+
+
+def pop(index: Index, command: Pop) -> bytes:
+    return replies.result(index.pop(*command))
+
+
+def count(index: Index, command: Count) -> bytes:
+    collection, bucket, oid = command
+    if bucket is None:
+        return replies.result(index.count_buckets(collection))
+    if oid is None:
+        return replies.result(index.count_words(collection, bucket))
+    return replies.result(index.count_object_words(collection, bucket, oid))
+
+
+def count_buckets(index: Index, command: CountC) -> bytes:
+    return replies.result(index.count_buckets(*command))
+
+
+def count_objects(index: Index, command: CountB) -> bytes:
+    return replies.result(index.count_objects(*command))
+
+
+def count_object_words(index: Index, command: CountO) -> bytes:
+    return replies.result(index.count_object_words(*command))
+
+
+def flush_collection(index: Index, command: FlushC) -> bytes:
+    return replies.result(index.flush_collection(*command))
+
+
+def flush_bucket(index: Index, command: FlushB) -> bytes:
+    return replies.result(index.flush_bucket(*command))
+
+
+def flush_object(index: Index, command: FlushO) -> bytes:
+    return replies.result(index.flush_object(*command))
+
+
+def query(index: Index, command: Query) -> bytes:
+    collection, bucket, text, limit, offset, lang = command
+    return replies.event("QUERY", index.query(collection, bucket, text, limit=limit, offset=offset, lang=lang))
+
+
+def suggest(index: Index, command: Suggest) -> bytes:
+    collection, bucket, word, limit = command
+    return replies.event("SUGGEST", index.suggest(collection, bucket, word, limit=limit))
+
+
+def list_words(index: Index, command: List) -> bytes:
+    collection, bucket, limit, offset = command
+    return replies.event("LIST", index.words(collection, bucket, limit=limit, offset=offset))
+
+
+# By type, never by comparing: as tuples, commands of two types can be equal.
+CALLS: dict[type, Callable[[Index, Any], bytes]] = {
+    Push: push,
+    Pop: pop,
+    Count: count,
+    CountC: count_buckets,
+    CountB: count_objects,
+    CountO: count_object_words,
+    FlushC: flush_collection,
+    FlushB: flush_bucket,
+    FlushO: flush_object,
+    Query: query,
+    Suggest: suggest,
+    List: list_words,
+}
+
+CHANGES = frozenset({Push, Pop, FlushC, FlushB, FlushO})
+"""Commands whose reply is a promise: it leaves only once the log holds them."""

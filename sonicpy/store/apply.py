@@ -1,0 +1,35 @@
+"""Carry out a mutation inside a write transaction: the same code live and in replay."""
+
+from sonicpy.store.bucket import BucketWriter
+from sonicpy.store.environment import SCOPES
+from sonicpy.store.keys import collection_prefix, scope_of
+from sonicpy.store.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, Pop, Push
+from sonicpy.store.view import WriteView
+
+
+def apply_mutation(view: WriteView, mutation: Mutation) -> int:
+    """Change the store and return what the client is told: words that went, or 0/1 for existence; 0 for Push.
+
+    Raises:
+        StoreError: the transaction failed; nothing in it can be used any more.
+    """
+    match mutation:
+        case Push(collection, bucket, oid, terms, window):
+            BucketWriter(view, view.bucket_to_change(collection, bucket)).push(oid, terms, window)
+            return 0
+        case Pop(collection, bucket, oid, terms):
+            if view.bucket(collection, bucket) is None:
+                return 0
+            return BucketWriter(view, view.bucket_to_change(collection, bucket)).pop(oid, terms.words)
+        case FlushObject(collection, bucket, oid):
+            if view.bucket(collection, bucket) is None:
+                return 0
+            return BucketWriter(view, view.bucket_to_change(collection, bucket)).flush_object(oid)
+        case FlushBucket(collection, bucket):
+            return int(view.forget_bucket(collection, bucket))
+        case FlushCollection(collection):
+            rows = view.transaction.rows(SCOPES, collection_prefix(collection))
+            scopes = [scope_of(key) for key, _ in rows]
+            for scope in scopes:
+                view.forget_bucket(*scope)
+            return int(bool(scopes))

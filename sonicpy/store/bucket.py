@@ -1,0 +1,212 @@
+"""One bucket inside one transaction: its terms, postings, objects and words."""
+
+from collections.abc import Iterator
+
+from sonicpy._native.postings import (
+    IID_MAX,
+    DamagedBytes,
+    Edits,
+    Link,
+    ObjectRecord,
+    Unlink,
+    WordRow,
+    record_oid,
+)
+from sonicpy._native.ranking import pack_length
+from sonicpy._native.text import Terms
+from sonicpy.errors import StoreDamaged, StoreError
+from sonicpy.store.environment import OBJECTS, OIDS, PENDING, POSTINGS, TERMS, WORDS, Row
+from sonicpy.store.keys import block_key, object_key, oid_key, term_key, word_key
+from sonicpy.store.scopes import BucketState
+from sonicpy.store.view import View, WriteView
+
+NO_IID = -1
+
+
+class BucketReader:
+    """Reads one bucket through a view."""
+
+    def __init__(self, view: View, state: BucketState) -> None:
+        self.state = state
+        self._view = view
+        self._transaction = view.transaction
+
+    def words(self, terms: list[bytes]) -> list[WordRow | None]:
+        """Return the row of each term, None for those that no object holds."""
+        keys = [word_key(self.state.bucket, term) for term in terms]
+        found = dict(self._transaction.get_many(WORDS, keys))
+        return [
+            WordRow(row, len(term)) if (row := found.get(key)) is not None else None
+            for key, term in zip(keys, terms, strict=True)
+        ]
+
+    def blocks(self, word: WordRow) -> list[bytes]:
+        """Return the blocks of a word's postings, oldest first; the first `word.dead` postings do not count."""
+        first, last = word.first_block, word.last_block
+        if first > last:
+            return []
+        if last - first <= 2 * word.df // 128 + 2:  # few are missing: name them all
+            keys = [block_key(self.state.bucket, word.term_id, number) for number in range(first, last + 1)]
+            return [block for _, block in self._transaction.get_many(POSTINGS, keys)]
+        prefix = term_key(self.state.bucket, word.term_id)
+        start = block_key(self.state.bucket, word.term_id, first)
+        return [block for _, block in self._transaction.rows(POSTINGS, prefix, start)]
+
+    def oids(self, iids: list[int]) -> list[str]:
+        """Return the names of objects, in the order of their numbers."""
+        keys = [object_key(self.state.bucket, iid) for iid in iids]
+        rows = self._transaction.get_many(OBJECTS, keys)
+        if len(rows) != len(keys):
+            raise StoreDamaged(f"bucket {self.state.bucket}: postings name {len(keys) - len(rows)} missing objects")
+        return [record_oid(record).decode() for _, record in rows]
+
+    def object(self, oid: str) -> ObjectRecord | None:
+        """Return what an object holds, or None."""
+        iid = self._iid(oid.encode())
+        return None if iid == NO_IID else self._record(iid)
+
+    def length_rows(self, numbers: list[int]) -> dict[int, bytes | bytearray]:
+        """Return rows of lengths by number."""
+        return self._view.length_rows(self.state, numbers)
+
+    def lexicon(self, prefix: bytes) -> Iterator[tuple[bytes, WordRow]]:
+        """Yield the words that begin with `prefix` and can be shown, in byte order, with their rows."""
+        start = word_key(self.state.bucket, prefix)
+        for key, row in self._transaction.rows(WORDS, start):
+            word = key[4:]
+            yield word, WordRow(row, len(word))
+
+    def _iid(self, oid: bytes) -> int:
+        row = self._transaction.get(OIDS, oid_key(self.state.bucket, oid))
+        return NO_IID if row is None else int.from_bytes(row, "big")
+
+    def _record(self, iid: int) -> ObjectRecord:
+        record = self._transaction.get(OBJECTS, object_key(self.state.bucket, iid))
+        if record is None:
+            raise StoreDamaged(f"bucket {self.state.bucket}: object {iid} has a name but no record")
+        try:
+            return ObjectRecord.unpack(record)
+        except DamagedBytes as fault:
+            raise StoreDamaged(f"bucket {self.state.bucket}, object {iid}: {fault}") from fault
+
+
+class BucketWriter(BucketReader):
+    """Changes one bucket; what it writes stands in the view's transaction."""
+
+    def __init__(self, view: WriteView, state: BucketState) -> None:
+        super().__init__(view, state)
+        self._writer = view
+
+    def push(self, oid: str, terms: Terms, window: int) -> None:
+        """Give an object (created where it is missing) the terms of a text.
+
+        Terms it holds keep their places and the larger term frequency; new ones stand at the head of their lists.
+
+        Raises:
+            StoreError: the transaction failed or the bucket's numbers are used up.
+        """
+        state, transaction = self.state, self._transaction
+        name = oid.encode()
+        iid = self._iid(name)
+        is_new = iid == NO_IID
+        if is_new:
+            iid = state.next_iid
+            if iid > IID_MAX:
+                raise StoreError(f"bucket {state.bucket} has used up its {IID_MAX + 1} object numbers")
+            record = ObjectRecord.empty(name)
+        else:
+            record = self._record(iid)
+        link = Link(state.bucket, iid, terms, record, state.next_term)
+        try:
+            needed = link.take_rows(transaction.get_many(WORDS, link.word_keys))
+            link.take_blocks(transaction.get_many(POSTINGS, needed))
+        except DamagedBytes as fault:
+            raise StoreDamaged(f"bucket {state.bucket}: {fault}") from fault
+        if not (is_new or link.changed):
+            return
+        transaction.put_many(POSTINGS, link.blocks)
+        while used_up := link.trim(window):
+            for number in used_up:
+                self._drop_first_block(link, number)
+        transaction.put_many(WORDS, link.words())
+        transaction.put_many(TERMS, link.new_terms())
+        self._note_changed_words(link)
+        if is_new:
+            state.next_iid += 1
+            state.objects += 1
+            transaction.put(OIDS, oid_key(state.bucket, name), iid.to_bytes(5, "big"))
+            transaction.append(OBJECTS, object_key(state.bucket, iid), link.record())
+        else:
+            transaction.put(OBJECTS, object_key(state.bucket, iid), link.record())
+        state.next_term = link.next_term
+        state.live_words += link.live_change
+        state.total_length += link.length_change
+        self._writer.set_length(state, iid, pack_length(record.length + link.length_change))
+
+    def pop(self, oid: str, words: list[bytes]) -> int:
+        """Take words from an object; return how many shown ones went. The object goes with its last word."""
+        iid = self._iid(oid.encode())
+        return 0 if iid == NO_IID else self._unlink(iid, self._record(iid), words)
+
+    def flush_object(self, oid: str) -> int:
+        """Forget an object; return how many shown words it held."""
+        iid = self._iid(oid.encode())
+        if iid == NO_IID:
+            return 0
+        record = self._record(iid)
+        keys = [term_key(self.state.bucket, term_id) for term_id, *_ in record.terms()]
+        words = [term for _, term in self._transaction.get_many(TERMS, keys)]
+        return self._unlink(iid, record, words)
+
+    def _unlink(self, iid: int, record: ObjectRecord, words: list[bytes]) -> int:
+        state, transaction = self.state, self._transaction
+        unlink = Unlink(state.bucket, iid, words, record)
+        try:
+            needed = unlink.take_rows(transaction.get_many(WORDS, unlink.word_keys))
+            unlink.take_blocks(transaction.get_many(POSTINGS, needed))
+        except DamagedBytes as fault:
+            raise StoreDamaged(f"bucket {state.bucket}: {fault}") from fault
+        for number in unlink.used_up:
+            if not self._drop_first_block(unlink, number):
+                unlink.emptied(number)
+        transaction.put_many(POSTINGS, unlink.blocks)
+        self._delete_all(POSTINGS, unlink.deleted_blocks)
+        transaction.put_many(WORDS, unlink.words())
+        self._delete_all(WORDS, unlink.deleted_words)
+        self._delete_all(TERMS, unlink.deleted_terms)
+        self._note_changed_words(unlink)
+        state.live_words += unlink.live_change
+        state.total_length += unlink.length_change
+        if len(record) == unlink.removed:  # also an object that never held a word
+            self._forget_object(iid, record)
+        elif unlink.removed:
+            left = unlink.record()
+            assert left is not None
+            transaction.put(OBJECTS, object_key(state.bucket, iid), left)
+            self._writer.set_length(state, iid, pack_length(record.length + unlink.length_change))
+        return unlink.removed_shown
+
+    def _forget_object(self, iid: int, record: ObjectRecord) -> None:
+        self._transaction.delete(OBJECTS, object_key(self.state.bucket, iid))
+        self._transaction.delete(OIDS, oid_key(self.state.bucket, record.oid))
+        self._writer.set_length(self.state, iid, 0)
+        self.state.objects -= 1
+
+    def _drop_first_block(self, edits: Edits, number: int) -> bool:
+        """Delete the used-up first block of an edit's word; return whether another one follows."""
+        key = edits.first_block_key(number)
+        self._transaction.delete(POSTINGS, key)
+        following: Row | None = self._transaction.first(POSTINGS, key)
+        if following is None or following[0][:9] != key[:9]:
+            return False
+        edits.advance(number, int.from_bytes(following[0][9:], "big"), following[1][0])
+        return True
+
+    def _note_changed_words(self, edits: Edits) -> None:
+        for key in edits.changed_words():
+            self.state.edits += 1
+            self._transaction.put(PENDING, key, self.state.edits.to_bytes(6, "big"))
+
+    def _delete_all(self, table: int, keys: list[bytes]) -> None:
+        for key in keys:
+            self._transaction.delete(table, key)

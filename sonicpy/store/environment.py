@@ -1,0 +1,297 @@
+"""The LMDB environment: tables, transactions, growth. The only file that imports lmdb.
+
+Invariants:
+- A write transaction is begun, used, committed and aborted on one thread.
+- The map is only resized while no transaction of this process is open (`set_mapsize` would kill it).
+- Values are handed out as copies, so no view into LMDB's memory outlives a call.
+- Every lmdb error leaves this file as a StoreError.
+"""
+
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import lmdb
+
+from sonicpy.errors import StoreError, StoreFull
+
+# Tables, in the order of docs/storage-format.md.
+META: Final = 0
+SCOPES: Final = 1
+BUCKETS: Final = 2
+WORDS: Final = 3
+TERMS: Final = 4
+POSTINGS: Final = 5
+OBJECTS: Final = 6
+LENGTHS: Final = 7
+OIDS: Final = 8
+PENDING: Final = 9
+DOOMED: Final = 10
+
+TABLE_NAMES: Final = (
+    b"meta", b"scopes", b"buckets", b"words", b"terms", b"postings", b"objects", b"lengths", b"oids", b"pending",
+    b"doomed",
+)  # fmt: skip
+
+# The tables whose keys begin with a bucket id: what goes when a bucket is flushed.
+BUCKET_TABLES: Final = (WORDS, TERMS, POSTINGS, OBJECTS, LENGTHS, OIDS, PENDING)
+
+MAX_READERS: Final = 512
+GROW_WHEN_USED: Final = 0.75  # of the map: growth happens between transactions, long before it is needed
+
+Row = tuple[bytes, bytes]
+
+
+class MapFull(StoreFull):
+    """The reserved map is used up: it can grow once the transaction is gone."""
+
+
+class Transaction:
+    """One transaction; `write` says which kind. Not to be shared between threads."""
+
+    __slots__ = ("_cursors", "_tables", "_txn", "write")
+
+    def __init__(self, txn: lmdb.Transaction, tables: list[lmdb._Database], write: bool) -> None:
+        self._txn = txn
+        self._tables = tables
+        self._cursors: list[lmdb.Cursor | None] = [None] * len(tables)
+        self.write = write
+
+    def get(self, table: int, key: bytes) -> bytes | None:
+        """Return the value under `key`, or None."""
+        try:
+            value: bytes | None = self._txn.get(key, db=self._tables[table])
+        except lmdb.Error as fault:
+            raise translated(fault) from fault
+        return value
+
+    def get_many(self, table: int, keys: list[bytes]) -> list[Row]:
+        """Return (key, value) for those of `keys` that exist, in the order of `keys`."""
+        if not keys:
+            return []
+        try:
+            rows: list[Row] = self._cursor(table).getmulti(keys)
+        except lmdb.Error as fault:
+            raise translated(fault) from fault
+        return rows
+
+    def put(self, table: int, key: bytes, value: bytes) -> None:
+        """Write one row.
+
+        Raises:
+            StoreFull: the map or the disk is full; the transaction is lost.
+            StoreError: any other fault of the storage; the transaction is lost.
+        """
+        try:
+            self._txn.put(key, value, db=self._tables[table])
+        except lmdb.Error as fault:
+            raise translated(fault) from fault
+
+    def put_many(self, table: int, rows: Iterable[Row]) -> None:
+        """Write several rows; raises like `put`."""
+        if not rows:
+            return
+        try:
+            self._cursor(table).putmulti(rows)
+        except lmdb.Error as fault:
+            raise translated(fault) from fault
+
+    def append(self, table: int, key: bytes, value: bytes) -> None:
+        """Write a row whose key probably sorts behind all others: pages are then filled to the brim."""
+        try:
+            if not self._txn.put(key, value, db=self._tables[table], append=True):
+                self._txn.put(key, value, db=self._tables[table])
+        except lmdb.Error as fault:
+            raise translated(fault) from fault
+
+    def delete(self, table: int, key: bytes) -> bool:
+        """Delete one row; return whether it was there."""
+        try:
+            gone: bool = self._txn.delete(key, db=self._tables[table])
+        except lmdb.Error as fault:
+            raise translated(fault) from fault
+        return gone
+
+    def first(self, table: int, start: bytes) -> Row | None:
+        """Return the first row whose key is not before `start`, or None."""
+        try:
+            cursor = self._cursor(table)
+            if not cursor.set_range(start):
+                return None
+            row: Row = cursor.item()
+        except lmdb.Error as fault:
+            raise translated(fault) from fault
+        return row
+
+    def rows(self, table: int, prefix: bytes, start: bytes | None = None) -> Iterator[Row]:
+        """Yield the rows whose keys begin with `prefix`, in key order, from `start` on; rows are not to be changed
+        meanwhile."""
+        try:
+            with self._txn.cursor(db=self._tables[table]) as cursor:
+                found = cursor.set_range(start or prefix) if start or prefix else cursor.first()
+                while found:
+                    key, value = cursor.item()
+                    if not key.startswith(prefix):
+                        return
+                    yield key, value
+                    found = cursor.next()
+        except lmdb.Error as fault:
+            raise translated(fault) from fault
+
+    def delete_rows(self, table: int, prefix: bytes, limit: int) -> int:
+        """Delete at most `limit` rows whose keys begin with `prefix`; return how many were deleted."""
+        deleted = 0
+        try:
+            with self._txn.cursor(db=self._tables[table]) as cursor:
+                found = cursor.set_range(prefix)
+                while found and deleted < limit and cursor.key().startswith(prefix):
+                    cursor.delete()
+                    deleted += 1
+                    found = bool(cursor.key())
+        except lmdb.Error as fault:
+            raise translated(fault) from fault
+        return deleted
+
+    def count(self, table: int) -> int:
+        """Return the number of rows of a table."""
+        entries: int = self._txn.stat(self._tables[table])["entries"]
+        return entries
+
+    def _cursor(self, table: int) -> lmdb.Cursor:
+        cursor = self._cursors[table]
+        if cursor is None:
+            cursor = self._cursors[table] = self._txn.cursor(db=self._tables[table])
+        return cursor
+
+    def _commit(self) -> None:
+        self._txn.commit()
+
+    def _abort(self) -> None:
+        self._txn.abort()
+
+
+class Environment:
+    """One folder of storage.
+
+    Args:
+        folder: created where it is missing.
+        map_bytes: address space to reserve; the file itself grows as it is written.
+        sync: every commit waits for the disk.
+
+    Raises:
+        StoreError: the folder cannot be used; one sentence says why.
+    """
+
+    def __init__(self, folder: Path, map_bytes: int, *, sync: bool) -> None:
+        self._folder = folder
+        self._turn = threading.Condition()
+        self._open_transactions = 0
+        self._growing = False
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._env = lmdb.open(
+                str(folder), map_size=map_bytes, max_dbs=len(TABLE_NAMES), max_readers=MAX_READERS,
+                sync=sync, metasync=sync, max_spare_txns=8,
+            )  # fmt: skip
+            self._tables = [self._env.open_db(name) for name in TABLE_NAMES]
+            self._env.reader_check()
+        except lmdb.Error as fault:
+            raise StoreError(f"cannot open the store in {folder}: {fault}") from fault
+        except OSError as fault:
+            raise StoreError(f"cannot use {folder} as a store: {fault.strerror}") from fault
+        self._page_bytes: int = self._env.stat()["psize"]
+
+    def begin(self, *, write: bool) -> Transaction:
+        """Begin a transaction; end it with `commit` or `abort` on the same thread."""
+        with self._turn:
+            self._turn.wait_for(lambda: not self._growing)
+            self._open_transactions += 1
+        try:
+            return Transaction(self._env.begin(write=write), self._tables, write)
+        except lmdb.Error as fault:
+            self._ended()
+            raise translated(fault) from fault
+
+    def commit(self, transaction: Transaction) -> None:
+        """Make the transaction's rows visible to other transactions and processes.
+
+        Raises:
+            StoreFull, StoreError: nothing of the transaction is kept.
+        """
+        try:
+            transaction._commit()
+        except lmdb.Error as fault:
+            transaction._abort()
+            raise translated(fault) from fault
+        finally:
+            self._ended()
+
+    def abort(self, transaction: Transaction) -> None:
+        """End the transaction and forget what it wrote."""
+        try:
+            transaction._abort()
+        finally:
+            self._ended()
+
+    @contextmanager
+    def reading(self) -> Iterator[Transaction]:
+        """A read transaction for the length of a `with` block."""
+        transaction = self.begin(write=False)
+        try:
+            yield transaction
+        finally:
+            self.abort(transaction)
+
+    def sync(self) -> None:
+        """Wait until everything committed is on the disk; may be called from any thread."""
+        try:
+            self._env.sync(True)
+        except lmdb.Error as fault:
+            raise translated(fault) from fault
+
+    def needs_room(self) -> bool:
+        """Whether so much of the map is used that it should grow before the next transaction."""
+        return self.used_bytes() > GROW_WHEN_USED * self.map_bytes()
+
+    def grow(self) -> None:
+        """Double the map; waits until no other transaction of this process is open."""
+        with self._turn:
+            self._growing = True
+            self._turn.wait_for(lambda: self._open_transactions == 0)
+            try:
+                self._env.set_mapsize(2 * self.map_bytes())
+            except lmdb.Error as fault:
+                raise translated(fault) from fault
+            finally:
+                self._growing = False
+                self._turn.notify_all()
+
+    def used_bytes(self) -> int:
+        """Return how much of the map is used."""
+        pages: int = self._env.info()["last_pgno"]
+        return (pages + 1) * self._page_bytes
+
+    def map_bytes(self) -> int:
+        """Return the size of the map."""
+        size: int = self._env.info()["map_size"]
+        return size
+
+    def close(self) -> None:
+        """Close the environment; every transaction must have ended."""
+        self._env.close()
+
+    def _ended(self) -> None:
+        with self._turn:
+            self._open_transactions -= 1
+            self._turn.notify_all()
+
+
+def translated(fault: lmdb.Error) -> StoreError:
+    """Return the StoreError that stands for an error of lmdb."""
+    if isinstance(fault, lmdb.MapFullError):
+        return MapFull("the map of the store is full")
+    if isinstance(fault, lmdb.DiskError):
+        return StoreFull(f"the disk of the store is full: {fault}")
+    return StoreError(f"the store failed: {fault}")

@@ -1,0 +1,84 @@
+"""The folder of a store: who may write it, and whether the machine was switched off under it.
+
+    sonicpy.lock   held (flock) by the one process that writes; its number stands in it
+    sonicpy.boot   {"boot": id of the boot the store was last written in, "clean": closed in order}
+    data.mdb, lock.mdb   LMDB        log/   the log        graph/   word graphs
+
+Files of other programs in the folder are never touched.
+"""
+
+import fcntl
+import json
+import os
+from pathlib import Path
+from types import TracebackType
+
+from sonicpy.errors import StoreError, StoreLocked
+
+LOCK_FILE = "sonicpy.lock"
+BOOT_FILE = "sonicpy.boot"
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+
+
+class WriterLock:
+    """The right to write a store; held until `release` or the end of the process.
+
+    Raises:
+        StoreLocked: another process, or this one, has it.
+        StoreError: the folder cannot be written.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        path = folder / LOCK_FILE
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
+        except OSError as fault:
+            raise StoreError(f"cannot write the store folder {folder}: {fault.strerror}") from fault
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as fault:
+            holder = os.read(self._descriptor, 20).decode("ascii", "replace").strip() or "unknown"
+            os.close(self._descriptor)
+            raise StoreLocked(
+                f"the store {folder} is already open for writing by process {holder}: "
+                "stop that one, or give this one another store.kv.path"
+            ) from fault
+        os.ftruncate(self._descriptor, 0)
+        os.pwrite(self._descriptor, f"{os.getpid()}\n".encode(), 0)
+
+    def release(self) -> None:
+        """Give the right back."""
+        os.close(self._descriptor)
+
+    def __enter__(self) -> "WriterLock":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()
+
+
+def was_switched_off(folder: Path) -> bool:
+    """Return whether the store was open for writing when the machine stopped: the disk may have lost writes."""
+    try:
+        held = json.loads((folder / BOOT_FILE).read_text())
+    except (FileNotFoundError, ValueError):
+        return False
+    return isinstance(held, dict) and not held.get("clean", True) and held.get("boot") != boot_id()
+
+
+def note_boot(folder: Path, *, clean: bool) -> None:
+    """Note in which boot the store is written, and whether it was closed in order."""
+    temporary = folder / f"{BOOT_FILE}.new"
+    temporary.write_text(json.dumps({"boot": boot_id(), "clean": clean}))
+    os.replace(temporary, folder / BOOT_FILE)
+
+
+def boot_id() -> str:
+    """Return what tells this boot of the machine from others; empty where the system does not say."""
+    try:
+        return BOOT_ID.read_text().strip()
+    except OSError:
+        return ""

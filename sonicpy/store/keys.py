@@ -1,0 +1,54 @@
+"""The layout of every key. All numbers are big-endian, so that rows sort as their numbers do.
+
+    table      key
+    meta       name
+    scopes     length of collection u8 | collection | bucket name     (a NUL may stand in a name, so no separator)
+    buckets    bucket u32
+    words      bucket u32 | term (UTF-8; over 500 bytes: its first 466, 0xFF, BLAKE2b-256 of the whole)
+    terms      bucket u32 | term id u40
+    postings   bucket u32 | term id u40 | block number u32
+    objects    bucket u32 | IID u40
+    lengths    bucket u32 | IID // 4000 u40
+    oids       bucket u32 | OID
+    pending    as words
+    doomed     bucket u32
+
+The packers of the hot path are compiled (sonicpy._native.postings); the others stand here.
+"""
+
+from sonicpy._native.postings import block_key, bucket_key, object_key, term_key, word_key
+from sonicpy.ids import Scope
+
+__all__ = [
+    "block_key", "bucket_key", "bucket_of", "collection_prefix", "length_key", "object_key", "oid_key", "scope_key",
+    "scope_of", "term_key", "word_key",
+]  # fmt: skip
+
+length_key = object_key  # the row number stands where an IID would
+
+
+def collection_prefix(collection: str) -> bytes:
+    """Return what the keys of all scopes of a collection begin with."""
+    name = collection.encode()
+    return bytes((len(name),)) + name
+
+
+def scope_key(collection: str, bucket: str) -> bytes:
+    """Return the key of a scope; names are ASCII of 1 to 128 bytes."""
+    return collection_prefix(collection) + bucket.encode()
+
+
+def scope_of(key: bytes) -> Scope:
+    """Return the scope that a key of `scopes` names."""
+    end = 1 + key[0]
+    return Scope(key[1:end].decode(), key[end:].decode())
+
+
+def oid_key(bucket: int, oid: bytes) -> bytes:
+    """Return the key of an OID in `oids`."""
+    return bucket_key(bucket) + oid
+
+
+def bucket_of(key: bytes) -> int:
+    """Return the bucket id that a key of the tables below `buckets` begins with."""
+    return int.from_bytes(key[:4], "big")

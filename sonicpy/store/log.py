@@ -1,0 +1,239 @@
+"""The write-ahead log: what was acknowledged and may not be in the environment yet.
+
+    segment   <first position, 16 hex digits>.log
+    header    "SONICLOG" | format version u16 | first position u64                 (little-endian)
+    record    size u32 | CRC-32 of the payload u32 | payload (never empty)         (little-endian)
+
+A position counts the bytes of records since the store was made, headers left out. A record is whole or it does not
+count: everything from the first damaged one on was never acknowledged, or is lost with the disk.
+"""
+
+import contextlib
+import os
+import struct
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from sonicpy.errors import StoreDamaged, StoreError, StoreFull
+
+MAGIC = b"SONICLOG"
+FORMAT_VERSION = 1
+HEADER = struct.Struct("<8sHQ")
+RECORD = struct.Struct("<II")
+RECORD_MAX_BYTES = 1 << 24
+READ_BYTES = 1 << 20
+
+
+class Segment(NamedTuple):
+    """A file of the log and the position of its first record."""
+
+    path: Path
+    start: int
+
+
+class Log:
+    """Appends records and reads them back; positions rise and are never used twice.
+
+    Args:
+        folder: created where it is missing.
+
+    Raises:
+        StoreError: the folder cannot be used, or a segment has an unknown format version.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._descriptor = -1
+        self._unsynced: list[int] = []  # descriptors of older segments that no sync has covered yet
+        self._folder_synced = False
+        self._segment_start = 0
+        self.position = 0
+        """Where the next record goes: the end of the last acknowledged one."""
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as fault:
+            raise StoreError(f"cannot use {folder} for the log: {fault.strerror}") from fault
+
+    def replay(self, position: int) -> Iterator[tuple[int, bytes]]:
+        """Yield every whole record from `position` on, oldest first, with the position behind it.
+
+        Raises:
+            StoreDamaged: the log begins only behind `position`.
+            StoreError: a segment has an unknown format version.
+        """
+        segments = self._segments()
+        if segments and segments[0].start > position:
+            raise StoreDamaged(
+                f"the log in {self._folder} begins at {segments[0].start}, but the store needs it from {position} on: "
+                "put back the log files that were here, or move the folder away to go on without what they held"
+            )
+        for segment in segments:
+            if segment.start > position:  # the one before is damaged: nothing behind that place can count
+                return
+            for start, end, payload in read_segment(segment):
+                if start >= position:
+                    position = end
+                    yield position, payload
+
+    def start(self, position: int) -> list[Path]:
+        """Begin a new segment at `position`, the end of what replay gave; return damaged files that were set aside.
+
+        Nothing is ever appended behind a damaged record: older segments stay until `retire`, unless they claim
+        positions from `position` on, which were never acknowledged or cannot be read.
+        """
+        set_aside = []
+        for segment in self._segments():
+            if segment.start >= position:
+                aside = segment.path.with_suffix(".damaged")
+                os.replace(segment.path, aside)
+                if aside.stat().st_size > HEADER.size:
+                    set_aside.append(aside)
+                else:
+                    aside.unlink()
+        self._open_segment(position)
+        self.sync()
+        return set_aside
+
+    def append(self, payloads: list[bytes]) -> int:
+        """Write the records with one call; return the position behind them.
+
+        Raises:
+            StoreFull: they could not be written; the log ends where it did before.
+        """
+        pieces = []
+        for payload in payloads:
+            pieces.append(RECORD.pack(len(payload), zlib.crc32(payload)))
+            pieces.append(payload)
+        framed = b"".join(pieces)
+        try:
+            written = os.write(self._descriptor, framed)
+            if written != len(framed):
+                raise OSError(0, f"only {written} of {len(framed)} bytes were taken")
+        except OSError as fault:
+            self._cut_off()
+            raise StoreFull(f"cannot write the log in {self._folder}: {fault.strerror}") from fault
+        self.position += len(framed)
+        return self.position
+
+    def rotate(self) -> None:
+        """Begin a new segment, so that the older ones can go once an environment sync covers them."""
+        if self.position > self._segment_start:
+            self._open_segment(self.position)
+
+    def retire(self, position: int) -> None:
+        """Delete the segments whose records all lie before `position`."""
+        segments = self._segments()
+        for segment, following in zip(segments, segments[1:], strict=False):
+            if following.start <= position:
+                segment.path.unlink()
+
+    def sync(self) -> int:
+        """Wait until the log is on the disk; return the position this is true for. May be called from any thread.
+
+        Raises:
+            StoreError: the disk failed; nothing is counted as done.
+        """
+        position = self.position  # taken before: what is appended meanwhile is not promised
+        older = self._unsynced.copy()
+        current = -1
+        try:
+            current = os.dup(self._descriptor)  # a rotation or the end meanwhile may close the other one
+            for descriptor in (*older, current):
+                os.fdatasync(descriptor)
+            if older or not self._folder_synced:
+                sync_folder(self._folder)
+                self._folder_synced = True
+        except OSError as fault:
+            raise StoreError(f"cannot sync the log in {self._folder}: {fault.strerror}") from fault
+        finally:
+            if current >= 0:
+                os.close(current)
+        for descriptor in older:
+            self._unsynced.remove(descriptor)
+            os.close(descriptor)
+        return position
+
+    def bytes_in_segment(self) -> int:
+        """Return how many bytes of records the current segment holds."""
+        return self.position - self._segment_start
+
+    def close(self) -> None:
+        """Close the files; no sync may be under way."""
+        for descriptor in (*self._unsynced, self._descriptor):
+            if descriptor >= 0:
+                os.close(descriptor)
+        self._unsynced = []
+        self._descriptor = -1
+
+    def _segments(self) -> list[Segment]:
+        found = []
+        for path in self._folder.glob("*.log"):
+            with contextlib.suppress(ValueError):  # a file of somebody else
+                found.append(Segment(path, int(path.stem, 16)))
+        return sorted(found, key=lambda segment: segment.start)
+
+    def _open_segment(self, position: int) -> None:
+        path = self._folder / f"{position:016x}.log"
+        try:
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC, 0o640)
+        except OSError as fault:
+            raise StoreFull(f"cannot begin the log file {path}: {fault.strerror}") from fault
+        try:
+            os.write(descriptor, HEADER.pack(MAGIC, FORMAT_VERSION, position))
+        except OSError as fault:
+            os.close(descriptor)
+            raise StoreFull(f"cannot begin the log file {path}: {fault.strerror}") from fault
+        if self._descriptor >= 0:
+            self._unsynced.append(self._descriptor)
+        self._descriptor = descriptor
+        self._folder_synced = False
+        self._segment_start = self.position = position
+
+    def _cut_off(self) -> None:
+        """Take away what a failed write may have left behind the last whole record."""
+        with contextlib.suppress(OSError):  # replay stops at a half record all the same
+            os.ftruncate(self._descriptor, HEADER.size + self.position - self._segment_start)
+
+
+def read_segment(segment: Segment) -> Iterator[tuple[int, int, bytes]]:
+    """Yield (start, end, payload) of the whole records of a segment; stop at the first that is not whole.
+
+    Raises:
+        StoreError: the segment has an unknown format version.
+    """
+    with open(segment.path, "rb", buffering=READ_BYTES) as file:
+        header = file.read(HEADER.size)
+        if len(header) < HEADER.size:
+            return
+        magic, version, start = HEADER.unpack(header)
+        if magic != MAGIC or start != segment.start:
+            return
+        if version != FORMAT_VERSION:
+            raise StoreError(
+                f"the log {segment.path} has format version {version}, this sonicpy reads {FORMAT_VERSION}: "
+                "open the store once with the version that wrote it, then upgrade"
+            )
+        while True:
+            frame = file.read(RECORD.size)
+            if len(frame) < RECORD.size:
+                return
+            size, checksum = RECORD.unpack(frame)
+            if not 0 < size <= RECORD_MAX_BYTES:
+                return
+            payload = file.read(size)
+            if len(payload) < size or zlib.crc32(payload) != checksum:
+                return
+            end = start + RECORD.size + size
+            yield start, end, payload
+            start = end
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the folder's list of files is on the disk."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

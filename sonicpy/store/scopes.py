@@ -1,0 +1,46 @@
+"""A bucket's counters: the value of its row in `scopes`."""
+
+from dataclasses import dataclass, fields
+
+from sonicpy._native.postings import pack_varints, unpack_varints
+from sonicpy.errors import StoreDamaged
+
+
+@dataclass(slots=True)
+class BucketState:
+    """What is known of a bucket as a whole; as a row: the fields as varints, in this order."""
+
+    bucket: int
+    """Its number: part of every key; a flushed bucket's is never used again."""
+    next_iid: int = 0
+    next_term: int = 0
+    objects: int = 0
+    total_length: int = 0
+    """Sum of the lengths of all objects."""
+    live_words: int = 0
+    """Words that some object holds, not as a stop word, of at most 40 bytes."""
+    visible_words: int = 0
+    """Words that the last consolidation has shown."""
+    lexicon_version: int = 0
+    """How many consolidations have changed the bucket's lexicon."""
+    edits: int = 0
+    """How many words were ever put into `pending`: orders them against a consolidation's snapshot."""
+
+    def pack(self) -> bytes:
+        """Return the row."""
+        return pack_varints(getattr(self, name) for name in FIELD_NAMES)
+
+    @classmethod
+    def unpack(cls, row: bytes) -> "BucketState":
+        """Return the state that `pack` made a row of.
+
+        Raises:
+            StoreDamaged: the row has another number of fields.
+        """
+        numbers = unpack_varints(row)
+        if len(numbers) != len(FIELD_NAMES):
+            raise StoreDamaged(f"the row of a bucket has {len(numbers)} numbers instead of {len(FIELD_NAMES)}")
+        return cls(*numbers)
+
+
+FIELD_NAMES = tuple(field.name for field in fields(BucketState))

@@ -1,0 +1,354 @@
+"""The store: an environment, a log, and one open write transaction between them.
+
+    apply   carry out a mutation in the open transaction (begun when needed)
+    seal    write the records of what was applied since the last seal to the log: only then may a client be told OK
+    commit  make it visible to other transactions; the commit notes the log position it covers
+    sync    wait for the disk; then older segments of the log go
+
+Invariant: the environment never holds what the log does not, so `commit` seals first. Whatever fails inside the open
+transaction has one answer, `_recover`: forget the transaction and every state taken from it, begin again, and replay
+the log from the position of the last commit. The same routine runs when a store is opened.
+"""
+
+import json
+import logging
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from sonicpy._native.postings import pack_varints, unpack_varints
+from sonicpy.errors import StoreDamaged, StoreError, StoreFull
+from sonicpy.store import folder as store_folder
+from sonicpy.store.apply import apply_mutation
+from sonicpy.store.environment import META, TABLE_NAMES, Environment, MapFull, Transaction
+from sonicpy.store.log import Log
+from sonicpy.store.mutations import FlushBucket, FlushCollection, Mutation, pack_mutation, unpack_mutation
+from sonicpy.store.sweep import sweep
+from sonicpy.store.view import View, WriteView
+
+logger = logging.getLogger(__name__)
+
+Answer = TypeVar("Answer")
+
+FORMAT_VERSION = 1
+FORMAT = b"format"
+ANALYSER = b"analyser"
+POSITION = b"position"
+
+SEGMENT_BYTES = 16 << 20  # a segment of the log; older ones go once a sync covers them
+GROWTHS_MAX = 20  # doublings of the map in one recovery: far more than any disk holds
+
+
+class Store:
+    """A folder that one process writes.
+
+    Args:
+        folder: created where it is missing.
+        analyser: what decides which terms are stored, key by key; must be what the store was made with.
+        map_bytes: address space to reserve for the environment (sparse).
+        durability: "interval": `sync` is called about once a second; "commit": every seal waits for the disk.
+
+    Raises:
+        StoreLocked: another process writes it.
+        StoreError: it cannot be opened; one sentence says why and what to do.
+    """
+
+    def __init__(
+        self, folder: Path, analyser: Mapping[str, str], *, map_bytes: int, durability: str = "interval"
+    ) -> None:
+        self.folder = folder
+        self.durability = durability
+        self._transaction: Transaction | None = None
+        self._view: WriteView | None = None
+        self._owner = 0
+        self._unsealed: list[bytes] = []
+        self._refusing: StoreError | None = None
+        self._has_doomed = True  # found out by the first sweep
+        self.uncommitted = 0
+        """Mutations applied since the last commit."""
+        self._lock = store_folder.WriterLock(folder)
+        try:
+            switched_off = store_folder.was_switched_off(folder)
+            self._environment = Environment(folder, map_bytes, sync=durability == "commit")
+            self._open(analyser, switched_off)
+        except BaseException:
+            self._lock.release()
+            raise
+
+    # -- changing ------------------------------------------------------------------------------------------------
+
+    def apply(self, mutation: Mutation) -> int:
+        """Carry out a mutation; return what the client is told once `seal` has passed.
+
+        Raises:
+            StoreError: it was not carried out; everything applied before it stands.
+        """
+        if self._refusing is not None:
+            raise self._refusing
+        result = self._at_most_twice(lambda view: apply_mutation(view, mutation))
+        if isinstance(mutation, FlushBucket | FlushCollection):
+            self._has_doomed = True
+        self._unsealed.append(pack_mutation(mutation))
+        self.uncommitted += 1
+        return result
+
+    def seal(self) -> None:
+        """Put what was applied since the last seal into the log.
+
+        Raises:
+            StoreError: none of it was; it is undone.
+        """
+        if not self._unsealed:
+            return
+        records, self._unsealed = self._unsealed, []
+        try:
+            self._log.append(records)
+        except StoreError:
+            self.uncommitted -= len(records)
+            self._recover(None)
+            raise
+
+    def commit(self) -> None:
+        """Make everything applied visible to all; grow the map before it is needed.
+
+        Raises:
+            StoreError: the commit failed: reads go on, mutations are refused until a commit passes.
+        """
+        self.seal()
+        if self._transaction is None:
+            return
+        try:
+            view = self._writing()
+            view.flush()
+            self._transaction.put(META, POSITION, pack_varints((self._log.position,)))
+            transaction, self._transaction, self._view = self._transaction, None, None
+            self._environment.commit(transaction)
+        except StoreError as fault:
+            self._refusing = StoreFull(f"changes are refused until the store can be written again: {fault}")
+            self._recover(fault)
+            raise self._refusing from fault
+        self.uncommitted = 0
+        self._refusing = None
+        self._committed_position = self._log.position
+        if self._log.bytes_in_segment() > SEGMENT_BYTES:
+            self._log.rotate()
+        if self._environment.needs_room():
+            self._environment.grow()
+
+    def rollback(self) -> None:
+        """Undo what was applied since the last seal."""
+        self.uncommitted -= len(self._unsealed)
+        self._unsealed = []
+        self._recover(None)
+
+    def sync_log(self) -> int:
+        """Wait until the log is on the disk; return the position that holds for. May be called from any thread."""
+        return self._log.sync()
+
+    def sync(self) -> None:
+        """Wait until log and environment are on the disk, then drop what the log need not keep.
+
+        May be called from any thread, but from one at a time.
+
+        Raises:
+            StoreError: the disk failed; nothing is counted as done.
+        """
+        covered = self._committed_position  # taken before the sync begins
+        self._log.sync()
+        self._environment.sync()
+        self._log.retire(covered)
+
+    def sweep(self, rows: int) -> bool:
+        """Delete at most about `rows` rows of flushed buckets; return whether any are left."""
+        self._has_doomed = self.maintain(lambda view: sweep(view, rows))
+        return self._has_doomed
+
+    def maintain(self, work: Callable[[WriteView], Answer]) -> Answer:
+        """Let `work` change rows in a way that needs no log record: losing it loses nothing that was acknowledged.
+
+        Raises:
+            StoreError: it failed twice.
+        """
+        return self._at_most_twice(work)
+
+    @property
+    def log_position(self) -> int:
+        """The end of the last sealed record."""
+        return self._log.position
+
+    @property
+    def refusing(self) -> bool:
+        """Whether mutations are refused because the last commit failed."""
+        return self._refusing is not None
+
+    # -- reading -------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def reading(self) -> Iterator[View]:
+        """A view for the length of a `with` block: the open write transaction on its own thread, else a snapshot."""
+        if self._view is not None and self._owner == threading.get_ident():
+            yield self._view
+            return
+        with self._environment.reading() as transaction:
+            yield View(transaction)
+
+    @property
+    def has_doomed(self) -> bool:
+        """Whether rows of flushed buckets may wait for `sweep`."""
+        return self._has_doomed
+
+    def open_view(self) -> View | None:
+        """Return the view of the open write transaction if this thread owns one, for reading."""
+        return self._view if self._owner == threading.get_ident() else None
+
+    def size_bytes(self) -> int:
+        """Return how much of the environment is used."""
+        return self._environment.used_bytes()
+
+    def close(self) -> None:
+        """Commit, sync, and let other processes open the store."""
+        try:
+            self.commit()
+            self.sync()
+            store_folder.note_boot(self.folder, clean=True)
+        finally:
+            if self._transaction is not None:
+                self._environment.abort(self._transaction)
+                self._transaction = self._view = None
+            self._log.close()
+            self._environment.close()
+            self._lock.release()
+
+    # -- inside --------------------------------------------------------------------------------------------------
+
+    def _open(self, analyser: Mapping[str, str], switched_off: bool) -> None:
+        if switched_off:
+            logger.warning("the machine stopped while %s was open: checking every row", self.folder)
+            self._check()
+            logger.warning("every row of %s can be read", self.folder)
+        self._log = Log(self.folder / "log")
+        with self._environment.reading() as transaction:
+            is_new = transaction.get(META, FORMAT) is None
+            if not is_new:
+                check_format(transaction.get(META, FORMAT))
+                check_analyser(self.folder, transaction.get(META, ANALYSER), analyser)
+            self._committed_position = read_position(transaction)
+        self._recover(None, from_log_end=self._committed_position)
+        if is_new:
+            view = self._writing()
+            view.transaction.put(META, FORMAT, str(FORMAT_VERSION).encode())
+            view.transaction.put(META, ANALYSER, json.dumps(dict(analyser), sort_keys=True).encode())
+        end = self._log.position
+        for path in self._log.start(end):
+            logger.error("the log was damaged: what followed position %d was set aside as %s", end, path)
+        self.commit()
+        self.sync()
+        store_folder.note_boot(self.folder, clean=False)
+
+    def _writing(self) -> WriteView:
+        if self._view is None:
+            self._transaction = self._environment.begin(write=True)
+            self._view = WriteView(self._transaction)
+            self._owner = threading.get_ident()
+        return self._view
+
+    def _at_most_twice(self, work: Callable[[WriteView], Answer]) -> Answer:
+        """Run `work` in the open transaction; after a fault of the storage once more, in a recovered one.
+
+        Whatever else it raises, nothing half done stays behind.
+        """
+        try:
+            return work(self._writing())
+        except StoreDamaged:
+            self._recover(None)
+            raise
+        except StoreError as fault:
+            self._recover(fault)
+        except BaseException:
+            self._recover(None)
+            raise
+        try:
+            return work(self._writing())
+        except BaseException:
+            self._recover(None)
+            raise
+
+    def _recover(self, cause: StoreError | None, from_log_end: int | None = None) -> None:
+        """Begin a fresh write transaction that holds every sealed record and every one applied since.
+
+        Args:
+            cause: why; a full map is grown first.
+            from_log_end: at the start, the position of the last commit; the end of the log is found on the way.
+        """
+        for _ in range(GROWTHS_MAX):
+            if self._transaction is not None:
+                self._environment.abort(self._transaction)
+                self._transaction = self._view = None
+            if isinstance(cause, MapFull):
+                self._environment.grow()
+            try:
+                self._replay(from_log_end)
+                return
+            except MapFull as fault:
+                cause = fault
+        raise StoreFull("the store cannot be recovered: its map is full whatever its size")
+
+    def _replay(self, from_log_end: int | None) -> None:
+        view = self._writing()
+        position = read_position(view.transaction)
+        if from_log_end is None and position == self._log.position and not self._unsealed:
+            return
+        for start, record in self._log.replay(position):
+            apply_mutation(view, unpack_mutation(record))
+            position = start
+        if from_log_end is not None:
+            self._log.position = position
+        for record in self._unsealed:
+            apply_mutation(view, unpack_mutation(record))
+
+    def _check(self) -> None:
+        """Read every row of every table.
+
+        Raises:
+            StoreDamaged: some row cannot be read.
+        """
+        try:
+            with self._environment.reading() as transaction:
+                for table in range(len(TABLE_NAMES)):
+                    rows = sum(1 for _ in transaction.rows(table, b""))
+                    if rows != transaction.count(table):
+                        name = TABLE_NAMES[table].decode()
+                        raise StoreDamaged(f"table {name} has {rows} rows but counts {transaction.count(table)}")
+        except StoreError as fault:
+            raise StoreDamaged(
+                f"the store {self.folder} was damaged when the machine stopped ({fault}): restore a backup into it"
+            ) from fault
+
+
+def read_position(transaction: Transaction) -> int:
+    """Return the log position that the last commit covers."""
+    row = transaction.get(META, POSITION)
+    return unpack_varints(row)[0] if row else 0
+
+
+def check_format(row: bytes | None) -> None:
+    """Raise StoreError unless the store has the format of this version."""
+    if row != str(FORMAT_VERSION).encode():
+        found = row.decode("ascii", "replace") if row else "none"
+        raise StoreError(
+            f"the store has format version {found}, this sonicpy reads {FORMAT_VERSION}: "
+            "export it with the version that wrote it and import it here"
+        )
+
+
+def check_analyser(folder: Path, row: bytes | None, analyser: Mapping[str, str]) -> None:
+    """Raise StoreError unless the store was made with the same analysis of texts."""
+    held: dict[str, str] = json.loads(row) if row else {}
+    for key in sorted({*held, *analyser}):
+        if held.get(key) != analyser.get(key):
+            raise StoreError(
+                f"the store {folder} was made with {key} = {held.get(key, 'unset')}, not {analyser.get(key, 'unset')}: "
+                "texts would be cut differently from those it holds; set it back, or export and import into a new store"
+            )

@@ -1,0 +1,22 @@
+"""Delete the rows of flushed buckets, a few at a time: their names are free again since the flush."""
+
+from sonicpy.store.environment import BUCKET_TABLES, DOOMED
+from sonicpy.store.view import WriteView
+
+
+def sweep(view: WriteView, rows: int) -> bool:
+    """Delete at most about `rows` rows of flushed buckets; return whether any are left.
+
+    Needs no log record: nothing can read these rows any more, and a restart goes on where the last commit stood.
+    """
+    transaction = view.transaction
+    while rows > 0:
+        doomed = transaction.first(DOOMED, b"")
+        if doomed is None:
+            return False
+        for table in BUCKET_TABLES:
+            rows -= transaction.delete_rows(table, doomed[0], max(rows, 0))
+            if rows <= 0:
+                return True
+        transaction.delete(DOOMED, doomed[0])
+    return transaction.first(DOOMED, b"") is not None

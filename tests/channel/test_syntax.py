@@ -1,0 +1,113 @@
+"""Lines into commands: one table per outcome, and what the rows of COMMANDS have in common."""
+
+import pytest
+
+from sonicpy._native.channel import split_head
+from sonicpy.channel import commands
+from sonicpy.channel.commands import Mode
+from sonicpy.channel.syntax import COMMANDS, COMMANDS_OF_MODE, Limits, Rules, parse
+from sonicpy.errors import CommandError
+from sonicpy.langcodes import LANG_CODES
+
+RULES = Rules(Limits(query_default=9, query_maximum=50, suggest_default=3, suggest_maximum=7), LANG_CODES)
+
+
+def read(line: str) -> tuple[object, ...]:
+    raw = line.encode()
+    word, offset = split_head(raw)
+    return parse(COMMANDS[word], raw, offset, RULES)
+
+
+READ = [
+    ('QUERY c b "two words"', commands.Query("c", "b", "two words", 9, 0, None), "defaults"),
+    ('QUERY c b "x" OFFSET(5) LANG(FRA) LIMIT(50)', commands.Query("c", "b", "x", 50, 5, "fra"), "all META"),
+    ('SUGGEST c b "wo"', commands.Suggest("c", "b", "wo", 3), "its own default"),
+    ('SUGGEST c b "wo" LIMIT(7)', commands.Suggest("c", "b", "wo", 7), "its own maximum"),
+    ("LIST c b", commands.List("c", "b", 100, 0), "no text"),
+    ("LIST c LIMIT(1)", commands.List("c", "LIMIT(1)", 100, 0), "the second word is a name, whatever it looks like"),
+    ("LIST c b OFFSET(3) LIMIT(2)", commands.List("c", "b", 2, 3), "META straight behind the names"),
+    ('PUSH c b o "x"', commands.Push("c", "b", "o", "x", None), "language to be guessed"),
+    ('PUSH c b LIMIT(1) "x" LANG(none)', commands.Push("c", "b", "LIMIT(1)", "x", "none"), "no language"),
+    ('PUSH é "b" o "a\\nb" ', commands.Push("é", '"b"', "o", "a\nb", None), "names are not judged here"),
+    ('POP c b o "x"', commands.Pop("c", "b", "o", "x"), ""),
+    ("COUNT c", commands.Count("c"), "one name"),
+    ("COUNT c b", commands.Count("c", "b"), "two"),
+    ("COUNT c b o", commands.Count("c", "b", "o"), "three"),
+    ("COUNTC c", commands.CountC("c"), ""),
+    ("COUNTB c b", commands.CountB("c", "b"), ""),
+    ("COUNTO c b o", commands.CountO("c", "b", "o"), ""),
+    ("FLUSHC c", commands.FlushC("c"), ""),
+    ("FLUSHB c b", commands.FlushB("c", "b"), ""),
+    ("FLUSHO c b o", commands.FlushO("c", "b", "o"), ""),
+    ("TRIGGER", commands.Actions(), "which actions there are"),
+    ("TRIGGER consolidate", commands.Trigger("consolidate"), "no argument"),
+    ("TRIGGER BackUp /Tmp/X", commands.Trigger("backup", "/Tmp/X"), "only the action may be in any case"),
+    ("TRIGGER restore p", commands.Trigger("restore", "p"), ""),
+    ("INFO", commands.Info(), ""),
+    ("PING \t ", commands.Ping(), "white space is no argument"),
+    ("HELP", commands.Help(), ""),
+    ("HELP commands", commands.Help("commands"), ""),
+    ("QUIT", commands.Quit(), ""),
+]
+
+BOUNDS = "policy_reject(LIMIT out of minimum/maximum bounds)"
+QUERY_USAGE = f"invalid_format({COMMANDS['QUERY'].usage})"
+
+REFUSED = [
+    ("QUERY", QUERY_USAGE, "nothing"),
+    ("QUERY c", QUERY_USAGE, "a name is missing"),
+    ("QUERY c b", QUERY_USAGE, "the text is missing"),
+    ("QUERY c b x LIMIT(0) junk", QUERY_USAGE, "format comes first"),
+    ('QUERY c b "x" LIMIT(0) junk', "invalid_meta_key(junk[])", "then META"),
+    ('QUERY c b "x" LIMIT(0)', BOUNDS, "then bounds"),
+    ('QUERY c b "x" LIMIT(51)', BOUNDS, "above the maximum"),
+    ('SUGGEST c b "x" LIMIT(8)', BOUNDS, "its own maximum"),
+    ("LIST c b LIMIT(501)", BOUNDS, "its own maximum"),
+    ('SUGGEST c b "x" LANG(eng)', "invalid_meta_key(LANG[eng])", "not a key of SUGGEST"),
+    ('PUSH c b o "x" LIMIT(1)', "invalid_meta_key(LIMIT[1])", "not a key of PUSH"),
+    ('POP c b o "x" LANG(eng)', 'invalid_format(POP <collection> <bucket> <object> "<text>")', "POP takes no META"),
+    ("COUNT", "invalid_format(COUNT <collection> [<bucket> [<object>]?]?)", "too few"),
+    ("COUNT a b c d", "invalid_format(COUNT <collection> [<bucket> [<object>]?]?)", "too many"),
+    ("COUNTC a b", "invalid_format(COUNTC <collection>)", "too many"),
+    ("FLUSHO a b", "invalid_format(FLUSHO <collection> <bucket> <object>)", "too few"),
+    ("TRIGGER flush", "not_found", "no such action"),
+    ("TRIGGER flush x y z", "not_found", "whatever follows"),
+    ("TRIGGER consolidate x", "invalid_format(TRIGGER consolidate)", "takes nothing"),
+    ("TRIGGER BACKUP", "invalid_format(TRIGGER backup <path>)", "takes one word"),
+    ("TRIGGER restore a b c d", "invalid_format(TRIGGER restore <path>)", "only one"),
+    ("INFO x", "invalid_format(INFO)", ""),
+    ("PING x", "invalid_format(PING)", ""),
+    ("QUIT x", "invalid_format(QUIT)", ""),
+    ("HELP a b", "invalid_format(HELP [<manual>]?)", ""),
+]
+
+
+@pytest.mark.parametrize(("line", "expected", "why"), READ, ids=[line for line, _, _ in READ])
+def test_read(line: str, expected: tuple[object, ...], why: str) -> None:
+    got = read(line)
+    assert (type(got), got) == (type(expected), expected), why
+
+
+@pytest.mark.parametrize(("line", "expected", "why"), REFUSED, ids=[line for line, _, _ in REFUSED])
+def test_refused(line: str, expected: str, why: str) -> None:
+    with pytest.raises(CommandError) as caught:
+        read(line)
+    assert str(caught.value) == expected, why
+
+
+def test_every_command_has_a_read_line() -> None:
+    assert {line.split()[0] for line, _, _ in READ} == set(COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_usage_shows_what_the_row_takes(name: str) -> None:
+    row = COMMANDS[name]
+    assert row.usage.split()[0] == name
+    assert row.has_text == ('"<' in row.usage)
+    assert all(f"[{key}(<" in row.usage for key in row.meta_keys)
+
+
+def test_commands_of_each_mode_in_the_order_of_help() -> None:
+    assert list(COMMANDS_OF_MODE[Mode.SEARCH]) == ["QUERY", "SUGGEST", "LIST", "PING", "HELP", "QUIT"]
+    assert list(COMMANDS_OF_MODE[Mode.CONTROL]) == ["TRIGGER", "INFO", "PING", "HELP", "QUIT"]
+    assert {name for mode in Mode for name in COMMANDS_OF_MODE[mode]} == set(COMMANDS)

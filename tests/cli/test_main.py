@@ -1,0 +1,134 @@
+"""The command line as a person sees it: what it prints, and the exit status."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sonicpy.cli.main import main
+from sonicpy.config import Loaded
+from sonicpy.errors import StoreLocked
+from sonicpy.version import VERSION
+
+SERVE = "sonicpy.server.server.serve"
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Loaded]:
+    """Return what the server was started with; nothing listens."""
+    loaded: list[Loaded] = []
+
+    def take(settings: Loaded) -> int:
+        loaded.append(settings)
+        return 0
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(SERVE, take)
+    for name in [name for name in os.environ if name.upper().startswith("SONIC_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setattr("sonicpy.config.sources.SEARCHED_FILES", ())
+    return loaded
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exit_:
+        main(["--version"])
+    assert exit_.value.code == 0
+    assert capsys.readouterr().out == f"sonicpy {VERSION}\n"
+
+
+def test_the_module_is_the_command() -> None:
+    done = subprocess.run([sys.executable, "-m", "sonicpy", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout == f"sonicpy {VERSION}\n"
+
+
+@pytest.mark.parametrize("arguments", [[], ["dance"], ["serve", "--colour"], ["ping", "extra"]])
+def test_wrong_arguments_end_with_status_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exit_:
+        main(arguments)
+    assert exit_.value.code == 2
+    assert capsys.readouterr().err.startswith("usage: sonicpy")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "names"),
+    [
+        (["--help"], ["serve", "ping", "--version"]),
+        (["serve", "--help"], ["--config", "--inet", "--data", "--log-level", "/etc/sonic.cfg"]),
+        (["ping", "--help"], ["--inet", "--password", "--timeout", "PING", "Exit status"]),
+    ],
+)
+def test_help_names_everything(arguments: list[str], names: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exit_:
+        main(arguments)
+    assert exit_.value.code == 0
+    output = capsys.readouterr().out
+    assert [name for name in names if name not in output] == []
+
+
+def test_serve_without_flags_uses_the_defaults(started: list[Loaded]) -> None:
+    assert main(["serve"]) == 0
+    assert [loaded.config.channel.inet_is_default for loaded in started] == [True]
+
+
+def test_serve_passes_its_flags(started: list[Loaded], tmp_path: Path) -> None:
+    path = tmp_path / "some.cfg"
+    path.write_text('search.ranking = "newest"\nserver.log_level = "off"')
+    flags = ["--inet", "127.0.0.1:7", "--data", "/srv/index", "--log-level", "debug"]
+    assert main(["serve", "-c", str(path), *flags]) == 0
+    loaded = started[0]
+    assert loaded.source == path
+    assert loaded.config.search.ranking == "newest"
+    assert loaded.config.channel.address == ("127.0.0.1", 7)
+    assert loaded.config.store.kv.path == Path("/srv/index")
+    assert loaded.config.server.log_level == "debug"
+
+
+def test_serve_reads_the_environment(started: list[Loaded], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SONIC_SERVER__COMPAT", "sonic")
+    main(["serve"])
+    assert started[0].config.search.ranking == "sonic"
+
+
+def test_serve_returns_the_status_of_the_server(started: list[Loaded], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SERVE, lambda loaded: 1)
+    assert main(["serve"]) == 1
+
+
+def wrong(flag: str, key: str, value: str, allowed: str) -> tuple[list[str], str]:
+    return ["serve", flag, value], f'sonicpy: flag {flag}: {key} is "{value}"; allowed is {allowed}.\n'
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["serve", "-c", "none.cfg"], "sonicpy: none.cfg cannot be read: No such file or directory.\n"),
+        wrong("--log-level", "server.log_level", "loud", '"off", "error", "warn", "info", "debug" or "trace"'),
+        wrong("--data", "store.kv.path", "", "the path of a folder"),
+        wrong(
+            "--inet",
+            "channel.inet",
+            "localhost",
+            'an IP address and a port, such as "127.0.0.1:1491" or "[::1]:1491"',
+        ),
+    ],
+)
+def test_wrong_settings_end_with_status_2(
+    started: list[Loaded], arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    assert capsys.readouterr().err == message
+    assert started == []
+
+
+def test_a_server_that_cannot_start_ends_with_status_1(
+    started: list[Loaded], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(loaded: Loaded) -> int:
+        raise StoreLocked("data/store is open in process 7.")
+
+    monkeypatch.setattr(SERVE, refuse)
+    assert main(["serve"]) == 1
+    assert capsys.readouterr().err == "sonicpy: data/store is open in process 7.\n"

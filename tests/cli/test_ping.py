@@ -1,0 +1,136 @@
+"""`sonicpy ping` against servers that answer well, badly, slowly or not at all."""
+
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Thread
+
+import pytest
+
+from sonicpy.cli import ping
+from sonicpy.cli.main import main
+
+BANNER = b"CONNECTED <sonic-server v1.10.2>\r\n"
+STARTED = b"STARTED control protocol(1) buffer(20000)\r\n"
+
+Script = list[tuple[bytes, bytes]]
+"""Turns of a server: the line it waits for (empty: none), and what it sends then."""
+
+
+@contextmanager
+def server(script: Script) -> Iterator[tuple[str, list[bytes]]]:
+    """Listen for one connection, follow `script`, close; give (HOST:PORT, the lines received)."""
+    received: list[bytes] = []
+
+    def follow() -> None:
+        connection, _ = listener.accept()
+        with connection, connection.makefile("rb") as lines:
+            for awaited, answer in script:
+                if awaited:
+                    received.append(lines.readline())
+                connection.sendall(answer)
+            connection.shutdown(socket.SHUT_WR)
+            received.extend(lines)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(5)
+        thread = Thread(target=follow)
+        thread.start()
+        yield f"127.0.0.1:{listener.getsockname()[1]}", received
+        thread.join()
+
+
+ANSWERED: list[tuple[list[str], Script, list[bytes], str]] = [
+    ([], [(b"", BANNER)], [], "nothing is sent without a password"),
+    (
+        ["--password", "pass"],
+        [(b"", BANNER), (b"START", STARTED), (b"PING", b"PONG\r\n"), (b"QUIT", b"ENDED quit\r\n")],
+        [b"START control pass\r\n", b"PING\r\n", b"QUIT\r\n"],
+        "a whole session",
+    ),
+    ([], [(b"", BANNER[:5]), (b"", BANNER[5:])], [], "the banner in two pieces"),
+]
+
+NOT_ANSWERED: list[tuple[list[str], Script, str]] = [
+    ([], [], "closed the connection without an answer"),
+    ([], [(b"", b"SSH-2.0-x\x1b[31m\r\n")], 'answered "SSH-2.0-x\\x1b[31m" in the place of CONNECTED'),
+    ([], [(b"", b"CONNECTED")], "closed the connection without an answer"),
+    ([], [(b"", b"x" * 1024)], f'answered "{"x" * 1024}" in the place of CONNECTED'),
+    (
+        ["--password", "wrong"],
+        [(b"", BANNER), (b"START", b"ENDED authentication_failed\r\n")],
+        'answered "ENDED authentication_failed" in the place of STARTED',
+    ),
+    (
+        ["--password", "pass"],
+        [(b"", BANNER), (b"START", STARTED), (b"PING", b"ERR shutting_down\r\n")],
+        'answered "ERR shutting_down" in the place of PONG',
+    ),
+]
+
+
+@pytest.mark.parametrize(("arguments", "script", "sent", "why"), ANSWERED)
+def test_a_server_answers(
+    arguments: list[str], script: Script, sent: list[bytes], why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with server(script) as (address, received):
+        assert main(["ping", "--inet", address, *arguments]) == 0
+    assert received == sent, why
+    assert capsys.readouterr().out == f"{address} answers: CONNECTED <sonic-server v1.10.2>\n"
+
+
+@pytest.mark.parametrize(("arguments", "script", "reason"), NOT_ANSWERED)
+def test_a_server_answers_badly(
+    arguments: list[str], script: Script, reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with server(script) as (address, _):
+        assert main(["ping", "--inet", address, *arguments]) == 1
+    assert capsys.readouterr().err == f"sonicpy: {address} {reason}.\n"
+
+
+def test_a_silent_server_is_given_up_in_time(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:  # the kernel connects, nobody accepts
+        address = f"127.0.0.1:{listener.getsockname()[1]}"
+        begin = time.monotonic()
+        assert main(["ping", "--inet", address, "--timeout", "0.2"]) == 1
+    assert 0.2 <= time.monotonic() - begin < 2
+    assert capsys.readouterr().err == f"sonicpy: {address} did not answer in time.\n"
+
+
+def test_without_an_address_both_defaults_are_tried(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        free_port = closed.getsockname()[1]
+    monkeypatch.setattr(ping, "DEFAULT_ADDRESSES", (("127.0.0.1", free_port), ("127.0.0.1", free_port)))
+    assert main(["ping"]) == 1
+    refused = f"127.0.0.1:{free_port} does not answer: Connection refused"
+    assert capsys.readouterr().err == f"sonicpy: {refused} and {refused}.\n"
+
+    with server([(b"", BANNER)]) as (address, _):
+        port = int(address.rpartition(":")[2])
+        monkeypatch.setattr(ping, "DEFAULT_ADDRESSES", (("127.0.0.1", free_port), ("127.0.0.1", port)))
+        assert main(["ping"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--inet", "localhost"],
+        ["--inet", f"{'x' * 64}.example:1"],
+        ["--inet", "[localhost]:1491"],
+        ["--password", "two words"],
+        ["--password", ""],
+        ["--password", "x\r\nTRIGGER"],
+        ["--timeout", "0"],
+        ["--timeout", "nan"],
+        ["--timeout", "soon"],
+    ],
+)
+def test_wrong_arguments_end_with_status_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exit_:
+        main(["ping", *arguments])
+    assert exit_.value.code == 2
+    assert f"error: argument {arguments[0]}: " in capsys.readouterr().err

@@ -1,0 +1,254 @@
+"""Sources: which file is read, what the environment and flags may say, who wins, and where a wrong value stands."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sonicpy.config import SEARCHED_FILES, Loaded, load
+from sonicpy.config.legacy import KNOWN
+from sonicpy.config.settings import value_of
+from sonicpy.errors import ConfigError
+
+NO_FLAGS: Mapping[str, object] = {}
+
+TAKEN = [
+    ("", {"SONIC_SERVER__COMPAT": "sonic"}, "search.ranking", "sonic", "compat mode by environment"),
+    ("", {"sonic_Search__query_alternates_TRY": "0"}, "search.query_alternates_try", 0, "any case, text as number"),
+    ("", {"SONIC_SEARCH__LIVE_WORDS": "false"}, "search.live_words", False, "text as switch"),
+    ("", {"SONIC_STOPWORDS__DENY": "foo, bar,,"}, "stopwords.deny", ("foo", "bar"), "a list with commas"),
+    ("", {"SONIC_STOPWORDS__DENY": ""}, "stopwords.deny", (), "an empty list"),
+    ("", {"SONIC_STORE__KV__DATABASE__FLUSH_AFTER": "5"}, "store.kv.database.flush_after", 5, "four levels"),
+    ("", {"SONIC_STORE__KV__PATH": "/srv/sonic"}, "store.kv.path", Path("/srv/sonic"), "a path"),
+    ("", {"SONIC_FOO": "1", "PATH": "/bin"}, "search.ranking", "bm25", "other variables are left alone"),
+    ('search.query_limit_default = "7"', {}, "search.query_limit_default", 7, "a number in quotes"),
+    ('stopwords.allow = ["the", "of"]', {}, "stopwords.allow", ("the", "of"), "a list"),
+    ('normalization.unicode_normalization = "NFC"', {}, "normalization.unicode_normalization", "nfc", "any case"),
+    ('server.log_level = "Debug"', {}, "server.log_level", "debug", "any case"),
+    (
+        "\ufeffchannel.tcp_timeout = 0",
+        {},
+        "channel.tcp_timeout",
+        0,
+        "a byte order mark, as editors on Windows write it",
+    ),
+    ("channel.tcp_timeout = 1\r\n", {}, "channel.tcp_timeout", 1, "line ends of Windows"),
+    ('channel.auth_password = "${env.SECRET}"', {"SECRET": "s3"}, "channel.auth_password", "s3", "a reference"),
+    ('channel.auth_password = "x${env.SECRET}"', {}, "channel.auth_password", "x${env.SECRET}", "not the whole value"),
+    ('channel.auth_password = "${env.A}"', {"A": "${env.B}"}, "channel.auth_password", "${env.B}", "replaced once"),
+    (
+        "",
+        {"SONIC_STORE__KV__PATH": "${env.DATA}", "DATA": "/srv"},
+        "store.kv.path",
+        Path("/srv"),
+        "a reference in a variable",
+    ),
+    (
+        'server.compat = "sonic"\nsearch.ranking = "bm25"',
+        {"SONIC_STOPWORDS__MODE": "weigh"},
+        "stopwords.mode",
+        "weigh",
+        "given by environment, so it wins over the compat mode of the file",
+    ),
+]
+
+PRECEDENCE = [
+    ("", {}, None, "warn"),
+    ('server.log_level = "error"', {}, None, "error"),
+    ('server.log_level = "error"', {"SONIC_SERVER__LOG_LEVEL": "info"}, None, "info"),
+    ('server.log_level = "error"', {"SONIC_SERVER__LOG_LEVEL": "info"}, "trace", "trace"),
+    ('server.log_level = "error"', {}, "trace", "trace"),
+]
+
+WRONG = [
+    (
+        "[search]\nranking = 'best'",
+        {},
+        NO_FLAGS,
+        'FILE: search.ranking is "best"; allowed is "bm25", "sonic" or "newest".',
+    ),
+    (
+        "",
+        {"SONIC_SEARCH__LIVE_WORDS": "x"},
+        NO_FLAGS,
+        'environment variable SONIC_SEARCH__LIVE_WORDS: search.live_words is "x"; allowed is true or false.',
+    ),
+    (
+        "",
+        {},
+        {"channel.inet": "localhost:1491"},
+        'flag --inet: channel.inet is "localhost:1491"; allowed is an IP address and a port, '
+        'such as "127.0.0.1:1491" or "[::1]:1491".',
+    ),
+    (
+        "channel.search.query_limit_default = 500",
+        {},
+        NO_FLAGS,
+        "FILE: channel.search.query_limit_default is 500; "
+        "allowed is at most search.query_limit_maximum, which is 100 by default.",
+    ),
+    ("server = 1", {}, NO_FLAGS, "FILE: server is 1; allowed is a section with keys."),
+    ("[[store.kv]]\npath = 'x'", {}, NO_FLAGS, 'FILE: store.kv is [{"path": "x"}]; allowed is a section with keys.'),
+    (
+        "",
+        {"SONIC_CHANNEL": "x"},
+        NO_FLAGS,
+        'environment variable SONIC_CHANNEL: channel is "x"; allowed is a section with keys.',
+    ),
+    (
+        "channel.auth_password = '${env.MISSING}'",
+        {},
+        NO_FLAGS,
+        'FILE: channel.auth_password is "${env.MISSING}", but there is no environment variable MISSING.',
+    ),
+    (
+        "store.fst.pool.inactive_after = 90",
+        {"SONIC_STORE__FST__GRAPH__CONSOLIDATE_AFTER": "91"},
+        NO_FLAGS,
+        "environment variable SONIC_STORE__FST__GRAPH__CONSOLIDATE_AFTER: store.fst.graph.consolidate_after is 91; "
+        "allowed is less than store.fst.pool.inactive_after, which is 90.",
+    ),
+    (
+        "stopwords.allow = ['der']\nstopwords.deny = ['der']",
+        {},
+        NO_FLAGS,
+        'FILE: stopwords.deny holds "der"; allowed are words that stopwords.allow does not hold.',
+    ),
+    (
+        "[server\n",
+        {},
+        NO_FLAGS,
+        "FILE is not TOML: Expected ']' at the end of a table declaration (at line 1, column 8).",
+    ),
+    ("a = 1\na = 2", {}, NO_FLAGS, "FILE is not TOML: Cannot overwrite a value (at end of document)."),
+]
+
+
+@pytest.fixture(autouse=True)
+def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """No test may read what lies in the working directory or in /etc."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sonicpy.config.sources.SEARCHED_FILES", (Path("./sonicpy.cfg"), Path("./config.cfg")))
+    return tmp_path
+
+
+def write(content: str) -> Path:
+    path = Path("given.cfg")
+    path.write_bytes(content.encode())
+    return path
+
+
+@pytest.mark.parametrize(("content", "environ", "key", "value", "why"), TAKEN)
+def test_a_value_is_taken(content: str, environ: dict[str, str], key: str, value: object, why: str) -> None:
+    loaded = load(write(content), environ, {})
+    assert value_of(loaded.config, key) == value, why
+    assert loaded.warnings == ()
+
+
+@pytest.mark.parametrize(("content", "environ", "flag", "level"), PRECEDENCE)
+def test_later_sources_win(content: str, environ: dict[str, str], flag: str | None, level: str) -> None:
+    assert load(write(content), environ, {"server.log_level": flag}).config.server.log_level == level
+
+
+@pytest.mark.parametrize(("content", "environ", "flags", "sentence"), WRONG)
+def test_a_wrong_value_says_where_it_stands(
+    content: str, environ: dict[str, str], flags: Mapping[str, object], sentence: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load(write(content), environ, flags)
+    assert str(caught.value) == sentence.replace("FILE", "given.cfg")
+
+
+def test_without_any_source_the_defaults_hold() -> None:
+    loaded = load(None, {}, {"channel.inet": None})
+    assert (loaded.source, loaded.warnings, loaded.ignored) == (None, (), ())
+    assert loaded.config.channel.inet_is_default
+
+
+def test_the_first_existing_file_is_read() -> None:
+    Path("config.cfg").write_text("channel.tcp_timeout = 2")
+    assert load(None, {}, {}).source == Path("config.cfg")
+    Path("sonicpy.cfg").write_text("channel.tcp_timeout = 1")
+    loaded = load(None, {}, {})
+    assert (loaded.source, loaded.config.channel.tcp_timeout) == (Path("sonicpy.cfg"), 1)
+
+
+def test_a_named_file_replaces_the_search() -> None:
+    Path("sonicpy.cfg").write_text("channel.tcp_timeout = 1")
+    loaded = load(write("channel.tcp_timeout = 9"), {}, {})
+    assert (loaded.source, loaded.config.channel.tcp_timeout) == (Path("given.cfg"), 9)
+
+
+def test_the_searched_files_are_sonics_and_ours() -> None:
+    assert [str(path) for path in SEARCHED_FILES] == [
+        "sonicpy.cfg",
+        "config.cfg",
+        "/etc/sonicpy.cfg",
+        "/etc/sonic.cfg",
+        "/etc/sonic/config.toml",
+        "/etc/sonic/sonic.cfg.toml",
+        "/etc/sonic/sonic.cfg",
+    ]
+
+
+def test_a_named_file_must_be_there() -> None:
+    with pytest.raises(ConfigError, match=r"^none\.cfg cannot be read: No such file or directory\.$"):
+        load(Path("none.cfg"), {}, {})
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_folder_is_never_taken_for_a_missing_file(named: bool) -> None:
+    path = Path("config.cfg")
+    path.mkdir()
+    with pytest.raises(ConfigError, match=r"^config\.cfg is a folder; allowed is a TOML file\.$"):
+        load(path if named else None, {}, {})
+
+
+def test_a_searched_file_that_cannot_be_seen_is_no_missing_file() -> None:
+    Path("sonicpy.cfg").symlink_to("sonicpy.cfg")
+    with pytest.raises(ConfigError, match=r"^sonicpy\.cfg cannot be read: .*symbolic links\.$"):
+        load(None, {}, {})
+
+
+def test_a_file_must_be_utf8() -> None:
+    path = Path("latin.cfg")
+    path.write_bytes(b'[server]\n\nlog_level = "\xe9"\n')
+    with pytest.raises(ConfigError, match=r"^latin\.cfg is not TOML: the text is not UTF-8 \(at line 3\)\.$"):
+        load(path, {}, {})
+
+
+def test_a_number_without_end_is_no_traceback() -> None:
+    with pytest.raises(ConfigError, match=r"^given\.cfg is not TOML: "):
+        load(write("channel.tcp_timeout = " + "9" * 5000), {}, {})
+
+
+TOML_VALUES = st.one_of(
+    st.sampled_from(["true", "nan", "-inf", "1979-05-27", "{}", "{a = 1}", "[[]]", "[1, 'x']", "'${env.A}'", "''"]),
+    st.integers().map(str),
+    st.floats(allow_nan=False, allow_infinity=False).map(str),
+)
+
+
+@given(st.dictionaries(st.sampled_from(KNOWN), TOML_VALUES, max_size=5))
+def test_any_value_in_a_file_is_taken_or_named(settings: dict[str, str]) -> None:
+    lines = [f"{key} = {value}" for key, value in settings.items()]
+    taken_or_named(write("\n".join(lines)), {})
+
+
+# An environment variable that is not UTF-8 reaches Python as text with surrogates.
+@given(st.dictionaries(st.sampled_from(KNOWN), st.text(st.characters()), max_size=5))
+def test_any_value_in_the_environment_is_taken_or_named(settings: dict[str, str]) -> None:
+    environ = {f"SONIC_{key.upper().replace('.', '__')}": value for key, value in settings.items()}
+    taken_or_named(None, environ)
+
+
+def taken_or_named(path: Path | None, environ: dict[str, str]) -> None:
+    try:
+        loaded = load(path, environ, {})
+    except ConfigError as error:
+        assert str(error).endswith(".")
+        assert "\n" not in str(error)
+    else:
+        assert isinstance(loaded, Loaded)
