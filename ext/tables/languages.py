@@ -10,7 +10,8 @@ The file, in the byte order of the machine, every offset counted from its start:
     pages      256 classes of 16 bits: script number << 8 | letter; BREAK for what is no letter, MARK for what
                joins the letter before it
     slots      for each script with n-grams a hash table, linear probing: n-gram, number of its row
-    rows       one byte for each language of the script: the weight of the n-gram, SCALE to one nat
+    rows       one byte for each language of the script, NARROW_ROW or WIDE_ROW: the weight of the n-gram, SCALE to
+               one nat
 
 An n-gram is three bytes, oldest letter first, zeros in front of short ones; BORDER stands for the edge of a word.
 The same bytes come out of every build.
@@ -39,9 +40,10 @@ SMOOTHING = 2e-5
 SCALE = 25
 """Steps to one nat: the heaviest n-gram, of 10 nats, just fits a byte."""
 
-PRIOR_NATS = {"eng": 6.0, "swa": -2.0, "sqi": -2.0}
-"""Chat is mostly English, even where it names hosts and packages. Swahili and Albanian are not in the table of
-languages: their profiles only keep such texts from being taken for another language."""
+PRIOR_NATS = {"eng": 6.0, "rus": 3.0, "srp": -4.0, "swa": -2.0, "sqi": -2.0}
+"""Chat is mostly English, even where it names hosts and packages. Russian is the most common language in Cyrillic,
+Serbian the one closest to all others. Swahili and Albanian are not in the table of languages: their profiles only
+keep such texts from being taken for another language."""
 
 BORROWED_PRIOR_NATS = -8.0
 """Of languages with a borrowed profile: rare ones, which must not take texts from their relatives."""
@@ -51,6 +53,7 @@ BREAK, MARK = 0, 0xFFFF
 FIRST_LETTER = 2
 PAGE = 256
 CACHE_LINE = 64
+NARROW_ROW, WIDE_ROW = 8, 48
 KANA = ("Hiragana", "Katakana")
 
 
@@ -66,8 +69,10 @@ class Script:
     alphabet: dict[str, int] = field(default_factory=dict)
 
     def row_bytes(self) -> int:
-        """Return the size of one row of weights: whole groups of eight bytes, which the reader adds at once."""
-        return -(-len(self.languages) // 8) * 8 if self.probabilities else 0
+        """Return the size of one row of weights."""
+        if not self.probabilities:
+            return 0
+        return NARROW_ROW if len(self.languages) <= NARROW_ROW else WIDE_ROW
 
 
 def write_profiles(path: Path) -> None:
@@ -154,6 +159,8 @@ def collect_scripts(ranges: list[tuple[int, int, str]]) -> list[Script]:
 def profiled_script(name: str, letters: set[str]) -> Script:
     """Return a script with its n-grams, its letters numbered."""
     languages, probabilities = script_profiles(name, letters)
+    if len(languages) > WIDE_ROW:
+        raise ValueError(f"{len(languages)} languages of {name} do not fit into a row of {WIDE_ROW} bytes")
     used = sorted({letter for gram in probabilities for letter in gram} - {" "})
     if len(used) > UNKNOWN_LETTER - FIRST_LETTER:
         raise ValueError(f"{len(used)} letters of {name} do not fit into one byte")

@@ -21,7 +21,7 @@ LISTED_SHARE = 50_000
 """A word on a list of n words speaks for the language with log(LISTED_SHARE / n) nats: the list holds about half of
 the words of a text in it, while any other word is one in 100,000. A tenth or ten times as much is worse."""
 
-_BETWEEN_WORDS = re.compile("[^\\w\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670\u0900-\u0963]+|[\\d_\u02bb\u02bc]+")
+_BETWEEN_WORDS = re.compile("(?:[^\\w\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670\u0900-\u0963]|[\\d_\u02bb\u02bc])+")
 
 
 class LanguageWords:

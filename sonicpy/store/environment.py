@@ -49,7 +49,10 @@ class MapFull(StoreFull):
 
 
 class Transaction:
-    """One transaction; `write` says which kind. Not to be shared between threads."""
+    """One transaction; `write` says which kind. Not to be shared between threads.
+
+    The ignored type errors: lmdb's stubs allow for memoryviews, which it only gives to those who ask for buffers.
+    """
 
     __slots__ = ("_cursors", "_tables", "_txn", "write")
 
@@ -62,20 +65,18 @@ class Transaction:
     def get(self, table: int, key: bytes) -> bytes | None:
         """Return the value under `key`, or None."""
         try:
-            value: bytes | None = self._txn.get(key, db=self._tables[table])
+            return self._txn.get(key, db=self._tables[table])  # type: ignore[return-value]
         except lmdb.Error as fault:
             raise translated(fault) from fault
-        return value
 
     def get_many(self, table: int, keys: list[bytes]) -> list[Row]:
         """Return (key, value) for those of `keys` that exist, in the order of `keys`."""
         if not keys:
             return []
         try:
-            rows: list[Row] = self._cursor(table).getmulti(keys)
+            return self._cursor(table).getmulti(keys)  # type: ignore[return-value]
         except lmdb.Error as fault:
             raise translated(fault) from fault
-        return rows
 
     def put(self, table: int, key: bytes, value: bytes) -> None:
         """Write one row.
@@ -120,10 +121,9 @@ class Transaction:
             cursor = self._cursor(table)
             if not cursor.set_range(start):
                 return None
-            row: Row = cursor.item()
+            return cursor.item()  # type: ignore[return-value]
         except lmdb.Error as fault:
             raise translated(fault) from fault
-        return row
 
     def rows(self, table: int, prefix: bytes, start: bytes | None = None) -> Iterator[Row]:
         """Yield the rows whose keys begin with `prefix`, in key order, from `start` on; rows are not to be changed
@@ -132,10 +132,10 @@ class Transaction:
             with self._txn.cursor(db=self._tables[table]) as cursor:
                 found = cursor.set_range(start or prefix) if start or prefix else cursor.first()
                 while found:
-                    key, value = cursor.item()
-                    if not key.startswith(prefix):
+                    row: Row = cursor.item()  # type: ignore[assignment]
+                    if not row[0].startswith(prefix):
                         return
-                    yield key, value
+                    yield row
                     found = cursor.next()
         except lmdb.Error as fault:
             raise translated(fault) from fault
@@ -146,7 +146,7 @@ class Transaction:
         try:
             with self._txn.cursor(db=self._tables[table]) as cursor:
                 found = cursor.set_range(prefix)
-                while found and deleted < limit and cursor.key().startswith(prefix):
+                while found and deleted < limit and bytes(cursor.key()).startswith(prefix):
                     cursor.delete()
                     deleted += 1
                     found = bool(cursor.key())
@@ -245,8 +245,12 @@ class Environment:
             self.abort(transaction)
 
     def sync(self) -> None:
-        """Wait until everything committed is on the disk; may be called from any thread."""
+        """Wait until everything committed is on the disk; may be called from any thread.
+
+        Readers that died without a word are cleared too: pages they once read would never be used again.
+        """
         try:
+            self._env.reader_check()
             self._env.sync(True)
         except lmdb.Error as fault:
             raise translated(fault) from fault

@@ -11,6 +11,7 @@ it needs no lexer, no configuration and no clock.
     FLUSHC   collection
 """
 
+from functools import lru_cache
 from typing import NamedTuple
 
 from sonicpy._native.postings import DamagedBytes, pack_terms, pack_varints, unpack_terms
@@ -67,16 +68,17 @@ def pack_mutation(mutation: Mutation) -> bytes:
     """Return the log record of a mutation."""
     match mutation:
         case Push(collection, bucket, oid, terms, window):
-            names = _strings(PUSH, collection, bucket, oid)
+            names = _names(PUSH, collection, bucket) + _string(oid)
             return names + pack_varints((window,)) + pack_terms(terms.words, terms.counts, terms.flags)
         case Pop(collection, bucket, oid, terms):
-            return _strings(POP, collection, bucket, oid) + pack_terms(terms.words, terms.counts, terms.flags)
+            names = _names(POP, collection, bucket) + _string(oid)
+            return names + pack_terms(terms.words, terms.counts, terms.flags)
         case FlushObject(collection, bucket, oid):
-            return _strings(FLUSH_OBJECT, collection, bucket, oid)
+            return _names(FLUSH_OBJECT, collection, bucket) + _string(oid)
         case FlushBucket(collection, bucket):
-            return _strings(FLUSH_BUCKET, collection, bucket)
+            return _names(FLUSH_BUCKET, collection, bucket)
         case FlushCollection(collection):
-            return _strings(FLUSH_COLLECTION, collection)
+            return _names(FLUSH_COLLECTION, collection)
 
 
 def unpack_mutation(record: bytes) -> Mutation:
@@ -109,15 +111,17 @@ def _unpack(record: bytes) -> Mutation:
     raise StoreDamaged(f"a record of the log has the unknown kind {kind}")
 
 
-def _strings(kind: int, *names: str) -> bytes:
-    """Names are ASCII of at most 128 bytes, so that every size but 128 is one byte of varint."""
-    parts = [bytes((kind,))]
-    for name in names:
-        encoded = name.encode()
-        size = len(encoded)
-        parts.append(bytes((size,)) if size < 128 else bytes((size & 0x7F | 0x80, size >> 7)))
-        parts.append(encoded)
-    return b"".join(parts)
+@lru_cache(maxsize=4096)
+def _names(kind: int, *names: str) -> bytes:
+    """Return the kind and the names that many records in a row begin with."""
+    return bytes((kind,)) + b"".join(map(_string, names))
+
+
+def _string(name: str) -> bytes:
+    """Names are ASCII of at most 128 bytes, so every size but 128 is one byte of varint."""
+    encoded = name.encode()
+    size = len(encoded)
+    return (bytes((size,)) if size < 128 else bytes((size & 0x7F | 0x80, size >> 7))) + encoded
 
 
 def _take_strings(record: bytes, count: int) -> tuple[list[str], int]:

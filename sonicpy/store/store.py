@@ -120,18 +120,12 @@ class Store:
         if self._transaction is None:
             return
         try:
-            view = self._writing()
-            view.flush()
-            self._transaction.put(META, POSITION, pack_varints((self._log.position,)))
-            transaction, self._transaction, self._view = self._transaction, None, None
-            self._environment.commit(transaction)
+            self._commit_environment()
         except StoreError as fault:
             self._refusing = StoreFull(f"changes are refused until the store can be written again: {fault}")
             self._recover(fault)
             raise self._refusing from fault
-        self.uncommitted = 0
         self._refusing = None
-        self._committed_position = self._log.position
         if self._log.bytes_in_segment() > SEGMENT_BYTES:
             self._log.rotate()
         if self._environment.needs_room():
@@ -240,12 +234,24 @@ class Store:
             view = self._writing()
             view.transaction.put(META, FORMAT, str(FORMAT_VERSION).encode())
             view.transaction.put(META, ANALYSER, json.dumps(dict(analyser), sort_keys=True).encode())
+        # Replay, commit, sync, then a new segment: nothing is ever appended behind a record that may be damaged.
         end = self._log.position
+        self._commit_environment()
+        self._environment.sync()
         for path in self._log.start(end):
             logger.error("the log was damaged: what followed position %d was set aside as %s", end, path)
-        self.commit()
-        self.sync()
+        self._log.retire(end)
         store_folder.note_boot(self.folder, clean=False)
+
+    def _commit_environment(self) -> None:
+        """Commit the open transaction with the log position it covers; if that fails, it is gone."""
+        view = self._writing()
+        view.flush()
+        view.transaction.put(META, POSITION, pack_varints((self._log.position,)))
+        self._transaction = self._view = None
+        self._environment.commit(view.transaction)
+        self._committed_position = self._log.position
+        self.uncommitted = 0
 
     def _writing(self) -> WriteView:
         if self._view is None:

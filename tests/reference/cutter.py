@@ -13,10 +13,12 @@ from typing import NamedTuple
 from tests.reference.channel import WHITE_SPACE
 from tests.reference.word_break import word_borders
 
-CIRCLED_LETTERS = (*range(0x24B6, 0x24EA), *range(0x1F130, 0x1F14A), *range(0x1F150, 0x1F16A), *range(0x1F170, 0x1F18A))
+CIRCLED_LETTERS = frozenset(
+    (*range(0x24B6, 0x24EA), *range(0x1F130, 0x1F14A), *range(0x1F150, 0x1F16A), *range(0x1F170, 0x1F18A))
+)
 """Symbols that Unicode's property Alphabetic counts among the letters."""
 
-JOINERS = (0x200C, 0x200D)
+JOINERS = frozenset((0x200C, 0x200D))
 
 
 def is_alphanumeric(char: str) -> bool:
@@ -27,7 +29,7 @@ def is_alphanumeric(char: str) -> bool:
 def is_word_char(char: str) -> bool:
     """Return whether the notes' class *w* holds the character: letters, marks, digits, connectors, joiners."""
     category = unicodedata.category(char)
-    return category[0] in "LM" or category in ("Nd", "Nl", "Pc") or ord(char) in (*CIRCLED_LETTERS, *JOINERS)
+    return category[0] in "LM" or category in ("Nd", "Nl", "Pc") or ord(char) in CIRCLED_LETTERS | JOINERS
 
 
 def _class(points: Collection[int]) -> str:

@@ -1,0 +1,1 @@
+"""Benchmarks: one file a stage, and what an operation costs from end to end."""

@@ -1,0 +1,150 @@
+"""Print what PUSH and QUERY cost in CPU microseconds, stage by stage, in one process and without a socket.
+
+    python -m benchmarks.costs [TEXTS]
+
+Times are of the process's CPU, over all texts; a stage is timed alone, on what the stage before it gave.
+"""
+
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from benchmarks.data import messages, queries
+from sonicpy import Config
+from sonicpy.channel import replies
+from sonicpy.channel.session import Session
+from sonicpy.channel.syntax import Limits
+from sonicpy.index.index import Index
+from sonicpy.index.query import query
+from sonicpy.lexer.language import LanguageGuesser
+from sonicpy.lexer.lexer import Lexer
+from sonicpy.lexer.stopwords import StopWords
+from sonicpy.server.dispatch import CALLS
+from sonicpy.server.service import COMMIT_CHANGES
+from sonicpy.store.mutations import Push, pack_mutation
+from sonicpy.version import VERSION
+
+QUERIES = 5_000
+
+
+def cpu_us(work: Callable[[], object], operations: int) -> float:
+    """Return the CPU time of `work` in microseconds an operation."""
+    began = time.process_time()
+    work()
+    return (time.process_time() - began) / operations * 1e6
+
+
+def session(mode: str) -> Session:
+    """Return a session in `mode`."""
+    started = Session(VERSION, None, Limits(), compat=False)
+    started.feed(f"START {mode}\n".encode())
+    started.next()
+    return started
+
+
+def quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def main() -> None:
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
+    texts = messages(count)
+    characters = sum(map(len, texts)) / count
+    print(f"{count} texts of {characters:.0f} characters, {QUERIES} queries each; CPU us an operation")
+    lexer = Lexer(Config().normalization, Config().tokenization, Config().stopwords, compat=False)
+    for text in ("the cat sat on the mat and so on", "ok ok ok ok ok ok ok ok"):
+        lexer.lex(text, None)  # reads the tables, also those for unsure texts
+    lines = [f"PUSH messages default message:{n} {quoted(text)}\n".encode() for n, text in enumerate(texts)]
+    print("\nPUSH")
+    push_stages(texts, lines, lexer)
+    with tempfile.TemporaryDirectory() as folder, Index(Path(folder, "whole"), autocommit=False) as index:
+        row("  all of it", cpu_us(lambda: push_all(index, lines), count))
+        index.consolidate()
+        for words in (1, 2, 3):
+            print(f"\nQUERY of {words}")
+            query_stages(index, queries(texts, words, QUERIES), lexer)
+
+
+def push_stages(texts: list[str], lines: list[bytes], lexer: Lexer) -> None:
+    """Time each stage of PUSH over all texts."""
+    count = len(texts)
+    guesser = LanguageGuesser(StopWords())
+    guesser.guess("ok ok ok ok ok ok ok ok")
+    row("  line to command", cpu_us(lambda: read_all(session("ingest"), lines), count))
+    row("  language", cpu_us(lambda: [guesser.guess(text) for text in texts], count))
+    row("  text to terms, in a known language", cpu_us(lambda: [lexer.lex(text, "eng") for text in texts], count))
+    terms = [lexer.lex(text, None) for text in texts]
+    mutations = [Push("messages", "default", f"message:{n}", found, 1000) for n, found in enumerate(terms)]
+    row("  log record", cpu_us(lambda: [pack_mutation(mutation) for mutation in mutations], count))
+    applying = sealing = committing = 0.0
+    with tempfile.TemporaryDirectory() as folder, Index(Path(folder, "stages"), autocommit=False) as index:
+        for number, mutation in enumerate(mutations):
+            began = time.process_time()
+            index.store.apply(mutation)
+            applied = time.process_time()
+            index.seal()
+            sealed = time.process_time()
+            if number % COMMIT_CHANGES == 0:
+                index.commit()
+            applying += applied - began
+            sealing += sealed - applied
+            committing += time.process_time() - sealed
+    row("  rows into the open transaction, and the record", applying / count * 1e6)
+    row("  record into the log", sealing / count * 1e6)
+    row(f"  commit, one for {COMMIT_CHANGES}", committing / count * 1e6)
+
+
+def push_all(index: Index, lines: list[bytes]) -> None:
+    """Read and carry out PUSH lines as the server does for a client that waits for each reply."""
+    ingest = session("ingest")
+    for number, line in enumerate(lines):
+        ingest.feed(line)
+        command = ingest.next()
+        CALLS[type(command)](index, command)
+        index.seal()
+        if number % COMMIT_CHANGES == 0:
+            index.commit()
+
+
+def query_stages(index: Index, texts: list[str], lexer: Lexer) -> None:
+    """Time each stage of QUERY over all texts."""
+    count = len(texts)
+    lines = [f"QUERY messages default {quoted(text)}\n".encode() for text in texts]
+    search, window = index.config.search, index.config.store.kv.retain_word_objects
+    terms = [lexer.lex(text, None) for text in texts]
+
+    def rank() -> None:
+        with index.store.reading() as view:
+            for found in terms:
+                query(view, "messages", "default", found, search, window, 10, 0)
+
+    def ask() -> None:
+        searching = session("search")
+        for line in lines:
+            searching.feed(line)
+            command = searching.next()
+            if not isinstance(command, bytes):
+                CALLS[type(command)](index, command)
+
+    row("  line to command", cpu_us(lambda: read_all(session("search"), lines), count))
+    row("  language and terms", cpu_us(lambda: [lexer.lex(text, None) for text in texts], count))
+    row("  postings, ranking, names", cpu_us(rank, count))
+    row("  reply", cpu_us(lambda: [replies.event("QUERY", ["message:100000"] * 10) for _ in texts], count))
+    row("  all of it", cpu_us(ask, count))
+
+
+def read_all(reading: Session, lines: list[bytes]) -> None:
+    """Read lines one by one."""
+    for line in lines:
+        reading.feed(line)
+        reading.next()
+
+
+def row(name: str, microseconds: float) -> None:
+    print(f"{name:52}{microseconds:8.1f}")
+
+
+if __name__ == "__main__":
+    main()

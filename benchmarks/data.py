@@ -1,0 +1,31 @@
+"""Texts to measure with: the real messages beside the project where they are, else made-up ones with a fixed seed."""
+
+import random
+from pathlib import Path
+
+MESSAGES = Path(__file__).resolve().parents[2] / "shared" / "data" / "messages" / "messages.tsv"
+SEED = 1491
+
+
+def messages(count: int) -> list[str]:
+    """Return `count` chat messages of about 60 bytes."""
+    if MESSAGES.exists():
+        with open(MESSAGES, encoding="utf-8") as file:
+            texts = [line.rstrip("\n").split("\t")[2] for _, line in zip(range(count), file, strict=False)]
+        return (texts * (count // len(texts) + 1))[:count]
+    rng = random.Random(SEED)
+    lexicon = ["".join(rng.choices("etaoinshrdlu", k=rng.randint(2, 9))) for _ in range(30_000)]
+    weights = [1 / rank for rank in range(1, len(lexicon) + 1)]
+    return [" ".join(rng.choices(lexicon, weights, k=rng.randint(3, 18))) for _ in range(count)]
+
+
+def queries(texts: list[str], words: int, count: int) -> list[str]:
+    """Return `count` queries of neighbouring words of random texts."""
+    rng = random.Random(SEED + words)
+    found: list[str] = []
+    while len(found) < count:
+        tokens = rng.choice(texts).split()
+        if len(tokens) >= words:
+            at = rng.randrange(len(tokens) - words + 1)
+            found.append(" ".join(tokens[at : at + words]).replace('"', " ").replace("\\", " "))
+    return found

@@ -1,0 +1,22 @@
+"""What tests of several folders share."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.processes import Server
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    """A server of its own in the default mode."""
+    with Server(tmp_path) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def shared_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One server for all tests of a file, which keep to collections of their own."""
+    with Server(tmp_path_factory.mktemp("shared")) as running:
+        yield running

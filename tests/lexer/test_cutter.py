@@ -1,0 +1,471 @@
+"""sonicpy._native.text: word borders, patterns, folding, stop words, counts; tables, the slow twins, hostile texts."""
+
+import sys
+import time
+import unicodedata
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from sonicpy._native.text import SPECIAL, STOP, Cutter, StopSet, Terms, word_borders
+from tests.reference import cutter as twin
+from tests.reference import word_break as slow_break
+
+WORD_BREAK_TEST = Path(__file__).resolve().parents[1] / "data" / "WordBreakTest.txt"
+
+COMPAT = Cutter(str.casefold, composes=False, fold_special=False, at_borders=False)
+COMPAT_WHOLE = Cutter(str.casefold, composes=False, fold_special=False, at_borders=False, split_patterns=False)
+COMPAT_PLAIN = Cutter(str.casefold, composes=False, patterns=False)
+
+
+def nfkc_folded(piece: str) -> str:
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", piece).casefold())
+
+
+DEFAULT = Cutter(nfkc_folded)
+DEFAULT_PLAIN = Cutter(nfkc_folded, patterns=False)
+
+
+def words(terms: Terms) -> list[str]:
+    return [word.decode() for word in terms.words]
+
+
+def found(terms: Terms) -> list[twin.Found]:
+    counted = zip(words(terms), terms.counts, terms.flags, strict=True)
+    return [twin.Found(word, count, bool(flags & SPECIAL)) for word, count, flags in counted]
+
+
+def marked(terms: Terms) -> str:
+    """The words in order, special ones between asterisks, as the table of chapter 7.2 prints them."""
+    return " ".join(f"*{term.word}*" if term.special else term.word for term in found(terms))
+
+
+# -- word borders -----------------------------------------------------------------------------------------------------
+
+
+def official_samples() -> list[tuple[str, list[int]]]:
+    samples = []
+    for line in WORD_BREAK_TEST.read_text(encoding="utf-8").splitlines():
+        text, borders = "", []
+        for field in line.partition("#")[0].split():
+            if field == "÷":
+                borders.append(len(text))
+            elif field != "×":
+                text += chr(int(field, 16))
+        if text:
+            samples.append((text, borders))
+    return samples
+
+
+def test_the_borders_are_those_of_unicodes_own_samples() -> None:
+    samples = official_samples()
+    assert len(samples) == 1823
+    wrong = [(text, borders, word_borders(text)) for text, borders in samples if word_borders(text) != borders]
+    assert not wrong
+
+
+def test_the_slow_twin_passes_unicodes_samples_too() -> None:
+    assert all(slow_break.word_borders(text) == borders for text, borders in official_samples())
+
+
+# One of each class, those that the rules treat alike only once; RI, ZWJ and quotes twice as likely.
+BREAK_CHARS = (
+    "a1.,:'\"_ \t\n\r\x85\u05d0\u05d0''\"\u0301\u00ad\u200d\u200d\U0001f1e6\U0001f1e6カ\u2028\u3000ก中ᄀ각\U0001f600☝ℹ"
+)
+
+
+@settings(deadline=None, max_examples=600)
+@given(st.text(alphabet=BREAK_CHARS, max_size=14) | st.text(max_size=12))
+@example("\u05d0\"\u05d0'\u0301\u200d\U0001f600")
+@example("\U0001f1e6\u0301\U0001f1e6\U0001f1e6\u200d\U0001f1e6")
+def test_the_borders_are_those_of_the_rule_list(text: str) -> None:
+    assert word_borders(text) == slow_break.word_borders(text)
+
+
+# -- patterns and words, as in Sonic ----------------------------------------------------------------------------------
+
+CHAPTER_7_2 = [
+    ("Write to max.muster@example.net", "write to *max.muster* *example.net*", "mail"),
+    ("412-555-0187", "*412* *555* *0187*", "phone with hyphens"),
+    ("4125550187", "*4125550187*", "phone"),
+    ("covid-19 Covid-19", "*covid* *19* *Covid*", "id, its case kept, 19 once"),
+    ("v1.8.1, 3.50, 1,000, 10:30", "*v1* *8* *1* *3* *50* *000* *10* *30*", "ids end at dots and commas"),
+    ("3.50", "*3* *50*", "too short for a phone: two ids"),
+    ("https://Example.org/Path?id=42.", "*https* *Example.org* *Path* *id* *42*", "url, without the last dot"),
+    ("snake_case camelCase kebab-case", "*snake_case* camelcase kebab case", "an underscore makes an id"),
+    ("rock-n-roll AT&T C++ #tag", "rock n roll at t c tag", "no pattern"),
+    ("0.0.0.0abc", "*0.0.0.0a* bc", "an address takes one more character"),
+    ("ref 12 2121a", "ref *12* *2121* a", "a phone number eats the head of an id"),
+    ("end.Next sentence...And", "*end.Next* *sentence* *And*", "domains"),
+    # the rest of the chapter's sentences
+    ("don't l'avion a.m z:w", "don't l'avion a.m z:w", "apostrophe, dot and colon between letters stay inside"),
+    ("a.bc", "*a.bc*", "two letters behind the dot make a domain"),
+    ("_ __", "*_* *__*", "a pattern without any word is a word itself"),
+    ("日本語 ひら กขค", "日 本 語 ひ ら ก ข ค", "Han, Hiragana and Thai fall into characters"),
+    ("カタカナ 서울특별시", "カタカナ 서울특별시", "Katakana and Hangul stay whole"),
+    ("\U0001f600 ♥ a", "a", "emoji vanish"),
+    ("@Alice, bob", "*Alice* bob", "a username ends at its last word character"),
+    ("1.2.3.4x5", "*1.2.3.4x* *5*", "behind an address the scan goes on"),
+    ("Node.JS ABC123", "*Node.JS* *ABC123*", "special words keep their case"),
+    ("Straße ΣΑΣ ﬁn İ", "strasse σασ fin i̇", "full case folding"),
+    ("", "", "nothing"),
+    (" \t\n.,;!?", "", "no word"),
+    ("a\x00b 1\x002", "a b *1* *2*", "NUL is an ordinary separator"),
+    ("+49 3090 123 456", "*49* *3090* *123* *456*", "a plus belongs to the phone"),
+    ("12345", "*12345*", "five digits are a phone"),
+    ("1  2  3  4  5", "*1* *2* *3* *4* *5*", "two blanks never stand in a phone: five ids"),
+    ("٤١٢٥٥٥٠١٨٧", "*٤١٢٥٥٥٠١٨٧*", "digits of all scripts"),
+]
+
+
+@pytest.mark.parametrize(("text", "expected", "why"), CHAPTER_7_2)
+def test_the_compat_form_cuts_as_chapter_7_2_says(text: str, expected: str, why: str) -> None:
+    assert marked(COMPAT.cut(text)) == expected, why
+
+
+WHOLE = [
+    ("07.98.76.54.32", "*0798765432*", "a phone keeps its digits"),
+    ("07 98 76 54 32", "*0798765432*", "whatever separates them"),
+    ("07-98-76-54-32", "*0798765432*", "also hyphens"),
+    ("+493090123456", "*+493090123456*", "and its plus"),
+    ("+49 3090 123 456", "*+493090123456*", "both"),
+    ("0.0.0.0abc", "*0.0.0.0* bc", "an address loses the character that the match took too much"),
+    ("10.0.0.1", "*10.0.0.1*", "an address at the end of the text"),
+    ("10.0.0.1, x", "*10.0.0.1* x", "an address before punctuation"),
+    ("Max@Example.net!", "*Max@Example.net*", "mail as written"),
+    ("see https://Example.org/Path?id=42.", "see *https://Example.org/Path?id=42*", "url as written"),
+    ("@Alice:", "*@Alice*", "username as written"),
+    ("covid-19", "*covid-19*", "id as written"),
+    ("_", "*_*", "without any letter"),
+    ("Node.JS", "*Node.JS*", "domain as written"),
+]
+
+
+@pytest.mark.parametrize(("text", "expected", "why"), WHOLE)
+def test_whole_patterns_are_one_word(text: str, expected: str, why: str) -> None:
+    assert marked(COMPAT_WHOLE.cut(text)) == expected, why
+
+
+PATTERN_CHARS = "aabzZÀ0099123..--+@:/_  ,'\"\n\u05d0\u0301\u200d\u00ad\U0001f1e6\U0001f600カᄀกก中中\u0663\u203fßⅣⓐ²"
+PIECES = st.sampled_from(
+    ["://", "@", ".", "..", "-", "+", "_", ":", " ", "  ", "aa", "B", "é", "1", "12", "1234", "1.2.3.4", "٣", "中",
+     "\u200d", "\u0301", ".com", "a@b.c", "12345", "x-1", "\n", "/", "\u3000"]
+)  # fmt: skip
+TEXTS = st.text(alphabet=PATTERN_CHARS, max_size=16) | st.lists(PIECES, max_size=9).map("".join)
+
+
+@settings(deadline=None, max_examples=1500)
+@given(TEXTS, st.booleans())
+@example("a@b.c@d.e", True)
+@example("aa://.a.", True)
+@example("1.2.3.4.5.6.7.8", False)
+@example("+1.2.3.4", False)
+@example("中中://中..", True)
+@example("@é@é.中", False)
+def test_the_compat_form_cuts_as_the_regular_expressions_do(text: str, split: bool) -> None:
+    native = COMPAT if split else COMPAT_WHOLE
+    assert found(native.cut(text)) == twin.cut(text, split_patterns=split)
+
+
+@settings(deadline=None, max_examples=400)
+@given(TEXTS, st.sets(st.sampled_from(["a", "aa", "b", "1", "中", "é", "12"])))
+def test_dropped_stop_words_leave_no_trace(text: str, stops: set[str]) -> None:
+    native = COMPAT.cut(text, StopSet(word.encode() for word in stops), True)
+    assert found(native) == twin.cut(text, dropped=stops)
+
+
+@settings(deadline=None, max_examples=300)
+@given(TEXTS)
+def test_without_patterns_every_word_is_an_ordinary_one(text: str) -> None:
+    assert found(COMPAT_PLAIN.cut(text)) == twin.cut(text, patterns=False)
+
+
+@settings(deadline=None, max_examples=400)
+@given(TEXTS | st.text(max_size=20))
+def test_the_default_form_loses_no_word(text: str) -> None:
+    """Patterns at borders may cut elsewhere, but whatever holds a letter or number is found on both sides."""
+    letters = {char for word in words(DEFAULT.cut(text)) for char in word if twin.is_alphanumeric(char)}
+    plain = {char for word in words(DEFAULT_PLAIN.cut(text)) for char in word if twin.is_alphanumeric(char)}
+    assert letters == plain
+
+
+# -- which pieces are words, and how they fold ------------------------------------------------------------------------
+
+ASSIGNED = [
+    chr(point)
+    for point in range(sys.maxunicode + 1)
+    if unicodedata.category(chr(point)) not in ("Cs", "Cn", "Co")
+]  # fmt: skip
+IN_BULK = ("CJK UNIFIED", "HANGUL SYLLABLE", "CJK COMPATIBILITY IDEOGRAPH", "TANGUT", "CUNEIFORM", "EGYPTIAN")
+VARIED = [char for char in ASSIGNED if not unicodedata.name(char, "").startswith(IN_BULK)]
+
+
+def test_a_character_is_a_word_if_it_is_a_letter_or_number() -> None:
+    wrong = [
+        f"U+{ord(char):04X} {unicodedata.category(char)}"
+        for char in ASSIGNED
+        if bool(COMPAT_PLAIN.cut(char).words) != twin.is_alphanumeric(char)
+    ]
+    assert not wrong, f"{len(wrong)} characters, for example {wrong[:60]}"
+
+
+def test_every_character_folds_as_str_casefold() -> None:
+    wrong = [
+        char for char in filter(twin.is_alphanumeric, ASSIGNED) if words(COMPAT_PLAIN.cut(char)) != [char.casefold()]
+    ]
+    assert not wrong
+
+
+def test_every_character_folds_as_nfkc_around_casefold() -> None:
+    wrong = [
+        (char, words(DEFAULT_PLAIN.cut(char)))
+        for char in filter(twin.is_alphanumeric, ASSIGNED)
+        if words(DEFAULT_PLAIN.cut(char)) != list(dict.fromkeys(nfkc_folded(char).split()))
+    ]
+    assert not wrong
+
+
+@pytest.mark.parametrize("mark", ["\u0301", "\u0327", "\u0345", "\u3099", "\u1161", "\u11a8", "\u0f71", "\u200d"])
+def test_every_character_before_a_joining_one_folds_as_a_whole(mark: str) -> None:
+    wrong = []
+    for char in VARIED:
+        text = char + mark
+        expected = list(dict.fromkeys(part for piece in twin_pieces(text) for part in nfkc_folded(piece).split()))
+        if words(DEFAULT_PLAIN.cut(text)) != expected:
+            wrong.append((text, words(DEFAULT_PLAIN.cut(text)), expected))
+    assert not wrong
+
+
+@pytest.mark.parametrize("head", ["a", "\u0e01", "\u05d0", "e\u0323"])
+def test_every_character_behind_a_letter_folds_as_a_whole(head: str) -> None:
+    wrong = []
+    for char in VARIED:
+        text = head + char
+        expected = list(dict.fromkeys(part for piece in twin_pieces(text) for part in nfkc_folded(piece).split()))
+        if words(DEFAULT_PLAIN.cut(text)) != expected:
+            wrong.append((text, words(DEFAULT_PLAIN.cut(text)), expected))
+    assert not wrong
+
+
+def twin_pieces(text: str) -> list[str]:
+    """The words of a text by its (separately judged) borders; pieces that only the test above doubts are left out."""
+    borders = word_borders(text)
+    pieces = [text[start:end] for start, end in zip(borders, borders[1:], strict=False)]
+    return [piece for piece in pieces if COMPAT_PLAIN.cut(piece).words]
+
+
+SAME_WORD = [
+    ("café", "cafe\u0301", "NFC and NFD"),
+    ("ｆｕｌｌ", "full", "fullwidth letters"),
+    ("ﬁsh", "fish", "a ligature"),
+    ("STRASSE", "Straße", "sharp s"),
+    ("ΟΔΟΣ", "οδος", "final sigma"),
+    ("ǅ", "ǆ", "title case"),
+    ("각", "\u1100\u1161\u11a8", "Hangul syllable and its parts"),
+    ("ｶﾞ", "ガ", "halfwidth Katakana with its mark"),
+    ("q\u0307\u0323", "q\u0323\u0307", "marks in another order"),
+    ("\u1ea2", "\u1ea3", "precomposed Vietnamese"),
+    ("Å", "\u212b", "the sign of Ångström"),
+    ("²", "2", "superscript"),
+]
+
+
+@pytest.mark.parametrize(("one", "other", "why"), SAME_WORD)
+def test_spellings_of_one_word_are_one_term(one: str, other: str, why: str) -> None:
+    assert DEFAULT_PLAIN.cut(one).words == DEFAULT_PLAIN.cut(other).words != [], why
+    assert DEFAULT_PLAIN.cut(f"{one} {other}").counts == b"\x02", why
+
+
+def test_the_compat_form_leaves_spellings_apart() -> None:
+    assert words(COMPAT.cut("café cafe\u0301 ｆｕｌｌ full")) == ["café", "cafe\u0301", "ｆｕｌｌ", "full"]
+
+
+def test_one_character_may_give_several_words() -> None:
+    assert words(DEFAULT.cut("\ufdfa")) == ["صلى", "الله", "عليه", "وسلم"]
+
+
+def test_every_piece_is_normalised_when_asked() -> None:
+    cutter = Cutter(lambda piece: piece[::-1], always_normalize=True)
+    assert words(cutter.cut("abc x1")) == ["cba", "1x"]
+
+
+def test_a_failing_normaliser_is_heard() -> None:
+    def fails(piece: str) -> str:
+        raise LookupError(piece)
+
+    with pytest.raises(LookupError, match="ß"):
+        Cutter(fails).cut("plain ß")
+    assert words(Cutter(fails).cut("plain words")) == ["plain", "words"]
+
+
+@pytest.mark.parametrize("text", ["\ud800", "a\udfff", "ok \udc80 1.2.3.4", "\ud83d\ude00"])
+def test_a_lone_surrogate_is_refused(text: str) -> None:
+    with pytest.raises(UnicodeEncodeError):
+        COMPAT.cut(text)
+    with pytest.raises(UnicodeEncodeError):
+        word_borders(text)
+
+
+# -- stop words, stems, counts ----------------------------------------------------------------------------------------
+
+
+@settings(deadline=None)
+@given(st.sets(st.binary(max_size=8) | st.sampled_from([b"the", b"a", b"an"])), st.sets(st.binary(max_size=8)))
+def test_a_stop_set_is_a_set(held: set[bytes], others: set[bytes]) -> None:
+    stops = StopSet(held)
+    assert all(word in stops for word in held)
+    assert all((word in stops) == (word in held) for word in others | {word + b"x" for word in held} | {b""})
+
+
+def test_a_large_stop_set_is_a_set() -> None:
+    held = {f"word{number}".encode() for number in range(0, 5000, 2)}
+    stops = StopSet(list(held) * 3)
+    assert {word for number in range(5000) if (word := f"word{number}".encode()) in stops} == held
+
+
+STOPS = StopSet([b"the", b"strasse", b"12", b"run"])
+
+STOPPED = [
+    ("the fox", False, [("the", STOP), ("fox", 0)], "flagged"),
+    ("the fox", True, [("fox", 0)], "dropped"),
+    ("THE Straße", False, [("the", STOP), ("strasse", STOP)], "compared folded"),
+    ("THE Straße fox", True, [("fox", 0)], "dropped folded"),
+    ("the-12", False, [("the", SPECIAL), ("12", SPECIAL)], "special words are no stop words"),
+    ("the-12", True, [("the", SPECIAL), ("12", SPECIAL)], "nor dropped"),
+    ("the x the-12", True, [("x", 0), ("the", SPECIAL), ("12", SPECIAL)], "the special one stays"),
+]
+
+
+@pytest.mark.parametrize(("text", "drop", "expected", "why"), STOPPED)
+def test_stop_words_are_flagged_or_dropped(text: str, drop: bool, expected: list[tuple[str, int]], why: str) -> None:
+    terms = DEFAULT.cut(text, STOPS, drop)
+    assert list(zip(words(terms), terms.flags, strict=True)) == expected, why
+
+
+def test_a_word_that_also_occurs_in_a_pattern_is_no_stop_word() -> None:
+    """As when its two texts are pushed one after the other: an object holds it as a stop word only if all say so."""
+    apart = DEFAULT.cut("the-12", STOPS).flags
+    together = DEFAULT.cut("the x the-12", STOPS)
+    assert words(together) == ["the", "x", "12"]
+    assert not together.flags[0] & STOP, "dropping would keep this word, flagging must not hide it"
+    assert apart == bytes((SPECIAL, SPECIAL))
+
+
+def test_stop_words_are_found_before_stemming() -> None:
+    terms = DEFAULT.cut("run running", STOPS, True, lambda word: word.removesuffix("ning"))
+    assert words(terms) == ["run"], "'run' is dropped as it stands, 'running' is stemmed to it afterwards"
+
+
+def test_a_stem_shared_with_a_stop_word_is_no_stop_word() -> None:
+    terms = DEFAULT.cut("run running", STOPS, False, lambda word: word.removesuffix("ning"))
+    assert words(terms) == ["run"]
+    assert terms.flags == b"\x00", "an ordinary word gives the same term"
+
+
+def test_special_words_are_not_stemmed() -> None:
+    terms = DEFAULT.cut("running running-12", None, False, lambda word: word[:3])
+    assert words(terms) == ["run", "running", "12"]
+
+
+def test_a_word_whose_stem_is_empty_gives_no_term() -> None:
+    assert words(DEFAULT.cut("gone stays", None, False, lambda word: word.removeprefix("gone"))) == ["stays"]
+
+
+def test_stems_may_be_longer_than_their_words() -> None:
+    terms = DEFAULT.cut("a b " * 40, None, False, lambda word: word * 300)
+    assert words(terms) == ["a" * 300, "b" * 300]
+
+
+@pytest.mark.parametrize(("times", "count"), [(1, 1), (254, 254), (255, 255), (256, 255), (1000, 255)])
+def test_counts_end_at_255(times: int, count: int) -> None:
+    assert DEFAULT.cut("word " * times).counts == bytes((count,))
+
+
+def test_terms_stand_in_the_order_of_their_first_occurrence() -> None:
+    text = " ".join(f"w{number % 700}x" for number in range(3000))
+    assert words(DEFAULT_PLAIN.cut(text)) == [f"w{number}x" for number in range(700)]
+    assert words(DEFAULT.cut("b a-1 a b c 1")) == ["b", "a", "1", "c"]
+
+
+def test_terms_need_as_many_counts_and_flags_as_words() -> None:
+    with pytest.raises(ValueError, match="2 words need as many counts and flags"):
+        Terms([b"a", b"b"], b"\x01", b"\x00\x00")
+
+
+# -- hostile texts ----------------------------------------------------------------------------------------------------
+
+LINE_BYTES = 20_000
+
+HOSTILE = {  # what is repeated until the line is full
+    "letters": "a",
+    "digits": "1",
+    "digits then a letter": "1" * 400 + "a ",
+    "single digits": "1 ",
+    "dots": ".",
+    "dotted letters": "a.",
+    "dotted digits": "1.",
+    "at signs": "@",
+    "mails that never end": "a@b-",
+    "usernames without a word": "@.",
+    "schemes": "aa://",
+    "schemes before dots": "aa://..",
+    "colons": ":",
+    "hyphens": "-",
+    "pluses": "+",
+    "plus digits": "+1",
+    "half phones": "1.1-1 x",
+    "half addresses": "1.2.3.x",
+    "addresses": "1.2.3.4",
+    "underscores": "_",
+    "domains that end in digits": "a-.b1",
+    "upper after dot": "ab.Cd",
+    "marks": "\u0301",
+    "marks out of order": "\u0301\u0323",
+    "joiners": "\u200d",
+    "joined emoji": "\U0001f600\u200d",
+    "flags": "\U0001f1e6",
+    "quoted Hebrew": "\u05d0\"",
+    "Hebrew apostrophes": "\u05d0'",
+    "letters before many marks and a dot": "a.\u0301\u0301\u0301",
+    "long folds": "ß",
+    "dotted capitals": "İ",
+    "Arabic ligatures": "\ufdfa ",
+    "katakana": "カ_",
+    "line ends": "\r\n",
+    "NUL": "\0",
+}
+
+
+def hostile_text(name: str, size: int) -> str:
+    match name:
+        case "distinct words":
+            return " ".join(f"q{number:04}" for number in range(size // 6))
+        case "one letter under all marks":  # sorting them into canonical order takes unicodedata quadratic time
+            return "a" + hostile_text("marks out of order", size)
+        case "one word of many dots before marks":
+            return "a." * (size // 4) + hostile_text("marks", size // 2)
+    return HOSTILE[name] * (size // len(HOSTILE[name].encode()))
+
+
+def best_time(cutter: Cutter, text: str, runs: int) -> float:
+    times = []
+    for _ in range(runs):
+        start = time.perf_counter()
+        cutter.cut(text)
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+@pytest.mark.parametrize(
+    "name", [*HOSTILE, "distinct words", "one letter under all marks", "one word of many dots before marks"]
+)
+@pytest.mark.parametrize("cutter", [COMPAT, DEFAULT, COMPAT_WHOLE], ids=["compat", "default", "whole"])
+def test_time_is_linear_on_hostile_lines(name: str, cutter: Cutter) -> None:
+    """Eight times the text may take 24 times as long before it counts as more than linear (quadratic: 64)."""
+    assert best_time(cutter, hostile_text(name, LINE_BYTES), 3) < 0.05
+    small = best_time(cutter, hostile_text(name, LINE_BYTES // 8), 5)
+    large = best_time(cutter, hostile_text(name, LINE_BYTES), 3)
+    if large > 0.002:  # below that, noise of the clock and fixed costs decide
+        assert large < 24 * small

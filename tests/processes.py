@@ -1,0 +1,180 @@
+"""Servers as subprocesses, the way an operator runs them: `python -m sonicpy serve` on a free port and in a folder.
+
+Every server ends with the test that started it, and nothing but the process started here is ever signalled.
+"""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import pytest
+
+HOST = "127.0.0.1"
+START_S = 30.0
+STOP_S = 5.0
+"""A server that was asked to stop has to be gone by then."""
+
+
+class Server:
+    """A server, started by entering a `with` block; leaving the block stops it and looks at its log.
+
+    Args:
+        folder: of the index, and of the captured log; kept, so that another server can go on with it.
+        settings: dotted keys and their values, given by the environment.
+        password: what clients must send with START.
+        host: the address to listen on.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        settings: Mapping[str, object] | None = None,
+        *,
+        password: str | None = None,
+        host: str = HOST,
+    ) -> None:
+        self.folder = folder
+        self.password = password
+        self.host = host
+        self.port = free_port(host)
+        self._settings = dict(settings or {})
+        if password is not None:
+            self._settings["channel.auth_password"] = password
+        self._log = folder / "stderr.txt"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def pid(self) -> int:
+        """The number of the running process."""
+        return self._running().pid
+
+    def start(self, settings: Mapping[str, object] | None = None) -> None:
+        """Start it and wait until it accepts connections; `settings` are changed for good.
+
+        Raises:
+            RuntimeError: it ended instead; the message holds its log.
+        """
+        self._settings.update(settings or {})
+        self.folder.mkdir(parents=True, exist_ok=True)
+        address = f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+        arguments = ["--inet", address, "--data", str(self.folder / "store")]
+        with open(self._log, "ab") as log:
+            self._process = subprocess.Popen(
+                serve_command(*arguments), cwd=self.folder, env=environment(self._settings), stderr=log
+            )
+        self._wait_until_it_accepts()
+
+    def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
+        """Ask it to stop and return its exit status; one that takes longer than STOP_S fails the test."""
+        process = self._running()
+        process.send_signal(number)
+        return self.wait()
+
+    def wait(self) -> int:
+        """Return the exit status of a server that was asked to stop."""
+        process = self._running()
+        try:
+            return process.wait(STOP_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            pytest.fail(f"the server was still there {STOP_S} s after it was asked to stop")
+
+    def kill(self) -> None:
+        """End it without warning, as a crash would."""
+        process = self._running()
+        process.kill()
+        process.wait()
+
+    def log(self) -> str:
+        """Return what all runs so far wrote to stderr."""
+        return self._log.read_text(encoding="utf-8", errors="replace")
+
+    def rss_bytes(self) -> int:
+        """Return how much memory the process holds; skip the test where the system does not say."""
+        try:
+            status = Path(f"/proc/{self.pid}/status").read_text()
+        except OSError:
+            pytest.skip("needs /proc to read how much memory a process holds")
+        found = re.search(r"VmRSS:\s+(\d+) kB", status)
+        assert found, status
+        return int(found[1]) * 1024
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._process is not None and self._process.poll() is None:
+            if error is not None:
+                self.kill()
+                return
+            assert self.stop() == 0, self.log()
+        if error is None:
+            assert "Traceback" not in self.log(), self.log()
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        assert self._process is not None, "the server was not started"
+        return self._process
+
+    def _wait_until_it_accepts(self) -> None:
+        process = self._running()
+        deadline = time.monotonic() + START_S
+        while time.monotonic() < deadline:
+            if process.poll() is not None:
+                raise RuntimeError(f"the server ended with status {process.returncode}:\n{self.log()}")
+            try:
+                socket.create_connection((self.host, self.port), 1).close()
+                return
+            except OSError:
+                time.sleep(0.005)
+        process.kill()
+        process.wait()
+        raise RuntimeError(f"the server did not listen within {START_S} s:\n{self.log()}")
+
+
+def serve_command(*arguments: str) -> list[str]:
+    """Return the command line of a server."""
+    return [sys.executable, "-m", "sonicpy", "serve", *arguments]
+
+
+def run_serve(arguments: Sequence[str], folder: Path, settings: Mapping[str, object] | None = None) -> tuple[int, str]:
+    """Run a server that is expected not to start; return its exit status and what it wrote to stderr."""
+    done = subprocess.run(
+        serve_command(*arguments),
+        cwd=folder,
+        env=environment(settings or {}),
+        capture_output=True,
+        timeout=START_S,
+        check=False,
+    )
+    return done.returncode, done.stderr.decode()
+
+
+def environment(settings: Mapping[str, object]) -> dict[str, str]:
+    """Return this process's environment with these settings in the place of any others."""
+    inherited = {name: value for name, value in os.environ.items() if not name.upper().startswith("SONIC_")}
+    given = {f"SONIC_{key.upper().replace('.', '__')}": str(value) for key, value in settings.items()}
+    return {**inherited, **given}
+
+
+def free_port(host: str = HOST) -> int:
+    """Return a port nobody listens on. Raises OSError where the machine has no such address."""
+    with socket.create_server((host, 0), family=family(host)) as probe:
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def family(host: str) -> socket.AddressFamily:
+    """Return which kind of address `host` is."""
+    return socket.AF_INET6 if ":" in host else socket.AF_INET

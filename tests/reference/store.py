@@ -1,0 +1,121 @@
+"""What a store holds, in dicts and lists: the judge of `Store.apply`.
+
+A bucket keeps two pictures. `objects` says which words each object holds, with the largest term frequency of its
+pushes and whether all of them gave the word as a stop word. `lists` says which objects each word finds, oldest
+association first; the window takes objects from the list's old end, and they keep the word in their own count.
+"""
+
+import copy
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from sonicpy._native.text import STOP, Terms
+from sonicpy.store.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, Pop, Push
+
+SHOWN_BYTES = 40
+"""Longer words are neither listed nor counted."""
+
+
+class Holding(NamedTuple):
+    """How an object holds a word."""
+
+    tf: int
+    stop: bool
+
+
+@dataclass
+class Bucket:
+    """One bucket: object -> word -> holding, and word -> objects."""
+
+    objects: dict[str, dict[bytes, Holding]] = field(default_factory=dict)
+    lists: dict[bytes, list[str]] = field(default_factory=dict)
+    shown: set[bytes] = field(default_factory=set)
+
+    def push(self, oid: str, terms: Terms, window: int) -> None:
+        is_new = oid not in self.objects
+        held = self.objects.setdefault(oid, {})
+        before = dict(held)
+        for word, count, flags in zip(terms.words, terms.counts, terms.flags, strict=True):
+            tf, stop = max(count, 1), bool(flags & STOP)
+            if word in held:
+                held[word] = Holding(max(tf, held[word].tf), stop and held[word].stop)
+            else:
+                held[word] = Holding(tf, stop)
+                self.lists.setdefault(word, []).append(oid)
+        if window and (is_new or held != before):  # pushing the same text twice changes nothing
+            for word in terms.words:
+                del self.lists[word][:-window]
+
+    def pop(self, oid: str, words: list[bytes]) -> int:
+        if oid not in self.objects:
+            return 0
+        held = self.objects[oid]
+        gone = {word: held.pop(word) for word in words if word in held}
+        for word in gone:
+            if oid in self.lists[word]:
+                self.lists[word].remove(oid)
+            if not any(word in others for others in self.objects.values()):
+                del self.lists[word]
+        if not held:
+            del self.objects[oid]
+        return sum(not holding.stop for holding in gone.values())
+
+    def flush_object(self, oid: str) -> int:
+        return self.pop(oid, list(self.objects.get(oid, {})))
+
+    def live_words(self) -> set[bytes]:
+        """The words that are listed and counted: short enough, findable, and held by someone not as a stop word."""
+        return {word for word in self.lists if self._is_live(word)}
+
+    def _is_live(self, word: bytes) -> bool:
+        stops = [held[word].stop for held in self.objects.values() if word in held]
+        return len(word) <= SHOWN_BYTES and bool(self.lists[word]) and not all(stops)
+
+    def picture(self) -> dict[str, object]:
+        """Return everything a reader can find out about the bucket."""
+        holdings = {oid: held for oid, held in self.objects.items()}
+        return {
+            "objects": holdings,
+            "found": {word: list(reversed(oids)) for word, oids in self.lists.items()},
+            "holders": {word: sum(word in held for held in holdings.values()) for word in self.lists},
+            "stop holders": {
+                word: sum(word in held and held[word].stop for held in holdings.values()) for word in self.lists
+            },
+            "live": self.live_words(),
+            "shown": set(self.shown),
+            "lengths": {oid: sum(holding.tf for holding in held.values()) for oid, held in holdings.items()},
+        }
+
+
+class Model:
+    """All buckets by (collection, bucket)."""
+
+    def __init__(self) -> None:
+        self.buckets: dict[tuple[str, str], Bucket] = {}
+
+    def apply(self, mutation: Mutation) -> int:
+        """Change the model as `Store.apply` changes a store; return what the client is told."""
+        match mutation:
+            case Push(collection, bucket, oid, terms, window):
+                self.buckets.setdefault((collection, bucket), Bucket()).push(oid, terms, window)
+                return 0
+            case Pop(collection, bucket, oid, terms):
+                return self.buckets.get((collection, bucket), Bucket()).pop(oid, terms.words)
+            case FlushObject(collection, bucket, oid):
+                return self.buckets.get((collection, bucket), Bucket()).flush_object(oid)
+            case FlushBucket(collection, bucket):
+                return int(self.buckets.pop((collection, bucket), None) is not None)
+            case FlushCollection(collection):
+                scopes = [scope for scope in self.buckets if scope[0] == collection]
+                for scope in scopes:
+                    del self.buckets[scope]
+                return int(bool(scopes))
+
+    def consolidate(self) -> None:
+        """Show exactly what is live."""
+        for bucket in self.buckets.values():
+            bucket.shown = bucket.live_words()
+
+    def copy(self) -> "Model":
+        """Return a model that further changes do not touch."""
+        return copy.deepcopy(self)

@@ -1,0 +1,107 @@
+"""Peer: one raw connection of a test, line by line or byte by byte."""
+
+import re
+import socket
+from types import TracebackType
+from typing import Self
+
+from tests.processes import Server, family
+
+TIMEOUT_S = 20.0
+EVENT = re.compile(r"EVENT (QUERY|SUGGEST|LIST) ([A-Za-z0-9]{8}) (.*)", re.DOTALL)
+
+
+class Peer:
+    """A connection to a server.
+
+    Args:
+        mode: what to START; None: nothing is sent, and the greeting is left to be read.
+        receive_bytes: size of the receive buffer, for peers that are slow to read.
+    """
+
+    def __init__(self, server: Server, mode: str | None = None, *, receive_bytes: int | None = None) -> None:
+        self.socket = socket.socket(family(server.host))
+        self.socket.settimeout(TIMEOUT_S)
+        if receive_bytes is not None:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
+        self.socket.connect((server.host, server.port))
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._received = b""
+        if mode is not None:
+            assert self.line().startswith("CONNECTED <")
+            started = self.ask(f"START {mode} {server.password or ''}")
+            assert started == f"STARTED {mode} protocol(1) buffer(20000)"
+
+    def send(self, data: bytes) -> None:
+        """Send bytes as they are."""
+        self.socket.sendall(data)
+
+    def send_lines(self, *lines: str) -> None:
+        """Send lines with one call."""
+        self.send("".join(f"{line}\n" for line in lines).encode())
+
+    def line(self) -> str:
+        """Return the next line without its end. Raises ConnectionError if there is none."""
+        while b"\n" not in self._received:
+            data = self.socket.recv(1 << 16)
+            if not data:
+                raise ConnectionError(f"closed after {self._received!r}")
+            self._received += data
+        line, self._received = self._received.split(b"\n", 1)
+        assert line.endswith(b"\r"), line
+        return line[:-1].decode()
+
+    def lines(self, count: int) -> list[str]:
+        """Return the next lines; quick for very many."""
+        lines: list[bytes] = []
+        rest = self._received
+        while len(lines) < count:
+            *whole, rest = rest.split(b"\r\n")
+            lines += whole
+            if len(lines) < count:
+                data = self.socket.recv(1 << 20)
+                if not data:
+                    raise ConnectionError(f"closed after {len(lines)} of {count} lines")
+                rest += data
+        self._received = b"".join(line + b"\r\n" for line in lines[count:]) + rest
+        return [line.decode() for line in lines[:count]]
+
+    def ask(self, line: str) -> str:
+        """Send one line and return the one that answers it."""
+        self.send_lines(line)
+        return self.line()
+
+    def results(self, line: str) -> list[str]:
+        """Return the items that QUERY, SUGGEST or LIST answers."""
+        pending = self.ask(line)
+        event = EVENT.fullmatch(self.line() if pending.startswith("PENDING ") else pending)
+        assert event, pending
+        assert event[1] == line.split()[0]
+        assert pending == f"PENDING {event[2]}"
+        return event[3].split()
+
+    def rest(self) -> bytes:
+        """Return everything that comes until the server closes; a reset counts as closing."""
+        try:
+            while data := self.socket.recv(1 << 16):
+                self._received += data
+        except ConnectionResetError:
+            pass
+        rest, self._received = self._received, b""
+        return rest
+
+    def half_close(self) -> None:
+        """Say that nothing more will be sent."""
+        self.socket.shutdown(socket.SHUT_WR)
+
+    def close(self) -> None:
+        """Close at once."""
+        self.socket.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

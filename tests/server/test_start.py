@@ -1,0 +1,163 @@
+"""Servers that start, or refuse to in one sentence; and the two verbs that look at one from outside."""
+
+import asyncio
+import errno
+import logging
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sonicpy.config import Config
+from sonicpy.errors import SonicError
+from sonicpy.index.index import Index
+from sonicpy.server import server as server_module
+from sonicpy.server.service import Service
+from tests.processes import HOST, Server, environment, free_port, run_serve
+from tests.server.peer import Peer
+
+
+def is_one_sentence(text: str) -> bool:
+    return text.startswith("sonicpy: ") and text.count("\n") == 1 and text.endswith("\n")
+
+
+def test_a_second_server_on_the_same_folder_ends(server: Server) -> None:
+    store = server.folder / "store"
+    status, said = run_serve(["--inet", f"{HOST}:{free_port()}", "--data", str(store)], server.folder)
+    assert (status, is_one_sentence(said)) == (1, True), said
+    assert str(store) in said
+    assert str(server.pid) in said, "it names the one that has the folder"
+    with Peer(server, "search") as peer:
+        assert peer.ask("PING") == "PONG", "the first one goes on"
+
+
+def test_a_port_in_use_ends_the_server(server: Server, tmp_path: Path) -> None:
+    status, said = run_serve(["--inet", f"{HOST}:{server.port}", "--data", str(tmp_path / "other")], tmp_path)
+    assert (status, is_one_sentence(said)) == (1, True), said
+    assert f"{HOST}:{server.port}" in said
+    with Index(tmp_path / "other") as index:
+        assert index.open_scopes() == 0, "the folder is free again"
+
+
+WRONG_SETTINGS: list[tuple[list[str], dict[str, object], str]] = [
+    (["-c", "missing.cfg"], {}, "missing.cfg"),
+    (["-c", "broken.cfg"], {}, "broken.cfg"),
+    (["--inet", "localhost"], {}, "--inet"),
+    ([], {"channel.tcp_timeout": "soon"}, "SONIC_CHANNEL__TCP_TIMEOUT"),
+    ([], {"server.compat": "almost"}, "SONIC_SERVER__COMPAT"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "settings", "named"), WRONG_SETTINGS)
+def test_wrong_settings_end_the_server_with_status_2(
+    tmp_path: Path, arguments: list[str], settings: dict[str, object], named: str
+) -> None:
+    (tmp_path / "broken.cfg").write_text("[server\n")
+    status, said = run_serve(["--data", str(tmp_path / "store"), *arguments], tmp_path, settings)
+    assert (status, is_one_sentence(said)) == (2, True), said
+    assert named in said
+    assert not (tmp_path / "store").exists(), "nothing was touched"
+
+
+def test_settings_of_the_analysis_may_not_change(server: Server) -> None:
+    server.stop()
+    arguments = ["--inet", f"{HOST}:{server.port}", "--data", str(server.folder / "store")]
+    status, said = run_serve(arguments, server.folder, {"normalization.stemming_enabled": "true"})
+    assert (status, is_one_sentence(said)) == (1, True), said
+    assert "normalization.stemming_enabled" in said
+
+
+def test_a_folder_that_cannot_be_written_ends_the_server(tmp_path: Path) -> None:
+    (tmp_path / "store").write_text("a file stands in the way")
+    status, said = run_serve(["--inet", f"{HOST}:{free_port()}", "--data", str(tmp_path / "store")], tmp_path)
+    assert (status, is_one_sentence(said)) == (1, True), said
+    assert str(tmp_path / "store") in said
+
+
+def ping(*arguments: str) -> tuple[int, str]:
+    command = [sys.executable, "-m", "sonicpy", "ping", *arguments]
+    done = subprocess.run(command, env=environment({}), capture_output=True, text=True, timeout=20, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_ping_asks_a_running_server(tmp_path: Path) -> None:
+    with Server(tmp_path, password="SecretPassword") as server:
+        address = f"{HOST}:{server.port}"
+        assert ping("--inet", address)[0] == 0
+        assert ping("--inet", address, "--password", "SecretPassword")[0] == 0
+        status, said = ping("--inet", address, "--password", "wrong")
+        assert (status, is_one_sentence(said)) == (1, True), said
+        server.stop()
+        status, said = ping("--inet", address)
+        assert (status, is_one_sentence(said)) == (1, True), said
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGQUIT])
+def test_a_signal_stops_an_idle_server(server: Server, number: signal.Signals) -> None:
+    with Peer(server, "search") as peer, Peer(server) as not_started:
+        assert server.stop(number) == 0
+        assert peer.rest() == b""
+        assert not_started.line().startswith("CONNECTED <")
+        assert not_started.rest() == b""
+    assert server.log() == ""
+
+
+def test_a_stopped_server_can_be_started_at_once(server: Server) -> None:
+    for _ in range(3):
+        with Peer(server, "search"):  # its side of the connection keeps the port busy for a while
+            assert server.stop() == 0
+        server.start()
+
+
+class TestWithoutIpv6:
+    """The default address is that of IPv6; a machine without it is served on 127.0.0.1."""
+
+    @pytest.mark.parametrize("code", [errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT])
+    def test_the_default_address_gives_way(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, code: int
+    ) -> None:
+        with caplog.at_level(logging.WARNING):
+            asked = self.listen(Config(), tmp_path, monkeypatch, code)
+        assert asked == ["::1", "127.0.0.1"]
+        assert "127.0.0.1" in caplog.text
+
+    def test_an_address_that_was_asked_for_does_not(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        config = Config.model_validate({"channel": {"inet": "[::1]:1491"}})
+        with pytest.raises(SonicError, match=r"cannot listen on \[::1\]:1491"):
+            self.listen(config, tmp_path, monkeypatch, errno.EADDRNOTAVAIL)
+
+    def test_nor_does_a_port_in_use(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        with pytest.raises(SonicError, match="cannot listen on"):
+            self.listen(Config(), tmp_path, monkeypatch, errno.EADDRINUSE)
+
+    def listen(self, config: Config, folder: Path, monkeypatch: pytest.MonkeyPatch, code: int) -> list[str]:
+        """Let a server listen where ::1 cannot be bound; return which addresses it tried."""
+        tried: list[str] = []
+
+        async def bind(_: object, service: Service, host: str, port: int) -> asyncio.Server:
+            tried.append(host)
+            if host == "::1":
+                raise OSError(code, os.strerror(code))
+            return await asyncio.get_running_loop().create_server(asyncio.Protocol, host, 0)
+
+        async def listen() -> None:
+            with Index(folder, config, autocommit=False) as index:
+                listener = await server_module.Server(config)._listen(Service(index, config))
+                listener.close()
+                await listener.wait_closed()
+
+        monkeypatch.setattr(server_module.Server, "_bind", bind)
+        asyncio.run(listen())
+        return tried
+
+
+def test_ipv6_where_there_is_one(tmp_path: Path) -> None:
+    try:
+        server = Server(tmp_path, host="::1")
+    except OSError:
+        pytest.skip("this machine has no IPv6")
+    with server, Peer(server, "search") as peer:
+        assert peer.ask("PING") == "PONG"

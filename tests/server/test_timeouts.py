@@ -1,0 +1,127 @@
+"""Peers that say nothing, read nothing, or read slowly; and how little of the server they can take."""
+
+import select
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from tests.processes import Server
+from tests.server.peer import Peer
+
+WORDS = 500
+MEGABYTE = 1 << 20
+SENT_BYTES_MAX = 16 * MEGABYTE
+"""More than the buffers of the system and of the server take together."""
+READ_BYTES_PER_S = 2_500_000
+"""Of a slow reader, which takes three seconds for 8 MB."""
+
+
+@pytest.fixture(scope="module")
+def hasty_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server that gives its peers one second, and holds words enough for long answers."""
+    with Server(tmp_path_factory.mktemp("hasty"), {"channel.tcp_timeout": 1}) as running:
+        with Peer(running, "ingest") as ingest:
+            for number in range(WORDS):
+                ingest.send_lines(f'PUSH many b o{number % 7} "{"a" * 32}{number:05}" LANG(none)')
+            assert set(ingest.lines(WORDS)) == {"OK"}
+        yield running
+
+
+def clients_connected(server: Server) -> int:
+    with Peer(server, "control") as control:
+        return int(control.ask("INFO").split("clients_connected(")[1].split(")")[0])
+
+
+def test_a_silent_connection_is_closed_without_a_line(hasty_server: Server) -> None:
+    with Peer(hasty_server, "search") as peer:
+        began = time.monotonic()
+        assert peer.rest() == b""
+        assert 0.9 < time.monotonic() - began < 3
+
+
+def test_every_byte_restarts_the_clock(hasty_server: Server) -> None:
+    with Peer(hasty_server, "search") as peer:
+        for byte in b"PING":
+            time.sleep(0.5)
+            peer.send(bytes([byte]))
+        time.sleep(0.5)
+        assert peer.ask("") == "PONG"
+
+
+def test_a_connection_that_has_not_started_has_ten_seconds(hasty_server: Server) -> None:
+    with Peer(hasty_server) as peer:
+        time.sleep(1.5)
+        assert peer.line().startswith("CONNECTED <")
+        peer.send(b"START search\n")
+        assert peer.line().startswith("STARTED search ")
+
+
+@pytest.mark.full
+def test_start_has_to_come_within_ten_seconds(shared_server: Server) -> None:
+    with Peer(shared_server) as peer:
+        began = time.monotonic()
+        assert peer.rest().endswith(b"ENDED unknown\r\n")
+        assert 9.5 < time.monotonic() - began < 12
+
+
+def test_no_timeout_with_zero(server: Server) -> None:
+    server.stop()
+    server.start({"channel.tcp_timeout": 0})
+    with Peer(server, "search") as peer:
+        time.sleep(2.5)
+        assert peer.ask("PING") == "PONG"
+
+
+def test_peers_that_never_read_are_paused_bounded_and_dropped(hasty_server: Server) -> None:
+    before = hasty_server.rss_bytes()
+    peers = [Peer(hasty_server, "search", receive_bytes=4096) for _ in range(8)]
+    try:
+        sent = send_until_paused(peers, b"LIST many b LIMIT(500)\n" * 1_000_000)
+        began = time.monotonic()
+        assert max(sent) < SENT_BYTES_MAX, "the server did not stop reading"
+        assert clients_connected(hasty_server) == len(peers) + 1
+        assert hasty_server.rss_bytes() - before < 40 * MEGABYTE
+        with Peer(hasty_server, "search") as other:
+            assert max(ping_s(other) for _ in range(200)) < 0.1
+        while clients_connected(hasty_server) > 1:
+            assert time.monotonic() - began < 10, "peers that never read stay connected"
+            time.sleep(0.1)
+    finally:
+        for peer in peers:
+            peer.close()
+
+
+def test_a_slow_reader_gets_everything(hasty_server: Server) -> None:
+    lists = 400
+    with Peer(hasty_server, "search", receive_bytes=65_536) as peer:
+        peer.send(b"LIST many b LIMIT(500)\n" * lists)
+        began = time.monotonic()
+        lines = 0
+        while lines < 2 * lists:
+            data = peer.socket.recv(65_536)
+            assert data, f"closed after {lines} lines and {time.monotonic() - began:.1f} s"
+            lines += data.count(b"\r\n")
+            time.sleep(len(data) / READ_BYTES_PER_S)
+        assert time.monotonic() - began > 2, "otherwise it was not slow"
+
+
+def send_until_paused(peers: list[Peer], data: bytes) -> list[int]:
+    """Send to all peers until nobody takes any more for 0.2 s; return how much each was sent."""
+    view = memoryview(data)
+    sent = dict.fromkeys((peer.socket for peer in peers), 0)
+    for peer in peers:
+        peer.socket.setblocking(False)
+    while writable := select.select([], list(sent), [], 0.2)[1]:
+        for target in writable:
+            sent[target] += target.send(view[sent[target] : sent[target] + 65_536])
+            if sent[target] == len(data):
+                return list(sent.values())
+    return list(sent.values())
+
+
+def ping_s(peer: Peer) -> float:
+    """Return how long a PING takes."""
+    began = time.perf_counter()
+    assert peer.ask("PING") == "PONG"
+    return time.perf_counter() - began

@@ -1,0 +1,196 @@
+"""Whether all tables of a store agree with each other: every row must be there that should be, and no other.
+
+`faults` says in one sentence each what is wrong; `check_consistent` is the assertion for tests.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+
+from sonicpy._native.postings import POSTINGS_PER_BLOCK, WORD_BYTES_MAX, ObjectRecord, WordRow, unpack_block
+from sonicpy._native.ranking import OBJECTS_PER_ROW, pack_length
+from sonicpy.store import environment as tables
+from sonicpy.store.environment import BUCKET_TABLES, TABLE_NAMES, Transaction
+from sonicpy.store.keys import bucket_key, bucket_of, scope_of, word_key
+from sonicpy.store.scopes import BucketState
+from sonicpy.store.store import Store, read_position
+from sonicpy.store.view import NEXT_BUCKET, View, WriteView
+
+Rows = dict[bytes, bytes]
+
+
+def check_consistent(store: Store) -> None:
+    """Raise AssertionError unless the tables agree; inside an open write transaction its changes count."""
+    with store.reading() as view:
+        found = list(faults(view))
+    assert not found, "\n".join(found[:20])
+    with store.reading() as view:
+        assert read_position(view.transaction) <= store.log_position, "the environment holds what the log does not"
+
+
+def faults(view: View) -> Iterator[str]:
+    """Yield what is wrong with the store that `view` shows."""
+    if isinstance(view, WriteView):
+        view.flush()
+    transaction = view.transaction
+    for table, name in enumerate(TABLE_NAMES):
+        seen = sum(1 for _ in transaction.rows(table, b""))
+        if seen != transaction.count(table):
+            yield f"{name.decode()} has {seen} rows and counts {transaction.count(table)}"
+    yield from _scope_faults(transaction)
+    for key, row in transaction.rows(tables.SCOPES, b""):
+        state = BucketState.unpack(row)
+        for fault in _BucketCheck(transaction, state).faults():
+            yield f"{'/'.join(scope_of(key))}: {fault}"
+
+
+def _scope_faults(transaction: Transaction) -> Iterator[str]:
+    scopes = {key: BucketState.unpack(row).bucket for key, row in transaction.rows(tables.SCOPES, b"")}
+    names = {bucket_of(key): scope for key, scope in transaction.rows(tables.BUCKETS, b"")}
+    doomed = {bucket_of(key) for key, _ in transaction.rows(tables.DOOMED, b"")}
+    if {number: scope for scope, number in scopes.items()} != names or len(names) != len(scopes):
+        yield f"scopes {scopes} and buckets {names} do not name each other"
+    if doomed & set(names):
+        yield f"buckets {doomed & set(names)} are doomed and named"
+    row = transaction.get(tables.META, NEXT_BUCKET)
+    next_bucket = unpack_one(row) if row else 0
+    if any(number >= next_bucket for number in doomed | set(names)):
+        yield f"bucket numbers {doomed | set(names)} are not below the next one, {next_bucket}"
+    for table in BUCKET_TABLES:
+        strangers = {bucket_of(key) for key, _ in transaction.rows(table, b"")} - doomed - set(names)
+        if strangers:
+            yield f"{TABLE_NAMES[table].decode()} has rows of buckets {strangers}, which do not exist"
+
+
+def unpack_one(row: bytes) -> int:
+    """Return the number of a row that holds one varint."""
+    return sum((byte & 0x7F) << (7 * place) for place, byte in enumerate(row))
+
+
+class _BucketCheck:
+    """One bucket, read whole into dicts with the bucket's number cut off the keys."""
+
+    def __init__(self, transaction: Transaction, state: BucketState) -> None:
+        self.state = state
+        prefix = bucket_key(state.bucket)
+        self._rows = [
+            {key[4:]: row for key, row in transaction.rows(table, prefix)} if table in BUCKET_TABLES else {}
+            for table in range(len(TABLE_NAMES))
+        ]
+        self.records = {number(key): ObjectRecord.unpack(row) for key, row in self._rows[tables.OBJECTS].items()}
+        self.terms = {number(key): term for key, term in self._rows[tables.TERMS].items()}
+        self.words = {
+            key: WordRow(row, len(self.terms.get(_term_id(row), key))) for key, row in self._rows[tables.WORDS].items()
+        }
+        self.blocks: dict[int, dict[int, list[tuple[int, int]]]] = defaultdict(dict)
+        for key, row in self._rows[tables.POSTINGS].items():
+            self.blocks[number(key[:5])][number(key[5:])] = unpack_block(row)
+
+    def faults(self) -> Iterator[str]:
+        yield from self._object_faults()
+        yield from self._term_faults()
+        for key, word in self.words.items():
+            for fault in (*self._word_faults(word), *self._posting_faults(word)):
+                yield f"word {key!r}: {fault}"
+        yield from self._pending_faults()
+        yield from self._counter_faults()
+
+    def _object_faults(self) -> Iterator[str]:
+        names = {record.oid: iid for iid, record in self.records.items()}
+        oids = {oid: number(row) for oid, row in self._rows[tables.OIDS].items()}
+        if names != oids or len(names) != len(self.records):
+            yield f"objects {names} and oids {oids} do not name each other"
+        if any(iid >= self.state.next_iid for iid in self.records):
+            yield f"object numbers {set(self.records)} are not below the next one, {self.state.next_iid}"
+        held = bytearray(OBJECTS_PER_ROW * (self.state.next_iid // OBJECTS_PER_ROW + 1))
+        for key, row in self._rows[tables.LENGTHS].items():
+            start = number(key) * OBJECTS_PER_ROW
+            if len(row) > OBJECTS_PER_ROW or start + len(row) > len(held):
+                yield f"row {number(key)} of lengths has {len(row)} bytes, the next object is {self.state.next_iid}"
+            held[start : start + len(row)] = row
+        lengths = {iid: packed for iid, packed in enumerate(held) if packed}
+        expected = {iid: pack_length(record.length) for iid, record in self.records.items() if record.length}
+        if lengths != expected:
+            yield f"lengths are {lengths} instead of {expected}"
+        for iid, record in self.records.items():
+            ids = [term_id for term_id, *_ in record.terms()]
+            if ids != sorted(set(ids)) or any(term_id not in self.terms for term_id in ids):
+                yield f"object {iid} names the terms {ids}, which do not rise or do not exist"
+
+    def _term_faults(self) -> Iterator[str]:
+        ids = Counter(word.term_id for word in self.words.values())
+        if set(ids) != set(self.terms) or any(count > 1 for count in ids.values()):
+            yield f"words have the term ids {sorted(ids.elements())}, terms {sorted(self.terms)}"
+        if any(term_id >= self.state.next_term for term_id in self.terms):
+            yield f"term ids {sorted(self.terms)} are not below the next one, {self.state.next_term}"
+        for key, word in self.words.items():
+            if word.term_id in self.terms and word_key(0, self.terms[word.term_id])[4:] != key:
+                yield f"word {key!r} has the term {self.terms[word.term_id]!r}"
+        strangers = set(self.blocks) - set(self.terms)
+        if strangers:
+            yield f"postings have the terms {strangers}, which do not exist"
+
+    def _word_faults(self, word: WordRow) -> Iterator[str]:
+        stops = [
+            stop for record in self.records.values() for term_id, _, stop, _ in record.terms() if term_id == word.term_id
+        ]
+        if (word.holders, word.stop_holders) != (len(stops), sum(stops)):
+            yield f"counts {word.holders} holders, {word.stop_holders} of them stop, instead of {len(stops)}, {sum(stops)}"
+        if word.holders == 0 and not word.visible:
+            yield "is held by no object and was never shown, but is still there"
+
+    def _posting_faults(self, word: WordRow) -> Iterator[str]:
+        blocks = self.blocks.get(word.term_id, {})
+        numbers = sorted(blocks)
+        postings = [(block, *posting) for block in numbers for posting in blocks[block]]
+        if any(not 0 < len(block) <= POSTINGS_PER_BLOCK for block in blocks.values()):
+            yield f"has blocks of {[len(blocks[block]) for block in numbers]} postings"
+        if len({iid for _, iid, _ in postings}) != len(postings):
+            yield f"has an object twice: {postings}"
+        if word.df != len(postings) - word.dead:
+            yield f"has df {word.df} with {len(postings)} postings and {word.dead} dead"
+        if not numbers:
+            if (word.first_block, word.dead, word.first_count) != (word.last_block + 1, 0, 0):
+                yield f"has no postings, but first {word.first_block}, last {word.last_block}, dead {word.dead}"
+        elif numbers[0] != word.first_block or numbers[-1] > word.last_block:
+            yield f"has blocks {numbers}, but first {word.first_block}, last {word.last_block}"
+        elif word.first_count != len(blocks[numbers[0]]) or not word.dead < word.first_count:
+            yield f"counts {word.first_count} postings ({word.dead} dead) in a first block of {len(blocks[numbers[0]])}"
+        expected = {
+            (block, iid, tf)
+            for iid, record in self.records.items()
+            for term_id, tf, _, block in record.terms()
+            if term_id == word.term_id and block >= word.first_block
+        }
+        if set(postings) != expected:
+            yield f"has the (block, iid, tf) {sorted(postings)}, but objects say {sorted(expected)}"
+
+    def _pending_faults(self) -> Iterator[str]:
+        pending = self._rows[tables.PENDING]
+        unseen = {key for key, word in self.words.items() if word.live != word.visible} - set(pending)
+        if unseen:
+            yield f"words {unseen} differ from what was shown and are not pending"
+        numbers = [number(row) for row in pending.values()]
+        if len(set(numbers)) != len(numbers) or not all(0 < edit <= self.state.edits for edit in numbers):
+            yield f"pending has the edits {numbers}, the last one is {self.state.edits}"
+        if any(len(row) != 6 for row in pending.values()) or any(len(key) > WORD_BYTES_MAX for key in pending):
+            yield f"pending has rows that cannot be: {pending}"
+
+    def _counter_faults(self) -> Iterator[str]:
+        counted = {
+            "objects": len(self.records),
+            "total_length": sum(record.length for record in self.records.values()),
+            "live_words": sum(word.live for word in self.words.values()),
+            "visible_words": sum(word.visible for word in self.words.values()),
+        }
+        for name, expected in counted.items():
+            if getattr(self.state, name) != expected:
+                yield f"{name} is {getattr(self.state, name)} instead of {expected}"
+
+
+def number(key: bytes) -> int:
+    """Return the big-endian number that a key or row is."""
+    return int.from_bytes(key, "big")
+
+
+def _term_id(row: bytes) -> int:
+    return WordRow(row, 0).term_id

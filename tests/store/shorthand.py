@@ -1,0 +1,93 @@
+"""Short ways to write down texts, to open stores and to read back everything a bucket shows."""
+
+from pathlib import Path
+
+from sonicpy._native.postings import ObjectRecord, unpack_block
+from sonicpy._native.ranking import OBJECTS_PER_ROW, pack_length
+from sonicpy._native.text import STOP, Terms
+from sonicpy.store import environment as tables
+from sonicpy.store.bucket import BucketReader
+from sonicpy.store.keys import bucket_key
+from sonicpy.store.mutations import Push
+from sonicpy.store.store import Store
+from sonicpy.store.view import View
+from tests.reference.store import Holding
+
+ANALYSER = {"lexer": "1", "stopwords.mode": "weigh"}
+MAP_BYTES = 64 << 20
+
+
+def open_store(folder: Path, *, map_bytes: int = MAP_BYTES, durability: str = "interval") -> Store:
+    return Store(folder, ANALYSER, map_bytes=map_bytes, durability=durability)
+
+
+def terms(text: str) -> Terms:
+    """Return the terms of a text like "fox*3 the!": a count of three, a stop word."""
+    words, counts, flags = [], [], []
+    for piece in text.split():
+        word, _, count = piece.removesuffix("!").partition("*")
+        words.append(word.encode())
+        counts.append(int(count or 1))
+        flags.append(STOP if piece.endswith("!") else 0)
+    return Terms(words, bytes(counts), bytes(flags))
+
+
+def push(oid: str, text: str, window: int = 0, bucket: str = "b", collection: str = "c") -> Push:
+    return Push(collection, bucket, oid, terms(text), window)
+
+
+def found(store: Store, word: str, bucket: str = "b", collection: str = "c") -> list[str]:
+    """Return the objects that a word finds, newest association first."""
+    with store.reading() as view:
+        state = view.bucket(collection, bucket)
+        if state is None:
+            return []
+        reader = BucketReader(view, state)
+        return _found(reader, [word.encode()])[word.encode()]
+
+
+def picture(view: View, collection: str, bucket: str) -> dict[str, object]:
+    """Return what `reference.store.Bucket.picture` returns, read from a store."""
+    state = view.bucket(collection, bucket)
+    assert state is not None
+    reader = BucketReader(view, state)
+    prefix = bucket_key(state.bucket)
+    terms_by_id = {key[4:]: term for key, term in view.transaction.rows(tables.TERMS, prefix)}
+    records = {key[4:]: ObjectRecord.unpack(row) for key, row in view.transaction.rows(tables.OBJECTS, prefix)}
+    words = list(terms_by_id.values())
+    rows = {word: row for word, row in zip(words, reader.words(words), strict=True) if row is not None}
+    held = {word: row for word, row in rows.items() if row.holders}  # others wait for the next consolidation
+    packed = view.length_rows(state, sorted({_number(iid) // OBJECTS_PER_ROW for iid in records}))
+    lengths = {}
+    for iid, record in records.items():
+        row_number, place = divmod(_number(iid), OBJECTS_PER_ROW)
+        lengths[record.oid.decode()] = record.length
+        assert packed[row_number][place] == pack_length(record.length)
+    return {
+        "objects": {
+            record.oid.decode(): {
+                terms_by_id[term_id.to_bytes(5, "big")]: Holding(tf, stop) for term_id, tf, stop, _ in record.terms()
+            }
+            for record in records.values()
+        },
+        "found": _found(reader, list(held)),
+        "holders": {word: row.holders for word, row in held.items()},
+        "stop holders": {word: row.stop_holders for word, row in held.items()},
+        "live": {word for word, row in reader.lexicon(b"") if row.live},
+        "shown": {word for word, row in reader.lexicon(b"") if row.visible},
+        "lengths": lengths,
+    }
+
+
+def _found(reader: BucketReader, words: list[bytes]) -> dict[bytes, list[str]]:
+    found = {}
+    for word, row in zip(words, reader.words(words), strict=True):
+        postings = [posting for block in reader.blocks(row) for posting in unpack_block(block)] if row else []
+        living = postings[row.dead :] if row else []
+        assert row is None or row.df == len(living)
+        found[word] = reader.oids([iid for iid, _ in reversed(living)])
+    return found
+
+
+def _number(key: bytes) -> int:
+    return int.from_bytes(key, "big")

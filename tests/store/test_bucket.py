@@ -1,0 +1,368 @@
+"""Buckets against their twin of dicts and lists: any run of changes, commits, faults and restarts shows the same."""
+
+import random
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from sonicpy._native.postings import POSTINGS_PER_BLOCK
+from sonicpy._native.text import STOP, Terms
+from sonicpy.errors import StoreError
+from sonicpy.index.consolidate import Consolidation
+from sonicpy.store import environment as tables
+from sonicpy.store.bucket import BucketReader
+from sonicpy.store.environment import MapFull
+from sonicpy.store.keys import bucket_key
+from sonicpy.store.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, Pop, Push
+from sonicpy.store.store import Store
+from tests.reference.store import Model
+from tests.store.consistency import check_consistent
+from tests.store.shorthand import found, open_store, picture, push, terms
+from tests.store.trouble import failing_writes
+
+LONG_HEAD = b"h" * 470  # two terms that share more than the 466 bytes a long key keeps
+WORDS = [
+    b"a", b"b", b"ab", b"\xc3\xa9", b"c" * 40, b"d" * 41, b"e" * 500, b"f" * 501, LONG_HEAD + b"x" * 60,
+    LONG_HEAD + b"y" * 60,
+]  # fmt: skip
+OIDS = ["o1", "o2", "o3", "o4", "x" * 128]
+SCOPES = [("c", "b"), ("c", "b2"), ("c\0", "b"), ("cc", "\0b")]
+
+texts = st.lists(
+    st.tuples(st.sampled_from(WORDS), st.sampled_from([1, 1, 2, 3, 255]), st.sampled_from([0, 0, 0, STOP])),
+    max_size=5,
+    unique_by=lambda term: term[0],
+).map(lambda rows: Terms([row[0] for row in rows], bytes(row[1] for row in rows), bytes(row[2] for row in rows)))
+scopes = st.sampled_from(SCOPES[:1] * 4 + SCOPES)
+oids = st.sampled_from(OIDS)
+windows = st.sampled_from([0, 1, 2, 3, 5])
+
+
+def compare(store: Store, model: Model) -> None:
+    """Every bucket shows what the model holds, no other exists, and all tables agree."""
+    with store.reading() as view:
+        for collection in {scope[0] for scope in SCOPES}:
+            expected = sorted(scope for scope in model.buckets if scope[0] == collection)
+            assert len(view.buckets(collection)) == len(expected)
+        for scope in SCOPES:
+            if scope in model.buckets:
+                expected_picture = model.buckets[scope].picture()
+                assert picture(view, *scope) == expected_picture
+                state = view.bucket(*scope)
+                assert state is not None
+                assert state.objects == len(model.buckets[scope].objects)
+                assert state.total_length == sum(expected_picture["lengths"].values())  # type: ignore[attr-defined]
+                assert state.live_words == len(model.buckets[scope].live_words())
+            else:
+                assert view.bucket(*scope) is None
+    check_consistent(store)
+
+
+class StoreMachine(RuleBasedStateMachine):
+    """Applies the same mutations to a store and to the model.
+
+    `sealed` is the model as of the last seal: what a rollback or the death of the process leaves.
+    """
+
+    changes = Bundle("changes")
+
+    @initialize()
+    def open(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="sonicpy-test-"))
+        self.store = open_store(self.folder / "store")
+        self.model, self.sealed = Model(), Model()
+
+    def teardown(self) -> None:
+        if hasattr(self, "store"):
+            self.store.close()
+            shutil.rmtree(self.folder)
+
+    def apply(self, mutation: Mutation) -> None:
+        assert self.store.apply(mutation) == self.model.apply(mutation)
+
+    @rule(target=changes, scope=scopes, oid=oids, text=texts, window=windows)
+    def push(self, scope: tuple[str, str], oid: str, text: Terms, window: int) -> Push:
+        mutation = Push(*scope, oid, text, window)
+        self.apply(mutation)
+        return mutation
+
+    @rule(change=changes)
+    def push_again(self, change: Push) -> None:
+        self.apply(change)
+
+    @rule(scope=scopes, oid=oids, text=texts)
+    def pop(self, scope: tuple[str, str], oid: str, text: Terms) -> None:
+        self.apply(Pop(*scope, oid, text))
+
+    @rule(change=changes)
+    def pop_what_was_pushed(self, change: Push) -> None:
+        self.apply(Pop(change.collection, change.bucket, change.oid, change.terms))
+
+    @rule(scope=scopes, oid=oids)
+    def flush_object(self, scope: tuple[str, str], oid: str) -> None:
+        self.apply(FlushObject(*scope, oid))
+
+    @rule(scope=st.sampled_from(SCOPES))
+    def flush_bucket(self, scope: tuple[str, str]) -> None:
+        self.apply(FlushBucket(*scope))
+
+    @rule(collection=st.sampled_from(["c", "c\0", "cc"]))
+    def flush_collection(self, collection: str) -> None:
+        self.apply(FlushCollection(collection))
+
+    @rule(scope=scopes, oid=oids, text=texts, window=windows, at=st.integers(0, 12), full=st.booleans())
+    def push_through_a_fault(
+        self, scope: tuple[str, str], oid: str, text: Terms, window: int, at: int, full: bool
+    ) -> None:
+        """What `maintain` did since the last commit may be lost by this, so there must be nothing of it."""
+        self.store.commit()
+        self.sealed = self.model.copy()
+        self.apply(Push("c", "b", "o1", terms("a b*2"), 2))
+        with failing_writes({at}, lambda: MapFull("on purpose") if full else StoreError("on purpose")):
+            self.apply(Push(*scope, oid, text, window))
+
+    @rule()
+    def seal(self) -> None:
+        self.store.seal()
+        self.sealed = self.model.copy()
+
+    @rule()
+    def commit(self) -> None:
+        self.store.commit()
+        self.sealed = self.model.copy()
+        assert self.store.uncommitted == 0
+
+    @rule()
+    def roll_back(self) -> None:
+        self.store.rollback()
+        self.model = self.sealed.copy()
+
+    @rule()
+    def consolidate(self) -> None:
+        self.store.commit()
+        consolidation = Consolidation(self.store)
+        while consolidation.step():
+            pass
+        self.model.consolidate()
+        self.store.commit()
+        self.sealed = self.model.copy()
+
+    @rule(rows=st.sampled_from([1, 2, 7, 1000]))
+    def sweep(self, rows: int) -> None:
+        if not self.store.sweep(rows):
+            with self.store.reading() as view:
+                assert view.transaction.first(tables.DOOMED, b"") is None
+
+    @rule()
+    def reopen(self) -> None:
+        self.store.close()
+        self.store = open_store(self.folder / "store")
+        self.sealed = self.model.copy()
+
+    @precondition(lambda self: self.store.uncommitted)
+    @rule()
+    def die(self) -> None:
+        """What stands in the files now is what a kill -9 would leave."""
+        copy = self.folder / "copy"
+        shutil.copytree(self.folder / "store", copy)
+        survivor = open_store(copy)
+        try:
+            compare(survivor, self.sealed)
+        finally:
+            survivor.close()
+            shutil.rmtree(copy)
+
+    @invariant()
+    def shows_what_the_model_holds(self) -> None:
+        compare(self.store, self.model)
+
+
+TestStoreMachine = StoreMachine.TestCase
+TestStoreMachine.settings = settings(deadline=None, max_examples=60, stateful_step_count=30)
+
+
+# -- long lists ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("window", [0, POSTINGS_PER_BLOCK - 1, POSTINGS_PER_BLOCK, POSTINGS_PER_BLOCK + 1, 300, 1000])
+def test_one_word_over_many_blocks_with_objects_going_in_between(tmp_path: Path, window: int) -> None:
+    seed = 20_240_600 + window
+    dice = random.Random(seed)
+    store, model = open_store(tmp_path), Model()
+    for number in range(2000):
+        mutation: Mutation = push(f"o{number}", "word" if number % 3 else f"word*{number % 9 + 1} other{number % 4}", window)
+        if number > 20 and dice.random() < 0.5:
+            oid = f"o{dice.randrange(max(0, number - dice.choice([5, 200, 1500])), number)}"
+            extra = dice.choice(
+                [
+                    Pop("c", "b", oid, terms("word")),
+                    FlushObject("c", "b", oid),
+                    push(oid, f"word*{dice.randrange(1, 20)} late", window),
+                ]
+            )
+            assert store.apply(extra) == model.apply(extra), seed
+        assert store.apply(mutation) == model.apply(mutation), seed
+        if number % 400 == 399:
+            store.commit()
+            _compare_one_bucket(store, model, seed)
+    for number in dice.sample(range(2000), 2000):  # until nothing is left
+        extra = FlushObject("c", "b", f"o{number}")
+        assert store.apply(extra) == model.apply(extra), seed
+        if number % 500 == 0:
+            _compare_one_bucket(store, model, seed)
+    _compare_one_bucket(store, model, seed)
+    with store.reading() as view:
+        assert [view.transaction.count(table) for table in (tables.WORDS, tables.TERMS, tables.POSTINGS)] == [0, 0, 0]
+    store.close()
+
+
+def _compare_one_bucket(store: Store, model: Model, seed: int) -> None:
+    with store.reading() as view:
+        assert picture(view, "c", "b") == model.buckets["c", "b"].picture(), seed
+    check_consistent(store)
+
+
+# -- single facts, readable ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return open_store(tmp_path / "store")
+
+
+def test_the_window_keeps_the_newest_objects_of_each_word(store: Store) -> None:
+    """Golden profile-retain3: the words stay in the objects' own count."""
+    for number in range(6):
+        store.apply(push(f"o{number}", "word extra" if number == 0 else "word", 3))
+    assert found(store, "word") == ["o5", "o4", "o3"]
+    assert found(store, "extra") == ["o0"]
+    with store.reading() as view:
+        state = view.bucket("c", "b")
+        assert state is not None
+        reader = BucketReader(view, state)
+        held = reader.object("o0")
+        assert held is not None and len(held) == 2
+        (row,) = reader.words([b"word"])
+        assert row is not None and (row.df, row.holders) == (3, 6)
+    check_consistent(store)
+    store.close()
+
+
+def test_a_word_pushed_out_of_the_window_does_not_come_back(store: Store) -> None:
+    """The window is moved for good: what is popped from its new end is not filled up from the old one."""
+    for number in range(5):
+        store.apply(push(f"o{number}", "word", 2))
+    assert store.apply(Pop("c", "b", "o4", terms("word"))) == 1
+    assert found(store, "word") == ["o3"]
+    assert store.apply(Pop("c", "b", "o3", terms("word"))) == 1
+    assert found(store, "word") == []
+    assert store.apply(Pop("c", "b", "o0", terms("word"))) == 1, "it held the word all the time"
+    store.apply(push("o1", "word", 2))
+    assert found(store, "word") == [], "it holds the word already: nothing changes"
+    store.apply(push("new", "word", 2))
+    assert found(store, "word") == ["new"]
+    check_consistent(store)
+    store.close()
+
+
+def test_pushing_a_text_twice_changes_nothing(store: Store) -> None:
+    store.apply(push("o1", "alpha beta*2", 0))
+    store.apply(push("o2", "alpha", 0))
+    store.commit()
+    with store.reading() as view:
+        before = [list(view.transaction.rows(table, b"")) for table in range(tables.DOOMED + 1) if table != tables.META]
+    store.apply(push("o1", "alpha beta*2", 0))
+    store.apply(push("o1", "beta", 0))
+    store.commit()
+    with store.reading() as view:
+        after = [list(view.transaction.rows(table, b"")) for table in range(tables.DOOMED + 1) if table != tables.META]
+    assert before == after
+    assert found(store, "alpha") == ["o2", "o1"]
+    store.close()
+
+
+def test_an_old_object_that_gains_a_term_stands_at_its_head(store: Store) -> None:
+    store.apply(push("o1", "alpha"))
+    store.apply(push("o2", "alpha beta"))
+    store.apply(push("o1", "beta"))
+    assert (found(store, "alpha"), found(store, "beta")) == (["o2", "o1"], ["o1", "o2"])
+    store.close()
+
+
+def test_a_word_is_a_stop_word_of_an_object_only_if_all_its_texts_say_so(store: Store) -> None:
+    store.apply(push("o1", "the! fox"))
+    store.apply(push("o2", "the!"))
+    assert store.apply(FlushObject("c", "b", "o2")) == 0, "an object of stop words only counts none"
+    store.apply(push("o1", "the"))
+    store.apply(push("o1", "the!"))
+    assert store.apply(Pop("c", "b", "o1", terms("the! fox"))) == 2
+    check_consistent(store)
+    store.close()
+
+
+def test_terms_that_share_their_head_stay_apart(store: Store) -> None:
+    one, other = "h" * 466 + "x" * 50, "h" * 466 + "y" * 50
+    store.apply(push("o1", one))
+    store.apply(push("o2", other))
+    assert (found(store, one), found(store, other)) == (["o1"], ["o2"])
+    assert store.apply(Pop("c", "b", "o1", terms(one))) == 1
+    assert (found(store, one), found(store, other)) == ([], ["o2"])
+    assert store.apply(FlushObject("c", "b", "o2")) == 1
+    check_consistent(store)
+    store.close()
+
+
+def test_a_flushed_bucket_starts_anew_at_once(store: Store) -> None:
+    store.apply(push("o1", "alpha"))
+    assert store.apply(FlushBucket("c", "b")) == 1
+    assert store.apply(FlushBucket("c", "b")) == 0
+    store.apply(push("o2", "alpha"))
+    assert found(store, "alpha") == ["o2"]
+    while store.sweep(1):
+        check_consistent(store)
+    assert found(store, "alpha") == ["o2"]
+    check_consistent(store)
+    store.close()
+
+
+def test_an_object_without_words_exists_until_it_is_flushed(store: Store) -> None:
+    store.apply(push("o1", ""))
+    with store.reading() as view:
+        state = view.bucket("c", "b")
+        assert state is not None and state.objects == 1
+        assert BucketReader(view, state).object("o1") is not None
+    assert store.apply(FlushObject("c", "b", "o1")) == 0
+    with store.reading() as view:
+        state = view.bucket("c", "b")
+        assert state is not None and state.objects == 0
+    check_consistent(store)
+    store.close()
+
+
+@pytest.mark.parametrize("table", [tables.WORDS, tables.POSTINGS, tables.OBJECTS, tables.SCOPES])
+def test_damaged_rows_are_named_as_damage(store: Store, table: int) -> None:
+    """Whatever layer reads them first, callers see StoreDamaged and the store goes on."""
+    from_before = push("o1", "alpha beta")
+    store.apply(from_before)
+    store.commit()
+
+    def damage(view: object) -> None:
+        assert isinstance(view, tables_view)
+        for key, row in list(view.transaction.rows(table, b"")):
+            view.transaction.put(table, key, row[:-1] + b"\xff")
+
+    tables_view = type(store.maintain(lambda view: view))
+    store.maintain(damage)
+    store.commit()
+    for mutation in (push("o1", "alpha*3 gamma"), Pop("c", "b", "o1", terms("alpha")), FlushObject("c", "b", "o1")):
+        with pytest.raises(StoreError):
+            store.apply(mutation)
+    assert store.apply(push("o1", "alpha", bucket="b2")) == 0
+    assert found(store, "alpha", bucket="b2") == ["o1"]
+    assert bucket_key(0) != bucket_key(1)
+    store.close()

@@ -1,0 +1,39 @@
+"""Writes that fail on purpose: which calls into the storage raise, and how many there were."""
+
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+from unittest import mock
+
+from sonicpy.errors import StoreError
+from sonicpy.store.environment import Transaction
+
+WRITES = ("put", "put_many", "append", "delete", "delete_rows")
+
+
+@dataclass
+class Calls:
+    """How many writes were tried; those whose number (from 0) is in `failing` raised."""
+
+    failing: Collection[int]
+    made: int = 0
+
+
+@contextmanager
+def failing_writes(failing: Collection[int], fault: Callable[[], StoreError]) -> Iterator[Calls]:
+    """Let the numbered writes of all transactions raise `fault()` instead of writing."""
+    calls = Calls(failing)
+
+    def wrapped(write: Callable[..., Any]) -> Callable[..., Any]:
+        def try_to_write(self: Transaction, *args: Any, **named: Any) -> Any:
+            calls.made += 1
+            if calls.made - 1 in calls.failing:
+                raise fault()
+            return write(self, *args, **named)
+
+        return try_to_write
+
+    originals = {name: getattr(Transaction, name) for name in WRITES}
+    with mock.patch.multiple(Transaction, **{name: wrapped(write) for name, write in originals.items()}):
+        yield calls

@@ -1,0 +1,78 @@
+"""The README does what it says: its session with nc, its Python, its commands; and links in docs lead somewhere."""
+
+import re
+import shlex
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.processes import HOST, Server
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+
+
+def settled(line: str) -> str:
+    """Hide the marker, which is random."""
+    return re.sub(r"^(PENDING|EVENT \w+) [A-Za-z0-9]{8}", r"\1 <marker>", line)
+
+
+def test_the_session_with_nc(server: Server) -> None:
+    (session,) = blocks("console")
+    connection, answers = None, None
+    for line in session.splitlines():
+        if line.startswith("$ nc "):
+            connection = socket.create_connection((HOST, server.port), timeout=10)
+            answers = connection.makefile(encoding="utf-8", newline="\r\n")
+        elif line.startswith("> "):
+            assert connection is not None
+            connection.sendall(line[2:].encode() + b"\n")
+        else:
+            assert answers is not None
+            assert settled(answers.readline().removesuffix("\r\n")) == settled(line)
+            if line.startswith("ENDED"):
+                assert answers.read() == ""
+                answers.close()
+                connection.close()
+
+
+def test_the_python_block(tmp_path: Path) -> None:
+    (code,) = blocks("python")
+    expected = [line.split("# ", 1)[1] for line in code.splitlines() if "# " in line]
+    run = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert run.stderr == ""
+    assert run.stdout.splitlines() == expected
+
+
+def test_the_commands_use_what_exists() -> None:
+    serve, test = blocks("sh")
+    assert "pip install . && .venv/bin/sonicpy serve" in serve
+    assert shlex.split(test)[-1] == ".venv/bin/pytest"
+
+
+def test_the_gate_runs_the_tests_as_the_readme_does() -> None:
+    gate = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert "install --quiet -e '.[test]'" in gate
+    assert gate.rstrip().endswith('"$venv/bin/pytest"')
+
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_to_files_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_paths_named_in_the_architecture_exist() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    for name in set(re.findall(r"(?:channel|lexer|store|index|server)/\w+\.py", text)):
+        assert (ROOT / "sonicpy" / name).exists(), name

@@ -1,0 +1,48 @@
+"""The native modules under AddressSanitizer: built in a copy of the project, run by the tests that judge them."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+JUDGES = ["tests/channel", "tests/lexer", "tests/store", "tests/index"]
+
+
+@pytest.mark.full
+@pytest.mark.timeout(1800)
+def test_no_memory_error_in_the_native_modules(tmp_path: Path) -> None:
+    runtime = subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=False)
+    if runtime.returncode or not Path(runtime.stdout.strip()).is_absolute():
+        pytest.skip("needs gcc with libasan")
+    project = tmp_path / "project"
+    left_out = shutil.ignore_patterns(".git", ".tox", ".venv", "build", "*.so", "__pycache__")
+    shutil.copytree(ROOT, project, ignore=left_out)
+    shared = ROOT.parent / "shared"
+    if shared.exists():
+        (tmp_path / "shared").symlink_to(shared)
+    built = subprocess.run(
+        [sys.executable, "setup.py", "-q", "build_ext", "--inplace"],
+        cwd=project, env={**os.environ, "SONICPY_SANITIZE": "1"}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if built.returncode and "No module named" in built.stderr:
+        pytest.skip("needs the build requirements of pyproject.toml in this environment")
+    assert built.returncode == 0, built.stdout + built.stderr
+    checked = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", *JUDGES],
+        cwd=project,
+        env={
+            **os.environ,
+            "PYTHONPATH": str(project),
+            "LD_PRELOAD": runtime.stdout.strip(),
+            "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=0",
+            "PYTHONMALLOC": "malloc",
+        },
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert "AddressSanitizer" not in checked.stdout + checked.stderr, (checked.stdout + checked.stderr)[-8000:]
+    assert checked.returncode == 0, checked.stdout[-8000:] + checked.stderr[-2000:]

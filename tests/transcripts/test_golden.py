@@ -1,0 +1,51 @@
+"""The golden transcripts, each run whole against a fresh server over a real socket by replay.py."""
+
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.processes import environment
+
+FOLDER = Path(__file__).parent
+SERVE = f"{shlex.quote(sys.executable)} -m sonicpy serve -c {{config}}"
+COMPAT = f"/usr/bin/env SONIC_SERVER__COMPAT=sonic SONIC_SEARCH__QUERY_ALTERNATES_TRY=0 {SERVE}"
+
+EXACT_THEMES = ("01", "02", "03", "04", "05", "06", "08", "09", "15", "18", "19", "20", "21", "23", "24", "25")
+PROFILES = (
+    "alternates0", "diacritics", "idle2", "nopassword", "retain3", "stemming", "stopwords", "whole-patterns",
+)  # fmt: skip
+SET_THEMES = ("01", "02", "03", "04", "08", "23", "25")
+
+
+def replay(command: str, files: list[str], *options: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, str(FOLDER / "replay.py"), "--skip-quirks", *options, "--spawn", command, *files],
+        env=environment({}),
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+
+
+def themes(numbers: tuple[str, ...]) -> list[str]:
+    return [str(path) for number in numbers for path in sorted((FOLDER / "golden").glob(f"{number}-*.txt"))]
+
+
+def profiles(names: tuple[str, ...]) -> list[str]:
+    return [str(FOLDER / "golden" / f"profile-{name}.txt") for name in names]
+
+
+def check(done: subprocess.CompletedProcess[str], files: int) -> None:
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    assert f"total: {files} files, " in done.stdout
+    assert "FAIL" not in done.stdout
+
+
+def test_compat_mode_without_alternates_answers_to_the_letter() -> None:
+    check(replay(COMPAT, themes(EXACT_THEMES) + profiles(PROFILES)), len(EXACT_THEMES) + len(PROFILES))
+
+
+def test_the_default_mode_speaks_the_same_protocol() -> None:
+    check(replay(SERVE, themes(SET_THEMES), "--order", "set"), len(SET_THEMES))
