@@ -119,7 +119,8 @@ class Server:
             if error is not None:
                 self.kill()
                 return
-            assert self.stop() == 0, self.log()
+            status = self.stop()
+            assert status == 0, f"exit status {status}:\n{self.log()}"
         if error is None:
             assert "Traceback" not in self.log(), self.log()
 

@@ -21,6 +21,8 @@ CLASSES = [
     "WSegSpace",
 ]  # fmt: skip
 
+LETTER_CLASSES = ("ALetter", "Hebrew_Letter", "Numeric")
+
 # bits above the five of the class; the same numbers stand in text.pyx
 ALPHANUMERIC, WORD, DIGIT, SPACE, PICTOGRAPH = 1 << 5, 1 << 6, 1 << 7, 1 << 8, 1 << 9
 FOLDS_LONG = 1 << 10  # case folding gives more than one character
@@ -52,7 +54,9 @@ def _properties() -> list[int]:
     for points, name in _ranges("WordBreakProperty.txt"):
         for point in points:
             table[point] |= CLASSES.index(name)
-            if name in ("ALetter", "Hebrew_Letter", "Katakana", "Numeric"):
+            # Circled letters, and letters that are younger than this Python. Other symbols of these classes (modifier
+            # signs, the Armenian apostrophe) join words without being letters.
+            if name in LETTER_CLASSES and unicodedata.category(chr(point)) in ("So", "Cn"):
                 table[point] |= ALPHANUMERIC | WORD
     for points, name in _ranges("emoji-data.txt"):
         if name == "Extended_Pictographic":

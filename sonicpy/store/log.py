@@ -10,7 +10,9 @@ count: everything from the first damaged one on was never acknowledged, or is lo
 
 import contextlib
 import os
+import re
 import struct
+import threading
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,6 +26,7 @@ HEADER = struct.Struct("<8sHQ")
 RECORD = struct.Struct("<II")
 RECORD_MAX_BYTES = 1 << 24
 READ_BYTES = 1 << 20
+SEGMENT_NAME = re.compile(r"[0-9a-f]{16}\.log")
 
 
 class Segment(NamedTuple):
@@ -47,8 +50,11 @@ class Log:
         self._folder = folder
         self._descriptor = -1
         self._unsynced: list[int] = []  # descriptors of older segments that no sync has covered yet
+        self._switching = threading.RLock()  # between a rotation and a sync on another thread
+        self._older: list[Segment] = []
+        self._current = Segment(folder, 0)
         self._folder_synced = False
-        self._segment_start = 0
+        self._has_rest = False  # half a record may stand behind the last whole one
         self.position = 0
         """Where the next record goes: the end of the last acknowledged one."""
         try:
@@ -85,13 +91,15 @@ class Log:
         """
         set_aside = []
         for segment in self._segments():
-            if segment.start >= position:
-                aside = segment.path.with_suffix(".damaged")
-                os.replace(segment.path, aside)
-                if aside.stat().st_size > HEADER.size:
-                    set_aside.append(aside)
-                else:
-                    aside.unlink()
+            if segment.start < position:
+                self._older.append(segment)
+                continue
+            aside = segment.path.with_suffix(".damaged")
+            os.replace(segment.path, aside)
+            if aside.stat().st_size > HEADER.size:
+                set_aside.append(aside)
+            else:
+                aside.unlink()
         self._open_segment(position)
         self.sync()
         return set_aside
@@ -101,33 +109,46 @@ class Log:
 
         Raises:
             StoreFull: they could not be written; the log ends where it did before.
+            StoreError: a record is too long.
         """
         pieces = []
         for payload in payloads:
+            if len(payload) > RECORD_MAX_BYTES:
+                raise StoreError(f"a record of {len(payload)} bytes is refused: at most {RECORD_MAX_BYTES} are taken")
             pieces.append(RECORD.pack(len(payload), zlib.crc32(payload)))
             pieces.append(payload)
         framed = b"".join(pieces)
         try:
+            if self._has_rest:
+                self._cut_off()
+            self._has_rest = True
             written = os.write(self._descriptor, framed)
             if written != len(framed):
                 raise OSError(0, f"only {written} of {len(framed)} bytes were taken")
         except OSError as fault:
-            self._cut_off()
+            with contextlib.suppress(OSError):  # then the next append tries again before it writes
+                self._cut_off()
             raise StoreFull(f"cannot write the log in {self._folder}: {fault.strerror}") from fault
+        self._has_rest = False
         self.position += len(framed)
         return self.position
 
     def rotate(self) -> None:
-        """Begin a new segment, so that the older ones can go once an environment sync covers them."""
-        if self.position > self._segment_start:
+        """Begin a new segment, so that the older ones can go once an environment sync covers them.
+
+        Raises:
+            StoreFull: it could not be begun; the old one goes on.
+        """
+        if self.position > self._current.start:
             self._open_segment(self.position)
 
     def retire(self, position: int) -> None:
         """Delete the segments whose records all lie before `position`."""
-        segments = self._segments()
+        segments = [*self._older, self._current]
         for segment, following in zip(segments, segments[1:], strict=False):
             if following.start <= position:
-                segment.path.unlink()
+                segment.path.unlink(missing_ok=True)
+                self._older.remove(segment)
 
     def sync(self) -> int:
         """Wait until the log is on the disk; return the position this is true for. May be called from any thread.
@@ -135,29 +156,32 @@ class Log:
         Raises:
             StoreError: the disk failed; nothing is counted as done.
         """
-        position = self.position  # taken before: what is appended meanwhile is not promised
-        older = self._unsynced.copy()
         current = -1
         try:
-            current = os.dup(self._descriptor)  # a rotation or the end meanwhile may close the other one
+            with self._switching:
+                position = self.position  # taken before: what is appended meanwhile is not promised
+                current = os.dup(self._descriptor)  # before the older ones: a rotation in between moves it there
+                older = self._unsynced.copy()
             for descriptor in (*older, current):
                 os.fdatasync(descriptor)
-            if older or not self._folder_synced:
-                sync_folder(self._folder)
+            if not self._folder_synced:
                 self._folder_synced = True
+                sync_folder(self._folder)
         except OSError as fault:
+            self._folder_synced = False
             raise StoreError(f"cannot sync the log in {self._folder}: {fault.strerror}") from fault
         finally:
             if current >= 0:
                 os.close(current)
-        for descriptor in older:
-            self._unsynced.remove(descriptor)
-            os.close(descriptor)
+        with self._switching:
+            for descriptor in older:
+                self._unsynced.remove(descriptor)
+                os.close(descriptor)
         return position
 
     def bytes_in_segment(self) -> int:
         """Return how many bytes of records the current segment holds."""
-        return self.position - self._segment_start
+        return self.position - self._current.start
 
     def close(self) -> None:
         """Close the files; no sync may be under way."""
@@ -170,7 +194,7 @@ class Log:
     def _segments(self) -> list[Segment]:
         found = []
         for path in self._folder.glob("*.log"):
-            with contextlib.suppress(ValueError):  # a file of somebody else
+            if SEGMENT_NAME.fullmatch(path.name):  # other names are files of somebody else
                 found.append(Segment(path, int(path.stem, 16)))
         return sorted(found, key=lambda segment: segment.start)
 
@@ -181,20 +205,26 @@ class Log:
         except OSError as fault:
             raise StoreFull(f"cannot begin the log file {path}: {fault.strerror}") from fault
         try:
-            os.write(descriptor, HEADER.pack(MAGIC, FORMAT_VERSION, position))
+            if os.write(descriptor, HEADER.pack(MAGIC, FORMAT_VERSION, position)) != HEADER.size:
+                raise OSError(0, "its header was not taken whole")
         except OSError as fault:
             os.close(descriptor)
+            with contextlib.suppress(OSError):  # without a header it is passed over
+                path.unlink()
             raise StoreFull(f"cannot begin the log file {path}: {fault.strerror}") from fault
-        if self._descriptor >= 0:
-            self._unsynced.append(self._descriptor)
-        self._descriptor = descriptor
-        self._folder_synced = False
-        self._segment_start = self.position = position
+        with self._switching:
+            if self._descriptor >= 0:
+                self._unsynced.append(self._descriptor)
+                self._older.append(self._current)
+            self._descriptor = descriptor
+            self._current = Segment(path, position)
+            self._folder_synced = self._has_rest = False
+            self.position = position
 
     def _cut_off(self) -> None:
-        """Take away what a failed write may have left behind the last whole record."""
-        with contextlib.suppress(OSError):  # replay stops at a half record all the same
-            os.ftruncate(self._descriptor, HEADER.size + self.position - self._segment_start)
+        """Take away what a failed write left behind the last whole record."""
+        os.ftruncate(self._descriptor, HEADER.size + self.position - self._current.start)
+        self._has_rest = False
 
 
 def read_segment(segment: Segment) -> Iterator[tuple[int, int, bytes]]:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, fields
 
-from sonicpy._native.postings import pack_varints, unpack_varints
+from sonicpy._native.postings import DamagedBytes, pack_varints, unpack_varints
 from sonicpy.errors import StoreDamaged
 
 
@@ -35,9 +35,12 @@ class BucketState:
         """Return the state that `pack` made a row of.
 
         Raises:
-            StoreDamaged: the row has another number of fields.
+            StoreDamaged: the row is cut off or has another number of fields.
         """
-        numbers = unpack_varints(row)
+        try:
+            numbers = unpack_varints(row)
+        except DamagedBytes as fault:
+            raise StoreDamaged(f"the row of a bucket cannot be read: {fault}") from fault
         if len(numbers) != len(FIELD_NAMES):
             raise StoreDamaged(f"the row of a bucket has {len(numbers)} numbers instead of {len(FIELD_NAMES)}")
         return cls(*numbers)

@@ -23,7 +23,7 @@ from sonicpy.errors import StoreDamaged, StoreError, StoreFull
 from sonicpy.store import folder as store_folder
 from sonicpy.store.apply import apply_mutation
 from sonicpy.store.environment import META, TABLE_NAMES, Environment, MapFull, Transaction
-from sonicpy.store.log import Log
+from sonicpy.store.log import RECORD_MAX_BYTES, Log
 from sonicpy.store.mutations import FlushBucket, FlushCollection, Mutation, pack_mutation, unpack_mutation
 from sonicpy.store.sweep import sweep
 from sonicpy.store.view import View, WriteView
@@ -63,6 +63,7 @@ class Store:
         self._transaction: Transaction | None = None
         self._view: WriteView | None = None
         self._owner = 0
+        self._is_lost = False  # the open transaction failed, and its recovery has not passed yet
         self._unsealed: list[bytes] = []
         self._refusing: StoreError | None = None
         self._has_doomed = True  # found out by the first sweep
@@ -71,8 +72,13 @@ class Store:
         self._lock = store_folder.WriterLock(folder)
         try:
             switched_off = store_folder.was_switched_off(folder)
+            self._log = Log(folder / "log")
             self._environment = Environment(folder, map_bytes, sync=durability == "commit")
-            self._open(analyser, switched_off)
+            try:
+                self._open(analyser, switched_off)
+            except BaseException:
+                self._release()
+                raise
         except BaseException:
             self._lock.release()
             raise
@@ -87,10 +93,16 @@ class Store:
         """
         if self._refusing is not None:
             raise self._refusing
+        record = pack_mutation(mutation)
+        if len(record) > RECORD_MAX_BYTES:
+            raise StoreError(
+                f"a change of {len(record)} bytes of terms is refused: at most {RECORD_MAX_BYTES} are taken; "
+                "split the text"
+            )
         result = self._at_most_twice(lambda view: apply_mutation(view, mutation))
         if isinstance(mutation, FlushBucket | FlushCollection):
             self._has_doomed = True
-        self._unsealed.append(pack_mutation(mutation))
+        self._unsealed.append(record)
         self.uncommitted += 1
         return result
 
@@ -117,7 +129,7 @@ class Store:
             StoreError: the commit failed: reads go on, mutations are refused until a commit passes.
         """
         self.seal()
-        if self._transaction is None:
+        if self._view is None and not self._is_lost:
             return
         try:
             self._commit_environment()
@@ -126,10 +138,13 @@ class Store:
             self._recover(fault)
             raise self._refusing from fault
         self._refusing = None
-        if self._log.bytes_in_segment() > SEGMENT_BYTES:
-            self._log.rotate()
         if self._environment.needs_room():
             self._environment.grow()
+        if self._log.bytes_in_segment() > SEGMENT_BYTES:
+            try:
+                self._log.rotate()
+            except StoreFull as fault:  # the old segment goes on
+                logger.error("%s", fault)
 
     def rollback(self) -> None:
         """Undo what was applied since the last seal."""
@@ -182,8 +197,9 @@ class Store:
     @contextmanager
     def reading(self) -> Iterator[View]:
         """A view for the length of a `with` block: the open write transaction on its own thread, else a snapshot."""
-        if self._view is not None and self._owner == threading.get_ident():
-            yield self._view
+        view = self.open_view()
+        if view is not None:
+            yield view
             return
         with self._environment.reading() as transaction:
             yield View(transaction)
@@ -194,8 +210,14 @@ class Store:
         return self._has_doomed
 
     def open_view(self) -> View | None:
-        """Return the view of the open write transaction if this thread owns one, for reading."""
-        return self._view if self._owner == threading.get_ident() else None
+        """Return the view of the open write transaction if this thread owns one, for reading.
+
+        Raises:
+            StoreError: it was lost and cannot be recovered, so what was acknowledged cannot be read.
+        """
+        if self._owner != threading.get_ident():
+            return None
+        return self._writing() if self._is_lost else self._view
 
     def size_bytes(self) -> int:
         """Return how much of the environment is used."""
@@ -208,11 +230,7 @@ class Store:
             self.sync()
             store_folder.note_boot(self.folder, clean=True)
         finally:
-            if self._transaction is not None:
-                self._environment.abort(self._transaction)
-                self._transaction = self._view = None
-            self._log.close()
-            self._environment.close()
+            self._release()
             self._lock.release()
 
     # -- inside --------------------------------------------------------------------------------------------------
@@ -222,7 +240,6 @@ class Store:
             logger.warning("the machine stopped while %s was open: checking every row", self.folder)
             self._check()
             logger.warning("every row of %s can be read", self.folder)
-        self._log = Log(self.folder / "log")
         with self._environment.reading() as transaction:
             is_new = transaction.get(META, FORMAT) is None
             if not is_new:
@@ -244,16 +261,34 @@ class Store:
         store_folder.note_boot(self.folder, clean=False)
 
     def _commit_environment(self) -> None:
-        """Commit the open transaction with the log position it covers; if that fails, it is gone."""
-        view = self._writing()
-        view.flush()
-        view.transaction.put(META, POSITION, pack_varints((self._log.position,)))
-        self._transaction = self._view = None
-        self._environment.commit(view.transaction)
-        self._committed_position = self._log.position
-        self.uncommitted = 0
+        """Commit the open transaction with the log position it covers; where the map is full, in a larger one.
+
+        Raises:
+            StoreError: the commit failed and the transaction is to be recovered.
+        """
+        for _ in range(GROWTHS_MAX):
+            try:
+                view = self._writing()
+                view.flush()
+                view.transaction.put(META, POSITION, pack_varints((self._log.position,)))
+                self._transaction = self._view = None
+                self._environment.commit(view.transaction)
+            except MapFull as fault:
+                self._is_lost = True
+                self._recover(fault)
+            except StoreError:
+                self._is_lost = True
+                raise
+            else:
+                self._committed_position = self._log.position
+                self.uncommitted = 0
+                return
+        raise StoreFull("the store cannot be committed: its map is full whatever its size")
 
     def _writing(self) -> WriteView:
+        """Return the view of the open write transaction, begun or recovered where there is none."""
+        if self._is_lost:
+            self._recover(None)
         if self._view is None:
             self._transaction = self._environment.begin(write=True)
             self._view = WriteView(self._transaction)
@@ -288,10 +323,9 @@ class Store:
             cause: why; a full map is grown first.
             from_log_end: at the start, the position of the last commit; the end of the log is found on the way.
         """
+        self._is_lost = True
         for _ in range(GROWTHS_MAX):
-            if self._transaction is not None:
-                self._environment.abort(self._transaction)
-                self._transaction = self._view = None
+            self._drop_transaction()
             if isinstance(cause, MapFull):
                 self._environment.grow()
             try:
@@ -299,9 +333,24 @@ class Store:
                 return
             except MapFull as fault:
                 cause = fault
+            except BaseException:
+                self._drop_transaction()
+                self._is_lost = True  # nothing can be read or written before a recovery has passed
+                raise
         raise StoreFull("the store cannot be recovered: its map is full whatever its size")
 
+    def _release(self) -> None:
+        self._drop_transaction()
+        self._log.close()
+        self._environment.close()
+
+    def _drop_transaction(self) -> None:
+        if self._transaction is not None:
+            self._environment.abort(self._transaction)
+            self._transaction = self._view = None
+
     def _replay(self, from_log_end: int | None) -> None:
+        self._is_lost = False
         view = self._writing()
         position = read_position(view.transaction)
         if from_log_end is None and position == self._log.position and not self._unsealed:
@@ -351,7 +400,10 @@ def check_format(row: bytes | None) -> None:
 
 def check_analyser(folder: Path, row: bytes | None, analyser: Mapping[str, str]) -> None:
     """Raise StoreError unless the store was made with the same analysis of texts."""
-    held: dict[str, str] = json.loads(row) if row else {}
+    try:
+        held: dict[str, str] = json.loads(row or b"{}")
+    except ValueError as fault:
+        raise StoreDamaged(f"the store {folder} does not tell any more how its texts were cut: {fault}") from fault
     for key in sorted({*held, *analyser}):
         if held.get(key) != analyser.get(key):
             raise StoreError(

@@ -6,6 +6,7 @@ association first; the window takes objects from the list's old end, and they ke
 """
 
 import copy
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -65,25 +66,20 @@ class Bucket:
 
     def live_words(self) -> set[bytes]:
         """The words that are listed and counted: short enough, findable, and held by someone not as a stop word."""
-        return {word for word in self.lists if self._is_live(word)}
-
-    def _is_live(self, word: bytes) -> bool:
-        stops = [held[word].stop for held in self.objects.values() if word in held]
-        return len(word) <= SHOWN_BYTES and bool(self.lists[word]) and not all(stops)
+        ordinary = {word for held in self.objects.values() for word, holding in held.items() if not holding.stop}
+        return {word for word in ordinary if len(word) <= SHOWN_BYTES and self.lists[word]}
 
     def picture(self) -> dict[str, object]:
         """Return everything a reader can find out about the bucket."""
-        holdings = {oid: held for oid, held in self.objects.items()}
+        holders = [(word, holding) for held in self.objects.values() for word, holding in held.items()]
         return {
-            "objects": holdings,
+            "objects": self.objects,
             "found": {word: list(reversed(oids)) for word, oids in self.lists.items()},
-            "holders": {word: sum(word in held for held in holdings.values()) for word in self.lists},
-            "stop holders": {
-                word: sum(word in held and held[word].stop for held in holdings.values()) for word in self.lists
-            },
+            "holders": Counter(word for word, _ in holders),
+            "stop holders": Counter(word for word, holding in holders if holding.stop),
             "live": self.live_words(),
             "shown": set(self.shown),
-            "lengths": {oid: sum(holding.tf for holding in held.values()) for oid, held in holdings.items()},
+            "lengths": {oid: sum(holding.tf for holding in held.values()) for oid, held in self.objects.items()},
         }
 
 

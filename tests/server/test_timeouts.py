@@ -106,6 +106,16 @@ def test_a_slow_reader_gets_everything(hasty_server: Server) -> None:
         assert time.monotonic() - began > 2, "otherwise it was not slow"
 
 
+def test_the_clock_of_a_slow_reader_starts_when_it_has_read(hasty_server: Server) -> None:
+    lists = 400
+    with Peer(hasty_server, "search", receive_bytes=65_536) as peer:
+        peer.send(b"LIST many b LIMIT(500)\n" * lists)
+        time.sleep(0.7)  # the server waits for its replies to be read, not for another command
+        peer.lines(2 * lists)
+        time.sleep(0.6)
+        assert peer.ask("PING") == "PONG"
+
+
 def send_until_paused(peers: list[Peer], data: bytes) -> list[int]:
     """Send to all peers until nobody takes any more for 0.2 s; return how much each was sent."""
     view = memoryview(data)

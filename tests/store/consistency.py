@@ -81,6 +81,10 @@ class _BucketCheck:
         self.words = {
             key: WordRow(row, len(self.terms.get(_term_id(row), key))) for key, row in self._rows[tables.WORDS].items()
         }
+        self.holdings: dict[int, list[tuple[int, int, bool, int]]] = defaultdict(list)  # IID, tf, stop, block
+        for iid, record in self.records.items():
+            for term_id, tf, stop, block in record.terms():
+                self.holdings[term_id].append((iid, tf, stop, block))
         self.blocks: dict[int, dict[int, list[tuple[int, int]]]] = defaultdict(dict)
         for key, row in self._rows[tables.POSTINGS].items():
             self.blocks[number(key[:5])][number(key[5:])] = unpack_block(row)
@@ -130,11 +134,10 @@ class _BucketCheck:
             yield f"postings have the terms {strangers}, which do not exist"
 
     def _word_faults(self, word: WordRow) -> Iterator[str]:
-        stops = [
-            stop for record in self.records.values() for term_id, _, stop, _ in record.terms() if term_id == word.term_id
-        ]
-        if (word.holders, word.stop_holders) != (len(stops), sum(stops)):
-            yield f"counts {word.holders} holders, {word.stop_holders} of them stop, instead of {len(stops)}, {sum(stops)}"
+        held = self.holdings.get(word.term_id, [])
+        stops = sum(stop for _, _, stop, _ in held)
+        if (word.holders, word.stop_holders) != (len(held), stops):
+            yield f"counts {word.holders} holders, {word.stop_holders} of them stop, instead of {len(held)} and {stops}"
         if word.holders == 0 and not word.visible:
             yield "is held by no object and was never shown, but is still there"
 
@@ -155,12 +158,8 @@ class _BucketCheck:
             yield f"has blocks {numbers}, but first {word.first_block}, last {word.last_block}"
         elif word.first_count != len(blocks[numbers[0]]) or not word.dead < word.first_count:
             yield f"counts {word.first_count} postings ({word.dead} dead) in a first block of {len(blocks[numbers[0]])}"
-        expected = {
-            (block, iid, tf)
-            for iid, record in self.records.items()
-            for term_id, tf, _, block in record.terms()
-            if term_id == word.term_id and block >= word.first_block
-        }
+        held = self.holdings.get(word.term_id, [])
+        expected = {(block, iid, tf) for iid, tf, _, block in held if block >= word.first_block}
         if set(postings) != expected:
             yield f"has the (block, iid, tf) {sorted(postings)}, but objects say {sorted(expected)}"
 

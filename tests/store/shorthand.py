@@ -72,7 +72,7 @@ def picture(view: View, collection: str, bucket: str) -> dict[str, object]:
         },
         "found": _found(reader, list(held)),
         "holders": {word: row.holders for word, row in held.items()},
-        "stop holders": {word: row.stop_holders for word, row in held.items()},
+        "stop holders": {word: row.stop_holders for word, row in held.items() if row.stop_holders},
         "live": {word for word, row in reader.lexicon(b"") if row.live},
         "shown": {word for word, row in reader.lexicon(b"") if row.visible},
         "lengths": lengths,

@@ -10,16 +10,16 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from sonicpy._native.postings import POSTINGS_PER_BLOCK
+from sonicpy._native.postings import POSTINGS_PER_BLOCK, pack_varints, unpack_varints
 from sonicpy._native.text import STOP, Terms
-from sonicpy.errors import StoreError
+from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.index.consolidate import Consolidation
 from sonicpy.store import environment as tables
 from sonicpy.store.bucket import BucketReader
 from sonicpy.store.environment import MapFull
-from sonicpy.store.keys import bucket_key
 from sonicpy.store.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, Pop, Push
 from sonicpy.store.store import Store
+from sonicpy.store.view import WriteView
 from tests.reference.store import Model
 from tests.store.consistency import check_consistent
 from tests.store.shorthand import found, open_store, picture, push, terms
@@ -195,7 +195,7 @@ def test_one_word_over_many_blocks_with_objects_going_in_between(tmp_path: Path,
     dice = random.Random(seed)
     store, model = open_store(tmp_path), Model()
     for number in range(2000):
-        mutation: Mutation = push(f"o{number}", "word" if number % 3 else f"word*{number % 9 + 1} other{number % 4}", window)
+        text = "word" if number % 3 else f"word*{number % 9 + 1} other{number % 4}"
         if number > 20 and dice.random() < 0.5:
             oid = f"o{dice.randrange(max(0, number - dice.choice([5, 200, 1500])), number)}"
             extra = dice.choice(
@@ -206,7 +206,7 @@ def test_one_word_over_many_blocks_with_objects_going_in_between(tmp_path: Path,
                 ]
             )
             assert store.apply(extra) == model.apply(extra), seed
-        assert store.apply(mutation) == model.apply(mutation), seed
+        assert store.apply(push(f"o{number}", text, window)) == model.apply(push(f"o{number}", text, window)), seed
         if number % 400 == 399:
             store.commit()
             _compare_one_bucket(store, model, seed)
@@ -347,22 +347,36 @@ def test_an_object_without_words_exists_until_it_is_flushed(store: Store) -> Non
 @pytest.mark.parametrize("table", [tables.WORDS, tables.POSTINGS, tables.OBJECTS, tables.SCOPES])
 def test_damaged_rows_are_named_as_damage(store: Store, table: int) -> None:
     """Whatever layer reads them first, callers see StoreDamaged and the store goes on."""
-    from_before = push("o1", "alpha beta")
-    store.apply(from_before)
+    store.apply(push("o1", "alpha beta"))
     store.commit()
 
-    def damage(view: object) -> None:
-        assert isinstance(view, tables_view)
+    def damage(view: WriteView) -> None:
         for key, row in list(view.transaction.rows(table, b"")):
             view.transaction.put(table, key, row[:-1] + b"\xff")
 
-    tables_view = type(store.maintain(lambda view: view))
     store.maintain(damage)
     store.commit()
     for mutation in (push("o1", "alpha*3 gamma"), Pop("c", "b", "o1", terms("alpha")), FlushObject("c", "b", "o1")):
-        with pytest.raises(StoreError):
+        with pytest.raises(StoreDamaged):
             store.apply(mutation)
     assert store.apply(push("o1", "alpha", bucket="b2")) == 0
     assert found(store, "alpha", bucket="b2") == ["o1"]
-    assert bucket_key(0) != bucket_key(1)
+    store.close()
+
+
+@pytest.mark.timeout(10)
+def test_a_word_that_counts_postings_it_does_not_have_is_damage(store: Store) -> None:
+    """Beyond the window is looked for where nothing is: the push must come to an end."""
+    store.apply(push("o1", "alpha"))
+    store.commit()
+
+    def damage(view: WriteView) -> None:
+        ((key, row),) = view.transaction.rows(tables.WORDS, b"")
+        numbers = unpack_varints(row)
+        numbers[3] = 9  # df
+        view.transaction.put(tables.WORDS, key, pack_varints(numbers))
+
+    store.maintain(damage)
+    with pytest.raises(StoreDamaged):
+        store.apply(push("o2", "alpha", 1))
     store.close()

@@ -633,6 +633,8 @@ cdef class Collector:
             entry = &self._entries[self._slots[slot]]
             if entry.hashed == hashed and entry.size == size and memcmp(self._bytes + entry.start, word, size) == 0:
                 entry.count += 1
+                if not flags & F_STOP:  # an ordinary word gives the same term
+                    entry.flags &= ~F_STOP
                 return 0
             slot = (slot + 1) & self._mask
         if self._count == self._entry_capacity:
@@ -870,6 +872,8 @@ cdef class Cutter:
             stemmed = stem(PyUnicode_DecodeUTF8(<const char *> terms._bytes + terms._used, size, NULL))
             self.write_word(terms, stemmed)
             size = len(stemmed.encode())
+            if size == 0:
+                return 0
             hashed = hash_bytes(terms._bytes + terms._used, size)
         return terms.add(size, flags, hashed)
 

@@ -1,0 +1,81 @@
+"""One connection never holds up the others, whatever it sends: how long a PING takes beside it.
+
+The bounds are many times what is usual (about 1 ms), for machines that have other things to do.
+"""
+
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.processes import Server
+from tests.server import flood
+from tests.server.peer import Peer
+
+ROUNDS = 3
+ROUND_S = 1.0
+PING_P99_S = 0.020
+
+
+@contextmanager
+def flooding(server: Server, kind: str) -> Iterator[None]:
+    """A process that floods the server inside a `with` block."""
+    command = [sys.executable, str(Path(flood.__file__)), server.host, str(server.port), kind]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin and process.stdout
+        try:
+            assert process.stdout.readline() == b"flooding\n"
+            yield
+            assert process.poll() is None, "the flood ended by itself"
+        finally:
+            process.kill()
+
+
+def ping_p99_s(peer: Peer, seconds: float) -> float:
+    """Return the 99th percentile of how long PINGs take, one after the other."""
+    took = []
+    end = time.perf_counter() + seconds
+    while (began := time.perf_counter()) < end:
+        assert peer.ask("PING") == "PONG"
+        took.append(time.perf_counter() - began)
+        time.sleep(0.001)
+    assert len(took) > 30, "too few to speak of a percentile"
+    return sorted(took)[len(took) * 99 // 100]
+
+
+@pytest.mark.parametrize("kinds", [["push"], ["push", "query"]], ids=" and ".join)
+def test_ping_beside_a_flood(server: Server, kinds: list[str]) -> None:
+    with Peer(server, "search") as peer, ExitStack() as floods:
+        for kind in kinds:
+            floods.enter_context(flooding(server, kind))
+        rounds: list[float] = []
+        while len(rounds) < ROUNDS and min(rounds, default=1.0) > PING_P99_S:
+            rounds.append(ping_p99_s(peer, ROUND_S))
+        assert min(rounds) < PING_P99_S, rounds
+
+
+def test_ping_beside_a_consolidation_and_a_sweep(server: Server) -> None:
+    with Peer(server, "ingest") as ingest:
+        for first in range(0, 30_000, 1_000):
+            ingest.send_lines(
+                *(f'PUSH big b o{number} "wort{number} rest{number}" LANG(none)' for number in range(first, first + 1_000))
+            )
+            assert set(ingest.lines(1_000)) == {"OK"}
+        with Peer(server, "search") as peer, Peer(server, "control") as control:
+            consolidated = threading.Thread(target=control.ask, args=("TRIGGER consolidate",))
+            consolidated.start()
+            slowest = []
+            while consolidated.is_alive():
+                began = time.perf_counter()
+                assert peer.ask("PING") == "PONG"
+                slowest.append(time.perf_counter() - began)
+            assert len(slowest) > 10, "the consolidation held everybody up"
+            assert sorted(slowest)[len(slowest) * 9 // 10] < PING_P99_S
+            assert ingest.ask("FLUSHB big b") == "RESULT 1"
+            assert ping_p99_s(peer, 2.5) < PING_P99_S, "beside the deletion of what was flushed"
+            assert ingest.ask("COUNT big b") == "RESULT 0"

@@ -1,0 +1,73 @@
+"""INFO over real connections: the figures rise, and come down again."""
+
+import time
+
+from tests.processes import Server
+from tests.server.peer import Peer
+
+
+def info(control: Peer) -> dict[str, int]:
+    answer = control.ask("INFO").removeprefix("RESULT ")
+    return {name: int(value) for name, value in (item.removesuffix(")").split("(") for item in answer.split())}
+
+
+def wait_for(control: Peer, name: str, expected: int) -> None:
+    """Look at a figure until it is right: a closed socket is noticed a moment later."""
+    deadline = time.monotonic() + 5
+    while (found := info(control)[name]) != expected:
+        assert time.monotonic() < deadline, f"{name} stays at {found}, not {expected}"
+        time.sleep(0.01)
+
+
+def test_the_names_and_their_order(server: Server) -> None:
+    with Peer(server, "control") as control:
+        assert list(info(control)) == [
+            "uptime", "clients_connected", "commands_total", "command_latency_best", "command_latency_worst",
+            "kv_open_count", "fst_open_count", "fst_consolidate_count",
+        ]  # fmt: skip
+
+
+def test_clients_connected_comes_down_however_they_end(server: Server) -> None:
+    with Peer(server, "control") as control:
+        wait_for(control, "clients_connected", 1)
+        quitting, overflowing, closing, resetting = (Peer(server, "search") for _ in range(4))
+        refused, silent = Peer(server), Peer(server)
+        wait_for(control, "clients_connected", 7)
+        assert quitting.ask("QUIT") == "ENDED quit"
+        overflowing.send(b"x" * 30_000)
+        refused.send(b"START nothing\n")
+        resetting.send(b"HELP\n" * 10_000)  # closed before it has read the answers
+        for peer in (closing, resetting, silent):
+            peer.close()
+        wait_for(control, "clients_connected", 1)
+        assert (quitting.rest(), overflowing.rest()) == (b"", b"")
+        assert refused.rest().endswith(b"ENDED invalid_mode\r\n")
+        for peer in (quitting, overflowing, refused):
+            peer.close()
+
+
+def test_commands_total_counts_every_line_behind_start_but_info(server: Server) -> None:
+    with Peer(server, "control") as control:
+        assert info(control)["commands_total"] == 0
+        with Peer(server, "ingest") as peer:
+            peer.send(b'PING\n\nPUSH c b o "eins"\njunk\n\xff\nQUIT\n')
+            assert peer.rest().count(b"\r\n") == 5
+        wait_for(control, "clients_connected", 1)
+        assert info(control)["commands_total"] == 6
+        assert control.ask("PING") == "PONG"
+        assert info(control)["commands_total"] == 7
+
+
+def test_the_other_figures(server: Server) -> None:
+    with Peer(server, "control") as control, Peer(server, "ingest") as ingest:
+        first = info(control)
+        assert (first["kv_open_count"], first["fst_consolidate_count"], first["uptime"]) == (0, 0, 0)
+        for bucket in "abc":
+            assert ingest.ask(f'PUSH c {bucket} o "eins zwei"') == "OK"
+        assert (info(control)["kv_open_count"], info(control)["fst_consolidate_count"]) == (3, 3)
+        assert control.ask("TRIGGER consolidate") == "OK"
+        time.sleep(1.1)
+        last = info(control)
+        assert last["fst_consolidate_count"] == 0
+        assert last["uptime"] >= 1
+        assert 0 <= last["command_latency_best"] <= max(last["command_latency_worst"], 1)

@@ -1,0 +1,72 @@
+"""kill -9 at random moments: what was acknowledged is there after the restart, and nothing of it is undone."""
+
+import random
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.processes import Server
+from tests.server.peer import Peer
+from tests.server.streams import COLLECTION, SETTINGS, Stream
+
+CONNECTIONS = 4
+
+
+def run_until_killed(server: Server, streams: list[Stream], seconds: float) -> None:
+    stopped = threading.Event()
+    threads = [threading.Thread(target=stream.run, args=(server, stopped)) for stream in streams]
+    for thread in threads:
+        thread.start()
+    time.sleep(seconds)
+    server.kill()
+    for thread in threads:
+        thread.join()
+
+
+def check_and_settle(server: Server, streams: list[Stream]) -> None:
+    """Compare every bucket with what it may hold, and go on from what it holds."""
+    with Peer(server, "search") as search, Peer(server, "ingest") as ingest:
+        for stream in streams:
+            assert stream.wrong == []
+            held = stream.read(search)
+            assert held in list(stream.possible_states()), difference(stream, held)
+            assert ingest.ask(f"COUNTB {COLLECTION} {stream.bucket}") == f"RESULT {len(held)}"
+            words = set().union(*held.values()) if held else set()
+            assert ingest.ask(f"COUNT {COLLECTION} {stream.bucket}") == f"RESULT {len(words)}"
+            stream.settle(held)
+
+
+def difference(stream: Stream, held: dict[str, frozenset[str]]) -> str:
+    model = stream.objects
+    wrong = {oid: (model.get(oid), held.get(oid)) for oid in {*model, *held} if model.get(oid) != held.get(oid)}
+    return f"bucket {stream.bucket}: (acknowledged, found) differ in {wrong}; in flight were {stream.in_flight}"
+
+
+def kill_again_and_again(folder: Path, rounds: int, seed: int, durability: str) -> None:
+    print(f"seed {seed}")
+    chance = random.Random(seed)
+    streams = [Stream(f"b{number}", seed) for number in range(CONNECTIONS)]
+    server = Server(folder, {**SETTINGS, "store.kv.durability": durability})
+    for _ in range(rounds):
+        with server:
+            before = sum(stream.acknowledged for stream in streams)
+            run_until_killed(server, streams, chance.uniform(0.05, 0.7))
+            assert sum(stream.acknowledged for stream in streams) > before, "nothing was promised: a test of nothing"
+        with server:
+            check_and_settle(server, streams)
+    with server:
+        check_and_settle(server, streams)
+
+
+@pytest.mark.parametrize("durability", ["interval", "commit"])
+def test_killed_while_connections_write(tmp_path: Path, durability: str) -> None:
+    kill_again_and_again(tmp_path, 3 if durability == "interval" else 1, random.randrange(10**9), durability)
+
+
+@pytest.mark.full
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("durability", ["interval", "commit"])
+def test_killed_many_times(tmp_path: Path, durability: str) -> None:
+    kill_again_and_again(tmp_path, 20, random.randrange(10**9), durability)

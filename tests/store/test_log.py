@@ -1,0 +1,431 @@
+"""The log: what is appended comes back whole or not at all, whatever happens to the files."""
+
+import contextlib
+import errno
+import os
+import struct
+import threading
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sonicpy.errors import StoreDamaged, StoreError, StoreFull
+from sonicpy.store.log import HEADER, RECORD, RECORD_MAX_BYTES, Log
+
+PAYLOADS = [b"one", b"two-two", b"\0" * 20, b"four", bytes(range(256))]
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Log:
+    log = Log(tmp_path)
+    log.start(0)
+    return log
+
+
+def replayed(folder: Path, position: int = 0) -> list[bytes]:
+    return [payload for _, payload in Log(folder).replay(position)]
+
+
+def only_segment(folder: Path) -> Path:
+    (path,) = folder.glob("*.log")
+    return path
+
+
+def framed(payload: bytes) -> int:
+    return RECORD.size + len(payload)
+
+
+# -- as it should be ------------------------------------------------------------------------------------------------
+
+
+def test_records_come_back_in_order_with_the_positions_behind_them(log: Log, tmp_path: Path) -> None:
+    first = log.append(PAYLOADS[:2])
+    second = log.append(PAYLOADS[2:])
+    log.close()
+    positions = [position for position, _ in Log(tmp_path).replay(0)]
+    assert replayed(tmp_path) == PAYLOADS
+    assert positions == sorted(positions)
+    assert (first, second) == (positions[1], positions[-1])
+    assert replayed(tmp_path, first) == PAYLOADS[2:]
+    assert replayed(tmp_path, second) == []
+
+
+def test_the_layout_is_the_documented_one(log: Log, tmp_path: Path) -> None:
+    log.append([b"payload"])
+    held = only_segment(tmp_path).read_bytes()
+    assert only_segment(tmp_path).name == "0000000000000000.log"
+    assert held[:18] == b"SONICLOG" + struct.pack("<HQ", 1, 0)
+    assert held[18:] == struct.pack("<II", 7, zlib.crc32(b"payload")) + b"payload"
+    log.close()
+
+
+def test_an_empty_folder_replays_nothing(tmp_path: Path) -> None:
+    assert replayed(tmp_path / "new") == []
+    assert replayed(tmp_path / "new", 1000) == [], "a restored backup has a position and no log"
+
+
+STEPS = st.sampled_from(["append", "append", "append", "rotate", "retire", "restart"])
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.tuples(STEPS, st.binary(min_size=1, max_size=40)), max_size=25))
+def test_any_run_of_calls_replays_from_the_last_covered_position(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, bytes]]
+) -> None:
+    folder = tmp_path_factory.mktemp("log")
+    log = Log(folder)
+    log.start(0)
+    held: list[tuple[int, bytes]] = []
+    covered = 0
+    for step, payload in steps:
+        match step:
+            case "rotate":
+                log.rotate()
+            case "retire":
+                covered = log.position
+                log.retire(covered)
+            case "restart":
+                log.close()
+                log = Log(folder)
+                end = max([position for position, _ in log.replay(covered)], default=covered)
+                assert log.start(end) == []
+            case _:
+                held.append((log.append([payload, b"second"]), payload))
+        assert [payload for _, payload in log.replay(covered)] == [
+            part for position, payload in held if position > covered for part in (payload, b"second")
+        ]
+    assert log.sync() == log.position
+    log.close()
+
+
+def test_retire_keeps_what_is_not_covered(log: Log, tmp_path: Path) -> None:
+    ends = []
+    for payload in PAYLOADS:
+        ends.append(log.append([payload]))
+        log.rotate()
+    log.retire(ends[1])
+    assert replayed(tmp_path, ends[1]) == PAYLOADS[2:]
+    log.retire(ends[1] + 1)
+    assert replayed(tmp_path, ends[1]) == PAYLOADS[2:]
+    log.retire(log.position)
+    assert len(list(tmp_path.glob("*.log"))) == 1, "the current segment always stays"
+    log.append([b"more"])
+    assert replayed(tmp_path, ends[-1]) == [b"more"]
+    log.close()
+
+
+def test_a_second_rotation_in_a_row_begins_no_segment(log: Log, tmp_path: Path) -> None:
+    log.append([b"x"])
+    log.rotate()
+    log.rotate()
+    assert len(list(tmp_path.glob("*.log"))) == 2
+    assert log.bytes_in_segment() == 0
+    log.close()
+
+
+def test_files_of_others_are_left_alone(tmp_path: Path) -> None:
+    """Hexadecimal words are names of segments only with all sixteen digits."""
+    others = {name: b"mine" for name in ("notes.txt", "syslog.log", "cafe.log", "-1.log", "0x10.log", "1_0.log")}
+    for name, content in others.items():
+        (tmp_path / name).write_bytes(content)
+    log = Log(tmp_path)
+    assert list(log.replay(0)) == []
+    assert log.start(0) == []
+    end = log.append([b"payload"])
+    log.rotate()
+    log.retire(end)
+    log.close()
+    assert {name: (tmp_path / name).read_bytes() for name in others if (tmp_path / name).exists()} == others
+
+
+# -- damage ---------------------------------------------------------------------------------------------------------
+
+
+def test_every_prefix_replays_to_whole_records_only(log: Log, tmp_path: Path) -> None:
+    log.append(PAYLOADS)
+    log.close()
+    path = only_segment(tmp_path)
+    held = path.read_bytes()
+    ends = [HEADER.size]
+    for payload in PAYLOADS:
+        ends.append(ends[-1] + framed(payload))
+    for size in range(len(held) + 1):
+        path.write_bytes(held[:size])
+        whole = sum(end <= size for end in ends[1:])
+        assert replayed(tmp_path) == PAYLOADS[:whole], size
+
+
+def test_a_flipped_bit_ends_the_log_at_its_record(log: Log, tmp_path: Path) -> None:
+    log.append(PAYLOADS[:4])
+    log.close()
+    path = only_segment(tmp_path)
+    held = path.read_bytes()
+    ends = [HEADER.size]
+    for payload in PAYLOADS[:4]:
+        ends.append(ends[-1] + framed(payload))
+    for bit in range(8 * len(held)):
+        damaged = bytearray(held)
+        damaged[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(damaged)
+        before = sum(end <= bit // 8 for end in ends[1:])
+        if 8 <= bit // 8 < 10:
+            with pytest.raises(StoreError, match="format version"):
+                replayed(tmp_path)
+        elif bit // 8 < HEADER.size:
+            assert replayed(tmp_path) == []
+        else:
+            assert replayed(tmp_path) == PAYLOADS[:before], bit
+
+
+def test_zeros_and_garbage_behind_the_end_do_not_count(log: Log, tmp_path: Path) -> None:
+    end = log.append(PAYLOADS)
+    log.close()
+    path = only_segment(tmp_path)
+    held = path.read_bytes()
+    for tail in (b"\0" * 4096, b"\xff" * 100, held[:40], RECORD.pack(0, 0), RECORD.pack(RECORD_MAX_BYTES + 1, 0)):
+        path.write_bytes(held + tail)
+        again = Log(tmp_path)
+        assert [position for position, _ in again.replay(0)][-1] == end
+        assert [payload for _, payload in again.replay(0)] == PAYLOADS
+
+
+def test_an_unknown_format_version_is_refused_in_one_sentence(log: Log, tmp_path: Path) -> None:
+    log.append(PAYLOADS)
+    log.close()
+    path = only_segment(tmp_path)
+    held = bytearray(path.read_bytes())
+    held[8:10] = struct.pack("<H", 2)
+    path.write_bytes(held)
+    with pytest.raises(StoreError, match=r"format version 2, this sonicpy reads 1: open the store once with"):
+        replayed(tmp_path)
+    assert path.read_bytes() == held, "refused, not changed"
+
+
+def test_a_log_that_begins_too_late_is_damage(log: Log, tmp_path: Path) -> None:
+    end = log.append([b"first"])
+    log.rotate()
+    log.append([b"second"])
+    log.retire(end)
+    log.close()
+    with pytest.raises(StoreDamaged, match=f"begins at {end}, but the store needs it from 0 on"):
+        replayed(tmp_path, 0)
+
+
+def test_a_damaged_middle_segment_sets_the_later_ones_aside(log: Log, tmp_path: Path) -> None:
+    for payload in PAYLOADS[:4]:
+        log.append([payload])
+        log.rotate()
+    log.close()
+    segments = sorted(tmp_path.glob("*.log"))
+    with segments[1].open("r+b") as file:
+        file.seek(HEADER.size + RECORD.size)
+        file.write(b"X")
+    again = Log(tmp_path)
+    replay = list(again.replay(0))
+    assert [payload for _, payload in replay] == PAYLOADS[:1]
+    end = replay[-1][0]
+    aside = again.start(end)
+    assert [path.suffix for path in aside] == [".damaged"] * 3, "the segment at `end` and those behind it"
+    again.append([b"new"])
+    again.close()
+    assert replayed(tmp_path) == [PAYLOADS[0], b"new"]
+    kept = b"".join(path.read_bytes() for path in tmp_path.glob("*.damaged"))
+    assert PAYLOADS[2] in kept and PAYLOADS[3] in kept, "set aside, not deleted"
+
+
+def test_a_damaged_record_in_the_middle_of_a_segment_is_never_appended_behind(log: Log, tmp_path: Path) -> None:
+    log.append([b"good"])
+    end = log.position
+    log.append([b"bad!", b"lost"])
+    log.close()
+    path = only_segment(tmp_path)
+    path.write_bytes(path.read_bytes().replace(b"bad!", b"bad?"))
+    again = Log(tmp_path)
+    assert [position for position, _ in again.replay(0)] == [end]
+    again.start(end)
+    again.append([b"new"])
+    again.rotate()
+    again.append([b"newer"])
+    again.close()
+    assert replayed(tmp_path) == [b"good", b"new", b"newer"]
+
+
+# -- failing system calls -------------------------------------------------------------------------------------------
+
+
+def failing_once(name: str, monkeypatch: pytest.MonkeyPatch, taken: int | None = None) -> None:
+    """Let the next call of os.`name` fail; with `taken`, a write takes that many bytes and says so."""
+    original: Callable[..., Any] = getattr(os, name)
+    failed = []
+
+    def call(*args: Any, **named: Any) -> Any:
+        if failed:
+            return original(*args, **named)
+        failed.append(True)
+        if taken is not None:
+            return original(args[0], args[1][:taken])
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, name, call)
+
+
+@pytest.mark.parametrize("taken", [None, 0, 1, 7, 8, 11, 12, 25])
+def test_a_failed_or_short_write_leaves_the_log_at_its_last_whole_record(
+    log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, taken: int | None
+) -> None:
+    """The sizes cut the frame, the payload, and between the two records of the one write."""
+    before = log.append([b"before"])
+    failing_once("write", monkeypatch, taken)
+    with pytest.raises(StoreFull, match="cannot write the log"):
+        log.append([b"lost", b"lost too"])
+    assert log.position == before
+    assert replayed(tmp_path) == [b"before"]
+    log.append([b"after"])
+    log.close()
+    assert replayed(tmp_path) == [b"before", b"after"]
+
+
+@pytest.mark.parametrize("taken", [1, 8, 12])
+def test_nothing_is_acknowledged_behind_half_a_record(
+    log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, taken: int
+) -> None:
+    """The write is short and cutting it off fails too: what follows is refused, or comes back."""
+    log.append([b"before"])
+    failing_once("ftruncate", monkeypatch)
+    failing_once("write", monkeypatch, taken)
+    with pytest.raises(StoreFull):
+        log.append([b"lost"])
+    acknowledged = [b"before"]
+    for payload in (b"after", b"later"):
+        try:
+            log.append([payload])
+            acknowledged.append(payload)
+        except StoreFull:
+            continue
+    log.close()
+    assert replayed(tmp_path) == acknowledged
+
+
+@pytest.mark.parametrize("taken", [None, 0, 5, 17])
+def test_a_segment_without_a_whole_header_takes_no_record(
+    log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, taken: int | None
+) -> None:
+    """A disk that fills up in the middle of a rotation: whatever is acknowledged afterwards comes back."""
+    acknowledged = [b"before"]
+    log.append(acknowledged)
+    failing_once("write", monkeypatch, taken)
+    with contextlib.suppress(StoreFull):  # or it stays in the old segment without a word
+        log.rotate()
+    log.append([b"after"])
+    log.rotate()
+    log.append([b"later"])
+    log.close()
+    assert replayed(tmp_path) == [b"before", b"after", b"later"]
+
+
+def test_a_failed_rotation_lets_no_later_record_be_retired(
+    log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    covered = log.append([b"covered"])
+    failing_once("write", monkeypatch)
+    with contextlib.suppress(StoreFull):
+        log.rotate()
+    log.append([b"acknowledged"])
+    log.retire(covered)
+    log.close()
+    assert replayed(tmp_path, covered) == [b"acknowledged"]
+
+
+def test_a_record_too_large_to_be_read_is_not_taken(log: Log, tmp_path: Path) -> None:
+    """`replay` takes records of RECORD_MAX_BYTES for damage, so acknowledging a larger one would lose it."""
+    payload = b"x" * (RECORD_MAX_BYTES + 1)
+    try:
+        log.append([payload])
+    except StoreError:
+        payload = b""
+    log.append([b"after"])
+    log.close()
+    assert replayed(tmp_path) == ([payload] if payload else []) + [b"after"]
+
+
+@pytest.mark.parametrize("call", ["fdatasync", "fsync", "dup"])
+def test_a_failed_sync_is_not_counted_as_done(log: Log, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+    log.append([b"x"])
+    log.rotate()
+    synced: list[int] = []
+    failing_once(call, monkeypatch)
+    with pytest.raises(StoreError, match="cannot sync the log"):
+        log.sync()
+    original = os.fdatasync
+
+    def note(descriptor: int) -> None:
+        synced.append(os.fstat(descriptor).st_ino)
+        original(descriptor)
+
+    monkeypatch.setattr(os, "fdatasync", note)
+    assert log.sync() == log.position
+    assert len(set(synced)) == 2, "both segments are synced again"
+    log.close()
+
+
+def test_a_sync_covers_a_segment_that_is_rotated_away_under_it(
+    log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another thread rotates between any two steps of `sync`: the promised position is on the disk all the same."""
+    promised = log.append([b"x"])
+    old = only_segment(tmp_path).stat().st_ino
+    synced = set()
+    real_dup, real_sync = os.dup, os.fdatasync
+
+    def dup(descriptor: int) -> int:
+        log.rotate()
+        return real_dup(log._descriptor)
+
+    def fdatasync(descriptor: int) -> None:
+        synced.add(os.fstat(descriptor).st_ino)
+        real_sync(descriptor)
+
+    monkeypatch.setattr(os, "dup", dup)
+    monkeypatch.setattr(os, "fdatasync", fdatasync)
+    assert log.sync() >= promised
+    assert old in synced
+    log.close()
+
+
+def test_syncs_run_beside_appends_and_rotations(log: Log, tmp_path: Path) -> None:
+    stop = threading.Event()
+    failures: list[BaseException] = []
+
+    def keep_syncing() -> None:
+        try:
+            while not stop.is_set():
+                before = log.position
+                assert log.sync() >= before
+        except (StoreError, AssertionError, ValueError) as fault:
+            failures.append(fault)
+
+    thread = threading.Thread(target=keep_syncing)
+    thread.start()
+    covered = 0
+    for number in range(300):
+        log.append([b"%d" % number])
+        if number % 10 == 0:
+            covered = log.position
+            log.rotate()
+            log.retire(covered)
+    stop.set()
+    thread.join()
+    log.close()
+    assert not failures
+    assert replayed(tmp_path, covered) == [b"%d" % number for number in range(291, 300)]
+
+
+def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="cannot use .* for the log"):
+        Log(tmp_path / "file")

@@ -1,0 +1,381 @@
+"""sonicpy._native.postings: keys that sort, packing both ways, and bytes that are not what they should be."""
+
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from sonicpy._native.postings import (
+    IID_MAX,
+    POSTINGS_PER_BLOCK,
+    VISIBLE,
+    WORD_BYTES_MAX,
+    DamagedBytes,
+    Link,
+    ObjectRecord,
+    Unlink,
+    WordRow,
+    block_key,
+    bucket_key,
+    object_key,
+    pack_block,
+    pack_terms,
+    pack_varints,
+    record_oid,
+    term_key,
+    unpack_block,
+    unpack_terms,
+    unpack_varints,
+    word_key,
+)
+from sonicpy._native.text import STOP, Terms
+
+ROOT = Path(__file__).resolve().parents[2]
+
+uint64 = st.integers(0, 2**64 - 1) | st.sampled_from([0, 127, 128, 2**14, 2**32, 2**63, 2**64 - 1])
+iids = st.integers(0, IID_MAX) | st.integers(0, 300)
+frequencies = st.integers(1, 255) | st.integers(1, 2**32 - 1)
+blocks = st.lists(st.tuples(iids, frequencies), max_size=POSTINGS_PER_BLOCK)
+
+
+def test_the_constants_are_those_of_the_format() -> None:
+    assert (POSTINGS_PER_BLOCK, WORD_BYTES_MAX, VISIBLE, IID_MAX) == (128, 40, 1, 2**40 - 1)
+
+
+# -- keys ------------------------------------------------------------------------------------------------------------
+
+
+def test_keys_are_big_endian() -> None:
+    assert bucket_key(0x01020304) == b"\1\2\3\4"
+    assert word_key(1, b"word") == b"\0\0\0\1word"
+    assert term_key(1, 0x0203040506) == object_key(1, 0x0203040506) == b"\0\0\0\1\2\3\4\5\6"
+    assert block_key(1, 2, 0x03040506) == b"\0\0\0\1\0\0\0\0\2\3\4\5\6"
+
+
+@given(st.lists(st.tuples(st.integers(0, 2**32 - 1), st.integers(0, IID_MAX), st.integers(0, 2**32 - 1)), max_size=20))
+def test_keys_sort_as_their_numbers(numbers: list[tuple[int, int, int]]) -> None:
+    assert [block_key(*one) for one in sorted(numbers)] == sorted(block_key(*one) for one in numbers)
+    assert [term_key(*one[:2]) for one in sorted(numbers)] == sorted(term_key(*one[:2]) for one in numbers)
+
+
+@given(st.lists(st.text(min_size=1, max_size=12).map(str.encode), max_size=20))
+def test_keys_of_words_sort_as_the_words(words: list[bytes]) -> None:
+    assert [word_key(7, word)[4:] for word in sorted(words)] == sorted(words)
+
+
+@pytest.mark.parametrize(
+    ("term", "size", "why"),
+    [
+        (b"x" * 500, 504, "the longest that is kept as it is"),
+        (b"x" * 501, 4 + 466 + 1 + 32, "head, 0xFF and hash"),
+        (b"x" * 20_000, 4 + 466 + 1 + 32, "never more than LMDB's 511"),
+        ("é".encode() * 250, 504, "500 bytes of two-byte letters"),
+    ],
+)
+def test_long_terms_have_keys_of_bounded_size(term: bytes, size: int, why: str) -> None:
+    assert len(word_key(0, term)) == size, why
+    assert word_key(0, term)[4:470] == term[:466]
+
+
+def test_long_terms_that_begin_alike_have_keys_of_their_own() -> None:
+    terms = [b"h" * 466 + tail for tail in (b"x" * 35, b"y" * 35, b"x" * 36, b"x" * 5000)]
+    keys = {word_key(0, term) for term in terms}
+    assert len(keys) == len(terms)
+    assert all(key[470] == 0xFF for key in keys), "no byte of UTF-8, so no short term is in the way"
+    assert word_key(0, terms[0]) == word_key(0, bytes(terms[0]))
+
+
+@pytest.mark.parametrize("call", [lambda: bucket_key(-1), lambda: bucket_key(2**32), lambda: block_key(0, 0, 2**32)])
+def test_numbers_that_do_not_fit_are_refused(call: Callable[[], bytes]) -> None:
+    with pytest.raises(OverflowError):
+        call()
+
+
+# -- numbers, blocks, terms: there and back ---------------------------------------------------------------------------
+
+
+@given(st.lists(uint64, max_size=20))
+def test_numbers_come_back(numbers: list[int]) -> None:
+    assert unpack_varints(pack_varints(numbers)) == numbers
+
+
+@pytest.mark.parametrize(
+    ("number", "packed"),
+    [(0, b"\0"), (127, b"\x7f"), (128, b"\x80\x01"), (300, b"\xac\x02"), (2**64 - 1, b"\xff" * 9 + b"\x01")],
+)
+def test_numbers_have_seven_bits_a_byte(number: int, packed: bytes) -> None:
+    assert pack_varints([number]) == packed
+
+
+@pytest.mark.parametrize("packed", [b"\x80", b"\xff" * 9, b"\xff" * 10, b"\x80" * 10 + b"\1", b"\x80" * 9 + b"\2"])
+def test_numbers_that_are_cut_off_or_too_long_are_damage(packed: bytes) -> None:
+    with pytest.raises(DamagedBytes):
+        unpack_varints(packed)
+    with pytest.raises(DamagedBytes):
+        unpack_varints(b"\1\2" + packed)
+
+
+@pytest.mark.parametrize("number", [-1, 2**64])
+def test_numbers_beyond_64_bits_are_refused(number: int) -> None:
+    with pytest.raises(OverflowError):
+        pack_varints([number])
+
+
+@given(blocks)
+@example([])
+@example([(IID_MAX, 1), (0, 2**32 - 1)] * 64)
+def test_blocks_come_back(postings: list[tuple[int, int]]) -> None:
+    block = pack_block(postings)
+    assert unpack_block(block) == postings
+    assert block[0] == len(postings)
+
+
+def test_a_block_is_small() -> None:
+    """The promise behind 10 to 12 MB for 100,000 messages: two bytes for each object pushed in a row, one for tf 1."""
+    assert len(pack_block([(number, 1) for number in range(128)])) == 1 + 128
+    assert pack_block([(5, 1), (6, 3), (4, 1)]) == bytes((3, 20, 5, 3, 6))
+
+
+def test_a_block_holds_no_more_than_128() -> None:
+    with pytest.raises(ValueError, match="at most 128"):
+        pack_block([(number, 1) for number in range(129)])
+
+
+terms = st.lists(st.tuples(st.binary(max_size=600), st.integers(0, 255), st.integers(0, 3)), max_size=20)
+
+
+@given(terms)
+@example([(b"", 0, 0), (b"x" * 20_000, 255, 3)])
+def test_terms_come_back(rows: list[tuple[bytes, int, int]]) -> None:
+    words, counts, flags = [row[0] for row in rows], bytes(row[1] for row in rows), bytes(row[2] for row in rows)
+    assert unpack_terms(pack_terms(words, counts, flags)) == (words, counts, flags)
+
+
+@pytest.mark.parametrize(("counts", "flags"), [(b"", b""), (b"\1", b"\0\0"), (b"\1\1", b"\0")])
+def test_terms_need_a_count_and_flags_each(counts: bytes, flags: bytes) -> None:
+    """Without the check bytes from behind the arguments would be read."""
+    with pytest.raises(ValueError):  # noqa: PT011
+        pack_terms([b"a", b"b"], counts, flags)
+
+
+# -- rows and records -------------------------------------------------------------------------------------------------
+
+FIELDS = ["term_id", "holders", "stop_holders", "df", "flags", "last_block", "first_block", "dead", "first_count"]
+
+
+@given(st.lists(uint64, min_size=9, max_size=9))
+def test_rows_of_words_come_back(numbers: list[int]) -> None:
+    row = WordRow(pack_varints(numbers), 3)
+    for name, expected in zip(FIELDS, numbers, strict=True):
+        assert (row.visible if name == "flags" else getattr(row, name)) == (
+            bool(expected & VISIBLE) if name == "flags" else expected
+        )
+    assert unpack_varints(row.with_visible(True)) == [*numbers[:4], numbers[4] | 1, *numbers[5:]]
+    assert unpack_varints(row.with_visible(False)) == [*numbers[:4], numbers[4] & ~1, *numbers[5:]]
+    assert row.visible == bool(numbers[4] & 1), "the row itself stays"
+
+
+@pytest.mark.parametrize(
+    ("holders", "stops", "df", "size", "live", "why"),
+    [
+        (1, 0, 1, 40, True, "held by one"),
+        (1, 0, 1, 41, False, "too long to be shown"),
+        (2, 2, 2, 3, False, "a stop word of all"),
+        (2, 1, 2, 3, True, "a stop word of some"),
+        (2, 0, 0, 3, False, "no object to be found"),
+        (0, 0, 0, 3, False, "held by none"),
+    ],
+)
+def test_live_words(holders: int, stops: int, df: int, size: int, live: bool, why: str) -> None:
+    assert WordRow(pack_varints([0, holders, stops, df, 0, 0, 1, 0, 0]), size).live == live, why
+
+
+def record_of(oid: bytes, held: list[tuple[int, int, bool, int]]) -> bytes:
+    """A record by its documented layout: the OID, then term ids as differences, tf << 1 | stop, block."""
+    numbers = [len(held)]
+    before = 0
+    for term_id, tf, stop, block in held:
+        numbers += [term_id - before, tf << 1 | stop, block]
+        before = term_id
+    return bytes((len(oid),)) + oid + pack_varints(numbers)
+
+
+holdings = st.lists(
+    st.tuples(st.integers(0, IID_MAX), st.integers(1, 2**31 - 1), st.booleans(), st.integers(0, 2**32 - 1)),
+    max_size=12,
+    unique_by=lambda held: held[0],
+).map(sorted)
+
+
+@given(st.binary(min_size=1, max_size=255), holdings)
+def test_records_come_back(oid: bytes, held: list[tuple[int, int, bool, int]]) -> None:
+    packed = record_of(oid, held)
+    record = ObjectRecord.unpack(packed)
+    assert (record.oid, record.terms(), len(record)) == (oid, held, len(held))
+    assert record.pack() == packed
+    assert record_oid(packed) == oid
+    assert record.length == sum(tf for _, tf, _, _ in held)
+    assert record.shown == sum(not stop for _, _, stop, _ in held)
+
+
+def test_an_empty_record_holds_its_name() -> None:
+    record = ObjectRecord.empty(b"oid")
+    assert (record.oid, record.terms(), record.length, record.shown) == (b"oid", [], 0, 0)
+    assert ObjectRecord.unpack(record.pack()).oid == b"oid"
+    for oid in (b"", b"x" * 256):
+        with pytest.raises(ValueError, match="1 to 255 bytes"):
+            ObjectRecord.empty(oid)
+
+
+# -- damage -----------------------------------------------------------------------------------------------------------
+
+BLOCK = pack_block([(IID_MAX, 1), (3, 200), (4, 1), (2**30, 70_000)])
+RECORD = record_of(b"object:1", [(1, 2, False, 0), (300, 70_000, True, 9), (IID_MAX, 1, False, 2**32 - 1)])
+TERMS = pack_terms([b"alpha", b"x" * 200, b""], b"\1\2\3", b"\0\1\2")
+ROW = pack_varints([300, 2, 1, 70_000, 1, 5, 4, 3, 128])
+
+READERS: dict[str, tuple[Callable[[bytes], object], bytes]] = {
+    "block": (unpack_block, BLOCK),
+    "record": (ObjectRecord.unpack, RECORD),
+    "terms": (unpack_terms, TERMS),
+    "row": (lambda row: WordRow(row, 1), ROW),
+}
+
+
+@pytest.mark.parametrize("kind", READERS)
+def test_every_truncation_is_damage(kind: str) -> None:
+    read, whole = READERS[kind]
+    read(whole)
+    for size in range(len(whole)):
+        with pytest.raises(DamagedBytes):
+            read(whole[:size])
+
+
+@pytest.mark.parametrize("kind", READERS)
+def test_bytes_behind_the_end_are_damage(kind: str) -> None:
+    read, whole = READERS[kind]
+    for tail in (b"\0", b"\1", b"\x80", b"more"):
+        with pytest.raises(DamagedBytes):
+            read(whole + tail)
+
+
+def test_an_oid_is_read_from_whole_records_only() -> None:
+    for packed in (b"", b"\0", b"\1", b"\3ab", b"\xff" + b"x" * 254):
+        with pytest.raises(DamagedBytes):
+            record_oid(packed)
+
+
+@pytest.mark.parametrize("kind", READERS)
+@settings(deadline=None, max_examples=300)
+@given(st.binary(max_size=60), st.randoms(use_true_random=False))
+def test_random_bytes_are_read_or_damage(kind: str, noise: bytes, dice: random.Random) -> None:
+    read, whole = READERS[kind]
+    changed = bytearray(whole)
+    changed[dice.randrange(len(whole))] = dice.randrange(256)
+    for packed in (noise, whole[: dice.randrange(len(whole))] + noise, bytes(changed), b"\x80" * 3 + noise):
+        try:
+            read(packed)
+        except DamagedBytes:
+            continue
+
+
+@pytest.mark.parametrize(
+    ("packed", "why"),
+    [
+        (b"\x81" + b"\0" * 129, "129 postings"),
+        (b"\xff" + b"\0" * 255, "255 postings"),
+        (b"\2\0", "one posting less than it says"),
+    ],
+)
+def test_blocks_that_say_too_much_are_damage(packed: bytes, why: str) -> None:
+    with pytest.raises(DamagedBytes):
+        unpack_block(packed)
+
+
+def test_a_list_that_says_it_is_huge_takes_no_memory() -> None:
+    for count in (2**20, 2**40, 2**64 - 1):
+        with pytest.raises(DamagedBytes):
+            ObjectRecord.unpack(b"\1o" + pack_varints([count]) + b"\0" * 30)
+        with pytest.raises(DamagedBytes):
+            unpack_terms(pack_varints([count]) + b"\0" * 30)
+
+
+# -- changes on damaged rows ------------------------------------------------------------------------------------------
+
+HELD_ROW = pack_varints([5, 1, 0, 1, 0, 1, 1, 0, 1])
+HELD_BLOCK = pack_block([(9, 1)])
+HELD_RECORD = record_of(b"o", [(5, 1, False, 1)])
+
+
+def text(*words: bytes, tf: int = 1, flags: int = 0) -> Terms:
+    return Terms(list(words), bytes((tf,)) * len(words), bytes((flags,)) * len(words))
+
+
+def test_a_push_onto_damaged_rows_or_blocks_is_damage() -> None:
+    for cut in range(len(HELD_ROW)):
+        link = Link(0, 1, text(b"a"), ObjectRecord.empty(b"o"), 6)
+        with pytest.raises(DamagedBytes):
+            link.take_rows([(word_key(0, b"a"), HELD_ROW[:cut])])
+    for cut in range(len(HELD_BLOCK)):
+        link = Link(0, 1, text(b"a"), ObjectRecord.empty(b"o"), 6)
+        (needed,) = link.take_rows([(word_key(0, b"a"), HELD_ROW)])
+        with pytest.raises(DamagedBytes):
+            link.take_blocks([(needed, HELD_BLOCK[:cut])])
+
+
+def test_a_pop_of_an_object_that_its_block_does_not_hold_is_damage() -> None:
+    unlink = Unlink(0, 1, [b"a"], ObjectRecord.unpack(HELD_RECORD))
+    (needed,) = unlink.take_rows([(word_key(0, b"a"), HELD_ROW)])
+    with pytest.raises(DamagedBytes, match="object 1 is not in the block"):
+        unlink.take_blocks([(needed, HELD_BLOCK)])
+
+
+def test_stop_flags_and_counts_reach_the_record() -> None:
+    link = Link(0, 9, Terms([b"b", b"a"], b"\0\xff", bytes((STOP, 0))), ObjectRecord.empty(b"o"), 6)
+    assert link.take_rows([]) == []
+    link.take_blocks([])
+    assert link.trim(0) == []
+    assert link.new_terms() == [(term_key(0, 6), b"b"), (term_key(0, 7), b"a")]
+    assert ObjectRecord.unpack(link.record()).terms() == [(6, 1, True, 1), (7, 255, False, 1)]
+    assert (link.next_term, link.length_change, link.changed) == (8, 256, True)
+
+
+UNSAFE = {
+    "a list of words that grew": (
+        "t = Terms([b'a'], b'\\1', b'\\0'); t.words.extend([b'x'] * 100_000)\n"
+        "Link(0, 1, t, ObjectRecord.empty(b'o'), 0).take_rows([])"
+    ),
+    "an edit that is not there": (
+        "link = Link(0, 1, Terms([b'a'], b'\\1', b'\\0'), ObjectRecord.empty(b'o'), 0)\n"
+        "link.take_rows([]); link.advance(1 << 40, 0, 0)"
+    ),
+    "a negative edit": (
+        "link = Link(0, 1, Terms([b'a'], b'\\1', b'\\0'), ObjectRecord.empty(b'o'), 0)\n"
+        "link.take_rows([]); link.first_block_key(-(1 << 40))"
+    ),
+    "an emptied edit that is not there": (
+        "u = Unlink(0, 1, [b'a'], ObjectRecord.empty(b'o')); u.take_rows([]); u.emptied(1 << 40)"
+    ),
+    "a record without a name": "ObjectRecord().pack()",
+    "no record": "Link(0, 1, Terms([b'a'], b'\\1', b'\\0'), None, 0).take_rows([(word_key(0, b'a'), b'\\0' * 9)])",
+}
+
+
+@pytest.mark.parametrize("why", UNSAFE)
+def test_wrong_use_raises_and_does_not_crash(why: str) -> None:
+    """In a process of its own: what goes wrong here goes wrong with the memory."""
+    script = (
+        "from sonicpy._native.postings import *\nfrom sonicpy._native.text import Terms\n"
+        f"try:\n    {UNSAFE[why].replace(chr(10), chr(10) + '    ')}\n"
+        "except (ValueError, IndexError, TypeError) as fault: print(type(fault).__name__)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 0, f"exit status {done.returncode}: {done.stderr}"
+    assert done.stdout.strip().endswith("Error"), "an exception is due, not an answer"

@@ -1,0 +1,339 @@
+"""Recovery: whichever write of a run fails, a full map or a failed commit: in the end it is as if nothing had been."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sonicpy.errors import StoreError, StoreFull
+from sonicpy.store import environment as tables
+from sonicpy.store import store as store_module
+from sonicpy.store.environment import Environment, MapFull, Transaction
+from sonicpy.store.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, Pop
+from sonicpy.store.store import Store
+from tests.reference.store import Model
+from tests.store.consistency import check_consistent
+from tests.store.shorthand import found, open_store, picture, push, terms
+from tests.store.trouble import failing_writes
+
+RUN: list[Mutation | str] = [
+    push("o1", "alpha beta*2 the!", 2),
+    push("o2", "alpha gamma", 2),
+    "seal",
+    push("o3", "alpha delta", 2),
+    Pop("c", "b", "o2", terms("gamma")),
+    "commit",
+    push("o1", "beta*3 epsilon", 2),
+    push("o9", "zeta", bucket="b2"),
+    "seal",
+    FlushObject("c", "b", "o3"),
+    push("o4", "alpha", 2),
+    FlushBucket("c", "b2"),
+    "commit",
+    push("o9", "eta theta", bucket="b2"),
+    "seal",
+    Pop("c", "b", "o4", terms("alpha nothing")),
+    FlushCollection("d"),
+    push("o1", "iota", collection="d"),
+    "commit",
+    FlushCollection("d"),
+    push("o5", "alpha beta", 2),
+    "seal",
+]
+
+
+def all_rows(store: Store) -> list[list[tuple[bytes, bytes]]]:
+    with store.reading() as view:
+        return [list(view.transaction.rows(table, b"")) for table in range(len(tables.TABLE_NAMES))]
+
+
+def carry_out(store: Store, step: Mutation | str) -> None:
+    if step == "seal":
+        store.seal()
+    elif step == "commit":
+        store.commit()
+    else:
+        assert not isinstance(step, str)
+        store.apply(step)
+
+
+def undisturbed(folder: Path) -> tuple[list[list[tuple[bytes, bytes]]], int]:
+    """Return the rows at the end of an undisturbed run, and how many writes it made."""
+    store = open_store(folder)
+    with failing_writes((), AssertionError) as calls:
+        for step in RUN:
+            carry_out(store, step)
+        store.commit()
+    rows = all_rows(store)
+    store.close()
+    return rows, calls.made
+
+
+FAULTS = {
+    "a full map": lambda: MapFull("on purpose"),
+    "another fault": lambda: StoreError("on purpose"),
+    "a full disk": lambda: StoreFull("on purpose"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_at_any_write_of_a_run_changes_nothing_at_its_end(tmp_path: Path, fault: str) -> None:
+    expected, writes = undisturbed(tmp_path / "undisturbed")
+    assert writes > 60
+    for at in range(writes):
+        folder = tmp_path / str(at)
+        store = open_store(folder)
+        with failing_writes({at}, FAULTS[fault]) as calls:
+            for step in [*RUN, "commit"]:
+                try:
+                    carry_out(store, step)
+                except StoreFull:
+                    assert step == "commit", f"a single fault at write {at} reached the caller of {step}"
+                    assert fault != "a full map", f"write {at}: the map has grown, the commit is to be tried again"
+                    store.commit()
+        assert calls.made > at
+        assert all_rows(store) == expected, f"write {at}"
+        check_consistent(store)
+        store.close()
+        shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize("gap", [1, 2, 5])
+def test_two_faults_in_a_row_leave_nothing_half_done(tmp_path: Path, gap: int) -> None:
+    """The second one falls into the recovery from the first: what is refused can simply be tried again."""
+    expected, writes = undisturbed(tmp_path / "undisturbed")
+    for at in range(writes):
+        folder = tmp_path / str(at)
+        store = open_store(folder)
+        with failing_writes({at, at + gap}, FAULTS["another fault"]):
+            for step in [*RUN, "commit"]:
+                for _ in range(4):
+                    try:
+                        carry_out(store, step)
+                        break
+                    except StoreError:
+                        if step != "commit" and store.refusing:
+                            store.commit()
+                else:
+                    raise AssertionError(f"two faults from write {at} on stopped {step} for good")
+        assert all_rows(store) == expected, f"writes {at} and {at + gap}"
+        check_consistent(store)
+        store.close()
+        shutil.rmtree(folder)
+
+
+def test_a_lasting_fault_refuses_one_mutation_and_keeps_the_others(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    store.apply(push("o1", "alpha"))
+    store.seal()
+    store.apply(push("o2", "alpha"))
+    with failing_writes(range(1000), FAULTS["another fault"]), pytest.raises(StoreError):
+        store.apply(push("o3", "alpha"))
+    assert found(store, "alpha") == ["o2", "o1"]
+    store.apply(push("o4", "alpha"))
+    store.seal()
+    assert found(store, "alpha") == ["o4", "o2", "o1"]
+    store.close()
+    store = open_store(tmp_path)
+    assert found(store, "alpha") == ["o4", "o2", "o1"]
+    check_consistent(store)
+    store.close()
+
+
+def test_an_unsealed_mutation_that_fails_is_not_in_the_log(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    with failing_writes(range(1000), FAULTS["another fault"]), pytest.raises(StoreError):
+        store.apply(push("o1", "alpha"))
+    before = store.log_position
+    store.seal()
+    assert store.log_position == before
+    store.close()
+
+
+# -- a map that is too small ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("commit_every", [50, 700, 5000])
+def test_a_tiny_map_grows_under_load_without_a_word(tmp_path: Path, commit_every: int) -> None:
+    """From the megabyte that is reserved to several: no caller hears of it, not at a push and not at a commit."""
+    store, model = open_store(tmp_path, map_bytes=1 << 20), Model()
+    for number in range(2500):
+        mutation = push(f"o{number}", f"word{number} common{number % 7} {'x' * 200}{number}", 1000)
+        assert store.apply(mutation) == model.apply(mutation)
+        if number % commit_every == commit_every - 1:
+            store.commit()
+        elif number % 16 == 0:
+            store.seal()
+    store.commit()
+    assert store.size_bytes() > 2 << 20
+    assert not store.refusing
+    with store.reading() as view:
+        assert picture(view, "c", "b") == model.buckets["c", "b"].picture()
+    store.close()
+    store = open_store(tmp_path, map_bytes=1 << 20)
+    check_consistent(store)
+    assert found(store, "common0")[:2] == ["o2499", "o2492"]
+    store.close()
+
+
+def test_a_map_that_is_too_small_for_the_log_grows_at_the_start(tmp_path: Path) -> None:
+    store = open_store(tmp_path / "store")
+    for number in range(1500):
+        store.apply(push(f"o{number}", f"word{number} {'x' * 300}{number}"))
+    store.seal()
+    shutil.copytree(tmp_path / "store" / "log", tmp_path / "small" / "log")
+    store.close()
+    survivor = open_store(tmp_path / "small", map_bytes=1 << 20)
+    assert found(survivor, "word1499") == ["o1499"]
+    check_consistent(survivor)
+    survivor.close()
+
+
+# -- commits that fail -----------------------------------------------------------------------------------------------
+
+
+def refuse_commits(monkeypatch: pytest.MonkeyPatch) -> None:
+    def commit(self: Environment, transaction: Transaction) -> None:
+        self.abort(transaction)
+        raise StoreFull("no room left on purpose")
+
+    monkeypatch.setattr(Environment, "commit", commit)
+
+
+def test_after_a_failed_commit_reads_go_on_and_changes_wait(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    store.apply(push("o1", "alpha"))
+    store.commit()
+    store.apply(push("o2", "alpha"))
+    store.seal()
+    with pytest.MonkeyPatch.context() as patch:
+        refuse_commits(patch)
+        for _ in range(2):
+            with pytest.raises(StoreFull, match="refused until the store can be written again"):
+                store.commit()
+            assert store.refusing
+            assert found(store, "alpha") == ["o2", "o1"], "acknowledged"
+            for mutation in (push("o3", "alpha"), Pop("c", "b", "o1", terms("alpha")), FlushCollection("c")):
+                with pytest.raises(StoreFull, match="refused"):
+                    store.apply(mutation)
+            store.seal()
+    assert store.refusing, "until a commit has passed"
+    store.commit()
+    assert not store.refusing
+    store.apply(push("o3", "alpha"))
+    store.seal()
+    assert found(store, "alpha") == ["o3", "o2", "o1"]
+    store.close()
+    store = open_store(tmp_path)
+    assert found(store, "alpha") == ["o3", "o2", "o1"]
+    check_consistent(store)
+    store.close()
+
+
+def test_a_failed_commit_seals_what_was_applied_before_it(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    store.apply(push("o1", "alpha"))
+    with pytest.MonkeyPatch.context() as patch:
+        refuse_commits(patch)
+        with pytest.raises(StoreFull):
+            store.commit()
+    assert found(store, "alpha") == ["o1"]
+    store.close()
+    store = open_store(tmp_path)
+    assert found(store, "alpha") == ["o1"]
+    store.close()
+
+
+def test_a_store_that_cannot_commit_can_still_be_closed(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    store.apply(push("o1", "alpha"))
+    store.seal()
+    with pytest.MonkeyPatch.context() as patch:
+        refuse_commits(patch)
+        with pytest.raises(StoreFull):
+            store.close()
+    store = open_store(tmp_path)
+    assert found(store, "alpha") == ["o1"]
+    store.close()
+
+
+# -- a log that cannot be written --------------------------------------------------------------------------------------
+
+
+def test_what_the_log_does_not_take_is_undone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = open_store(tmp_path)
+    store.apply(push("o1", "alpha"))
+    store.seal()
+    store.apply(push("o2", "alpha"))
+    store.apply(FlushObject("c", "b", "o1"))
+    with monkeypatch.context() as patch:
+        patch.setattr("os.write", lambda descriptor, data: 3)
+        with pytest.raises(StoreFull, match="cannot write the log"):
+            store.seal()
+    assert found(store, "alpha") == ["o1"]
+    store.apply(push("o3", "alpha"))
+    store.commit()
+    assert found(store, "alpha") == ["o3", "o1"]
+    store.close()
+    store = open_store(tmp_path)
+    assert found(store, "alpha") == ["o3", "o1"]
+    check_consistent(store)
+    store.close()
+
+
+def test_rollback_undoes_what_was_not_sealed(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    store.apply(push("o1", "alpha"))
+    store.seal()
+    store.apply(FlushCollection("c"))
+    store.apply(push("o2", "beta"))
+    assert store.uncommitted == 3
+    store.rollback()
+    assert store.uncommitted == 1
+    assert (found(store, "alpha"), found(store, "beta")) == (["o1"], [])
+    store.close()
+
+
+# -- what a kill leaves, after every step -----------------------------------------------------------------------------
+
+
+def steps_with_models() -> Iterator[tuple[Mutation | str, Model]]:
+    """Every step of the run, a sync and a sweep now and then, with the model of what was sealed by then."""
+    model, sealed = Model(), Model()
+    for number, step in enumerate([*RUN, *RUN, "commit"]):
+        if isinstance(step, str):
+            sealed = model.copy()
+        else:
+            model.apply(step)
+        yield step, sealed
+        if number % 5 == 4:
+            yield "sync", sealed
+        if number % 7 == 6:
+            yield "sweep", sealed
+
+
+def test_every_step_can_be_the_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Segments so short that rotating and retiring happen all the time."""
+    monkeypatch.setattr(store_module, "SEGMENT_BYTES", 60)
+    store = open_store(tmp_path / "store")
+    for number, (step, sealed) in enumerate(steps_with_models()):
+        if step == "sync":
+            store.sync()
+        elif step == "sweep":
+            store.sweep(2)
+        else:
+            carry_out(store, step)
+        copy = tmp_path / str(number)
+        shutil.copytree(tmp_path / "store", copy)
+        survivor = open_store(copy)
+        check_consistent(survivor)
+        with survivor.reading() as view:
+            for scope in (("c", "b"), ("c", "b2"), ("d", "b")):
+                if scope in sealed.buckets:
+                    assert picture(view, *scope) == sealed.buckets[scope].picture(), step
+                else:
+                    assert view.bucket(*scope) is None, step
+        survivor.close()
+        shutil.rmtree(copy)
+    store.close()

@@ -1,0 +1,341 @@
+"""Opening and closing a store: who may, what is refused in which sentence, and what a closed store holds."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from sonicpy.errors import StoreDamaged, StoreError, StoreLocked
+from sonicpy.store import environment as tables
+from sonicpy.store.folder import BOOT_FILE, LOCK_FILE, boot_id
+from sonicpy.store.mutations import FlushBucket, FlushObject, Pop
+from sonicpy.store.store import ANALYSER as ANALYSER_KEY
+from sonicpy.store.store import FORMAT, Store
+from sonicpy.store.view import WriteView
+from tests.store.consistency import check_consistent
+from tests.store.shorthand import ANALYSER, MAP_BYTES, found, open_store, push, terms
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.parametrize("durability", ["interval", "commit"])
+def test_a_closed_store_opens_with_everything_in_it(tmp_path: Path, durability: str) -> None:
+    store = open_store(tmp_path, durability=durability)
+    store.apply(push("o1", "alpha beta"))
+    store.seal()
+    store.sync_log()
+    store.apply(push("o2", "alpha"))
+    store.close()
+    for _ in range(3):
+        store = open_store(tmp_path, durability=durability)
+        assert found(store, "alpha") == ["o2", "o1"]
+        check_consistent(store)
+        store.close()
+    assert len(list((tmp_path / "log").iterdir())) == 1, "older segments go"
+
+
+def test_a_sync_lets_older_segments_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sonicpy.store.store.SEGMENT_BYTES", 200)
+    store = open_store(tmp_path)
+    for number in range(50):
+        store.apply(push(f"o{number}", "alpha"))
+        store.commit()
+    assert len(list((tmp_path / "log").iterdir())) > 3
+    store.sync()
+    assert len(list((tmp_path / "log").iterdir())) == 1
+    store.close()
+
+
+def test_positions_rise_and_the_environment_never_runs_ahead(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    positions = [store.log_position]
+    for number in range(20):
+        store.apply(push(f"o{number}", "alpha"))
+        assert store.log_position == positions[-1], "only a seal writes"
+        if number % 3 == 0:
+            store.commit()
+        else:
+            store.seal()
+        positions.append(store.log_position)
+        check_consistent(store)
+    assert positions == sorted(set(positions))
+    store.close()
+    store = open_store(tmp_path)
+    assert store.log_position == positions[-1]
+    store.close()
+
+
+def test_other_threads_and_processes_see_commits_only(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    store.apply(push("o1", "alpha"))
+    store.commit()
+    store.apply(push("o2", "alpha"))
+    store.seal()
+    assert found(store, "alpha") == ["o2", "o1"]
+    assert _in_a_thread(lambda: found(store, "alpha")) == ["o1"]
+    assert _in_a_thread(store.open_view) is None
+    store.commit()
+    assert _in_a_thread(lambda: found(store, "alpha")) == ["o2", "o1"]
+    store.close()
+
+
+def _in_a_thread(work: Callable[[], object]) -> object:
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(work).result(timeout=30)
+
+
+# -- one writer ------------------------------------------------------------------------------------------------------
+
+
+def test_a_second_store_in_this_process_is_refused_with_the_holders_number(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    store.apply(push("o1", "alpha"))
+    with pytest.raises(StoreLocked, match=rf"already open for writing by process {os.getpid()}: stop that one"):
+        open_store(tmp_path)
+    assert found(store, "alpha") == ["o1"], "the first one goes on"
+    store.close()
+    open_store(tmp_path).close()
+
+
+def test_a_second_process_is_refused_until_the_first_one_is_gone(tmp_path: Path) -> None:
+    hold = (
+        "import sys; from pathlib import Path; from tests.store.shorthand import open_store\n"
+        "store = open_store(Path(sys.argv[1])); print('open', flush=True); sys.stdin.read()"
+    )
+    other = subprocess.Popen(
+        [sys.executable, "-c", hold, str(tmp_path)], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert other.stdout is not None and other.stdin is not None
+    with other:
+        assert other.stdout.readline() == b"open\n"
+        with pytest.raises(StoreLocked, match=f"by process {other.pid}: stop that one"):
+            open_store(tmp_path)
+        other.kill()
+    open_store(tmp_path).close()
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match=f"cannot write the store folder {tmp_path}/file"):
+        open_store(tmp_path / "file")
+
+
+def test_files_of_other_programs_stay_as_they_are(tmp_path: Path) -> None:
+    others = {"README": b"mine", "kv/0/CURRENT": b"rocksdb", "fst/a.fst": b"graph", "log/old.log.gz": b"z"}
+    for name, content in others.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(content)
+    store = open_store(tmp_path)
+    store.apply(push("o1", "alpha"))
+    store.close()
+    open_store(tmp_path).close()
+    assert {name: (tmp_path / name).read_bytes() for name in others} == others
+
+
+# -- what is refused ---------------------------------------------------------------------------------------------------
+
+
+def test_another_analysis_is_refused_by_the_name_of_its_key(tmp_path: Path) -> None:
+    open_store(tmp_path).close()
+    changed = [
+        ({**ANALYSER, "stopwords.mode": "drop"}, "stopwords.mode = weigh, not drop"),
+        ({**ANALYSER, "tokenization.new": "1"}, "tokenization.new = unset, not 1"),
+        ({"lexer": "1"}, "stopwords.mode = weigh, not unset"),
+    ]
+    refusals = []
+    for analyser, words in changed:
+        with pytest.raises(StoreError, match=f"{words}: texts would be cut differently.*export and import") as refusal:
+            Store(tmp_path, analyser, map_bytes=MAP_BYTES)
+        refusals.append(refusal)
+    assert len(refusals) == 3
+    store = open_store(tmp_path)  # although whoever caught the refusals still has them
+    store.apply(push("o1", "alpha"))
+    store.close()
+
+
+def test_another_format_version_is_refused(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    store.maintain(lambda view: view.transaction.put(tables.META, FORMAT, b"2"))
+    store.close()
+    for _ in range(2):
+        with pytest.raises(StoreError, match="format version 2, this sonicpy reads 1: export it with the version"):
+            open_store(tmp_path)
+
+
+def test_a_log_of_another_version_is_refused_and_kept(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    store.apply(push("o1", "alpha"))
+    store.close()
+    (segment,) = (tmp_path / "log").glob("*.log")
+    held = bytearray(segment.read_bytes())
+    held[8] = 2
+    segment.write_bytes(held)
+    for _ in range(2):
+        with pytest.raises(StoreError, match="format version 2"):
+            open_store(tmp_path)
+    assert segment.read_bytes() == held
+    held[8] = 1
+    segment.write_bytes(held)
+    store = open_store(tmp_path)
+    assert found(store, "alpha") == ["o1"]
+    store.close()
+
+
+def test_a_store_whose_log_begins_too_late_is_refused(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    store.apply(push("o1", "alpha"))
+    store.close()
+    (segment,) = (tmp_path / "log").glob("*.log")
+    late = segment.with_name(f"{1 << 40:016x}.log")
+    held = bytearray(segment.read_bytes())
+    held[10:18] = (1 << 40).to_bytes(8, "little")
+    late.write_bytes(held)
+    segment.unlink()
+    with pytest.raises(StoreDamaged, match=f"begins at {1 << 40}, but the store needs it"):
+        open_store(tmp_path)
+
+
+def test_a_file_that_is_no_environment_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "data.mdb").write_bytes(b"something else" * 1000)
+    with pytest.raises(StoreError, match=f"cannot open the store in {tmp_path}"):
+        open_store(tmp_path)
+
+
+def test_an_unreadable_analyser_row_is_named_as_damage(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    store.maintain(lambda view: view.transaction.put(tables.META, ANALYSER_KEY, b"\xff{"))
+    store.close()
+    with pytest.raises(StoreDamaged):
+        open_store(tmp_path)
+
+
+# -- after the machine was switched off --------------------------------------------------------------------------------
+
+
+def switched_off(folder: Path) -> None:
+    assert json.loads((folder / BOOT_FILE).read_text())["boot"] == boot_id()
+    (folder / BOOT_FILE).write_text(json.dumps({"boot": "an-older-boot", "clean": False}))
+
+
+def test_after_a_power_cut_the_store_is_checked_and_opens(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    store = open_store(tmp_path)
+    store.apply(push("o1", "alpha"))
+    store.close()
+    switched_off(tmp_path)
+    store = open_store(tmp_path)
+    assert "checking every row" in caplog.text and "can be read" in caplog.text
+    assert found(store, "alpha") == ["o1"]
+    assert json.loads((tmp_path / BOOT_FILE).read_text()) == {"boot": boot_id(), "clean": False}
+    store.close()
+    assert json.loads((tmp_path / BOOT_FILE).read_text()) == {"boot": boot_id(), "clean": True}
+    caplog.clear()
+    open_store(tmp_path).close()
+    assert not caplog.text
+
+
+@pytest.mark.parametrize(
+    ("note", "why"),
+    [
+        ('{"boot": "an-older-boot", "clean": true}', "it was closed in order"),
+        ("", "an empty file"),
+        ("[]", "a file of something else"),
+        ("{not json", "half a file"),
+    ],
+)
+def test_nothing_is_checked_without_need(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, note: str, why: str
+) -> None:
+    open_store(tmp_path).close()
+    (tmp_path / BOOT_FILE).write_text(note)
+    open_store(tmp_path).close()
+    assert not caplog.text, why
+
+
+def test_a_process_that_died_is_no_power_cut(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    open_store(tmp_path).close()
+    (tmp_path / BOOT_FILE).write_text(json.dumps({"boot": boot_id(), "clean": False}))
+    open_store(tmp_path).close()
+    assert not caplog.text
+
+
+def test_a_damaged_store_is_refused_after_a_power_cut(tmp_path: Path) -> None:
+    """Pages of the environment that were never written: zeros instead of a table."""
+    store = open_store(tmp_path)
+    for number in range(500):
+        store.apply(push(f"o{number}", f"word{number} alpha"))
+    store.close()
+    switched_off(tmp_path)
+    held = bytearray((tmp_path / "data.mdb").read_bytes())
+    held[2 * 4096 :] = bytes(len(held) - 2 * 4096)
+    (tmp_path / "data.mdb").write_bytes(held)
+    script = (
+        "import sys; from pathlib import Path; from sonicpy.errors import StoreError\n"
+        "from tests.store.shorthand import open_store\n"
+        "try: open_store(Path(sys.argv[1]))\n"
+        "except StoreError as fault: print(type(fault).__name__, fault)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 0, "damage must not kill the process"
+    assert "Store" in done.stdout, done.stderr
+
+
+# -- unusual input -----------------------------------------------------------------------------------------------------
+
+NAMES = ["a", "~" * 128, "\0", "a\0b", "\x1f\x7f", "..", "/", '"', "LIMIT(1)", "\x01a"]
+
+
+def test_any_valid_name_keeps_to_itself(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    scopes = [(collection, bucket) for collection in NAMES for bucket in NAMES]
+    for number, (collection, bucket) in enumerate(scopes):
+        store.apply(push(f"o{number}", "alpha", collection=collection, bucket=bucket))
+        store.apply(push(bucket, "beta", collection=collection, bucket=bucket))
+    store.commit()
+    with store.reading() as view:
+        assert [len(view.buckets(collection)) for collection in NAMES] == [len(NAMES)] * len(NAMES)
+    for number, (collection, bucket) in enumerate(scopes):
+        assert found(store, "alpha", collection=collection, bucket=bucket) == [f"o{number}"]
+        assert found(store, "beta", collection=collection, bucket=bucket) == [bucket]
+    check_consistent(store)
+    store.close()
+
+
+def test_unknown_names_give_zero_and_make_nothing(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    for mutation in (Pop("c", "b", "o", terms("a")), FlushObject("c", "b", "o"), FlushBucket("c", "b")):
+        assert store.apply(mutation) == 0
+    store.commit()
+    with store.reading() as view:
+        assert view.bucket("c", "b") is None
+        assert view.transaction.count(tables.SCOPES) == view.transaction.count(tables.DOOMED) == 0
+    store.close()
+
+
+def test_what_is_no_fault_of_the_storage_leaves_nothing_half_done(tmp_path: Path) -> None:
+    """A name the lower layers cannot take: the mutation is refused, what went before it stands."""
+    store = open_store(tmp_path)
+    store.apply(push("o1", "alpha"))
+    for oid in ("", "x" * 256, "\ud800"):
+        with pytest.raises((StoreError, ValueError)):
+            store.apply(push(oid, "alpha beta", bucket="new"))
+    store.seal()
+    with store.reading() as view:
+        assert isinstance(view, WriteView)
+        assert view.bucket("c", "new") is None
+    assert found(store, "alpha") == ["o1"]
+    check_consistent(store)
+    store.close()
+
+
+def test_the_lock_file_names_the_holder(tmp_path: Path) -> None:
+    (tmp_path / LOCK_FILE).write_text("99999999999999\n")
+    store = open_store(tmp_path)
+    assert (tmp_path / LOCK_FILE).read_text() == f"{os.getpid()}\n"
+    store.close()
