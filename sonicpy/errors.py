@@ -5,6 +5,7 @@
       CommandError       the client: one command is refused, `ERR <code>`; the session goes on
       SessionEnded       the client: the connection closes, `ENDED <reason>`
       ShuttingDown       the client: come back later, `ERR shutting_down`
+      GraphError         the operator: a word graph cannot be built or read; it is rebuilt from the store
       StoreError         the operator: the store cannot be opened, read or written
         StoreLocked      another process writes this folder
         StoreDamaged     bytes on disk are not what was written
@@ -47,6 +48,10 @@ class SessionEnded(SonicError):
 
 class ShuttingDown(SonicError):
     """The server is stopping and takes no further command."""
+
+
+class GraphError(SonicError):
+    """A word graph cannot be built, or its file cannot be read; it holds nothing that the store does not."""
 
 
 class StoreError(SonicError):

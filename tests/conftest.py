@@ -20,3 +20,10 @@ def shared_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """One server for all tests of a file, which keep to collections of their own."""
     with Server(tmp_path_factory.mktemp("shared")) as running:
         yield running
+
+
+@pytest.fixture(scope="module")
+def locked_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Like shared_server, but with a password."""
+    with Server(tmp_path_factory.mktemp("locked"), password="SecretPassword") as running:
+        yield running

@@ -28,6 +28,10 @@ ALPHANUMERIC, WORD, DIGIT, SPACE, PICTOGRAPH = 1 << 5, 1 << 6, 1 << 7, 1 << 8, 1
 FOLDS_LONG = 1 << 10  # case folding gives more than one character
 NORMALISES = 1 << 11  # NFC or NFKC may change it, or join it to the character before it
 MARK = 1 << 12  # has a combining class: two of these in a row may change places
+UNSPACED = 1 << 13  # a letter of a script that writes no blanks between words
+
+UNSPACED_SCRIPTS = {"Han", "Hiragana", "Katakana", "Thai", "Lao", "Khmer", "Myanmar"}
+PROLONGED_SOUND_MARKS = {0x30FC, 0xFF70}  # of both kana, so of no script of its own
 
 WHITE_SPACE = {
     *range(0x09, 0x0E), 0x20, 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000,
@@ -64,6 +68,10 @@ def _properties() -> list[int]:
                 table[point] |= PICTOGRAPH
     for point in _joining_seconds():
         table[point] |= NORMALISES
+    for points, name in _ranges("Scripts.txt"):
+        for point in points:
+            if (name in UNSPACED_SCRIPTS or point in PROLONGED_SOUND_MARKS) and table[point] & ALPHANUMERIC:
+                table[point] |= UNSPACED
     return table
 
 

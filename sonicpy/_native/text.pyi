@@ -2,6 +2,7 @@ from collections.abc import Callable, Iterable
 
 SPECIAL: int
 STOP: int
+PART: int
 
 class StopSet:
     def __init__(self, words: Iterable[bytes]) -> None: ...
@@ -11,7 +12,8 @@ class Terms:
     words: list[bytes]
     counts: bytes
     flags: bytes
-    def __init__(self, words: list[bytes], counts: bytes, flags: bytes) -> None: ...
+    typed: list[int]
+    def __init__(self, words: list[bytes], counts: bytes, flags: bytes, typed: list[int] | None = None) -> None: ...
     def __len__(self) -> int: ...
 
 class Cutter:
@@ -25,6 +27,7 @@ class Cutter:
         split_patterns: bool = True,
         fold_special: bool = True,
         at_borders: bool = True,
+        bigrams: bool = False,
     ) -> None: ...
     def cut(
         self,

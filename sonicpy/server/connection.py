@@ -7,6 +7,7 @@ while the peer does not take its replies (`_blocked`): so what one connection ca
 
 import asyncio
 import logging
+import math
 import time
 from typing import cast
 
@@ -36,8 +37,8 @@ class Connection(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._timer: asyncio.TimerHandle | None = None
-        self._opened_s = self._heard_s = self._loop.time()
-        self._blocked_s = 0.0
+        self._opened_s = self._moved_s = self._loop.time()  # when bytes last came or went
+        self._unsent_bytes = 0  # when the time was last looked at
         self._blocked = False
         self._scheduled = False
         self._held: asyncio.Task[None] | None = None
@@ -53,7 +54,7 @@ class Connection(asyncio.Protocol):
         self._check_time()
 
     def data_received(self, data: bytes) -> None:
-        self._heard_s = self._loop.time()
+        self._moved_s = self._loop.time()
         self.session.feed(data)
         if not self._waits():
             self._turn()
@@ -66,10 +67,10 @@ class Connection(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         self._blocked = True
-        self._blocked_s = self._loop.time()
         self._read_on_or_wait()
 
     def resume_writing(self) -> None:
+        self._moved_s = self._loop.time()
         self._blocked = False
         self._go_on()
 
@@ -100,7 +101,7 @@ class Connection(asyncio.Protocol):
         if self._transport is None or self._held or self._blocked or self.session.ended:
             return
         out: list[bytes] = []
-        promises: list[int] = []  # places in `out` that may only leave once the log holds what they tell of
+        promises: list[int] = []  # places in `out` that may only leave once the log holds what they tell of or saw
         slow: Command | None = None
         session, took = self.session, self._service.statistics.took
         began = now = time.perf_counter()
@@ -109,12 +110,14 @@ class Connection(asyncio.Protocol):
                 if item:
                     out.append(item)
             elif (call := CALLS.get(type(item))) is not None:
-                if type(item) in CHANGES:
-                    promises.append(len(out))
                 try:
-                    out.append(call(self._service.index, item))
+                    reply = call(self._service.index, item)
                 except SonicError as trouble:
-                    out.append(refusal(trouble))
+                    reply = refusal(trouble)
+                else:
+                    if promises or type(item) in CHANGES:
+                        promises.append(len(out))
+                out.append(reply)
             else:
                 slow = item
                 break
@@ -135,6 +138,7 @@ class Connection(asyncio.Protocol):
             except StoreError as trouble:
                 withdraw(out, promises, trouble)
         if sealed is not None or slow is not None:
+            self._scheduled = False  # the end of what is held goes on
             self._held = self._loop.create_task(self._answer_later(sealed, out, promises, slow))
         else:
             self._write(out)
@@ -161,7 +165,7 @@ class Connection(asyncio.Protocol):
                 reply = refusal(trouble)
             self._write([reply])
         self._held = None
-        self._heard_s = self._loop.time()
+        self._moved_s = self._loop.time()
         if self.session.ended or self.session.shutting_down:
             self._close()
         else:
@@ -200,7 +204,7 @@ class Connection(asyncio.Protocol):
             return
         now = self._loop.time()
         idle_s = self._service.idle_timeout_s
-        if self.session.mode is None:
+        if self.session.mode is None and not self.session.ended:
             due = self._opened_s + START_TIMEOUT_S
             if now >= due:
                 self._write([self.session.start_timed_out()])
@@ -208,18 +212,17 @@ class Connection(asyncio.Protocol):
                 due = now + WRITE_TIMEOUT_S  # for it to read that line
             if idle_s:
                 due = min(due, now + idle_s)  # START may come and begin the idle time
-        elif self._blocked:
-            due = self._blocked_s + (idle_s or WRITE_TIMEOUT_S)
-            if now >= due:
-                self._transport.abort()
-                return
-        elif idle_s and self._held is None and not self._scheduled:
-            due = self._heard_s + idle_s
-            if now >= due:
-                self._transport.abort()
-                return
         else:
-            due = now + (idle_s or WRITE_TIMEOUT_S)
+            unsent = self._transport.get_write_buffer_size()
+            if unsent < self._unsent_bytes or self._held is not None or self._scheduled:
+                self._moved_s = now
+            self._unsent_bytes = unsent
+            limit_s = idle_s or (WRITE_TIMEOUT_S if unsent else math.inf)
+            due = self._moved_s + limit_s
+            if now >= due:
+                self._transport.abort()
+                return
+            due = min(due, now + WRITE_TIMEOUT_S)  # without an idle time, replies may come to lie unread
         self._timer = self._loop.call_at(due, self._check_time)
 
 

@@ -27,8 +27,10 @@ logger = logging.getLogger(__name__)
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT)
 DRAIN_S = 0.05
 """How long commands that were under way when the signal came may still arrive."""
-STOP_S = 3.0
+STOP_S = 2.5
 """How long peers may take to read their last replies."""
+CONSOLIDATE_S = 1.0
+"""How long a stop may take to consolidate; what is left stays pending."""
 NO_IPV6 = {errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT}
 IPV4_LOOPBACK = "127.0.0.1"
 
@@ -133,3 +135,4 @@ class Server:
             await asyncio.sleep(0.01)
         for peer in list(service.peers):
             peer.abort()
+        service.consolidate_within(CONSOLIDATE_S)

@@ -6,6 +6,7 @@ Commits happen between turns, so the environment never holds what the log does n
 
 import asyncio
 import logging
+import time
 from typing import Protocol
 
 from sonicpy.channel import replies
@@ -163,6 +164,16 @@ class Service:
                 await asyncio.sleep(0)
             if not self.commit():
                 raise StoreError("the consolidation could not be committed")
+
+    def consolidate_within(self, seconds: float) -> None:
+        """Fold in pending words for at most so long, with nobody else to wait for."""
+        deadline = time.monotonic() + seconds
+        run = self.index.consolidation()
+        try:
+            while run.step() and time.monotonic() < deadline:
+                pass
+        except StoreError as trouble:
+            logger.error("%s", trouble)
 
     async def sweep(self) -> None:
         """Delete the rows of flushed buckets, a few at a time."""

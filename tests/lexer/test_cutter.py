@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sonicpy._native.text import SPECIAL, STOP, Cutter, StopSet, Terms, word_borders
+from sonicpy._native.text import PART, SPECIAL, STOP, Cutter, StopSet, Terms, word_borders
 from tests.reference import cutter as twin
 from tests.reference import word_break as slow_break
 
@@ -306,6 +306,57 @@ def test_a_lone_surrogate_is_refused(text: str) -> None:
         COMPAT.cut(text)
     with pytest.raises(UnicodeEncodeError):
         word_borders(text)
+
+
+# -- scripts without blanks -------------------------------------------------------------------------------------------
+
+PAIRS = Cutter(str.casefold, composes=False, patterns=False, bigrams=True)
+FLAGS_OF = {"word": 0, "letter": STOP, "pair": PART}
+
+
+def paired(text: str) -> list[tuple[str, int, int]]:
+    """The terms as the twin finds them; what occurs in several ways is the least of a stop word or part."""
+    found: dict[str, tuple[str, int, int]] = {}
+    for word, kind in twin.cut_in_pairs(text):
+        term = word.casefold()
+        _, count, flags = found.get(term, (term, 0, STOP | PART))
+        found[term] = (term, min(count + 1, 255), flags & FLAGS_OF[kind] if count else FLAGS_OF[kind])
+    return list(found.values())
+
+
+RUNS = [
+    ("東京", "東京 東! 京!", "two letters are a word and no pair"),
+    ("東", "東", "one letter is a word"),
+    ("東京都", "東京都 東! 京! 東京~ 都! 京都~", "three have two pairs"),
+    ("カタカナ", "カタカナ カ! タ! カタ~ カ! タカ~ ナ! カナ~", "kana too, although UAX #29 keeps them whole"),
+    ("私はtest", "私は 私! は! test", "Latin letters end a run"),
+    ("กำ", "กำ ก! ำ!", "Thai"),
+    ("กี่ขี", "กี่ขี กี่! ขี!", "marks stay with their letter"),
+    ("서울특별시", "서울특별시", "Hangul has blanks"),
+    ("一" * 14, " ".join(["一!", *["一! 一一~"] * 13]), "a run of 42 bytes is no word"),
+]
+
+
+@pytest.mark.parametrize(("text", "expected", "why"), RUNS)
+def test_runs_without_blanks_give_pairs(text: str, expected: str, why: str) -> None:
+    marks = {0: "", STOP: "!", PART: "~"}
+    terms = PAIRS.cut(text)
+    printed = [word + marks[flags] for word, flags in zip(words(terms), terms.flags, strict=True)]
+    assert printed == list(dict.fromkeys(expected.split())), why
+
+
+@settings(deadline=None, max_examples=500)
+@given(st.text(alphabet="中文字一ひらカターｱกำี่ົລ\u1780\u17d2\u1000ab1_ .\u200d\u0301\u3099각", max_size=18))
+@example("一" * 13 + "ab" + "一" * 14)
+@example("_カ_カカカ")
+def test_runs_without_blanks_are_cut_as_the_twin_does(text: str) -> None:
+    terms = PAIRS.cut(text)
+    assert list(zip(words(terms), terms.counts, terms.flags, strict=True)) == paired(text)
+
+
+def test_typed_sizes_are_those_before_folding() -> None:
+    terms = DEFAULT.cut("Straße ﬁ ABC Ⅳ strasse")
+    assert list(zip(words(terms), terms.typed, strict=True)) == [("strasse", 7), ("fi", 3), ("abc", 3), ("iv", 3)]
 
 
 # -- stop words, stems, counts ----------------------------------------------------------------------------------------

@@ -8,10 +8,11 @@ import re
 import sys
 import unicodedata
 from collections.abc import Callable, Collection
+from functools import cache
 from typing import NamedTuple
 
 from tests.reference.channel import WHITE_SPACE
-from tests.reference.word_break import word_borders
+from tests.reference.word_break import rows_of, word_borders
 
 CIRCLED_LETTERS = frozenset(
     (*range(0x24B6, 0x24EA), *range(0x1F130, 0x1F14A), *range(0x1F150, 0x1F16A), *range(0x1F170, 0x1F18A))
@@ -112,3 +113,55 @@ def _special_words(match: re.Match[str], split_patterns: bool) -> list[str]:
         assert address is not None
         return [address[0]]
     return [whole]
+
+
+# -- scripts without blanks, in sonicpy's own form --------------------------------------------------------------------
+
+UNSPACED_SCRIPTS = ("Han", "Hiragana", "Katakana", "Thai", "Lao", "Khmer", "Myanmar")
+SOUND_MARKS = "\u30fc\uff70"  # prolong a vowel of either kana, so Unicode gives them no script
+MARKS = ("Extend", "Format", "ZWJ")
+RUN_BYTES = 40
+
+
+def cut_in_pairs(text: str) -> list[tuple[str, str]]:
+    """Return the words of `text` and what each is: a word, a letter of a run, or a pair of neighbours in a run."""
+    out: list[tuple[str, str]] = []
+    while text:
+        letters = _leading_letters(text)
+        if letters:
+            run = "".join(letters)
+            out += [(run, "word")] if len(letters) <= 2 or len(run.encode()) <= RUN_BYTES else []
+            for place, letter in enumerate(letters if len(letters) > 1 else []):
+                out.append((letter, "letter"))
+                if place and len(letters) > 2:
+                    out.append((letters[place - 1] + letter, "pair"))
+            text = text[len(run) :]
+        else:
+            end = word_borders(text)[1]
+            out += [(text[:end], "word")] if any(map(is_alphanumeric, text[:end])) else []
+            text = text[end:]
+    return out
+
+
+def _leading_letters(text: str) -> list[str]:
+    """The letters without blanks that a text begins with, each with the marks upon it."""
+    letters: list[str] = []
+    for char in text:
+        if letters and char in _marks():
+            letters[-1] += char
+        elif char in _unspaced():
+            letters.append(char)
+        else:
+            break
+    return letters
+
+
+@cache
+def _unspaced() -> frozenset[str]:
+    of_scripts = {char for char, name in rows_of("Scripts.txt") if name in UNSPACED_SCRIPTS}
+    return frozenset(char for char in of_scripts | set(SOUND_MARKS) if is_alphanumeric(char))
+
+
+@cache
+def _marks() -> frozenset[str]:
+    return frozenset(char for char, name in rows_of("WordBreakProperty.txt") if name in MARKS)

@@ -28,10 +28,14 @@ def unpack_length(packed: int) -> float:
 
 @dataclass
 class Term:
-    """A term of the query: what it counts for, and the tf in each object it was noted for."""
+    """A term of the query: what it counts for, and the tf in each object it was noted for.
+
+    A term that does not insert only adds to the score: no object loses anything for lacking it.
+    """
 
     weight: float
     required: bool
+    inserts: bool
     hits: dict[int, int] = field(default_factory=dict)
 
 
@@ -56,7 +60,7 @@ class Ranker:
     ) -> bool:
         """Note one term's postings, newest first; return False once there are `full` objects."""
         if not again:
-            self.terms.append(Term(weight, required))
+            self.terms.append(Term(weight, required, inserts))
         term = self.terms[-1]
         postings = (blocks[0][dead:] if blocks else []) + [posting for block in blocks[1:] for posting in block]
         for iid, tf in reversed(postings):
@@ -72,7 +76,7 @@ class Ranker:
 
     def bm25(self, rows: Mapping[int, bytes | bytearray], average: float, k1: float, b: float) -> None:
         """BM25, times the share of the query's weight; without objects that lack a required term."""
-        total = sum(term.weight for term in self.terms)
+        total = sum(term.weight for term in self.terms if term.inserts)
         for iid in self.objects:
             row, place = divmod(iid, OBJECTS_PER_ROW)
             lengths = rows.get(row, b"")
@@ -83,7 +87,7 @@ class Ranker:
                 if iid in term.hits:
                     tf = term.hits[iid]
                     score += term.weight * tf * (k1 + 1) / (tf + norm)
-                    matched += term.weight
+                    matched += term.weight * term.inserts
             self.scores[iid] = score * (matched / total) if total > 0 else score
         needed = [term for term in self.terms if term.required]
         self.objects = [iid for iid in self.objects if all(iid in term.hits for term in needed)]

@@ -74,15 +74,16 @@ def _without_ignored(classes: str) -> str:
 
 @cache
 def _class_letters() -> dict[str, str]:
-    return {char: LETTERS[name] for char, name in _rows("WordBreakProperty.txt")}
+    return {char: LETTERS[name] for char, name in rows_of("WordBreakProperty.txt")}
 
 
 @cache
 def _pictographs() -> frozenset[str]:
-    return frozenset(char for char, name in _rows("emoji-data.txt") if name == "Extended_Pictographic")
+    return frozenset(char for char, name in rows_of("emoji-data.txt") if name == "Extended_Pictographic")
 
 
-def _rows(file: str) -> list[tuple[str, str]]:
+def rows_of(file: str) -> list[tuple[str, str]]:
+    """Return (character, property) for every row of a file of the Unicode Character Database."""
     rows = []
     for line in (TABLES / file).read_text(encoding="utf-8").splitlines():
         fields = line.partition("#")[0].split(";")

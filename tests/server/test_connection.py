@@ -1,19 +1,12 @@
 """Connections over real sockets: order, pieces, pipelines, and every way in which one side ends."""
 
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.processes import Server
 from tests.server.peer import EVENT, Peer
-
-
-@pytest.fixture(scope="module")
-def locked_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with Server(tmp_path_factory.mktemp("locked"), password="SecretPassword") as running:
-        yield running
 
 
 def test_pending_and_event_arrive_together(shared_server: Server) -> None:

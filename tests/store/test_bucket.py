@@ -364,7 +364,7 @@ def test_damaged_rows_are_named_as_damage(store: Store, table: int) -> None:
     store.close()
 
 
-@pytest.mark.timeout(10)
+@pytest.mark.timeout(5)
 def test_a_word_that_counts_postings_it_does_not_have_is_damage(store: Store) -> None:
     """Beyond the window is looked for where nothing is: the push must come to an end."""
     store.apply(push("o1", "alpha"))

@@ -151,6 +151,47 @@ def test_an_unsealed_mutation_that_fails_is_not_in_the_log(tmp_path: Path) -> No
     store.close()
 
 
+# -- faults while a store is opened ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("log_only", [False, True])
+def test_a_fault_at_any_write_of_an_opening_can_be_tried_again(tmp_path: Path, fault: str, log_only: bool) -> None:
+    """A folder as a kill leaves it, or its log alone: whatever fails, the next opening finds everything."""
+    store = open_store(tmp_path / "store")
+    store.apply(push("o1", "alpha"))
+    store.commit()
+    for step in (push("o2", "alpha"), FlushObject("c", "b", "o1"), push("o3", "alpha beta")):
+        store.apply(step)
+    store.seal()
+    held = "store/log" if log_only else "store"
+    shutil.copytree(tmp_path / held, tmp_path / "left" / held)
+    store.close()
+    writes = 0
+    at = 0
+    while at <= writes:
+        shutil.copytree(tmp_path / "left", tmp_path / str(at))
+        folder = tmp_path / str(at) / "store"
+        with failing_writes({at}, FAULTS[fault]) as calls:
+            try:
+                opened = open_store(folder)
+            except StoreError:
+                assert fault != "a full map", f"write {at}: the map has grown"
+            else:
+                opened.close()
+        writes = max(writes, calls.made)
+        opened = open_store(folder)
+        assert found(opened, "alpha") == ["o3", "o2"], at
+        with opened.reading() as view:
+            rows = dict(view.transaction.rows(tables.META, b""))
+        assert {store_module.FORMAT, store_module.ANALYSER, store_module.POSITION} <= set(rows), at
+        check_consistent(opened)
+        opened.close()
+        shutil.rmtree(tmp_path / str(at))
+        at += 1
+    assert at > 3
+
+
 # -- a map that is too small ---------------------------------------------------------------------------------------
 
 

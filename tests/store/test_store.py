@@ -12,7 +12,9 @@ import pytest
 
 from sonicpy.errors import StoreDamaged, StoreError, StoreLocked
 from sonicpy.store import environment as tables
+from sonicpy.store.environment import Environment
 from sonicpy.store.folder import BOOT_FILE, LOCK_FILE, boot_id
+from sonicpy.store.log import Log
 from sonicpy.store.mutations import FlushBucket, FlushObject, Pop
 from sonicpy.store.store import ANALYSER as ANALYSER_KEY
 from sonicpy.store.store import FORMAT, Store
@@ -47,6 +49,31 @@ def test_a_sync_lets_older_segments_go(tmp_path: Path, monkeypatch: pytest.Monke
         store.commit()
     assert len(list((tmp_path / "log").iterdir())) > 3
     store.sync()
+    assert len(list((tmp_path / "log").iterdir())) == 1
+    store.close()
+
+
+def test_a_sync_keeps_the_records_of_a_commit_it_did_not_cover(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another thread commits and rotates right behind the environment's sync: that commit may not be on the disk."""
+    monkeypatch.setattr("sonicpy.store.store.SEGMENT_BYTES", 1)
+    store = open_store(tmp_path)
+    before = store.log_position
+    store.apply(push("o1", "alpha"))
+    store.seal()
+    original = Environment.sync
+
+    def sync_then_commit(self: Environment) -> None:
+        original(self)
+        store.commit()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Environment, "sync", sync_then_commit)
+        store.sync()
+    assert len(list(Log(tmp_path / "log").replay(before))) == 1
+    store.sync()
+    assert list(Log(tmp_path / "log").replay(store.log_position)) == []
     assert len(list((tmp_path / "log").iterdir())) == 1
     store.close()
 

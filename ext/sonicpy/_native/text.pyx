@@ -26,10 +26,13 @@ cdef extern from "unicode_tables.h":
 # Flags of a term, as callers see them.
 SPECIAL = 1  # came out of a pattern: exact and required
 STOP = 2  # a stop word of the text's language
+PART = 4  # two neighbouring characters of a run that is written without blanks
 
 cdef enum:
     F_SPECIAL = 1
     F_STOP = 2
+    F_PART = 4
+    RUN_BYTES = 40  # a longer run without blanks is no word: only its parts are terms
 
     # Word_Break classes: the order of CLASSES in ext/tables/unicode.py
     OTHER = 0
@@ -62,6 +65,7 @@ cdef enum:
     FOLDS_LONG = 1 << 10
     NORMALISES = 1 << 11
     MARK = 1 << 12
+    UNSPACED = 1 << 13
 
     COUNT_MAX = 255  # term frequencies are kept in a byte: far beyond what any ranking tells apart
 
@@ -187,6 +191,16 @@ cdef Py_ssize_t word_end(const uint8_t *text, Py_ssize_t size, Py_ssize_t at, bi
     return at
 
 
+cdef inline Py_ssize_t letter_end(const uint8_t *text, Py_ssize_t size, Py_ssize_t at) noexcept nogil:
+    """Return where the letter at `at` ends, with the marks upon it."""
+    cdef int width
+    read(text, at, &width)
+    at += width
+    while at < size and is_ignored(properties(read(text, at, &width)) & CLASS_MASK):
+        at += width
+    return at
+
+
 cdef inline bint joins(
     const uint8_t *text, Py_ssize_t size, Py_ssize_t after, int before, int last, int kind
 ) noexcept nogil:
@@ -269,15 +283,23 @@ cdef inline bint is_host_byte(uint8_t byte) noexcept nogil:
     return is_ascii_letter(byte) or c'0' <= byte <= c'9' or byte == c'.' or byte == c'-'
 
 
+cdef inline bint is_word(uint16_t found, bint spaced) noexcept nogil:
+    """Whether a character belongs to words; `spaced`: only where blanks part words, else a digit inside a sentence
+    without blanks would make an identifier of all of it."""
+    return found & WORD and not (spaced and found & UNSPACED)
+
+
 cdef Py_ssize_t skip_word(
-    const uint8_t *text, Py_ssize_t size, Py_ssize_t at, uint8_t extra, uint8_t other, uint8_t third
+    const uint8_t *text, Py_ssize_t size, Py_ssize_t at, uint8_t extra, uint8_t other, uint8_t third, bint spaced
 ) noexcept nogil:
     """Return where the run of word characters and the three extra bytes ends (0: no extra byte)."""
     cdef int width
     cdef uint32_t point
     while at < size:
         point = read(text, at, &width)
-        if not (properties(point) & WORD or (point and (point == extra or point == other or point == third))):
+        if not (
+            is_word(properties(point), spaced) or (point and (point == extra or point == other or point == third))
+        ):
             break
         at += width
     return at
@@ -304,15 +326,17 @@ cdef Py_ssize_t skip_solid(
     return at
 
 
-cdef void find_mail(const uint8_t *text, Py_ssize_t size, Py_ssize_t at, Run *run) noexcept nogil:
+cdef void find_mail(
+    const uint8_t *text, Py_ssize_t size, Py_ssize_t at, bint spaced, Run *run
+) noexcept nogil:
     """One or more of word . + -, then @, one or more of word -, a dot, one or more of word . -"""
-    cdef Py_ssize_t local = skip_word(text, size, at, c'.', c'+', c'-'), host, tail
+    cdef Py_ssize_t local = skip_word(text, size, at, c'.', c'+', c'-', spaced), host, tail
     run.end = local if local > at else at + 1
     run.last_start = -1
     if local > at and local < size and text[local] == c'@':
-        host = skip_word(text, size, local + 1, c'-', 0, 0)
+        host = skip_word(text, size, local + 1, c'-', 0, 0, spaced)
         if host > local + 1 and host < size and text[host] == c'.':
-            tail = skip_word(text, size, host + 1, c'.', c'-', 0)
+            tail = skip_word(text, size, host + 1, c'.', c'-', 0, spaced)
             if tail > host + 1:
                 run.last_start = local - 1
                 run.match_end = tail
@@ -328,9 +352,11 @@ cdef void find_username(const uint8_t *text, Py_ssize_t size, Py_ssize_t at, Run
     run.match_end = after_word
 
 
-cdef void find_url(const uint8_t *text, Py_ssize_t size, Py_ssize_t at, Run *run) noexcept nogil:
+cdef void find_url(
+    const uint8_t *text, Py_ssize_t size, Py_ssize_t at, bint spaced, Run *run
+) noexcept nogil:
     """Two or more word characters, ://, then characters other than white space, the last one not a dot."""
-    cdef Py_ssize_t scheme = skip_word(text, size, at, 0, 0, 0), after_word, after_solid
+    cdef Py_ssize_t scheme = skip_word(text, size, at, 0, 0, 0, spaced), after_word, after_solid
     cdef Py_ssize_t last = scheme
     run.end = scheme if scheme > at else at + 1
     run.last_start = -1
@@ -363,7 +389,9 @@ cdef void find_domain(const uint8_t *text, Py_ssize_t size, Py_ssize_t at, Run *
         dot -= 1
 
 
-cdef void find_identifier(const uint8_t *text, Py_ssize_t size, Py_ssize_t at, Run *run) noexcept nogil:
+cdef void find_identifier(
+    const uint8_t *text, Py_ssize_t size, Py_ssize_t at, bint spaced, Run *run
+) noexcept nogil:
     """Word characters, colons and hyphens, at least one digit or underscore among them."""
     cdef Py_ssize_t from_here = at
     cdef int width
@@ -371,7 +399,7 @@ cdef void find_identifier(const uint8_t *text, Py_ssize_t size, Py_ssize_t at, R
     run.last_start = -1
     while at < size:
         point = read(text, at, &width)
-        if not (properties(point) & WORD or point == c':' or point == c'-'):
+        if not (is_word(properties(point), spaced) or point == c':' or point == c'-'):
             break
         if point == c'_' or properties(point) & DIGIT:
             run.last_start = at
@@ -381,7 +409,7 @@ cdef void find_identifier(const uint8_t *text, Py_ssize_t size, Py_ssize_t at, R
 
 
 cdef Py_ssize_t match_ipv4(
-    const uint8_t *text, Py_ssize_t size, Py_ssize_t at, bint at_borders, Py_ssize_t *address_end
+    const uint8_t *text, Py_ssize_t size, Py_ssize_t at, bint at_borders, bint spaced, Py_ssize_t *address_end
 ) noexcept nogil:
     """Four groups of one to three digits with dots between, and what follows is neither a dot nor a digit.
 
@@ -406,13 +434,15 @@ cdef Py_ssize_t match_ipv4(
         return at
     found = properties(read(text, at, &width))
     if at_borders:
-        if found & WORD or (text[at] == c'.' and properties_at(text, size, at + 1) & DIGIT):
+        if is_word(found, spaced) or (text[at] == c'.' and properties_at(text, size, at + 1) & DIGIT):
             return -1
         return at
     return -1 if text[at] == c'.' or found & DIGIT else at + width
 
 
-cdef Py_ssize_t match_phone(const uint8_t *text, Py_ssize_t size, Py_ssize_t at, bint at_borders) noexcept nogil:
+cdef Py_ssize_t match_phone(
+    const uint8_t *text, Py_ssize_t size, Py_ssize_t at, bint at_borders, bint spaced
+) noexcept nogil:
     """An optional plus, then at least five digits with at most one blank, dot or hyphen between two of them."""
     cdef int digits = 0, width
     cdef Py_ssize_t end = -1, separated
@@ -425,19 +455,21 @@ cdef Py_ssize_t match_phone(const uint8_t *text, Py_ssize_t size, Py_ssize_t at,
         read(text, separated, &width)
         at = separated + width
         digits += 1
-        if digits >= 5 and not (at_borders and properties_at(text, size, at) & WORD):
+        if digits >= 5 and not (at_borders and is_word(properties_at(text, size, at), spaced)):
             end = at
     return end
 
 
-cdef bint is_clean_domain(const uint8_t *text, Py_ssize_t size, Py_ssize_t at, Py_ssize_t end) noexcept nogil:
+cdef bint is_clean_domain(
+    const uint8_t *text, Py_ssize_t size, Py_ssize_t at, Py_ssize_t end, bint spaced
+) noexcept nogil:
     """No empty label, nothing glued on, and not `end.Next`, where only the blank after a full stop is missing."""
     cdef Py_ssize_t step = at - 1, dot = at
-    if text[at] == c'.' or text[at] == c'-' or properties_at(text, size, end) & WORD:
+    if text[at] == c'.' or text[at] == c'-' or is_word(properties_at(text, size, end), spaced):
         return False
     while step > 0 and text[step] & 0xC0 == 0x80:
         step -= 1
-    if at > 0 and properties_at(text, size, step) & WORD:
+    if at > 0 and is_word(properties_at(text, size, step), spaced):
         return False
     for step in range(at, end):
         if text[step] == c'.':
@@ -551,24 +583,28 @@ cdef struct Entry:
     Py_ssize_t size
     uint32_t hashed
     uint32_t count
+    uint32_t typed
     uint8_t flags
 
 
 cdef class Terms:
     """The distinct terms of a text, in the order of their first occurrence.
 
-    `words[n]` is a term in UTF-8, `counts[n]` how often it occurs (at most 255), `flags[n]` SPECIAL and STOP.
+    `words[n]` is a term in UTF-8, `counts[n]` how often it occurs (at most 255), `flags[n]` SPECIAL, STOP and PART;
+    `typed[n]` how many bytes it had as it was typed, before folding.
     """
     cdef readonly list words
     cdef readonly bytes counts
     cdef readonly bytes flags
+    cdef readonly list typed
 
-    def __init__(self, list words, bytes counts, bytes flags):
+    def __init__(self, list words, bytes counts, bytes flags, list typed=None):
         if not len(words) == len(counts) == len(flags):
             raise ValueError(f"{len(words)} words need as many counts and flags, not {len(counts)} and {len(flags)}")
         self.words = words
         self.counts = counts
         self.flags = flags
+        self.typed = [len(word) for word in words] if typed is None else typed
 
     def __len__(self) -> int:
         return len(self.words)
@@ -624,7 +660,7 @@ cdef class Collector:
             self._capacity = capacity
         return self._bytes + self._used
 
-    cdef int add(self, Py_ssize_t size, uint8_t flags, uint32_t hashed) except -1:
+    cdef int add(self, Py_ssize_t size, uint8_t flags, uint32_t hashed, uint32_t typed) except -1:
         """Take the `size` bytes last written as one occurrence of a term."""
         cdef const uint8_t *word = self._bytes + self._used
         cdef uint32_t slot = hashed & self._mask
@@ -633,8 +669,7 @@ cdef class Collector:
             entry = &self._entries[self._slots[slot]]
             if entry.hashed == hashed and entry.size == size and memcmp(self._bytes + entry.start, word, size) == 0:
                 entry.count += 1
-                if not flags & F_STOP:  # an ordinary word gives the same term
-                    entry.flags &= ~F_STOP
+                entry.flags &= flags | F_SPECIAL  # an ordinary word gives the same term
                 return 0
             slot = (slot + 1) & self._mask
         if self._count == self._entry_capacity:
@@ -648,6 +683,7 @@ cdef class Collector:
         entry.size = size
         entry.hashed = hashed
         entry.count = 1
+        entry.typed = typed
         entry.flags = flags
         self._count += 1
         self._used += size
@@ -677,15 +713,16 @@ cdef class Collector:
     cdef Terms finish(self):
         cdef Py_ssize_t number
         cdef Entry *entry
-        cdef list words = []
+        cdef list words = [], typed = []
         cdef bytes counts = PyBytes_FromStringAndSize(NULL, self._count)
         cdef bytes flags = PyBytes_FromStringAndSize(NULL, self._count)
         for number in range(self._count):
             entry = &self._entries[number]
             words.append(PyBytes_FromStringAndSize(<char *> self._bytes + entry.start, entry.size))
+            typed.append(entry.typed)
             (<uint8_t *> <char *> counts)[number] = <uint8_t> min(entry.count, COUNT_MAX)
             (<uint8_t *> <char *> flags)[number] = entry.flags
-        return Terms(words, counts, flags)
+        return Terms(words, counts, flags, typed)
 
 
 # -- the lexer ----------------------------------------------------------------------------------------------------
@@ -702,13 +739,16 @@ cdef class Cutter:
         split_patterns: cut patterns into words; else a pattern is one term.
         fold_special: special words are folded like others; else they keep their letters as typed.
         at_borders: patterns begin and end at word borders (Sonic's do not).
+        bigrams: a run of letters of scripts without blanks (Han, kana, Thai, Lao, Khmer, Burmese) is one word, and
+            each two neighbours in it are a term flagged PART, each single letter one flagged STOP; else every letter
+            is a word.
     """
     cdef object _normalize
-    cdef bint _always_normalize, _composes, _patterns, _split_patterns, _fold_special, _at_borders
+    cdef bint _always_normalize, _composes, _patterns, _split_patterns, _fold_special, _at_borders, _bigrams
 
     def __init__(
         self, normalize, *, bint always_normalize=False, bint composes=True, bint patterns=True,
-        bint split_patterns=True, bint fold_special=True, bint at_borders=True,
+        bint split_patterns=True, bint fold_special=True, bint at_borders=True, bint bigrams=False,
     ):
         self._normalize = normalize
         self._always_normalize = always_normalize
@@ -717,6 +757,7 @@ cdef class Cutter:
         self._split_patterns = split_patterns
         self._fold_special = fold_special
         self._at_borders = at_borders
+        self._bigrams = bigrams
 
     def cut(self, str text, StopSet stops=None, bint drop_stops=False, stem=None) -> Terms:
         """Return the distinct terms of `text`.
@@ -746,12 +787,42 @@ cdef class Cutter:
         cdef bint has_word
         cdef int words = 0
         while at < size:
+            if self._bigrams and properties_at(text, size, at) & UNSPACED:
+                end = self.cut_run(terms, text, size, at, flags, stops, drop_stops)
+                words += 1
+                at = end
+                continue
             end = word_end(text, size, at, &has_word)
             if has_word:
                 words += 1
                 self.add_piece(terms, text + at, end - at, flags, stops, drop_stops, stem)
             at = end
         return words
+
+    cdef Py_ssize_t cut_run(
+        self, Collector terms, const uint8_t *text, Py_ssize_t size, Py_ssize_t at, uint8_t flags,
+        StopSet stops, bint drop_stops,
+    ) except -1:
+        """Add the run of letters without blanks that begins at `at`, its pairs and its letters; return its end."""
+        cdef Py_ssize_t first = at, letter = at, before = at, end, letters = 0
+        while at < size and properties_at(text, size, at) & UNSPACED:
+            end = letter_end(text, size, at)
+            letters += 1
+            at = end
+        if letters <= 2 or at - first <= RUN_BYTES:
+            self.add_piece(terms, text + first, at - first, flags, stops, drop_stops, None)
+        if letters == 1:
+            return at
+        end = at
+        at = first
+        while at < end:
+            letter = at
+            at = letter_end(text, size, at)
+            self.add_piece(terms, text + letter, at - letter, flags | F_STOP, None, False, None)
+            if letters > 2 and letter > first:
+                self.add_piece(terms, text + before, at - before, flags | F_PART, stops, drop_stops, None)
+            before = letter
+        return end
 
     cdef int cut_with_patterns(
         self, Collector terms, const uint8_t *text, Py_ssize_t size, StopSet stops, bint drop_stops, object stem
@@ -779,10 +850,10 @@ cdef class Cutter:
     ) noexcept nogil:
         """The first pattern that matches at `at`, with where it ends; `core_end` leaves out what it ate too much."""
         cdef uint16_t found = properties_at(text, size, at)
-        if not (found & WORD or text[at] in b"@+.-:"):
+        if not (is_word(found, self._bigrams) or text[at] in b"@+.-:"):
             return NO_PATTERN
         if at >= scan.mail.end:
-            find_mail(text, size, at, &scan.mail)
+            find_mail(text, size, at, self._bigrams, &scan.mail)
         if at <= scan.mail.last_start:
             end[0] = core_end[0] = scan.mail.match_end
             return MAIL
@@ -793,29 +864,29 @@ cdef class Cutter:
                 end[0] = core_end[0] = scan.username.match_end
                 return USERNAME
         if at >= scan.url.end:
-            find_url(text, size, at, &scan.url)
+            find_url(text, size, at, self._bigrams, &scan.url)
         if at <= scan.url.last_start:
             end[0] = core_end[0] = scan.url.match_end
             return URL
         if found & DIGIT or text[at] == c'+':
-            end[0] = match_ipv4(text, size, at, self._at_borders, core_end)
+            end[0] = match_ipv4(text, size, at, self._at_borders, self._bigrams, core_end)
             if end[0] >= 0:
                 return IPV4
-            end[0] = core_end[0] = match_phone(text, size, at, self._at_borders)
+            end[0] = core_end[0] = match_phone(text, size, at, self._at_borders, self._bigrams)
             if end[0] >= 0:
                 return PHONE
         if at >= scan.domain.end:
             find_domain(text, size, at, &scan.domain)
             if (
                 self._at_borders and at <= scan.domain.last_start
-                and not is_clean_domain(text, size, at, scan.domain.match_end)
+                and not is_clean_domain(text, size, at, scan.domain.match_end, self._bigrams)
             ):
                 scan.domain.last_start = -1
         if at <= scan.domain.last_start:
             end[0] = core_end[0] = scan.domain.match_end
             return DOMAIN
         if at >= scan.identifier.end:
-            find_identifier(text, size, at, &scan.identifier)
+            find_identifier(text, size, at, self._bigrams, &scan.identifier)
         if at <= scan.identifier.last_start:
             end[0] = core_end[0] = scan.identifier.match_end
             return IDENTIFIER
@@ -841,15 +912,15 @@ cdef class Cutter:
         if flags & F_SPECIAL and not self._fold_special:
             out = terms.room(size)
             memcpy(out, piece, size)
-            return self.add_word(terms, size, flags, None, False, None)
+            return self.add_word(terms, size, flags, None, False, None, size)
         folded = -1
         if not self._always_normalize:
             folded = fold(piece, size, terms.room(2 * size), self._composes)
         if folded >= 0:
-            return self.add_word(terms, folded, flags, stops, drop_stops, stem)
+            return self.add_word(terms, folded, flags, stops, drop_stops, stem, size)
         for part in self._normalize(PyUnicode_DecodeUTF8(<const char *> piece, size, NULL)).split():
             self.write_word(terms, part)
-            self.add_word(terms, len((<str> part).encode()), flags, stops, drop_stops, stem)
+            self.add_word(terms, len((<str> part).encode()), flags, stops, drop_stops, stem, size)
         return 0
 
     cdef int write_word(self, Collector terms, str word) except -1:
@@ -859,7 +930,8 @@ cdef class Cutter:
         return 0
 
     cdef int add_word(
-        self, Collector terms, Py_ssize_t size, uint8_t flags, StopSet stops, bint drop_stops, object stem
+        self, Collector terms, Py_ssize_t size, uint8_t flags, StopSet stops, bint drop_stops, object stem,
+        Py_ssize_t typed,
     ) except -1:
         """Take the `size` bytes just written to the collector's room as a folded word."""
         cdef uint32_t hashed = hash_bytes(terms._bytes + terms._used, size)
@@ -875,7 +947,7 @@ cdef class Cutter:
             if size == 0:
                 return 0
             hashed = hash_bytes(terms._bytes + terms._used, size)
-        return terms.add(size, flags, hashed)
+        return terms.add(size, flags, hashed, <uint32_t> typed)
 
 
 cdef Py_ssize_t fold(const uint8_t *piece, Py_ssize_t size, uint8_t *out, bint composes) noexcept nogil:

@@ -1,0 +1,138 @@
+"""Real messages through one asonic connection, compared with a plain model before and after restarts.
+
+The model is deliberately simple: the words of a message are its pieces between blanks that consist of ASCII letters.
+Whatever else a server sees as a word, a query for such a word has to find every message that holds it so, and only
+messages in whose text it stands somewhere.
+"""
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from asonic import Client
+from asonic.enums import Channel
+
+from tests.clients.test_asonic import connected
+from tests.processes import Server
+from tests.server.peer import Peer
+from tests.shared_data import shared_data
+
+SETTINGS = {"search.query_alternates_try": 0}
+RARE = 10
+SAMPLE = 400
+MORE = 500
+"""Messages kept back, to be pushed after the first restart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One line of messages.tsv."""
+
+    oid: str
+    text: str
+
+    def words(self) -> set[str]:
+        return {piece.lower() for piece in self.text.split() if piece.isascii() and piece.isalpha()}
+
+
+def messages(count: int) -> list[Message]:
+    """Return the first `count` messages."""
+    read = []
+    with open(shared_data("messages/messages.tsv"), encoding="utf-8", newline="\n") as file:
+        for line in file:
+            number, _, text = line.rstrip("\n").split("\t", 2)
+            read.append(Message(f"m{number}", text))
+            if len(read) == count:
+                break
+    return read
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """Which messages hold the rare words of a sample."""
+
+    texts: dict[str, str]
+    holders: dict[str, set[str]]
+
+    @classmethod
+    def of(cls, pushed: list[Message], chance: random.Random) -> "Model":
+        counts = Counter(word for message in pushed for word in message.words())
+        rarest = (min(message.words(), key=lambda word: (counts[word], word), default="") for message in pushed)
+        rare = sorted({word for word in rarest if 0 < counts[word] < RARE})
+        holders: dict[str, set[str]] = {word: set() for word in chance.sample(rare, min(SAMPLE, len(rare)))}
+        for message in pushed:
+            for word in message.words() & holders.keys():
+                holders[word].add(message.oid)
+        return cls({message.oid: message.text.lower() for message in pushed}, holders)
+
+    def check(self, answers: dict[str, list[str]]) -> None:
+        """Compare what the words of the sample found."""
+        assert answers.keys() == self.holders.keys()
+        for word, found in answers.items():
+            assert len(found) == len(set(found)), word
+            assert self.holders[word] <= set(found), f"{word!r} does not find {self.holders[word] - set(found)}"
+            for oid in found:
+                assert word in self.texts[oid], f"{word!r} finds {oid}: {self.texts[oid]!r}"
+
+
+async def push_all(server: Server, pushed: Iterable[Message]) -> None:
+    async with connected(server, Channel.INGEST) as client:
+        for message in pushed:
+            assert await client.push("messages", "default", message.oid, message.text) == b"OK"
+
+
+async def query_all(server: Server, texts: Iterable[str]) -> dict[str, list[str]]:
+    async def found(client: Client, text: str) -> list[str]:
+        return [oid.decode() for oid in await client.query("messages", "default", text, limit=100)]
+
+    async with connected(server, Channel.SEARCH) as client:
+        return {text: await found(client, text) for text in texts}
+
+
+def count_objects(server: Server) -> int:
+    with Peer(server, "ingest") as peer:
+        return int(peer.ask("COUNTB messages default").removeprefix("RESULT "))
+
+
+def push_query_restart(folder: Path, count: int) -> None:
+    pushed = messages(count)
+    chance = random.Random(count)
+    first, more = pushed[:-MORE], pushed[-MORE:]
+    sentences = [message.text for message in chance.sample(first, SAMPLE // 2)]
+    server = Server(folder, SETTINGS)
+    with server:
+        asyncio.run(push_all(server, first))
+        assert count_objects(server) == len(first)
+        model = Model.of(first, chance)
+        by_word = asyncio.run(query_all(server, model.holders))
+        model.check(by_word)
+        by_sentence = asyncio.run(query_all(server, sentences))
+        assert sum(map(bool, by_sentence.values())) > 0.9 * len(by_sentence), "real sentences find something"
+    with server:
+        assert count_objects(server) == len(first)
+        assert asyncio.run(query_all(server, model.holders)) == by_word
+        assert asyncio.run(query_all(server, sentences)) == by_sentence
+        asyncio.run(push_all(server, more))
+        model = Model.of(pushed, chance)
+        by_word = asyncio.run(query_all(server, model.holders))
+        by_sentence = asyncio.run(query_all(server, sentences))
+        server.kill()
+    with server:
+        assert count_objects(server) == len(pushed)
+        model.check(by_word)
+        assert asyncio.run(query_all(server, model.holders)) == by_word
+        assert asyncio.run(query_all(server, sentences)) == by_sentence
+
+
+def test_three_thousand_messages(tmp_path: Path) -> None:
+    push_query_restart(tmp_path, 3_000)
+
+
+@pytest.mark.full
+@pytest.mark.timeout(900)
+def test_all_messages(tmp_path: Path) -> None:
+    push_query_restart(tmp_path, 330_000)

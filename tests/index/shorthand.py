@@ -1,0 +1,42 @@
+"""What the tests of this folder write often: an index in a few settings, and its state as a whole."""
+
+from pathlib import Path
+
+from sonicpy import Config, Index
+
+C, B = "collection", "bucket"
+
+
+def open_index(folder: Path, **settings: object) -> Index:
+    """Open an index; settings are sections with `__` for dots, as in search__ranking="newest". No word stands in for
+    another unless asked for."""
+    given: dict[str, dict[str, object]] = {}
+    for key, value in {"search__query_alternates_try": 0, **settings}.items():
+        *path, name = key.split("__")
+        section: dict[str, object] = given
+        for part in path:
+            section = section.setdefault(part, {})  # type: ignore[assignment]
+        section[name] = value
+    return Index(folder / "store", Config.model_validate(given))
+
+
+def push(index: Index, oid: str, text: str, lang: str | None = "none") -> None:
+    """Push into the usual bucket."""
+    index.push(C, B, oid, text, lang)
+
+
+def found(index: Index, text: str, limit: int = 1000, offset: int = 0, lang: str | None = "none") -> list[str]:
+    """Query the usual bucket."""
+    return index.query(C, B, text, limit=limit, offset=offset, lang=lang)
+
+
+def contents(index: Index, bucket: str = B) -> dict[str, set[str]]:
+    """Return which objects each word of a bucket finds; every figure that can be counted is compared on the way."""
+    words = index.words(C, bucket, limit=10_000)
+    assert index.count_words(C, bucket) == len(words)
+    finds = {word: set(index.query(C, bucket, word, limit=10_000, lang="none")) for word in words}
+    objects = set().union(*finds.values()) if finds else set()
+    assert index.count_objects(C, bucket) == len(objects)
+    for oid in objects:
+        assert index.count_object_words(C, bucket, oid) == sum(oid in held for held in finds.values()), oid
+    return finds

@@ -1,0 +1,294 @@
+"""Index as a library: changes and answers, names, counts, life of the folder."""
+
+from pathlib import Path
+
+import pytest
+
+from sonicpy import Config, Index
+from sonicpy.errors import CommandError, StoreError, StoreLocked
+from tests.index.shorthand import B, C, contents, found, open_index, push
+
+
+def test_push_query_pop_flush(tmp_path: Path) -> None:
+    with open_index(tmp_path) as index:
+        push(index, "o:1", "Valérianes poussent ici")
+        push(index, "o:2", "valérianes")
+        push(index, "o:2", "fleurissent")
+        assert found(index, "VALÉRIANES") == ["o:2", "o:1"]
+        assert found(index, "poussent") == ["o:1"]
+        assert index.pop(C, B, "o:2", "fleurissent jamais") == 1
+        assert found(index, "fleurissent") == []
+        assert index.pop(C, B, "o:9", "valérianes") == 0
+        assert index.flush_object(C, B, "o:1") == 3
+        assert index.flush_object(C, B, "o:1") == 0
+        assert found(index, "valérianes") == ["o:2"]
+        assert contents(index) == {"valérianes": {"o:2"}}
+
+
+def test_the_same_text_twice_changes_nothing(tmp_path: Path) -> None:
+    with open_index(tmp_path) as index:
+        push(index, "old", "eins zwei")
+        push(index, "new", "eins zwei")
+        before = found(index, "eins zwei")
+        push(index, "old", "zwei eins")
+        assert found(index, "eins zwei") == before == ["new", "old"]
+
+
+def test_an_object_that_loses_its_last_word_is_gone(tmp_path: Path) -> None:
+    with open_index(tmp_path) as index:
+        push(index, "o", "eins zwei")
+        assert index.pop(C, B, "o", "eins zwei drei") == 2
+        assert (index.count_objects(C, B), index.count_object_words(C, B, "o")) == (0, 0)
+        assert index.flush_object(C, B, "o") == 0
+
+
+def test_an_object_without_words_counts(tmp_path: Path) -> None:
+    with open_index(tmp_path) as index:
+        push(index, "o", "...")
+        assert (index.count_objects(C, B), index.count_object_words(C, B, "o"), index.count_words(C, B)) == (1, 0, 0)
+        assert found(index, "...") == []
+
+
+def test_scopes_do_not_mix(tmp_path: Path) -> None:
+    scopes = [("a", "b"), ("a", "b2"), ("a2", "b"), ("A", "b"), ("a\0b", "c"), ("a", "b\0c"), ("b", "a")]
+    with open_index(tmp_path) as index:
+        for number, scope in enumerate(scopes):
+            index.push(*scope, "o", f"gemeinsam eigenes{'abcdefg'[number]}", "none")
+        for number, scope in enumerate(scopes):
+            assert index.query(*scope, "gemeinsam") == ["o"]
+            assert index.words(*scope) == sorted([f"eigenes{'abcdefg'[number]}", "gemeinsam"])
+        assert index.flush_bucket("a", "b") == 1
+        assert index.flush_bucket("a", "b") == 0
+        assert index.flush_bucket("a", "never") == 0
+        assert index.query("a", "b", "gemeinsam") == []
+        assert (index.count_buckets("a"), index.open_scopes()) == (2, len(scopes) - 1)
+        assert index.flush_collection("a") == 1
+        assert index.flush_collection("a") == 0
+        assert (index.count_buckets("a"), index.count_buckets("a2"), index.open_scopes()) == (0, 1, len(scopes) - 3)
+        index.push("a", "b", "o", "neu", "none")
+        assert index.words("a", "b") == ["neu"], "nothing of the old bucket comes back"
+
+
+WRONG_NAMES = ["", "a" * 129, "ä", "a b", "a\tb", "a\n", "a\r", "\x0b", "a\u2003b", "\udc80"]
+GOOD_NAMES = ["a" * 128, "\0", "\x1c", "LIMIT(1)", '"quoted"', "../../etc/passwd", "\\", "\x7f"]
+
+
+@pytest.mark.parametrize("name", WRONG_NAMES, ids=ascii)
+def test_wrong_names(tmp_path: Path, name: str) -> None:
+    with open_index(tmp_path) as index:
+        for call, code in (
+            (lambda: index.push(name, B, "o", "text"), "InvalidCollection"),
+            (lambda: index.push(C, name, "o", "text"), "InvalidBucket"),
+            (lambda: index.push(C, B, name, "text"), "InvalidObject"),
+            (lambda: index.pop(C, B, name, "text"), "InvalidObject"),
+            (lambda: index.query(name, B, "text"), "InvalidCollection"),
+            (lambda: index.query(C, name, "text"), "InvalidBucket"),
+            (lambda: index.suggest(C, name, "text"), "InvalidBucket"),
+            (lambda: index.words(name, B), "InvalidCollection"),
+            (lambda: index.flush_collection(name), "InvalidCollection"),
+            (lambda: index.flush_bucket(C, name), "InvalidBucket"),
+            (lambda: index.flush_object(C, B, name), "InvalidObject"),
+            (lambda: index.count_buckets(name), "InvalidCollection"),
+            (lambda: index.count_words(C, name), "InvalidBucket"),
+            (lambda: index.count_objects(C, name), "InvalidBucket"),
+            (lambda: index.count_object_words(C, B, name), "InvalidObject"),
+        ):
+            with pytest.raises(CommandError) as caught:
+                call()
+            assert (caught.value.code, caught.value.detail) == ("invalid_argument", code)
+        assert index.open_scopes() == 0
+
+
+@pytest.mark.parametrize("name", GOOD_NAMES, ids=ascii)
+def test_good_names(tmp_path: Path, name: str) -> None:
+    with open_index(tmp_path) as index:
+        index.push(name, name, name, "text", "none")
+    with open_index(tmp_path) as index:
+        assert index.query(name, name, "text") == [name]
+        assert index.flush_object(name, name, name) == 1
+
+
+def test_a_lone_surrogate_is_refused(tmp_path: Path) -> None:
+    with open_index(tmp_path) as index:
+        for call in (
+            lambda: push(index, "o", "vor \udc80 nach", lang=None),
+            lambda: push(index, "o", "\ud800"),
+            lambda: index.pop(C, B, "o", "\udfff"),
+            lambda: found(index, "wort \udc80"),
+            lambda: index.suggest(C, B, "wo\udc80"),
+        ):
+            with pytest.raises(CommandError, match="the text is not Unicode") as caught:
+                call()
+            assert caught.value.code == "invalid_format"
+        assert index.count_objects(C, B) == 0
+
+
+SUGGESTIONS_OF_NOTHING = ["", "...", "zwei worte", "al al", "a.b c"]
+
+
+@pytest.mark.parametrize("text", SUGGESTIONS_OF_NOTHING)
+def test_suggest_wants_one_word(tmp_path: Path, text: str) -> None:
+    with open_index(tmp_path) as index:
+        push(index, "o", "zwei worte")
+        with pytest.raises(CommandError, match="query_error"):
+            index.suggest(C, B, text)
+
+
+def test_pages(tmp_path: Path) -> None:
+    with open_index(tmp_path) as index:
+        for number in range(25):
+            push(index, f"o{number}", "gemeinsam")
+        whole = [f"o{number}" for number in reversed(range(25))]
+        assert found(index, "gemeinsam") == whole
+        assert [oid for offset in range(0, 30, 7) for oid in found(index, "gemeinsam", 7, offset)] == whole
+        assert found(index, "gemeinsam", 10, 24) == ["o0"]
+        assert found(index, "gemeinsam", 10, 25) == []
+        assert found(index, "gemeinsam", 10, 2**32 - 1) == []
+        words = [f"wort{letter}" for letter in "abcdefghij"]
+        push(index, "words", " ".join(words))
+        assert [index.words(C, B, limit=3, offset=offset) for offset in (0, 3, 9, 12)] == [
+            ["gemeinsam", "worta", "wortb"], words[2:5], words[8:10], [],
+        ]  # fmt: skip
+
+
+def test_unknown_places_are_empty(tmp_path: Path) -> None:
+    with open_index(tmp_path) as index:
+        assert (found(index, "nichts"), index.suggest(C, B, "nichts"), index.words(C, B)) == ([], [], [])
+        assert (index.count_buckets(C), index.count_words(C, B), index.count_objects(C, B)) == (0, 0, 0)
+        assert index.pop(C, B, "o", "nichts") == 0
+        assert (index.flush_object(C, B, "o"), index.flush_bucket(C, B), index.flush_collection(C)) == (0, 0, 0)
+        assert index.open_scopes() == 0, "asking makes nothing"
+
+
+def test_words_that_are_long(tmp_path: Path) -> None:
+    """Words above 40 bytes find and are found; words of any length are never mixed up."""
+    long = ["a" * 41, "a" * 466 + "b" * 40, "a" * 466 + "c" * 40, "ä" * 5_000]
+    with open_index(tmp_path) as index:
+        push(index, "short", "a" * 40)
+        for number, word in enumerate(long):
+            push(index, f"o{number}", word)
+        for number, word in enumerate(long):
+            assert found(index, word) == [f"o{number}"]
+        assert index.words(C, B) == ["a" * 40]
+        assert index.count_words(C, B) == 1
+        assert index.suggest(C, B, "a" * 41) == []
+        assert index.pop(C, B, "o2", long[2]) == 1
+        assert found(index, long[1]) == ["o1"]
+
+
+class TestLife:
+    def test_what_was_pushed_is_there_after_closing(self, tmp_path: Path) -> None:
+        for turn in range(3):
+            with open_index(tmp_path) as index:
+                push(index, f"o{turn}", f"gemeinsam eigenes{'abc'[turn]}")
+        with open_index(tmp_path) as index:
+            assert contents(index) == {
+                "gemeinsam": {"o0", "o1", "o2"}, "eigenesa": {"o0"}, "eigenesb": {"o1"}, "eigenesc": {"o2"},
+            }  # fmt: skip
+
+    def test_an_error_inside_the_block_closes_too(self, tmp_path: Path) -> None:
+        with pytest.raises(ZeroDivisionError), open_index(tmp_path) as index:
+            push(index, "o", "geblieben")
+            raise ZeroDivisionError
+        with open_index(tmp_path) as index:
+            assert found(index, "geblieben") == ["o"]
+
+    def test_a_second_index_on_the_folder_is_refused(self, tmp_path: Path) -> None:
+        with open_index(tmp_path) as index:
+            with pytest.raises(StoreLocked, match="already open for writing by process"):
+                open_index(tmp_path)
+            push(index, "o", "weiter")
+            assert found(index, "weiter") == ["o"]
+        open_index(tmp_path).close()
+
+    def test_the_folder_of_the_settings(self, tmp_path: Path) -> None:
+        config = Config.model_validate({"store": {"kv": {"path": str(tmp_path / "deep" / "down")}}})
+        with Index(config=config) as index:
+            push(index, "o", "hier")
+        with Index(str(tmp_path / "deep" / "down")) as index:
+            assert found(index, "hier") == ["o"]
+
+    @pytest.mark.parametrize(
+        ("key", "value", "shown"),
+        [
+            ("normalization__diacritic_folding_enabled", True, "normalization.diacritic_folding_enabled = False"),
+            ("normalization__unicode_normalization", "none", "normalization.unicode_normalization = nfkc"),
+            ("normalization__stemming_enabled", True, "normalization.stemming_enabled = False"),
+            ("tokenization__detect_special_patterns", False, "tokenization.detect_special_patterns = True"),
+            ("stopwords__mode", "drop", "stopwords.mode = weigh"),
+            ("stopwords__deny", ["zufall"], "stopwords.deny = "),
+        ],
+    )
+    def test_settings_that_cut_texts_may_not_change(
+        self, tmp_path: Path, key: str, value: object, shown: str
+    ) -> None:
+        open_index(tmp_path).close()
+        with pytest.raises(StoreError) as caught:
+            open_index(tmp_path, **{key: value})
+        assert shown in str(caught.value)
+        assert "export and import" in str(caught.value)
+        open_index(tmp_path).close()
+
+    @pytest.mark.parametrize(
+        ("key", "value"),
+        [
+            ("search__ranking", "newest"),
+            ("search__suggest_order", "alphabetical"),
+            ("search__live_words", False),
+            ("store__kv__retain_word_objects", 5),
+            ("store__kv__durability", "commit"),
+        ],
+    )
+    def test_other_settings_may(self, tmp_path: Path, key: str, value: object) -> None:
+        with open_index(tmp_path) as index:
+            push(index, "o", "eins")
+        with open_index(tmp_path, **{key: value}) as index:
+            push(index, "p", "eins")
+            assert found(index, "eins") == ["p", "o"]
+
+
+class TestBatch:
+    def test_changes_are_seen_inside_and_kept(self, tmp_path: Path) -> None:
+        with open_index(tmp_path) as index:
+            with index.batch() as same:
+                assert same is index
+                for number in range(1_200):
+                    push(index, f"o{number}", f"gemeinsam wort{number}")
+                    if number % 300 == 0:
+                        assert found(index, f"wort{number}") == [f"o{number}"]
+            assert index.count_objects(C, B) == 1_200
+        with open_index(tmp_path) as index:
+            assert len(found(index, "gemeinsam", 2_000)) == 1_000, "the window"
+            assert index.count_objects(C, B) == 1_200
+
+    def test_batches_may_nest(self, tmp_path: Path) -> None:
+        with open_index(tmp_path) as index:
+            with index.batch():
+                push(index, "a", "eins")
+                with index.batch():
+                    push(index, "b", "eins")
+                push(index, "c", "eins")
+            assert index.uncommitted == 0
+            assert found(index, "eins") == ["c", "b", "a"]
+
+    def test_an_error_keeps_what_was_done_before(self, tmp_path: Path) -> None:
+        with open_index(tmp_path) as index:
+            with pytest.raises(CommandError), index.batch():
+                push(index, "a", "eins")
+                push(index, "", "eins")
+            push(index, "b", "eins")
+        with open_index(tmp_path) as index:
+            assert found(index, "eins") == ["b", "a"]
+
+
+def test_flushed_rows_are_swept_away(tmp_path: Path) -> None:
+    with open_index(tmp_path) as index:
+        with index.batch():
+            for number in range(2_000):
+                push(index, f"o{number}", f"gemeinsam wort{number}")
+        index.flush_bucket(C, B)
+        assert index.has_doomed
+        for number in range(40):  # the library sweeps a little with every change
+            index.push(C, "other", f"o{number}", "eins", "none")
+        assert not index.has_doomed
+        assert (index.count_objects(C, B), index.count_objects(C, "other")) == (0, 40)

@@ -1,0 +1,62 @@
+"""BM25 over plain dicts, written from the formula: the judge of what Index.query answers.
+
+A word counts in an object as often as in the text that held it most; an object's length is the sum of these counts.
+The score is scaled by the share of the query's weight that the object holds. Equal scores stand in the order in which
+the query's words bring them up, the newest association of a word first.
+"""
+
+import math
+from collections import Counter
+
+K1 = 1.2
+B = 0.75
+
+
+class Bm25:
+    """Objects and the words of their texts."""
+
+    def __init__(self) -> None:
+        self._objects: dict[str, Counter[str]] = {}
+        self._holders: dict[str, list[str]] = {}  # word -> objects, newest association first
+
+    def push(self, oid: str, words: list[str]) -> None:
+        """Add a text to an object."""
+        held = self._objects.setdefault(oid, Counter())
+        for word, count in Counter(words).items():
+            if word not in held:
+                self._holders.setdefault(word, []).insert(0, oid)
+            held[word] = max(held[word], count)
+
+    def pop(self, oid: str, words: list[str]) -> int:
+        """Take words from an object; return how many went."""
+        held = self._objects.get(oid, Counter())
+        gone = held.keys() & set(words)
+        for word in gone:
+            del held[word]
+            self._holders[word].remove(oid)
+        if not held:
+            self._objects.pop(oid, None)
+        return len(gone)
+
+    def flush(self, oid: str) -> int:
+        """Forget an object; return how many words it held."""
+        return self.pop(oid, list(self._objects.get(oid, ())))
+
+    def best(self, words: list[str]) -> list[tuple[str, float]]:
+        """Return every object that holds one of the words, with its score, best first."""
+        asked = list(dict.fromkeys(words))
+        candidates = dict.fromkeys(oid for word in asked for oid in self._holders.get(word, []))
+        scores = {oid: self._score(oid, asked) for oid in candidates}
+        return sorted(scores.items(), key=lambda item: -item[1])
+
+    def _score(self, oid: str, asked: list[str]) -> float:
+        held = self._objects[oid]
+        average = sum(object.total() for object in self._objects.values()) / len(self._objects)
+        norm = K1 * (1 - B + B * held.total() / average)
+        score = sum(self._idf(word) * held[word] * (K1 + 1) / (held[word] + norm) for word in asked)
+        share = sum(self._idf(word) for word in asked if word in held) / sum(map(self._idf, asked))
+        return score * share
+
+    def _idf(self, word: str) -> float:
+        df = len(self._holders.get(word, []))
+        return math.log(1 + (len(self._objects) - df + 0.5) / (df + 0.5))

@@ -1,0 +1,173 @@
+"""Transactions over LMDB: ranges of rows, growth, and faults that leave the file as StoreError."""
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sonicpy.errors import StoreError, StoreFull
+from sonicpy.store.environment import META, OBJECTS, OIDS, POSTINGS, WORDS, Environment, MapFull, Transaction
+
+PREFIX = b"\0\0\0\7"
+NEIGHBOURS = [b"\0\0\0\6\xff", PREFIX + b"a", PREFIX + b"b", PREFIX + b"\xff\xff", b"\0\0\0\x08", b"\xff\xff\xff\xff"]
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> Iterator[Environment]:
+    held = Environment(tmp_path, 1 << 20, sync=False)
+    yield held
+    held.close()
+
+
+@pytest.fixture
+def transaction(environment: Environment) -> Iterator[Transaction]:
+    open_one = environment.begin(write=True)
+    yield open_one
+    environment.abort(open_one)
+
+
+def test_rows_end_with_their_prefix(transaction: Transaction) -> None:
+    for key in reversed(NEIGHBOURS):
+        transaction.put(WORDS, key, key[::-1])
+    assert [key for key, _ in transaction.rows(WORDS, PREFIX)] == NEIGHBOURS[1:4]
+    assert [key for key, _ in transaction.rows(WORDS, PREFIX, PREFIX + b"aa")] == NEIGHBOURS[2:4]
+    assert [key for key, _ in transaction.rows(WORDS, b"")] == NEIGHBOURS
+    assert [key for key, _ in transaction.rows(WORDS, b"\xff")] == NEIGHBOURS[5:]
+    assert list(transaction.rows(WORDS, b"\xff\xff\xff\xff\xff")) == []
+    assert list(transaction.rows(OIDS, b"")) == []
+    assert transaction.first(WORDS, PREFIX + b"c") == (NEIGHBOURS[3], NEIGHBOURS[3][::-1])
+    assert transaction.first(WORDS, b"\xff\xff\xff\xff\xff") is None
+
+
+@pytest.mark.parametrize(("limit", "left"), [(0, 3), (1, 2), (2, 1), (3, 0), (100, 0)])
+def test_rows_are_deleted_within_their_prefix_and_limit(transaction: Transaction, limit: int, left: int) -> None:
+    for key in NEIGHBOURS:
+        transaction.put(WORDS, key, b"")
+    assert transaction.delete_rows(WORDS, PREFIX, limit) == 3 - left
+    assert len(list(transaction.rows(WORDS, PREFIX))) == left
+    assert transaction.count(WORDS) == len(NEIGHBOURS) - 3 + left
+
+
+def test_the_last_rows_of_a_table_can_be_deleted(transaction: Transaction) -> None:
+    for key in NEIGHBOURS:
+        transaction.put(WORDS, key, b"")
+    assert transaction.delete_rows(WORDS, b"\xff", 10) == 1
+    assert transaction.delete_rows(WORDS, b"", 10) == 5
+    assert transaction.delete_rows(WORDS, b"", 10) == 0
+
+
+def test_many_rows_come_in_the_order_of_their_keys_asked_for(transaction: Transaction) -> None:
+    transaction.put_many(OBJECTS, [(b"b", b"2"), (b"a", b"1"), (b"d", b"4")])
+    assert transaction.get_many(OBJECTS, [b"d", b"c", b"a"]) == [(b"d", b"4"), (b"a", b"1")]
+    assert transaction.get_many(OBJECTS, []) == []
+    transaction.put_many(OBJECTS, [(b"a", b"new")])
+    assert transaction.get(OBJECTS, b"a") == b"new"
+    assert (transaction.delete(OBJECTS, b"a"), transaction.delete(OBJECTS, b"a")) == (True, False)
+
+
+def test_appending_takes_rows_in_any_order(transaction: Transaction) -> None:
+    for key in (b"b", b"d", b"a", b"c", b"d"):
+        transaction.append(OBJECTS, key, key)
+    assert [key for key, _ in transaction.rows(OBJECTS, b"")] == [b"a", b"b", b"c", b"d"]
+
+
+def test_values_outlive_their_transaction(environment: Environment) -> None:
+    with_values = environment.begin(write=True)
+    with_values.put(META, b"key", b"value" * 100)
+    rows = list(with_values.rows(META, b""))
+    value = with_values.get(META, b"key")
+    environment.commit(with_values)
+    environment.grow()
+    other = environment.begin(write=True)
+    other.put(META, b"key", b"x" * 500)
+    environment.commit(other)
+    assert value == b"value" * 100 == rows[0][1]
+
+
+def test_a_full_map_is_a_map_full_and_passes_after_growth(environment: Environment) -> None:
+    full = environment.begin(write=True)
+    with pytest.raises(MapFull):
+        for number in range(10_000):
+            full.put(POSTINGS, b"%d" % number, b"x" * 400)
+    environment.abort(full)
+    before = environment.map_bytes()
+    environment.grow()
+    assert environment.map_bytes() == 2 * before
+    assert issubclass(MapFull, StoreFull)
+    again = environment.begin(write=True)
+    again.put(POSTINGS, b"key", b"value")
+    environment.commit(again)
+    with environment.reading() as transaction:
+        assert transaction.count(POSTINGS) == 1
+
+
+def test_growth_waits_for_readers_and_readers_for_growth(environment: Environment) -> None:
+    reading, release, grown = threading.Event(), threading.Event(), threading.Event()
+
+    def read() -> None:
+        with environment.reading():
+            reading.set()
+            release.wait(20)
+
+    def grow() -> None:
+        environment.grow()
+        grown.set()
+
+    threads = [threading.Thread(target=read), threading.Thread(target=grow)]
+    threads[0].start()
+    assert reading.wait(20)
+    threads[1].start()
+    assert not grown.wait(0.05), "a reader is inside"
+    release.set()
+    assert grown.wait(20)
+    with environment.reading() as transaction:
+        assert transaction.count(META) == 0
+    for thread in threads:
+        thread.join()
+
+
+def test_faults_leave_the_file_as_store_errors(environment: Environment) -> None:
+    with environment.reading() as transaction, pytest.raises(StoreError):
+        transaction.put(META, b"key", b"value")
+    writing = environment.begin(write=True)
+    for call in (
+        lambda: writing.put(META, b"k" * 512, b""),
+        lambda: writing.put(META, b"", b""),
+        lambda: writing.put_many(META, [(b"k" * 512, b"")]),
+        lambda: writing.append(META, b"k" * 512, b""),
+    ):
+        with pytest.raises(StoreError):
+            call()
+    environment.abort(writing)
+
+
+def test_a_transaction_that_has_ended_is_refused(environment: Environment) -> None:
+    ended = environment.begin(write=True)
+    environment.commit(ended)
+    for call in (
+        lambda: ended.get(META, b"key"),
+        lambda: ended.put(META, b"key", b""),
+        lambda: ended.get_many(META, [b"key"]),
+        lambda: ended.first(META, b""),
+        lambda: list(ended.rows(META, b"")),
+        lambda: ended.delete(META, b"key"),
+        lambda: ended.count(META),
+        lambda: ended.delete_rows(META, b"", 1),
+    ):
+        with pytest.raises(StoreError):
+            call()
+    environment.grow()
+
+
+def test_needs_room_long_before_the_map_is_full(environment: Environment) -> None:
+    assert not environment.needs_room()
+    number = 0
+    while not environment.needs_room():
+        transaction = environment.begin(write=True)
+        transaction.put(POSTINGS, b"%d" % number, b"x" * 8000)
+        environment.commit(transaction)
+        number += 1
+    assert environment.used_bytes() < environment.map_bytes()
+    environment.grow()
+    assert not environment.needs_room()

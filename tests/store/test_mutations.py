@@ -1,0 +1,85 @@
+"""Mutations and their bytes in the log: there and back, and nothing read from what is no record."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sonicpy._native.postings import pack_terms, pack_varints
+from sonicpy._native.text import Terms
+from sonicpy.errors import StoreDamaged
+from sonicpy.store.mutations import (
+    FlushBucket,
+    FlushCollection,
+    FlushObject,
+    Mutation,
+    Pop,
+    Push,
+    pack_mutation,
+    unpack_mutation,
+)
+from tests.store.shorthand import terms
+
+names = st.text(st.characters(max_codepoint=127), min_size=1, max_size=128) | st.sampled_from(["x" * 127, "x" * 128])
+texts = st.lists(st.tuples(st.binary(max_size=300), st.integers(0, 255), st.integers(0, 7)), max_size=6).map(
+    lambda rows: Terms([row[0] for row in rows], bytes(row[1] for row in rows), bytes(row[2] for row in rows))
+)
+mutations = st.one_of(
+    st.builds(Push, names, names, names, texts, st.integers(0, 2**40)),
+    st.builds(Pop, names, names, names, texts),
+    st.builds(FlushObject, names, names, names),
+    st.builds(FlushBucket, names, names),
+    st.builds(FlushCollection, names),
+)
+
+SAMPLES: list[Mutation] = [
+    Push("collection", "bucket", "x" * 128, terms("alpha beta*255 the!"), 1000),
+    Push("c", "b", "o", terms(""), 0),
+    Pop("c", "b", "o", terms("alpha")),
+    FlushObject("c", "\0", "o"),
+    FlushBucket("c", "b"),
+    FlushCollection("c"),
+]
+
+
+@settings(deadline=None, max_examples=200)
+@given(mutations)
+def test_mutations_come_back(mutation: Mutation) -> None:
+    again = unpack_mutation(pack_mutation(mutation))
+    assert type(again) is type(mutation)
+    assert again == mutation
+
+
+def test_the_layout_is_the_documented_one() -> None:
+    push = Push("c", "bu", "o" * 128, terms("alpha*3 the!"), 1000)
+    assert pack_mutation(push) == (
+        b"\x01" + b"\x01c" + b"\x02bu" + b"\x80\x01" + b"o" * 128 + pack_varints([1000])
+        + b"\x02" + b"\x05alpha\x03\x00" + b"\x03the\x01\x02"
+    )  # fmt: skip
+    assert pack_mutation(FlushCollection("c")) == b"\x05\x01c"
+
+
+@pytest.mark.parametrize("mutation", SAMPLES, ids=lambda mutation: type(mutation).__name__)
+def test_every_truncation_and_every_tail_is_damage(mutation: Mutation) -> None:
+    record = pack_mutation(mutation)
+    for size in range(len(record)):
+        with pytest.raises(StoreDamaged):
+            unpack_mutation(record[:size])
+    for tail in (b"\0", b"\x80", b"more"):
+        with pytest.raises(StoreDamaged):
+            unpack_mutation(record + tail)
+
+
+@pytest.mark.parametrize("kind", [0, 6, 7, 127, 255])
+def test_an_unknown_kind_is_damage(kind: int) -> None:
+    with pytest.raises(StoreDamaged, match=f"unknown kind {kind}"):
+        unpack_mutation(bytes((kind,)) + b"\x01c\x01b\x01o" + pack_terms([], b"", b""))
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.sampled_from(range(1, 6)), st.binary(max_size=40))
+def test_random_bytes_are_a_mutation_or_damage(kind: int, noise: bytes) -> None:
+    try:
+        mutation = unpack_mutation(bytes((kind,)) + noise)
+    except StoreDamaged:
+        return
+    assert unpack_mutation(pack_mutation(mutation)) == mutation
