@@ -9,7 +9,8 @@
       StoreError         the operator: the store cannot be opened, read or written
         StoreLocked      another process writes this folder
         StoreDamaged     bytes on disk are not what was written
-      StoreFull          the operator: no room to write; reads go on
+        StoreFull        no room to write; reads go on
+      WorkerError        the operator: worker processes cannot do their job; it is tried again later
 """
 
 
@@ -68,3 +69,7 @@ class StoreDamaged(StoreError):
 
 class StoreFull(StoreError):
     """There is no room left to write; reads go on, writes are refused until a commit passes."""
+
+
+class WorkerError(SonicError):
+    """Worker processes died on a job."""

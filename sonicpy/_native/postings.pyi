@@ -2,7 +2,6 @@ from collections.abc import Iterable
 
 from sonicpy._native.text import Terms
 
-VISIBLE: int
 WORD_BYTES_MAX: int
 POSTINGS_PER_BLOCK: int
 IID_MAX: int
@@ -25,16 +24,14 @@ def unpack_terms(packed: bytes) -> tuple[list[bytes], bytes, bytes]: ...
 class WordRow:
     term_id: int
     holders: int
-    stop_holders: int
+    hidden_holders: int
     df: int
     last_block: int
     first_block: int
     dead: int
     first_count: int
     live: bool
-    visible: bool
     def __init__(self, row: bytes, term_bytes: int) -> None: ...
-    def with_visible(self, visible: bool) -> bytes: ...
 
 class ObjectRecord:
     oid: bytes

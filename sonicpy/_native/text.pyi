@@ -28,6 +28,7 @@ class Cutter:
         fold_special: bool = True,
         at_borders: bool = True,
         bigrams: bool = False,
+        words_of_run: Callable[[str], list[str]] | None = None,
     ) -> None: ...
     def cut(
         self,
@@ -35,6 +36,7 @@ class Cutter:
         stops: StopSet | None = None,
         drop_stops: bool = False,
         stem: Callable[[str], str] | None = None,
+        segment: Callable[[str], list[str]] | None = None,
     ) -> Terms: ...
 
 def word_borders(text: str) -> list[int]: ...

@@ -1,6 +1,5 @@
 """COUNT, COUNTC, COUNTB, COUNTO: exact figures at every moment."""
 
-from sonicpy.index.lexicon import count_words
 from sonicpy.store.bucket import BucketReader
 from sonicpy.store.view import View
 
@@ -13,7 +12,9 @@ def count_buckets(view: View, collection: str, *, live: bool) -> int:
 def count_bucket_words(view: View, collection: str, bucket: str, *, live: bool) -> int:
     """Return how many words a bucket shows."""
     state = view.bucket(collection, bucket)
-    return 0 if state is None else count_words(state, live=live)
+    if state is None:
+        return 0
+    return state.live_words if live else state.graph_words
 
 
 def count_objects(view: View, collection: str, bucket: str) -> int:
@@ -23,7 +24,7 @@ def count_objects(view: View, collection: str, bucket: str) -> int:
 
 
 def count_object_words(view: View, collection: str, bucket: str, oid: str) -> int:
-    """Return how many words an object holds, stop words left out."""
+    """Return how many words an object holds; stop words and parts of runs without blanks are left out."""
     state = view.bucket(collection, bucket)
     record = None if state is None else BucketReader(view, state).object(oid)
     return 0 if record is None else record.shown

@@ -12,17 +12,22 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from sonicpy._native.postings import DamagedBytes
-from sonicpy._native.text import Terms
+from sonicpy._native.text import PART, STOP, Terms
 from sonicpy.config import Config
 from sonicpy.errors import CommandError, StoreDamaged
+from sonicpy.graph.pool import GraphPool, Name
 from sonicpy.ids import check_bucket, check_collection, check_object
 from sonicpy.index import count as counting
-from sonicpy.index.consolidate import Consolidation, pending_buckets
-from sonicpy.index.lexicon import complete, list_words
+from sonicpy.index.consolidate import Built, Limits, adopt, build, graph_folder, tidy
+from sonicpy.index.lexicon import Lexicon, Lexicons
 from sonicpy.index.query import query
+from sonicpy.index.suggest import suggest_alphabetical, suggest_likely
 from sonicpy.lexer.lexer import Lexer
-from sonicpy.store.environment import SCOPES
+from sonicpy.store.bucket import BucketReader
+from sonicpy.store.environment import BUCKETS, SCOPES
+from sonicpy.store.keys import bucket_key, scope_of
 from sonicpy.store.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, Pop, Push
+from sonicpy.store.scopes import BucketState
 from sonicpy.store.store import Store
 from sonicpy.store.view import View
 
@@ -30,6 +35,12 @@ Answer = TypeVar("Answer")
 
 BATCH_COMMIT = 512
 """Changes after which a batch commits: then a change costs a third of what it costs alone."""
+
+CROWD_WORDS = 2_000
+"""Pending words that are worth a consolidation before its time: comparing so many takes about 0.1 ms a query."""
+
+SMALL_WORDS = 1_000
+"""The graph of so many words takes about 2 ms."""
 
 SWEEP_ROWS = 500
 """Rows of flushed buckets deleted in one go by the library."""
@@ -64,6 +75,12 @@ class Index:
             map_bytes=kv.map_size_mb << 20,
             durability=kv.durability,
         )
+        self.graphs = GraphPool(graph_folder(self.store.folder))
+        self._lexicons = Lexicons(self.graphs, live=self._live)
+        self._read(self._tidy_graphs)
+        graph = self.config.store.fst.graph
+        # In the default mode the limits bind nothing: a large lexicon is worth a word in the log, not lost words.
+        self.graph_limits = Limits(graph.max_words, graph.max_size << 10) if compat else Limits()
         self._autocommit = autocommit
         self._batching = False
         self._lock = threading.RLock()
@@ -86,7 +103,12 @@ class Index:
     def pop(self, collection: str, bucket: str, object: str, text: str) -> int:
         """Take the words of a text from an object; return how many went. Raises like `push`."""
         _check_names(collection, bucket, object)
-        return self._change(Pop(collection, bucket, object, self._lex_plain(text)))
+        try:
+            words = self._lexer.lex_every_way(text)
+        except UnicodeEncodeError as fault:
+            raise _not_unicode(fault) from fault
+        # Which flags and counts they have does not matter for what is taken away.
+        return self._change(Pop(collection, bucket, object, Terms(words, b"\1" * len(words), bytes(len(words)))))
 
     def flush_collection(self, collection: str) -> int:
         """Forget a collection; return 1 if it existed, else 0. Raises like `push`."""
@@ -105,7 +127,10 @@ class Index:
 
     @contextmanager
     def batch(self) -> Iterator[Self]:
-        """Group the changes made on this thread inside a `with` block: one commit for about 512 of them."""
+        """Group the changes made on this thread inside a `with` block: one commit for about 512 of them.
+
+        At its end, buckets that gained thousands of words are consolidated.
+        """
         with self._lock:
             outer, self._batching = self._batching, True
             try:
@@ -113,6 +138,8 @@ class Index:
             finally:
                 self._batching = outer
                 self._finish()
+                for bucket in [bucket for bucket in self.due_buckets() if self.is_crowded(bucket)]:
+                    self.consolidate_bucket(bucket)
 
     # -- answers -------------------------------------------------------------------------------------------------
 
@@ -125,27 +152,31 @@ class Index:
         if not len(terms) and self._searches_stop_words:
             terms = self._lex_plain(text)
         search, window = self.config.search, self._window
-        return self._read(lambda view: query(view, collection, bucket, terms, search, window, limit, offset))
+        return self._read_words(
+            collection, bucket, lambda lexicon: query(lexicon, terms, search, window, limit, offset)
+        )
 
     def suggest(self, collection: str, bucket: str, word: str, *, limit: int = 5) -> list[str]:
-        """Return words of the bucket that begin with `word`.
+        """Return words of the bucket that complete or correct `word`.
 
         Raises:
             CommandError: `word` holds no word or more than one, or a name is not valid.
         """
         _check_names(collection, bucket)
-        terms = self._lex_plain(word)
-        if sum(terms.counts) != 1:
-            raise CommandError("query_error")
-        likely = self.config.search.suggest_order == "likely"
-        return self._read(
-            lambda view: complete(view, collection, bucket, terms.words[0], limit, live=self._live, likely=likely)
-        )
+        term, typed_bytes = one_word(self._lex_plain(word))
+        if self.config.search.suggest_order == "likely":
+            found = self._read_words(collection, bucket, lambda lexicon: suggest_likely(lexicon, term, limit))
+        else:
+            found = self._read_words(
+                collection, bucket, lambda lexicon: suggest_alphabetical(lexicon, term, limit, typed_bytes)
+            )
+        return [suggestion.decode() for suggestion in found]
 
     def words(self, collection: str, bucket: str, *, limit: int = 100, offset: int = 0) -> list[str]:
         """Return words of the bucket in byte order. Raises CommandError like `push`."""
         _check_names(collection, bucket)
-        return self._read(lambda view: list_words(view, collection, bucket, limit, offset, live=self._live))
+        found = self._read_words(collection, bucket, lambda lexicon: lexicon.words(offset, limit))
+        return [word.decode() for word in found]
 
     def count_buckets(self, collection: str) -> int:
         """Return how many buckets of the collection hold words. Raises CommandError like `push`."""
@@ -173,26 +204,99 @@ class Index:
 
     def pending_buckets(self) -> int:
         """Return how many buckets have words waiting for consolidation."""
-        return self._read(pending_buckets)
+        return len(self.store.pending_buckets)
+
+    def open_graphs(self) -> int:
+        """Return how many word graphs are open."""
+        return len(self.graphs)
 
     # -- upkeep --------------------------------------------------------------------------------------------------
 
     def consolidate(self) -> None:
-        """Show every word pushed or popped so far; with `search.live_words` they are shown already."""
+        """Build the word graphs of all buckets whose words changed; in this process, without the GIL where it pays.
+
+        With `search.live_words` every word is completed, corrected, listed and counted before that too.
+
+        Raises:
+            StoreError, GraphError: a graph could not be built; its words stay pending.
+        """
         with self._lock:
-            run = self.consolidation()
-            while run.step():
-                pass
+            self.store.commit()
+            for bucket in self.due_buckets():
+                self.consolidate_bucket(bucket)
             self._finish()
 
-    def consolidation(self) -> Consolidation:
-        """Return a consolidation to be run in steps by the writing thread."""
-        return Consolidation(self.store)
+    def consolidate_bucket(self, bucket: int) -> None:
+        """Build the graph of one bucket from the last commit. Raises like `consolidate`."""
+        with self._lock:
+            built = self.build_graph(bucket)
+            if built is None:
+                return
+            self.adopt_graphs([built])
+            start: bytes | None = b""
+            while start is not None:
+                start = self.tidy_pending(built, start)
+
+    def due_buckets(self) -> list[int]:
+        """Return the ids of the buckets that have pending words, or a graph that cannot be read."""
+        return sorted(self.store.pending_buckets | self.graphs.broken)
+
+    def build_graph(self, bucket: int) -> Built | None:
+        """Write the graph of a bucket from the last commit; None: the bucket is gone. Raises like `consolidate`."""
+        with self.store.snapshot() as view:
+            built = build(view.transaction, self.graphs, bucket, self.graph_limits)
+        if built is None:
+            self.forget_bucket(bucket)
+        return built
+
+    def adopt_graphs(self, graphs: list[Built]) -> None:
+        """Make graphs that were written the graphs of their buckets, and commit that.
+
+        Raises:
+            StoreError: it could not be committed; the old graphs stay.
+        """
+        with self._lock:
+            homeless = self.store.maintain(lambda view: adopt(view, graphs))
+            self.store.commit()
+        for built in graphs:
+            if built in homeless:
+                self.graphs.remove(built.bucket, built.version)
+                self.forget_bucket(built.bucket)
+            else:
+                self.graphs.broken.discard(built.bucket)
+                self.graphs.close(built.bucket)
+                self.graphs.remove(built.bucket, built.version - 1)
+
+    def tidy_pending(self, built: Built, start: bytes) -> bytes | None:
+        """Forget some of the pending words that an adopted graph holds; return where to go on, or None."""
+        with self._lock:
+            return self.store.maintain(lambda view: tidy(view, built, start))
+
+    def forget_bucket(self, bucket: int) -> None:
+        """Drop what is held in memory of a bucket that was flushed."""
+        self.store.pending_buckets.discard(bucket)
+        self.graphs.broken.discard(bucket)
+        self.graphs.close(bucket)
+
+    def is_crowded(self, bucket: int) -> bool:
+        """Return whether so many words of a bucket are pending that comparing them one by one takes long."""
+        state = self._read(lambda view: _state_of(view, bucket))
+        return state is not None and state.edits - state.graph_edits >= max(CROWD_WORDS, state.graph_words // 10)
+
+    def is_small(self, bucket: int) -> bool:
+        """Return whether the graph of a bucket is built sooner than a worker process could be asked to."""
+        state = self._read(lambda view: _state_of(view, bucket))
+        return state is None or state.live_words <= SMALL_WORDS
 
     def sweep(self, rows: int) -> bool:
         """Delete at most about `rows` rows of flushed buckets; return whether any are left."""
         with self._lock:
             return self.store.sweep(rows)
+
+    @property
+    def live_words(self) -> bool:
+        """Whether words are completed, corrected, listed and counted from the moment they are pushed."""
+        return self._live
 
     @property
     def uncommitted(self) -> int:
@@ -270,6 +374,21 @@ class Index:
         except DamagedBytes as fault:
             raise StoreDamaged(f"the store {self.store.folder} is damaged: {fault}") from fault
 
+    def _read_words(
+        self, collection: str, bucket: str, work: Callable[[Lexicon], list[Answer]]
+    ) -> list[Answer]:
+        """Let `work` read the words of a bucket; an unknown one has none."""
+
+        def read(view: View) -> list[Answer]:
+            state = view.bucket(collection, bucket)
+            return [] if state is None else work(self._lexicons.of(BucketReader(view, state), view))
+
+        return self._read(read)
+
+    def _tidy_graphs(self, view: View) -> None:
+        states = (BucketState.unpack(row) for _, row in view.transaction.rows(SCOPES, b""))
+        self.graphs.tidy({Name(state.bucket, state.lexicon_version) for state in states if state.lexicon_version})
+
     def _lex(self, text: str, lang: str | None) -> Terms:
         try:
             return self._lexer.lex(text, lang)
@@ -288,6 +407,23 @@ def _check_names(collection: str, bucket: str, object: str | None = None) -> Non
     check_bucket(bucket)
     if object is not None:
         check_object(object)
+
+
+def one_word(terms: Terms) -> tuple[bytes, int]:
+    """Return the only word of a text and how many bytes it had as typed.
+
+    Raises:
+        CommandError: it has none or several, or the same twice.
+    """
+    words = [number for number, flags in enumerate(terms.flags) if not flags & (STOP | PART)]
+    if len(words) != 1 or terms.counts[words[0]] != 1:
+        raise CommandError("query_error")
+    return terms.words[words[0]], terms.typed[words[0]]
+
+
+def _state_of(view: View, bucket: int) -> BucketState | None:
+    scope = view.transaction.get(BUCKETS, bucket_key(bucket))
+    return None if scope is None else view.bucket(*scope_of(scope))
 
 
 def _not_unicode(fault: UnicodeEncodeError) -> CommandError:

@@ -1,61 +1,108 @@
-"""SUGGEST, LIST and COUNT of a bucket: what the sorted table of words tells, live or as last consolidated."""
+"""The words of a bucket: completions, corrections, lists; live, or as the last consolidation saw them.
 
-from collections.abc import Iterator
+Live words come from the sorted table of words, corrections from the graph file and the words pushed since; otherwise
+everything comes from the graph file.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import NamedTuple
 
-from sonicpy._native.postings import WORD_BYTES_MAX
+from sonicpy._native.postings import WORD_BYTES_MAX, WordRow
+from sonicpy.graph.pending import PendingWords
+from sonicpy.graph.pool import GraphPool
+from sonicpy.graph.word_graph import WordGraph
 from sonicpy.store.bucket import BucketReader
 from sonicpy.store.scopes import BucketState
 from sonicpy.store.view import View
 
-COMPLETIONS_EXAMINED = 2000
-"""How many completions are compared to find the likely ones: a bound on the time of a one-letter prefix."""
+PENDING_CACHED = 64
+"""Buckets whose pending words are kept ready for comparison."""
 
 
-class Completion(NamedTuple):
-    """A word and in how many objects it is."""
-
-    word: bytes
-    frequency: int
-
-
-def list_words(view: View, collection: str, bucket: str, limit: int, offset: int, *, live: bool) -> list[str]:
-    """Return at most `limit` words of a bucket in byte order, from place `offset` on."""
-    state = view.bucket(collection, bucket)
-    if state is None or offset >= count_words(state, live=live):
-        return []
-    shown = _shown(BucketReader(view, state), b"", live=live)
-    return [found.word.decode() for found in islice(shown, offset, offset + limit)]
-
-
-def complete(
-    view: View, collection: str, bucket: str, prefix: bytes, limit: int, *, live: bool, likely: bool
-) -> list[str]:
-    """Return at most `limit` words that begin with `prefix`.
+class Lexicons:
+    """The graphs and pending words of all buckets of an index.
 
     Args:
-        likely: the word itself, then the most frequent ones; else in byte order.
+        live: words are there from the moment they are pushed; else after a consolidation.
     """
-    state = view.bucket(collection, bucket)
-    if state is None or len(prefix) > WORD_BYTES_MAX:
-        return []
-    shown = _shown(BucketReader(view, state), prefix, live=live)
-    if not likely:
-        return [found.word.decode() for found in islice(shown, limit)]
-    examined = sorted(
-        islice(shown, COMPLETIONS_EXAMINED),
-        key=lambda found: (found.word != prefix, -found.frequency, len(found.word), found.word),
-    )
-    return [found.word.decode() for found in examined[:limit]]
+
+    def __init__(self, pool: GraphPool, *, live: bool) -> None:
+        self.pool = pool
+        self.live = live
+        self._pending: dict[int, tuple[int, int, PendingWords]] = {}
+
+    def of(self, reader: BucketReader, view: View) -> "Lexicon":
+        """Return the words of the bucket that `reader` reads through `view`."""
+        state = reader.state
+        graph = self.pool.get(state.bucket, state.lexicon_version) if state.lexicon_version else None
+        return Lexicon(reader, graph, (lambda: self.pending(view, state)) if self.live else None)
+
+    def pending(self, view: View, state: BucketState) -> PendingWords:
+        """Return the words that were pushed or popped since the graph was built."""
+        held = self._pending.get(state.bucket)
+        if held is not None and held[:2] == (state.edits, state.graph_edits):
+            return held[2]
+        source = view.pending_words(state)
+        words = held[2] if held is not None and held[2].source is source else PendingWords(source)
+        words.refresh()
+        if len(self._pending) >= PENDING_CACHED:
+            self._pending.clear()
+        self._pending[state.bucket] = (state.edits, state.graph_edits, words)
+        return words
 
 
-def count_words(state: BucketState, *, live: bool) -> int:
-    """Return how many words the bucket shows."""
-    return state.live_words if live else state.visible_words
+class Lexicon:
+    """The words of one bucket inside one transaction."""
 
+    def __init__(
+        self, reader: BucketReader, graph: WordGraph | None, pending: Callable[[], PendingWords] | None
+    ) -> None:
+        self.reader = reader
+        self._graph = graph
+        self._pending = pending
 
-def _shown(reader: BucketReader, prefix: bytes, *, live: bool) -> Iterator[Completion]:
-    for word, row in reader.lexicon(prefix):
-        if row.live if live else row.visible:
-            yield Completion(word, row.holders)
+    @property
+    def live(self) -> bool:
+        """Whether words are there from the moment they are pushed."""
+        return self._pending is not None
+
+    def __len__(self) -> int:
+        return self.reader.state.live_words if self.live else self.reader.state.graph_words
+
+    def words(self, offset: int, limit: int) -> list[bytes]:
+        """Return words in byte order, from place `offset` on."""
+        if offset >= len(self):
+            return []
+        if not self.live:
+            return self._graph.words(offset, limit) if self._graph is not None else []
+        return list(islice(self.completions(b""), offset, offset + limit))
+
+    def completions(self, prefix: bytes) -> Iterator[bytes]:
+        """Yield the words that begin with `prefix` in byte order, itself included."""
+        if len(prefix) > WORD_BYTES_MAX:
+            return iter(())
+        if self.live:
+            return (word for word, row in self.reader.lexicon(prefix) if row.live)
+        return self._graph.completions(prefix) if self._graph is not None else iter(())
+
+    def corrections(self, word: bytes, distance: int, *, transpositions: bool) -> list[tuple[bytes, int]]:
+        """Return the words within `distance` edits and their distances: nearest first, then in byte order.
+
+        Itself included; in live mode some may be gone already: who reads their rows finds out.
+        """
+        if distance == 0 or len(word) > WORD_BYTES_MAX:
+            return []
+        found: dict[bytes, int] = {}
+        if self._graph is not None:
+            found.update(self._graph.correct(word, distance, transpositions=transpositions).matches)
+        if self._pending is not None:
+            found.update(self._pending().correct(word, distance, transpositions=transpositions))
+        return sorted(found.items(), key=lambda match: (match[1], match[0]))
+
+    def frequent(self, words: Iterable[bytes]) -> list[tuple[bytes, WordRow]]:
+        """Return those of `words` that objects hold, with their rows, the most frequent first, then as they came."""
+        held = list(words)
+        rows = self.reader.words(held)
+        found = [(word, row) for word, row in zip(held, rows, strict=True) if row is not None and row.df]
+        found.sort(key=lambda pair: -pair[1].holders)
+        return found

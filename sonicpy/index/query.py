@@ -2,23 +2,19 @@
 
 from sonicpy._native.text import Terms
 from sonicpy.config import SearchConfig
+from sonicpy.index.lexicon import Lexicon
 from sonicpy.index.ranking import RANKINGS
-from sonicpy.store.bucket import BucketReader
-from sonicpy.store.view import View
 
 
-def query(
-    view: View, collection: str, bucket: str, terms: Terms, search: SearchConfig, window: int, limit: int, offset: int
-) -> list[str]:
-    """Return the names of at most `limit` objects, from place `offset` on.
+def query(lexicon: Lexicon, terms: Terms, search: SearchConfig, window: int, limit: int, offset: int) -> list[str]:
+    """Return the names of at most `limit` objects of a bucket, from place `offset` on.
 
     Args:
+        lexicon: the bucket's words.
         terms: the distinct terms of the query's text.
         window: how many newest objects each word keeps (0: all).
     """
-    state = view.bucket(collection, bucket)
-    if state is None or not len(terms):
+    if not len(terms):
         return []
-    reader = BucketReader(view, state)
-    ranker = RANKINGS[search.ranking](reader, terms, search, window)
-    return reader.oids(ranker.best(offset, limit))
+    table = RANKINGS[search.ranking](lexicon, terms, search, window, offset + limit)
+    return lexicon.reader.oids(table.best(offset, limit))

@@ -1,75 +1,82 @@
 """Three ways to rank: which postings of a query's terms count, and for how much. Scoring itself is compiled.
 
-    bm25     idf * tf, scaled by length and by the share of the query an object holds
-    sonic    spec chapter 8: idf only, mean over the words, rounded to 32 bits
+    bm25     idf * tf, scaled by length and by the share of the query an object holds; exact before completed before
+             corrected words
+    sonic    spec chapter 8: idf only, mean over the words, rounded to 32 bits; one budget of alternates for all words
     newest   objects that hold all words, newest association first
 """
 
 import math
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 
-from sonicpy._native.postings import WordRow
-from sonicpy._native.ranking import Ranker
-from sonicpy._native.text import SPECIAL, STOP, Terms
+from sonicpy._native.postings import WORD_BYTES_MAX, WordRow
+from sonicpy._native.ranking import ObjectTable, Ranker, SonicTable, completion_score, correction_score
+from sonicpy._native.text import PART, SPECIAL, STOP, Terms
 from sonicpy.config import SearchConfig
+from sonicpy.index.alternates import alternates, edits_allowed
+from sonicpy.index.lexicon import Lexicon
+from sonicpy.index.scripts import continues_in_script
 from sonicpy.store.bucket import BucketReader
 
 BM25_K1 = 1.2
 BM25_B = 0.75
 
-Ranking = Callable[[BucketReader, Terms, SearchConfig, int], Ranker]
+Ranking = Callable[[Lexicon, Terms, SearchConfig, int, int], ObjectTable]
+"""Arguments: the bucket's words, the query's terms, the settings, the window, the end of the page asked for."""
 
 
-def rank_bm25(reader: BucketReader, terms: Terms, search: SearchConfig, window: int) -> Ranker:
+def rank_bm25(lexicon: Lexicon, terms: Terms, search: SearchConfig, window: int, wanted: int) -> Ranker:
     """Score by BM25. Special words are required; stop words add to what others find, unless there are no others."""
-    state = reader.state
-    words = list(zip(reader.words(terms.words), terms.flags, strict=True))
-    only_stops = all(flags & STOP for _, flags in words)
-    ranker = Ranker(len(words))
+    reader = lexicon.reader
+    objects = reader.state.objects
+    words = list(zip(terms.words, reader.words(terms.words), terms.flags, strict=True))
+    only_stops = all(flags & STOP for flags in terms.flags)
+    ranker = Ranker()
     for stops in (False, True):
-        for word, flags in words:
+        for term, word, flags in words:
             if bool(flags & STOP and not only_stops) is not stops:
                 continue
-            required = bool(flags & SPECIAL)
-            if word is None:
-                ranker.add([], 0, idf(state.objects, 0), required=required, inserts=not stops)
-            else:
-                # By holders, not by postings: the window hides how common a word is.
-                weight = idf(state.objects, word.holders)
-                ranker.add(reader.blocks(word), word.dead, weight, required=required, inserts=not stops)
+            # By holders, not by postings: the window hides how common a word is.
+            weight = idf(objects, word.holders if word else 0)
+            blocks, dead = _postings(reader, word)
+            ranker.add(blocks, dead, weight, required=bool(flags & SPECIAL), inserts=not stops)
+            if flags & (SPECIAL | STOP | PART):
+                continue
+            for other in alternates(lexicon, term, word.df if word else 0, wanted, search.query_alternates_try):
+                lowered = min(idf(objects, other.row.holders), weight) * other.share
+                ranker.add_alternate(reader.blocks(other.row), other.row.dead, lowered, other.completed)
     rows = reader.length_rows(ranker.length_rows())
-    average = state.total_length / state.objects if state.objects else 0.0
+    average = reader.state.total_length / objects if objects else 0.0
     ranker.bm25(rows, average, BM25_K1, BM25_B)
     return ranker
 
 
-def rank_sonic(reader: BucketReader, terms: Terms, search: SearchConfig, window: int) -> Ranker:
-    """Score as spec chapter 8, phase 1: the words exactly as typed."""
-    objects = reader.state.objects
-    ranker = Ranker(len(terms))
+def rank_newest(lexicon: Lexicon, terms: Terms, search: SearchConfig, window: int, wanted: int) -> Ranker:
+    """Keep the objects that hold every word, or an alternate of a word that no object holds, newest first."""
+    reader = lexicon.reader
+    ranker = Ranker()
     for term, word, flags in zip(terms.words, reader.words(terms.words), terms.flags, strict=True):
-        df = word.df if word else 0
-        if is_cut(objects, df, search):
-            ranker.add([], 0, 0.0)
-            continue
-        spellings = [] if flags & SPECIAL else other_spellings(term)
-        goes_on = _add(ranker, reader, word, idf(max(objects, df), df), bool(flags & SPECIAL), False, window)
-        for other in reader.words(spellings):
-            goes_on = goes_on and _add(ranker, reader, other, 0.0, False, True, window)
-        if not goes_on:
-            break
-    ranker.sonic(len(terms))
-    return ranker
-
-
-def rank_newest(reader: BucketReader, terms: Terms, search: SearchConfig, window: int) -> Ranker:
-    """Keep the objects that hold every word, in the order of the first word's associations, newest first."""
-    ranker = Ranker(len(terms))
-    for word in reader.words(terms.words):
-        _add(ranker, reader, word, 0.0, False, False, 0)
+        ranker.add(*_postings(reader, word), 0.0)
+        if (word is None or not word.df) and not flags & (SPECIAL | STOP | PART):
+            for other in alternates(lexicon, term, 0, wanted, search.query_alternates_try):
+                ranker.add_alternate(reader.blocks(other.row), other.row.dead, 0.0, other.completed)
     ranker.newest()
     return ranker
+
+
+def rank_sonic(lexicon: Lexicon, terms: Terms, search: SearchConfig, window: int, wanted: int) -> SonicTable:
+    """Score as spec chapter 8: the words as typed, then prefixes, then typos while the budget of visits lasts."""
+    reader = lexicon.reader
+    table = SonicTable(len(terms), window)
+    _visit_exact(table, reader, terms, search)
+    budget = search.query_alternates_try
+    for visit in (_visit_prefixes, _visit_typos):
+        if budget > 0 and not table.is_full:
+            budget = visit(table, lexicon, terms, search, budget)
+    table.finish(any(flags & SPECIAL for flags in terms.flags))
+    return table
 
 
 RANKINGS: dict[str, Ranking] = {"bm25": rank_bm25, "sonic": rank_sonic, "newest": rank_newest}
@@ -97,9 +104,66 @@ def other_spellings(term: bytes) -> list[bytes]:
     return [spelling.encode() for spelling in spellings if spelling != word]
 
 
-def _add(
-    ranker: Ranker, reader: BucketReader, word: WordRow | None, weight: float, required: bool, again: bool, full: int
-) -> bool:
-    if word is None:
-        return ranker.add([], 0, weight, required=required, again=again)
-    return ranker.add(reader.blocks(word), word.dead, weight, required=required, again=again, full=full)
+def _postings(reader: BucketReader, word: WordRow | None) -> tuple[list[bytes], int]:
+    return ([], 0) if word is None else (reader.blocks(word), word.dead)
+
+
+def _visit_exact(table: SonicTable, reader: BucketReader, terms: Terms, search: SearchConfig) -> None:
+    objects = reader.state.objects
+    for number, (term, word, flags) in enumerate(
+        zip(terms.words, reader.words(terms.words), terms.flags, strict=True)
+    ):
+        df = word.df if word else 0
+        if is_cut(objects, df, search):
+            continue
+        spellings = [] if flags & SPECIAL else other_spellings(term)
+        for spelled in (word, *reader.words(spellings)):
+            if table.visit(number, *_postings(reader, spelled), idf(objects, df), -1)[1]:
+                return
+
+
+def _visit_prefixes(table: SonicTable, lexicon: Lexicon, terms: Terms, search: SearchConfig, budget: int) -> int:
+    for number, (term, typed) in enumerate(zip(terms.words, terms.typed, strict=True)):
+        if len(term) > WORD_BYTES_MAX:
+            continue
+        others = (
+            word for word in lexicon.completions(term) if word != term and continues_in_script(term, word)
+        )
+        for word, row in _with_objects(lexicon, others, search):
+            if budget == 0:
+                return 0
+            score = completion_score(idf(lexicon.reader.state.objects, row.df), len(word), typed)
+            visits, is_over = table.visit(number, lexicon.reader.blocks(row), row.dead, score, budget)
+            budget -= visits
+            if is_over:
+                break
+    return budget
+
+
+def _visit_typos(table: SonicTable, lexicon: Lexicon, terms: Terms, search: SearchConfig, budget: int) -> int:
+    for number, (term, typed, flags) in enumerate(zip(terms.words, terms.typed, terms.flags, strict=True)):
+        if flags & SPECIAL:
+            continue
+        matches = lexicon.corrections(term, edits_allowed(typed), transpositions=False)
+        for distance in range(1, edits_allowed(typed) + 1):
+            others = sorted(word for word, edits in matches if edits <= distance and word != term)
+            for _, row in _with_objects(lexicon, iter(others), search):
+                if budget == 0:
+                    return 0
+                score = correction_score(idf(lexicon.reader.state.objects, row.df), distance, typed)
+                visits, is_over = table.visit(number, lexicon.reader.blocks(row), row.dead, score, budget)
+                budget -= visits
+                if is_over:
+                    break
+    return budget
+
+
+def _with_objects(
+    lexicon: Lexicon, words: Iterator[bytes], search: SearchConfig
+) -> Iterator[tuple[bytes, WordRow]]:
+    """Yield the words that objects hold and that are not cut, with their rows; reads a few ahead."""
+    objects = lexicon.reader.state.objects
+    while some := list(islice(words, 8)):
+        for word, row in zip(some, lexicon.reader.words(some), strict=True):
+            if row is not None and row.df and not is_cut(objects, row.df, search):
+                yield word, row

@@ -10,8 +10,9 @@ import Stemmer
 from sonicpy._native.text import Cutter, StopSet, Terms
 from sonicpy.config import NormalizationConfig, StopwordsConfig, TokenizationConfig
 from sonicpy.lexer.language import LanguageGuesser
-from sonicpy.lexer.languages import by_code
+from sonicpy.lexer.languages import LANGUAGES, by_code
 from sonicpy.lexer.normalizer import normalizer
+from sonicpy.lexer.segmenters import Segment, Segmenters
 from sonicpy.lexer.stopwords import StopWords
 
 Stem = Callable[[str], str]
@@ -42,6 +43,7 @@ class Lexer:
         self._tokenization = tokenization
         self._stopwords = stopwords
         self._compat = compat
+        self._segmenters = Segmenters()
         self._normalize = normalizer(
             normalization.unicode_normalization,
             fold_diacritics=normalization.diacritic_folding_enabled,
@@ -55,6 +57,8 @@ class Lexer:
             split_patterns=tokenization.compat_split_special_patterns,
             fold_special=not compat,
             at_borders=not compat,
+            bigrams=not compat,
+            words_of_run=None if compat else self._segmenters.words_of_run,
         )
         self._lists = StopWords()
         self._guesser = LanguageGuesser(self._lists)
@@ -74,10 +78,10 @@ class Lexer:
             return self._cutter.cut(text)
         code = self._guesser.guess(text) if lang is None else lang
         drops = self._stopwords.mode == "drop"
-        return self._cutter.cut(text, self._stop_set(code), drops, self._stem_function(code))
+        return self._cutter.cut(text, self._stop_set(code), drops, self._stem_function(code), self._segment(code))
 
     def lex_plain(self, text: str) -> Terms:
-        """Return the distinct terms of a text whose stop words count like all others: for POP and SUGGEST.
+        """Return the distinct terms of a text whose stop words count like all others: for SUGGEST.
 
         Raises:
             UnicodeEncodeError: the text holds a lone surrogate.
@@ -86,11 +90,26 @@ class Lexer:
             return self._cutter.cut(text)
         return self._cutter.cut(text, None, False, self._stem_function(self._guesser.guess(text)))
 
+    def lex_every_way(self, text: str) -> list[bytes]:
+        """Return every term that PUSH of a text may have stored, whatever its language was: for POP.
+
+        Raises:
+            UnicodeEncodeError: the text holds a lone surrogate.
+        """
+        found = dict.fromkeys(self._cutter.cut(text).words)
+        if self._normalization.stemming_enabled:
+            for algorithm in sorted({language.stemmer for language in LANGUAGES if language.stemmer}):
+                found.update(dict.fromkeys(self._cutter.cut(text, stem=self._stemmer(algorithm)).words))
+        if self._compat and self._segmenters.has_zh and not text.isascii():
+            found.update(dict.fromkeys(self._cutter.cut(text, segment=self._segmenters.chinese).words))
+        return list(found)
+
     def analyser(self) -> dict[str, str]:
         """Return what decides which terms a text gives, key by key: a store holds on to it."""
         settings = {
             "lexer": str(VERSION),
             "server.compat": "sonic" if self._compat else "none",
+            **self._segmenters.installed(),
         }
         for section, values in (
             ("normalization", self._normalization.model_dump()),
@@ -113,10 +132,15 @@ class Lexer:
         if not self._normalization.stemming_enabled or code is None:
             return None
         algorithm = by_code[code].stemmer
-        if algorithm is None:
-            return None
+        return None if algorithm is None else self._stemmer(algorithm)
+
+    def _stemmer(self, algorithm: str) -> Stem:
         stemmer = self._stemmers.get(algorithm)
         if stemmer is None:
             stemmer = self._stemmers[algorithm] = Stemmer.Stemmer(algorithm)
         stem: Stem = stemmer.stemWord
         return stem
+
+    def _segment(self, code: str | None) -> Segment | None:
+        """Sonic cuts all of a Chinese text by dictionary; in the default mode runs of letters are, in any language."""
+        return self._segmenters.chinese if self._compat and code == "cmn" and self._segmenters.has_zh else None

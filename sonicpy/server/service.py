@@ -7,15 +7,18 @@ Commits happen between turns, so the environment never holds what the log does n
 import asyncio
 import logging
 import time
+from collections.abc import Iterator
 from typing import Protocol
 
 from sonicpy.channel import replies
 from sonicpy.channel.commands import Command, Info, Trigger
 from sonicpy.channel.session import Session
 from sonicpy.config import Config
-from sonicpy.errors import StoreError
+from sonicpy.errors import SonicError, StoreError
+from sonicpy.index.consolidate import Built, build_in_worker
 from sonicpy.index.index import Index
 from sonicpy.server.statistics import Statistics
+from sonicpy.server.workers import Workers
 
 logger = logging.getLogger(__name__)
 
@@ -29,6 +32,10 @@ COMMIT_AFTER_SYNCED_S = 1.0
 SWEEP_ROWS = 200
 """Rows of flushed buckets deleted between two turns: about 0.2 ms."""
 SWEEPS_PER_COMMIT = 50
+
+
+BUCKETS_PER_JOB = 50
+"""Graphs built by one job of a worker, and made valid by one commit."""
 
 
 class Peer(Protocol):
@@ -60,6 +67,8 @@ class Service:
         self._last_peer: Peer | None = None
         self._is_shared = False
         self._consolidating = asyncio.Lock()
+        self._warned_of_size = False
+        self.workers = Workers()
 
     # -- connections ---------------------------------------------------------------------------------------------
 
@@ -143,7 +152,7 @@ class Service:
                         connections=len(self.peers),
                         lines_of_open=sum(peer.session.lines_handled for peer in self.peers),
                         open_scopes=self.index.open_scopes(),
-                        open_graphs=0,
+                        open_graphs=self.index.open_graphs(),
                         pending_graphs=self.index.pending_buckets(),
                     )
                 )
@@ -152,27 +161,67 @@ class Service:
                 return replies.OK
         raise StoreError(f"TRIGGER {command} is not offered by this version")
 
-    async def consolidate(self) -> None:
-        """Fold in every word pending now, a few at a time, and commit.
+    async def consolidate(self, buckets: list[int] | None = None) -> None:
+        """Build the graphs of some buckets, or of all that have pending words now; other work goes on meanwhile.
 
         Raises:
-            StoreError: it did not work; the words stay pending.
+            SonicError: a graph could not be built; its words stay pending.
         """
         async with self._consolidating:
-            run = self.index.consolidation()
-            while run.step():
-                await asyncio.sleep(0)
             if not self.commit():
-                raise StoreError("the consolidation could not be committed")
+                raise StoreError("words cannot be consolidated before the store can be written again")
+            for graphs in batched(self.index.due_buckets() if buckets is None else buckets):
+                for built in await self._build(graphs):
+                    await self._tidy(built)
+
+    async def _build(self, buckets: list[int]) -> list[Built]:
+        """Build and adopt graphs: small ones here, the others in a worker process."""
+        small = [bucket for bucket in buckets if self.index.is_small(bucket)]
+        graphs = []
+        for bucket in small:
+            built = self.index.build_graph(bucket)
+            if built is not None:
+                graphs.append(built)
+            await asyncio.sleep(0)
+        large = [bucket for bucket in buckets if bucket not in set(small)]
+        if large:
+            store = str(self.index.store.folder)
+            map_bytes = self.config.store.kv.map_size_mb << 20
+            graphs += await self.workers.run(build_in_worker, store, map_bytes, large, self.index.graph_limits)
+        self.index.adopt_graphs(graphs)
+        self._warn_of_size(graphs)
+        return graphs
+
+    async def _tidy(self, built: Built) -> None:
+        start: bytes | None = b""
+        while start is not None:
+            start = self.index.tidy_pending(built, start)
+            await asyncio.sleep(0)
+
+    def _warn_of_size(self, graphs: list[Built]) -> None:
+        """Say once that a lexicon is larger than the settings want: compat mode cut it, the default mode did not."""
+        limit = self.config.store.fst.graph.max_words
+        for built in graphs:
+            if not self._warned_of_size and (built.is_cut or (limit and built.words > limit)):
+                self._warned_of_size = True
+                logger.warning(
+                    "a bucket has %d words%s; store.fst.graph.max_words is %d and max_size %d KiB",
+                    built.words,
+                    " in its graph, those late in the alphabet are left out" if built.is_cut else "",
+                    limit,
+                    self.config.store.fst.graph.max_size,
+                )
 
     def consolidate_within(self, seconds: float) -> None:
-        """Fold in pending words for at most so long, with nobody else to wait for."""
+        """Build graphs for at most so long, with nobody else to wait for; the rest stays pending."""
         deadline = time.monotonic() + seconds
-        run = self.index.consolidation()
         try:
-            while run.step() and time.monotonic() < deadline:
-                pass
-        except StoreError as trouble:
+            self.index.commit()
+            for bucket in self.index.due_buckets():
+                if time.monotonic() >= deadline:
+                    return
+                self.index.consolidate_bucket(bucket)
+        except SonicError as trouble:
             logger.error("%s", trouble)
 
     async def sweep(self) -> None:
@@ -184,3 +233,9 @@ class Service:
                 await asyncio.sleep(0)
             if not self.commit():
                 return
+
+
+def batched(buckets: list[int]) -> Iterator[list[int]]:
+    """Yield the buckets in groups of BUCKETS_PER_JOB."""
+    for start in range(0, len(buckets), BUCKETS_PER_JOB):
+        yield buckets[start : start + BUCKETS_PER_JOB]

@@ -1,10 +1,10 @@
-"""Periodic work: wait for the disk, sweep flushed buckets, consolidate, try again what failed."""
+"""Periodic work: wait for the disk, sweep flushed buckets, consolidate, close idle graphs, try again what failed."""
 
 import asyncio
 import logging
 import time
 
-from sonicpy.errors import StoreError
+from sonicpy.errors import SonicError
 from sonicpy.server.service import Service
 
 logger = logging.getLogger(__name__)
@@ -17,33 +17,42 @@ class Tasker:
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        self._pending_since_s: float | None = None
+        self._pending_since_s: dict[int, float] = {}
 
     async def run(self) -> None:
         """Tick for ever."""
         while True:
             await asyncio.sleep(TICK_S)
-            try:
-                await self._tick()
-            except StoreError as trouble:
-                logger.error("%s", trouble)
+            for task in (self._commit, self._service.sweep, self._sync, self._consolidate_due, self._close_idle):
+                try:
+                    await task()
+                except SonicError as trouble:
+                    logger.error("%s", trouble)
 
-    async def _tick(self) -> None:
-        service = self._service
-        if service.index.uncommitted or service.index.refusing:
-            service.commit()
-        await service.sweep()
-        await asyncio.get_running_loop().run_in_executor(None, service.index.sync)
-        await self._consolidate_when_due()
+    async def _commit(self) -> None:
+        if self._service.index.uncommitted or self._service.index.refusing:
+            self._service.commit()
 
-    async def _consolidate_when_due(self) -> None:
-        """Consolidate once words have been pending for `consolidate_after`."""
-        if not self._service.index.pending_buckets():
-            self._pending_since_s = None
-            return
-        now = time.monotonic()
-        if self._pending_since_s is None:
-            self._pending_since_s = now
-        if now - self._pending_since_s >= self._service.config.store.fst.graph.consolidate_after:
-            self._pending_since_s = None
-            await self._service.consolidate()
+    async def _sync(self) -> None:
+        await asyncio.get_running_loop().run_in_executor(None, self._service.index.sync)
+
+    async def _consolidate_due(self) -> None:
+        """Consolidate buckets whose words have been pending for `consolidate_after`, or are very many."""
+        service, now = self._service, time.monotonic()
+        buckets = service.index.due_buckets()
+        self._pending_since_s = {bucket: self._pending_since_s.get(bucket, now) for bucket in buckets}
+        limit_s = service.config.store.fst.graph.consolidate_after
+        due = [
+            bucket
+            for bucket in buckets
+            if now - self._pending_since_s[bucket] >= limit_s
+            or bucket in service.index.graphs.broken
+            or (service.index.live_words and service.index.is_crowded(bucket))
+        ]
+        if due:
+            await service.consolidate(due)
+            for bucket in due:
+                self._pending_since_s.pop(bucket, None)
+
+    async def _close_idle(self) -> None:
+        self._service.index.graphs.close_idle(self._service.config.store.fst.pool.inactive_after)

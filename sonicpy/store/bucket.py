@@ -15,7 +15,7 @@ from sonicpy._native.postings import (
 from sonicpy._native.ranking import pack_length
 from sonicpy._native.text import Terms
 from sonicpy.errors import StoreDamaged, StoreError
-from sonicpy.store.environment import OBJECTS, OIDS, PENDING, POSTINGS, TERMS, WORDS, Row
+from sonicpy.store.environment import OBJECTS, OIDS, POSTINGS, TERMS, WORDS, Row
 from sonicpy.store.keys import block_key, object_key, oid_key, term_key, word_key
 from sonicpy.store.scopes import BucketState
 from sonicpy.store.view import View, WriteView
@@ -70,7 +70,7 @@ class BucketReader:
         return self._view.length_rows(self.state, numbers)
 
     def lexicon(self, prefix: bytes) -> Iterator[tuple[bytes, WordRow]]:
-        """Yield the words that begin with `prefix` and can be shown, in byte order, with their rows."""
+        """Yield the words that begin with `prefix` in byte order, with their rows, whether they are live or not."""
         start = word_key(self.state.bucket, prefix)
         for key, row in self._transaction.rows(WORDS, start):
             word = key[4:]
@@ -127,7 +127,8 @@ class BucketWriter(BucketReader):
         transaction.put_many(POSTINGS, link.blocks)
         while used_up := link.trim(window):
             for number in used_up:
-                self._drop_first_block(link, number)
+                if not self._drop_first_block(link, number):
+                    raise StoreDamaged(f"bucket {state.bucket}: a word counts postings that it does not have")
         transaction.put_many(WORDS, link.words())
         transaction.put_many(TERMS, link.new_terms())
         self._note_changed_words(link)
@@ -203,9 +204,9 @@ class BucketWriter(BucketReader):
         return True
 
     def _note_changed_words(self, edits: Edits) -> None:
-        for key in edits.changed_words():
-            self.state.edits += 1
-            self._transaction.put(PENDING, key, self.state.edits.to_bytes(6, "big"))
+        changed = edits.changed_words()
+        if changed:
+            self._writer.note_pending(self.state, changed)
 
     def _delete_all(self, table: int, keys: list[bytes]) -> None:
         for key in keys:

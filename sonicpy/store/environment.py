@@ -156,7 +156,10 @@ class Transaction:
 
     def count(self, table: int) -> int:
         """Return the number of rows of a table."""
-        entries: int = self._txn.stat(self._tables[table])["entries"]
+        try:
+            entries: int = self._txn.stat(self._tables[table])["entries"]
+        except lmdb.Error as fault:
+            raise translated(fault) from fault
         return entries
 
     def _cursor(self, table: int) -> lmdb.Cursor:
@@ -179,23 +182,25 @@ class Environment:
         folder: created where it is missing.
         map_bytes: address space to reserve; the file itself grows as it is written.
         sync: every commit waits for the disk.
+        read_only: for another process than the one that writes.
 
     Raises:
         StoreError: the folder cannot be used; one sentence says why.
     """
 
-    def __init__(self, folder: Path, map_bytes: int, *, sync: bool) -> None:
+    def __init__(self, folder: Path, map_bytes: int, *, sync: bool, read_only: bool = False) -> None:
         self._folder = folder
         self._turn = threading.Condition()
         self._open_transactions = 0
         self._growing = False
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            if not read_only:
+                folder.mkdir(parents=True, exist_ok=True)
             self._env = lmdb.open(
                 str(folder), map_size=map_bytes, max_dbs=len(TABLE_NAMES), max_readers=MAX_READERS,
-                sync=sync, metasync=sync, max_spare_txns=8,
+                sync=sync, metasync=sync, max_spare_txns=8, readonly=read_only, create=not read_only,
             )  # fmt: skip
-            self._tables = [self._env.open_db(name) for name in TABLE_NAMES]
+            self._tables = [self._env.open_db(name, create=not read_only) for name in TABLE_NAMES]
             self._env.reader_check()
         except lmdb.Error as fault:
             raise StoreError(f"cannot open the store in {folder}: {fault}") from fault

@@ -20,9 +20,11 @@ from sonicpy._native.postings import block_key, bucket_key, object_key, term_key
 from sonicpy.ids import Scope
 
 __all__ = [
-    "block_key", "bucket_key", "bucket_of", "collection_prefix", "length_key", "object_key", "oid_key", "scope_key",
-    "scope_of", "term_key", "word_key",
+    "BUCKET_MAX", "block_key", "bucket_key", "bucket_of", "collection_prefix", "length_key", "object_key", "oid_key",
+    "scope_key", "scope_of", "term_key", "word_key",
 ]  # fmt: skip
+
+BUCKET_MAX = 0xFFFFFFFF
 
 length_key = object_key  # the row number stands where an IID would
 

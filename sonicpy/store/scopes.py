@@ -18,13 +18,15 @@ class BucketState:
     total_length: int = 0
     """Sum of the lengths of all objects."""
     live_words: int = 0
-    """Words that some object holds, not as a stop word, of at most 40 bytes."""
-    visible_words: int = 0
-    """Words that the last consolidation has shown."""
-    lexicon_version: int = 0
-    """How many consolidations have changed the bucket's lexicon."""
+    """Words that some object holds as words of their own, of at most 40 bytes."""
     edits: int = 0
     """How many words were ever put into `pending`: orders them against a consolidation's snapshot."""
+    lexicon_version: int = 0
+    """Of the bucket's word graph; 0: none was built yet."""
+    graph_words: int = 0
+    """How many words that graph holds."""
+    graph_edits: int = 0
+    """How many of the edits it holds."""
 
     def pack(self) -> bytes:
         """Return the row."""

@@ -22,11 +22,12 @@ from sonicpy._native.postings import pack_varints, unpack_varints
 from sonicpy.errors import StoreDamaged, StoreError, StoreFull
 from sonicpy.store import folder as store_folder
 from sonicpy.store.apply import apply_mutation
-from sonicpy.store.environment import META, TABLE_NAMES, Environment, MapFull, Transaction
+from sonicpy.store.environment import META, PENDING, TABLE_NAMES, Environment, MapFull, Transaction
+from sonicpy.store.keys import BUCKET_MAX, bucket_key, bucket_of
 from sonicpy.store.log import RECORD_MAX_BYTES, Log
 from sonicpy.store.mutations import FlushBucket, FlushCollection, Mutation, pack_mutation, unpack_mutation
 from sonicpy.store.sweep import sweep
-from sonicpy.store.view import View, WriteView
+from sonicpy.store.view import PendingIndex, View, WriteView
 
 logger = logging.getLogger(__name__)
 
@@ -60,9 +61,11 @@ class Store:
     ) -> None:
         self.folder = folder
         self.durability = durability
+        self._analyser = dict(analyser)
         self._transaction: Transaction | None = None
         self._view: WriteView | None = None
         self._owner = 0
+        self._pending = PendingIndex()
         self._is_lost = False  # the open transaction failed, and its recovery has not passed yet
         self._unsealed: list[bytes] = []
         self._refusing: StoreError | None = None
@@ -75,7 +78,7 @@ class Store:
             self._log = Log(folder / "log")
             self._environment = Environment(folder, map_bytes, sync=durability == "commit")
             try:
-                self._open(analyser, switched_off)
+                self._open(switched_off)
             except BaseException:
                 self._release()
                 raise
@@ -183,6 +186,11 @@ class Store:
         return self._at_most_twice(work)
 
     @property
+    def pending_buckets(self) -> set[int]:
+        """The ids of the buckets that may have words waiting for consolidation."""
+        return self._pending.buckets
+
+    @property
     def log_position(self) -> int:
         """The end of the last sealed record."""
         return self._log.position
@@ -201,6 +209,12 @@ class Store:
         if view is not None:
             yield view
             return
+        with self._environment.reading() as transaction:
+            yield View(transaction)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[View]:
+        """A view of the last commit for the length of a `with` block."""
         with self._environment.reading() as transaction:
             yield View(transaction)
 
@@ -235,22 +249,19 @@ class Store:
 
     # -- inside --------------------------------------------------------------------------------------------------
 
-    def _open(self, analyser: Mapping[str, str], switched_off: bool) -> None:
+    def _open(self, switched_off: bool) -> None:
         if switched_off:
             logger.warning("the machine stopped while %s was open: checking every row", self.folder)
             self._check()
             logger.warning("every row of %s can be read", self.folder)
         with self._environment.reading() as transaction:
-            is_new = transaction.get(META, FORMAT) is None
-            if not is_new:
+            self._is_new = transaction.get(META, FORMAT) is None
+            if not self._is_new:
                 check_format(transaction.get(META, FORMAT))
-                check_analyser(self.folder, transaction.get(META, ANALYSER), analyser)
+                check_analyser(self.folder, transaction.get(META, ANALYSER), self._analyser)
             self._committed_position = read_position(transaction)
+            self._pending.buckets.update(pending_buckets(transaction))
         self._recover(None, from_log_end=self._committed_position)
-        if is_new:
-            view = self._writing()
-            view.transaction.put(META, FORMAT, str(FORMAT_VERSION).encode())
-            view.transaction.put(META, ANALYSER, json.dumps(dict(analyser), sort_keys=True).encode())
         # Replay, commit, sync, then a new segment: nothing is ever appended behind a record that may be damaged.
         end = self._log.position
         self._commit_environment()
@@ -271,6 +282,9 @@ class Store:
                 view = self._writing()
                 view.flush()
                 view.transaction.put(META, POSITION, pack_varints((self._log.position,)))
+                if self._is_new:
+                    view.transaction.put(META, FORMAT, str(FORMAT_VERSION).encode())
+                    view.transaction.put(META, ANALYSER, json.dumps(self._analyser, sort_keys=True).encode())
                 self._transaction = self._view = None
                 self._environment.commit(view.transaction)
             except MapFull as fault:
@@ -280,6 +294,7 @@ class Store:
                 self._is_lost = True
                 raise
             else:
+                self._is_new = False
                 self._committed_position = self._log.position
                 self.uncommitted = 0
                 return
@@ -291,7 +306,7 @@ class Store:
             self._recover(None)
         if self._view is None:
             self._transaction = self._environment.begin(write=True)
-            self._view = WriteView(self._transaction)
+            self._view = WriteView(self._transaction, self._pending)
             self._owner = threading.get_ident()
         return self._view
 
@@ -325,6 +340,7 @@ class Store:
         """
         self._is_lost = True
         for _ in range(GROWTHS_MAX):
+            self._pending.words.clear()
             self._drop_transaction()
             if isinstance(cause, MapFull):
                 self._environment.grow()
@@ -380,6 +396,15 @@ class Store:
             raise StoreDamaged(
                 f"the store {self.folder} was damaged when the machine stopped ({fault}): restore a backup into it"
             ) from fault
+
+
+def pending_buckets(transaction: Transaction) -> Iterator[int]:
+    """Yield the ids of the buckets that have rows in `pending`."""
+    row = transaction.first(PENDING, b"")
+    while row is not None:
+        bucket = bucket_of(row[0])
+        yield bucket
+        row = transaction.first(PENDING, bucket_key(bucket + 1)) if bucket < BUCKET_MAX else None
 
 
 def read_position(transaction: Transaction) -> int:

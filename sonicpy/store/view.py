@@ -13,6 +13,7 @@ from sonicpy.store.environment import (
     DOOMED,
     LENGTHS,
     META,
+    PENDING,
     SCOPES,
     Transaction,
 )
@@ -21,6 +22,19 @@ from sonicpy.store.scopes import BucketState
 
 NEXT_BUCKET = b"next bucket"
 CACHED_LENGTH_ROWS = 1024  # 4 MB at the most
+
+
+class PendingIndex:
+    """What is in `pending`, kept in memory for the one writer: which buckets, and the words of those asked for."""
+
+    def __init__(self) -> None:
+        self.buckets: set[int] = set()
+        self.words: dict[int, list[bytes]] = {}
+
+    def forget(self, bucket: int) -> None:
+        """Drop what is known of a bucket."""
+        self.buckets.discard(bucket)
+        self.words.pop(bucket, None)
 
 
 class View:
@@ -47,15 +61,17 @@ class View:
         keys = {length_key(state.bucket, number): number for number in numbers}
         return {keys[key]: row for key, row in self.transaction.get_many(LENGTHS, list(keys))}
 
-    def close(self) -> None:
-        """End what the view holds back; nothing for a reader."""
+    def pending_words(self, state: BucketState) -> list[bytes]:
+        """Return the words of a bucket that appeared or vanished since its graph was built, perhaps more than once."""
+        return [key[4:] for key, _ in self.transaction.rows(PENDING, bucket_key(state.bucket))]
 
 
 class WriteView(View):
     """The picture inside an open write transaction, its own changes included."""
 
-    def __init__(self, transaction: Transaction) -> None:
+    def __init__(self, transaction: Transaction, pending: PendingIndex) -> None:
         super().__init__(transaction)
+        self._pending = pending
         self._states: dict[tuple[str, str], BucketState] = {}
         self._changed_states: set[tuple[str, str]] = set()
         self._length_rows: dict[bytes, bytearray] = {}
@@ -98,6 +114,7 @@ class WriteView(View):
         for row in [held for held in self._length_rows if held.startswith(key)]:
             del self._length_rows[row]
             self._changed_length_rows.discard(row)
+        self._pending.forget(state.bucket)
         self.transaction.delete(SCOPES, scope_key(collection, bucket))
         self.transaction.delete(BUCKETS, key)
         self.transaction.put(DOOMED, key, b"")
@@ -116,6 +133,36 @@ class WriteView(View):
             row.extend(bytes(place + 1 - len(row)))
         row[place] = packed
         self._changed_length_rows.add(key)
+
+    def pending_words(self, state: BucketState) -> list[bytes]:
+        """Return the words of a bucket that appeared or vanished since its graph was built, perhaps more than once.
+
+        The same list as long as it only grows.
+        """
+        words = self._pending.words.get(state.bucket)
+        if words is None:
+            words = self._pending.words[state.bucket] = super().pending_words(state)
+        return words
+
+    def note_pending(self, state: BucketState, keys: list[bytes]) -> None:
+        """Note words, by their keys, that appeared or vanished."""
+        self._pending.buckets.add(state.bucket)
+        known = self._pending.words.get(state.bucket)
+        for key in keys:
+            state.edits += 1
+            self.transaction.put(PENDING, key, state.edits.to_bytes(6, "big"))
+            if known is not None:
+                known.append(key[4:])
+
+    def forget_pending(self, bucket: int, keys: list[bytes]) -> None:
+        """Forget words, by their keys, that the bucket's graph holds by now."""
+        for key in keys:
+            self.transaction.delete(PENDING, key)
+        self._pending.forget(bucket)
+        prefix = bucket_key(bucket)
+        left = self.transaction.first(PENDING, prefix)
+        if left is not None and left[0].startswith(prefix):
+            self._pending.buckets.add(bucket)
 
     def flush(self) -> None:
         """Write what was held back; nothing may be missing in the tables after it."""

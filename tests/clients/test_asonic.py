@@ -17,9 +17,7 @@ from tests.processes import Server
 @asynccontextmanager
 async def connected(server: Server, channel: Channel, connections: int = 1) -> AsyncIterator[Client]:
     """A client of one channel; its sockets, which it never closes itself, are closed at the end."""
-    client = Client(
-        host=server.host, port=server.port, password=server.password or "", max_connections=connections
-    )
+    client = Client(host=server.host, port=server.port, password=server.password or "", max_connections=connections)
     await client.channel(channel)
     try:
         yield client
@@ -64,8 +62,8 @@ def test_ingest(locked_server: Server) -> None:
 
 def test_search(locked_server: Server) -> None:
     async def fill(client: Client) -> None:
-        for number in range(30):
-            await client.push("search", "b", f"o{number}", f"gemeinsam einzeln{'abcdefghijklmnopqrstuvwxyzäöüß'[number]}")
+        for number, letter in enumerate("abcdefghijklmnopqrstuvwxyzäöüß"):
+            await client.push("search", "b", f"o{number}", f"gemeinsam einzeln{letter}")
 
     async def talk(client: Client) -> None:
         assert len(await client.query("search", "b", "gemeinsam")) == 10

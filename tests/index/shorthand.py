@@ -1,6 +1,7 @@
 """What the tests of this folder write often: an index in a few settings, and its state as a whole."""
 
 from pathlib import Path
+from typing import Any
 
 from sonicpy import Config, Index
 
@@ -8,14 +9,14 @@ C, B = "collection", "bucket"
 
 
 def open_index(folder: Path, **settings: object) -> Index:
-    """Open an index; settings are sections with `__` for dots, as in search__ranking="newest". No word stands in for
-    another unless asked for."""
-    given: dict[str, dict[str, object]] = {}
+    """Open an index; settings have `__` for dots, as in search__ranking="newest". No word finds another's objects,
+    unless search__query_alternates_try says so."""
+    given: dict[str, Any] = {}
     for key, value in {"search__query_alternates_try": 0, **settings}.items():
         *path, name = key.split("__")
-        section: dict[str, object] = given
+        section = given
         for part in path:
-            section = section.setdefault(part, {})  # type: ignore[assignment]
+            section = section.setdefault(part, {})
         section[name] = value
     return Index(folder / "store", Config.model_validate(given))
 

@@ -10,6 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sonicpy._native.text import PART, SPECIAL, STOP, Cutter, StopSet, Terms, word_borders
+from sonicpy.lexer.normalizer import normalizer
 from tests.reference import cutter as twin
 from tests.reference import word_break as slow_break
 
@@ -24,7 +25,8 @@ def nfkc_folded(piece: str) -> str:
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", piece).casefold())
 
 
-DEFAULT = Cutter(nfkc_folded)
+NORMALIZE = normalizer("nfkc", fold_diacritics=False, every_mark=False)
+DEFAULT = Cutter(NORMALIZE)
 DEFAULT_PLAIN = Cutter(nfkc_folded, patterns=False)
 
 
@@ -486,6 +488,9 @@ HOSTILE = {  # what is repeated until the line is full
     "katakana": "カ_",
     "line ends": "\r\n",
     "NUL": "\0",
+    "Han": "一",
+    "Thai under marks": "กี่",
+    "Han and digits": "一1",
 }
 
 
@@ -512,7 +517,11 @@ def best_time(cutter: Cutter, text: str, runs: int) -> float:
 @pytest.mark.parametrize(
     "name", [*HOSTILE, "distinct words", "one letter under all marks", "one word of many dots before marks"]
 )
-@pytest.mark.parametrize("cutter", [COMPAT, DEFAULT, COMPAT_WHOLE], ids=["compat", "default", "whole"])
+@pytest.mark.parametrize(
+    "cutter",
+    [COMPAT, DEFAULT, COMPAT_WHOLE, Cutter(NORMALIZE, bigrams=True)],
+    ids=["compat", "default", "whole", "pairs"],
+)
 def test_time_is_linear_on_hostile_lines(name: str, cutter: Cutter) -> None:
     """Eight times the text may take 24 times as long before it counts as more than linear (quadratic: 64)."""
     assert best_time(cutter, hostile_text(name, LINE_BYTES), 3) < 0.05

@@ -17,7 +17,16 @@ class Bm25:
 
     def __init__(self) -> None:
         self._objects: dict[str, Counter[str]] = {}
-        self._holders: dict[str, list[str]] = {}  # word -> objects, newest association first
+        self._holders: dict[str, list[str]] = {}
+
+    @property
+    def objects(self) -> int:
+        """How many objects there are."""
+        return len(self._objects)
+
+    def holders(self, word: str) -> list[str]:
+        """Return the objects that hold a word, newest association first."""
+        return self._holders.get(word, [])
 
     def push(self, oid: str, words: list[str]) -> None:
         """Add a text to an object."""
@@ -45,18 +54,18 @@ class Bm25:
     def best(self, words: list[str]) -> list[tuple[str, float]]:
         """Return every object that holds one of the words, with its score, best first."""
         asked = list(dict.fromkeys(words))
-        candidates = dict.fromkeys(oid for word in asked for oid in self._holders.get(word, []))
+        candidates = dict.fromkeys(oid for word in asked for oid in self.holders(word))
         scores = {oid: self._score(oid, asked) for oid in candidates}
         return sorted(scores.items(), key=lambda item: -item[1])
 
     def _score(self, oid: str, asked: list[str]) -> float:
         held = self._objects[oid]
-        average = sum(object.total() for object in self._objects.values()) / len(self._objects)
+        average = sum(object.total() for object in self._objects.values()) / self.objects
         norm = K1 * (1 - B + B * held.total() / average)
         score = sum(self._idf(word) * held[word] * (K1 + 1) / (held[word] + norm) for word in asked)
         share = sum(self._idf(word) for word in asked if word in held) / sum(map(self._idf, asked))
         return score * share
 
     def _idf(self, word: str) -> float:
-        df = len(self._holders.get(word, []))
-        return math.log(1 + (len(self._objects) - df + 0.5) / (df + 0.5))
+        df = len(self.holders(word))
+        return math.log(1 + (self.objects - df + 0.5) / (df + 0.5))

@@ -1,4 +1,4 @@
-"""Scoring with dicts and lists: the judge of `Ranker`."""
+"""Scoring with dicts and lists: the judge of `Ranker` and `SonicTable`."""
 
 import struct
 from collections.abc import Mapping
@@ -26,17 +26,26 @@ def unpack_length(packed: int) -> float:
     return float(packed) if packed < 64 else single(64 * 2 ** ((packed - 64) / 16))
 
 
+EXACT, COMPLETED, CORRECTED = range(3)
+
+
 @dataclass
 class Term:
-    """A term of the query: what it counts for, and the tf in each object it was noted for.
+    """A term of the query: what it counts for, and (tf, weight, kind) where it, or an alternate, was noted.
 
-    A term that does not insert only adds to the score: no object loses anything for lacking it.
+    A term that does not insert only adds to the score: no object loses anything for lacking it. An alternate always
+    brings its objects, but does not make up for a term that is required.
     """
 
     weight: float
     required: bool
     inserts: bool
-    hits: dict[int, int] = field(default_factory=dict)
+    hits: dict[int, tuple[int, float, int]] = field(default_factory=dict)
+
+
+def newest_first(blocks: list[list[Posting]], dead: int) -> list[Posting]:
+    """Return the living postings of a list."""
+    return [posting for number, block in enumerate(blocks) for posting in block[dead if number == 0 else 0 :]][::-1]
 
 
 class Ranker:
@@ -44,6 +53,7 @@ class Ranker:
 
     def __init__(self) -> None:
         self.objects: list[int] = []
+        self.kinds: dict[int, int] = {}
         self.terms: list[Term] = []
         self.scores: dict[int, float] = {}
 
@@ -55,24 +65,25 @@ class Ranker:
         *,
         required: bool = False,
         inserts: bool = True,
-        again: bool = False,
-        full: int = 0,
-    ) -> bool:
-        """Note one term's postings, newest first; return False once there are `full` objects."""
-        if not again:
-            self.terms.append(Term(weight, required, inserts))
+    ) -> None:
+        """Note one term's postings, newest first."""
+        self.terms.append(Term(weight, required, inserts))
+        self._note(newest_first(blocks, dead), weight, EXACT)
+
+    def add_alternate(self, blocks: list[list[Posting]], dead: int, weight: float, completed: bool) -> None:
+        """Note the postings of a word that stands for the last term."""
+        self._note(newest_first(blocks, dead), weight, COMPLETED if completed else CORRECTED)
+
+    def _note(self, postings: list[Posting], weight: float, kind: int) -> None:
         term = self.terms[-1]
-        postings = (blocks[0][dead:] if blocks else []) + [posting for block in blocks[1:] for posting in block]
-        for iid, tf in reversed(postings):
-            is_new = iid not in self.objects
-            if is_new and not inserts:
-                continue
-            if is_new:
+        for iid, tf in postings:
+            if iid not in self.objects:
+                if kind == EXACT and not term.inserts:
+                    continue
                 self.objects.append(iid)
-            term.hits.setdefault(iid, tf)
-            if is_new and len(self.objects) == full:
-                return False
-        return True
+            if iid not in term.hits:
+                term.hits[iid] = (tf, weight, kind)
+                self.kinds[iid] = min(kind, self.kinds.get(iid, kind))
 
     def bm25(self, rows: Mapping[int, bytes | bytearray], average: float, k1: float, b: float) -> None:
         """BM25, times the share of the query's weight; without objects that lack a required term."""
@@ -85,33 +96,66 @@ class Ranker:
             score = matched = 0.0
             for term in self.terms:
                 if iid in term.hits:
-                    tf = term.hits[iid]
-                    score += term.weight * tf * (k1 + 1) / (tf + norm)
-                    matched += term.weight * term.inserts
+                    tf, weight, kind = term.hits[iid]
+                    score += weight * tf * (k1 + 1) / (tf + norm)
+                    matched += weight * (term.inserts or kind != EXACT)
             self.scores[iid] = score * (matched / total) if total > 0 else score
         needed = [term for term in self.terms if term.required]
-        self.objects = [iid for iid in self.objects if all(iid in term.hits for term in needed)]
-
-    def sonic(self, words: int) -> None:
-        """Chapter 8: the sum of the scores over the number of words, all in 32 bits; then the special rule."""
-        for iid in self.objects:
-            total = 0.0
-            for term in self.terms:
-                if iid in term.hits:
-                    total = single(total + single(term.weight))
-            self.scores[iid] = single(total / words)
-        if any(term.required for term in self.terms):
-            for iid in list(self.objects):  # one by one in table order, the then last entry fills the hole
-                if sum(iid in term.hits for term in self.terms) < words:
-                    place = self.objects.index(iid)
-                    self.objects[place] = self.objects[-1]
-                    self.objects.pop()
+        self.objects = [
+            iid for iid in self.objects if all(iid in term.hits and term.hits[iid][2] == EXACT for term in needed)
+        ]
 
     def newest(self) -> None:
         """Keep the objects that hold every term."""
         self.objects = [iid for iid in self.objects if all(iid in term.hits for term in self.terms)]
 
     def best(self, offset: int, limit: int) -> list[int]:
-        """Best first, equals in table order; skip `offset`, take `limit`."""
-        ranked = sorted(self.objects, key=lambda iid: -self.scores.get(iid, 0.0))
+        """By kind, then best first, equals in table order; skip `offset`, take `limit`."""
+        ranked = sorted(self.objects, key=lambda iid: (self.kinds[iid], -self.scores.get(iid, 0.0)))
         return ranked[offset : offset + limit]
+
+
+class SonicTable:
+    """Spec chapter 8: object -> word -> score, in insertion order."""
+
+    def __init__(self, words: int, full: int) -> None:
+        self.words = words
+        self.full = full
+        self.held: dict[int, dict[int, float]] = {}
+        self.ranked: list[tuple[float, int]] = []
+
+    def visit(
+        self, word: int, blocks: list[list[Posting]], dead: int, score: float, budget: int
+    ) -> tuple[int, bool]:
+        """Set(object, word, score) for the newest `budget` objects; an insertion into a full table ends it."""
+        visits = 0
+        for iid, _ in newest_first(blocks, dead):
+            if visits == budget:
+                return visits, False
+            visits += 1
+            is_new = iid not in self.held
+            scores = self.held.setdefault(iid, {})
+            scores[word] = min(scores.get(word, single(score)), single(score))
+            if is_new and self.full and len(self.held) >= self.full:
+                return visits, True
+        return visits, False
+
+    def finish(self, all_words: bool) -> None:
+        """The mean of the scores in 32 bits; then the special rule, one by one, the last entry filling the hole."""
+        table = list(self.held)
+        if all_words:
+            for iid in list(table):
+                if len(self.held[iid]) < self.words:
+                    place = table.index(iid)
+                    table[place] = table[-1]
+                    table.pop()
+        for iid in table:
+            total = 0.0
+            for word in sorted(self.held[iid]):
+                total = single(total + self.held[iid][word])
+            self.ranked.append((single(total / self.words), iid))
+
+    def best(self, offset: int, limit: int) -> list[int]:
+        """Best first, equals in table order."""
+        ranked = sorted(self.ranked, key=lambda pair: -pair[0])
+        return [iid for _, iid in ranked[offset : offset + limit]]

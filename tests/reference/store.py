@@ -1,8 +1,9 @@
 """What a store holds, in dicts and lists: the judge of `Store.apply`.
 
 A bucket keeps two pictures. `objects` says which words each object holds, with the largest term frequency of its
-pushes and whether all of them gave the word as a stop word. `lists` says which objects each word finds, oldest
-association first; the window takes objects from the list's old end, and they keep the word in their own count.
+pushes and whether all of them gave the word as a stop word or a part of a run without blanks (hidden). `lists` says
+which objects each word finds, oldest association first; the window takes objects from the list's old end, and they
+keep the word in their own count.
 """
 
 import copy
@@ -10,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from sonicpy._native.text import STOP, Terms
+from sonicpy._native.text import PART, STOP, Terms
 from sonicpy.store.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, Pop, Push
 
 SHOWN_BYTES = 40
@@ -21,7 +22,7 @@ class Holding(NamedTuple):
     """How an object holds a word."""
 
     tf: int
-    stop: bool
+    hidden: bool
 
 
 @dataclass
@@ -30,18 +31,17 @@ class Bucket:
 
     objects: dict[str, dict[bytes, Holding]] = field(default_factory=dict)
     lists: dict[bytes, list[str]] = field(default_factory=dict)
-    shown: set[bytes] = field(default_factory=set)
 
     def push(self, oid: str, terms: Terms, window: int) -> None:
         is_new = oid not in self.objects
         held = self.objects.setdefault(oid, {})
         before = dict(held)
         for word, count, flags in zip(terms.words, terms.counts, terms.flags, strict=True):
-            tf, stop = max(count, 1), bool(flags & STOP)
+            tf, hidden = max(count, 1), bool(flags & (STOP | PART))
             if word in held:
-                held[word] = Holding(max(tf, held[word].tf), stop and held[word].stop)
+                held[word] = Holding(max(tf, held[word].tf), hidden and held[word].hidden)
             else:
-                held[word] = Holding(tf, stop)
+                held[word] = Holding(tf, hidden)
                 self.lists.setdefault(word, []).append(oid)
         if window and (is_new or held != before):  # pushing the same text twice changes nothing
             for word in terms.words:
@@ -59,14 +59,14 @@ class Bucket:
                 del self.lists[word]
         if not held:
             del self.objects[oid]
-        return sum(not holding.stop for holding in gone.values())
+        return sum(not holding.hidden for holding in gone.values())
 
     def flush_object(self, oid: str) -> int:
         return self.pop(oid, list(self.objects.get(oid, {})))
 
     def live_words(self) -> set[bytes]:
-        """The words that are listed and counted: short enough, findable, and held by someone not as a stop word."""
-        ordinary = {word for held in self.objects.values() for word, holding in held.items() if not holding.stop}
+        """The words that are listed and counted: short enough, findable, and held by someone as a word of its own."""
+        ordinary = {word for held in self.objects.values() for word, holding in held.items() if not holding.hidden}
         return {word for word in ordinary if len(word) <= SHOWN_BYTES and self.lists[word]}
 
     def picture(self) -> dict[str, object]:
@@ -76,9 +76,8 @@ class Bucket:
             "objects": self.objects,
             "found": {word: list(reversed(oids)) for word, oids in self.lists.items()},
             "holders": Counter(word for word, _ in holders),
-            "stop holders": Counter(word for word, holding in holders if holding.stop),
+            "hidden holders": Counter(word for word, holding in holders if holding.hidden),
             "live": self.live_words(),
-            "shown": set(self.shown),
             "lengths": {oid: sum(holding.tf for holding in held.values()) for oid, held in self.objects.items()},
         }
 
@@ -106,11 +105,6 @@ class Model:
                 for scope in scopes:
                     del self.buckets[scope]
                 return int(bool(scopes))
-
-    def consolidate(self) -> None:
-        """Show exactly what is live."""
-        for bucket in self.buckets.values():
-            bucket.shown = bucket.live_words()
 
     def copy(self) -> "Model":
         """Return a model that further changes do not touch."""

@@ -34,6 +34,12 @@ def read_all(connection: socket.socket) -> None:
         pass
 
 
+def wait_for_end(ended: threading.Event) -> None:
+    """Set `ended` at the end of stdin."""
+    sys.stdin.read()
+    ended.set()
+
+
 def main(host: str, port: int, kind: str) -> None:
     """Send until stdin ends; say so on stdout as soon as the flood has begun."""
     with socket.create_connection((host, port)) as connection:
@@ -42,7 +48,7 @@ def main(host: str, port: int, kind: str) -> None:
         threading.Thread(target=read_all, args=(connection,), daemon=True).start()
         lines = commands(kind)
         ended = threading.Event()
-        threading.Thread(target=lambda: (sys.stdin.read(), ended.set()), daemon=True).start()
+        threading.Thread(target=wait_for_end, args=(ended,), daemon=True).start()
         print("flooding", flush=True)
         while not ended.is_set():
             connection.sendall(lines)

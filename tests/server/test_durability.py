@@ -18,8 +18,8 @@ COMMIT = {"store.kv.durability": "commit"}
 
 def limit_file_size(server: Server, size_bytes: int | None) -> None:
     """Let the server's files grow to `size_bytes` and no further; None: as they like."""
-    soft = resource.RLIM_INFINITY if size_bytes is None else size_bytes
-    resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (soft, resource.RLIM_INFINITY))
+    _, hard = resource.prlimit(server.pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (hard if size_bytes is None else size_bytes, hard))
 
 
 def test_many_connections_wait_for_one_sync(tmp_path: Path) -> None:
@@ -57,18 +57,18 @@ def test_replies_keep_their_order_behind_a_push_that_waits(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("durability", ["interval", "commit"])
 def test_replies_keep_their_order_behind_a_consolidation(tmp_path: Path, durability: str) -> None:
-    with Server(tmp_path, {"store.kv.durability": durability}) as server:
-        with Peer(server, "ingest") as ingest, Peer(server, "control") as control:
-            ingest.send_lines(*(f'PUSH slow b o "wort{number} rest{number}" LANG(none)' for number in range(500)))
-            assert ingest.lines(500) == ["OK"] * 500
-            control.send_lines("PING", "TRIGGER consolidate", "HELP", "TRIGGER", "INFO", "TRIGGER consolidate", "QUIT")
-            answers = control.rest().decode().splitlines()
-            assert answers[4].startswith("RESULT uptime(")
-            del answers[4]
-            assert answers == [
-                "PONG", "OK", "RESULT manuals(commands)", "RESULT actions(consolidate, backup, restore)",
-                "OK", "ENDED quit",
-            ]  # fmt: skip
+    server = Server(tmp_path, {"store.kv.durability": durability})
+    with server, Peer(server, "ingest") as ingest, Peer(server, "control") as control:
+        ingest.send_lines(*(f'PUSH slow b o "wort{number} rest{number}" LANG(none)' for number in range(500)))
+        assert ingest.lines(500) == ["OK"] * 500
+        control.send_lines("PING", "TRIGGER consolidate", "HELP", "TRIGGER", "INFO", "TRIGGER consolidate", "QUIT")
+        answers = control.rest().decode().splitlines()
+        assert answers[4].startswith("RESULT uptime(")
+        del answers[4]
+        assert answers == [
+            "PONG", "OK", "RESULT manuals(commands)", "RESULT actions(consolidate, backup, restore)",
+            "OK", "ENDED quit",
+        ]  # fmt: skip
 
 
 @pytest.mark.parametrize("durability", ["interval", "commit"])

@@ -62,9 +62,8 @@ def test_ping_beside_a_flood(server: Server, kinds: list[str]) -> None:
 def test_ping_beside_a_consolidation_and_a_sweep(server: Server) -> None:
     with Peer(server, "ingest") as ingest:
         for first in range(0, 30_000, 1_000):
-            ingest.send_lines(
-                *(f'PUSH big b o{number} "wort{number} rest{number}" LANG(none)' for number in range(first, first + 1_000))
-            )
+            numbers = range(first, first + 1_000)
+            ingest.send_lines(*(f'PUSH big b o{number} "wort{number} rest{number}" LANG(none)' for number in numbers))
             assert set(ingest.lines(1_000)) == {"OK"}
         with Peer(server, "search") as peer, Peer(server, "control") as control:
             consolidated = threading.Thread(target=control.ask, args=("TRIGGER consolidate",))

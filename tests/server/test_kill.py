@@ -12,6 +12,7 @@ from tests.server.peer import Peer
 from tests.server.streams import COLLECTION, SETTINGS, Stream
 
 CONNECTIONS = 4
+LONGEST_S = 0.5
 
 
 def run_until_killed(server: Server, streams: list[Stream], seconds: float) -> None:
@@ -52,7 +53,7 @@ def kill_again_and_again(folder: Path, rounds: int, seed: int, durability: str) 
     for _ in range(rounds):
         with server:
             before = sum(stream.acknowledged for stream in streams)
-            run_until_killed(server, streams, chance.uniform(0.05, 0.7))
+            run_until_killed(server, streams, chance.uniform(0.05, LONGEST_S))
             assert sum(stream.acknowledged for stream in streams) > before, "nothing was promised: a test of nothing"
         with server:
             check_and_settle(server, streams)

@@ -81,7 +81,7 @@ class _BucketCheck:
         self.words = {
             key: WordRow(row, len(self.terms.get(_term_id(row), key))) for key, row in self._rows[tables.WORDS].items()
         }
-        self.holdings: dict[int, list[tuple[int, int, bool, int]]] = defaultdict(list)  # IID, tf, stop, block
+        self.holdings: dict[int, list[tuple[int, int, bool, int]]] = defaultdict(list)  # IID, tf, hidden, block
         for iid, record in self.records.items():
             for term_id, tf, stop, block in record.terms():
                 self.holdings[term_id].append((iid, tf, stop, block))
@@ -135,11 +135,12 @@ class _BucketCheck:
 
     def _word_faults(self, word: WordRow) -> Iterator[str]:
         held = self.holdings.get(word.term_id, [])
-        stops = sum(stop for _, _, stop, _ in held)
-        if (word.holders, word.stop_holders) != (len(held), stops):
-            yield f"counts {word.holders} holders, {word.stop_holders} of them stop, instead of {len(held)} and {stops}"
-        if word.holders == 0 and not word.visible:
-            yield "is held by no object and was never shown, but is still there"
+        hidden = sum(hidden for _, _, hidden, _ in held)
+        counts = (word.holders, word.hidden_holders)
+        if counts != (len(held), hidden):
+            yield f"counts {counts} holders and hidden ones instead of {(len(held), hidden)}"
+        if word.holders == 0:
+            yield "is held by no object, but is still there"
 
     def _posting_faults(self, word: WordRow) -> Iterator[str]:
         blocks = self.blocks.get(word.term_id, {})
@@ -165,9 +166,11 @@ class _BucketCheck:
 
     def _pending_faults(self) -> Iterator[str]:
         pending = self._rows[tables.PENDING]
-        unseen = {key for key, word in self.words.items() if word.live != word.visible} - set(pending)
-        if unseen:
-            yield f"words {unseen} differ from what was shown and are not pending"
+        live = {key for key, word in self.words.items() if word.live}
+        if self.state.lexicon_version == 0 and live - set(pending):
+            yield f"words {live - set(pending)} are in no graph and not pending"
+        if not self.state.graph_edits <= self.state.edits:
+            yield f"the graph holds {self.state.graph_edits} edits of {self.state.edits}"
         numbers = [number(row) for row in pending.values()]
         if len(set(numbers)) != len(numbers) or not all(0 < edit <= self.state.edits for edit in numbers):
             yield f"pending has the edits {numbers}, the last one is {self.state.edits}"
@@ -179,7 +182,6 @@ class _BucketCheck:
             "objects": len(self.records),
             "total_length": sum(record.length for record in self.records.values()),
             "live_words": sum(word.live for word in self.words.values()),
-            "visible_words": sum(word.visible for word in self.words.values()),
         }
         for name, expected in counted.items():
             if getattr(self.state, name) != expected:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from sonicpy._native.postings import ObjectRecord, unpack_block
 from sonicpy._native.ranking import OBJECTS_PER_ROW, pack_length
-from sonicpy._native.text import STOP, Terms
+from sonicpy._native.text import PART, STOP, Terms
 from sonicpy.store import environment as tables
 from sonicpy.store.bucket import BucketReader
 from sonicpy.store.keys import bucket_key
@@ -22,13 +22,13 @@ def open_store(folder: Path, *, map_bytes: int = MAP_BYTES, durability: str = "i
 
 
 def terms(text: str) -> Terms:
-    """Return the terms of a text like "fox*3 the!": a count of three, a stop word."""
+    """Return the terms of a text like "fox*3 the! 天气?": a count of three, a stop word, a part of a run."""
     words, counts, flags = [], [], []
     for piece in text.split():
-        word, _, count = piece.removesuffix("!").partition("*")
+        word, _, count = piece.rstrip("!?").partition("*")
         words.append(word.encode())
         counts.append(int(count or 1))
-        flags.append(STOP if piece.endswith("!") else 0)
+        flags.append({"!": STOP, "?": PART}.get(piece[-1], 0))
     return Terms(words, bytes(counts), bytes(flags))
 
 
@@ -56,7 +56,7 @@ def picture(view: View, collection: str, bucket: str) -> dict[str, object]:
     records = {key[4:]: ObjectRecord.unpack(row) for key, row in view.transaction.rows(tables.OBJECTS, prefix)}
     words = list(terms_by_id.values())
     rows = {word: row for word, row in zip(words, reader.words(words), strict=True) if row is not None}
-    held = {word: row for word, row in rows.items() if row.holders}  # others wait for the next consolidation
+    held = rows
     packed = view.length_rows(state, sorted({_number(iid) // OBJECTS_PER_ROW for iid in records}))
     lengths = {}
     for iid, record in records.items():
@@ -72,9 +72,8 @@ def picture(view: View, collection: str, bucket: str) -> dict[str, object]:
         },
         "found": _found(reader, list(held)),
         "holders": {word: row.holders for word, row in held.items()},
-        "stop holders": {word: row.stop_holders for word, row in held.items() if row.stop_holders},
+        "hidden holders": {word: row.hidden_holders for word, row in held.items() if row.hidden_holders},
         "live": {word for word, row in reader.lexicon(b"") if row.live},
-        "shown": {word for word, row in reader.lexicon(b"") if row.visible},
         "lengths": lengths,
     }
 

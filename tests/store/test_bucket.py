@@ -13,10 +13,13 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invar
 from sonicpy._native.postings import POSTINGS_PER_BLOCK, pack_varints, unpack_varints
 from sonicpy._native.text import STOP, Terms
 from sonicpy.errors import StoreDamaged, StoreError
-from sonicpy.index.consolidate import Consolidation
+from sonicpy.graph.pool import GraphPool
+from sonicpy.graph.word_graph import WordGraph
+from sonicpy.index.consolidate import Limits, adopt, build, tidy
 from sonicpy.store import environment as tables
 from sonicpy.store.bucket import BucketReader
 from sonicpy.store.environment import MapFull
+from sonicpy.store.keys import scope_of
 from sonicpy.store.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, Pop, Push
 from sonicpy.store.store import Store
 from sonicpy.store.view import WriteView
@@ -144,13 +147,26 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule()
     def consolidate(self) -> None:
-        self.store.commit()
-        consolidation = Consolidation(self.store)
-        while consolidation.step():
-            pass
-        self.model.consolidate()
+        """A graph holds the live words, and afterwards none of them is pending."""
         self.store.commit()
         self.sealed = self.model.copy()
+        pool = GraphPool(self.folder / "graphs")
+        for bucket in list(self.store.pending_buckets):
+            with self.store.snapshot() as view:
+                built = build(view.transaction, pool, bucket, Limits())
+                scope = view.transaction.get(tables.BUCKETS, bucket.to_bytes(4, "big"))
+            if built is None:
+                self.store.pending_buckets.discard(bucket)  # it was flushed
+                continue
+            assert scope is not None
+            graph = WordGraph(pool.path(bucket, built.version))
+            assert set(graph.words(0, 1000)) == self.model.buckets[scope_of(scope)].live_words()
+            assert self.store.maintain(lambda view, built=built: adopt(view, [built])) == []
+            start: bytes | None = b""
+            while start is not None:
+                start = self.store.maintain(lambda view, built=built, start=start: tidy(view, built, start))
+            assert bucket not in self.store.pending_buckets
+        self.store.commit()
 
     @rule(rows=st.sampled_from([1, 2, 7, 1000]))
     def sweep(self, rows: int) -> None:

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from sonicpy._native.postings import (
     IID_MAX,
     POSTINGS_PER_BLOCK,
-    VISIBLE,
     WORD_BYTES_MAX,
     DamagedBytes,
     Link,
@@ -44,7 +43,7 @@ blocks = st.lists(st.tuples(iids, frequencies), max_size=POSTINGS_PER_BLOCK)
 
 
 def test_the_constants_are_those_of_the_format() -> None:
-    assert (POSTINGS_PER_BLOCK, WORD_BYTES_MAX, VISIBLE, IID_MAX) == (128, 40, 1, 2**40 - 1)
+    assert (POSTINGS_PER_BLOCK, WORD_BYTES_MAX, IID_MAX) == (128, 40, 2**40 - 1)
 
 
 # -- keys ------------------------------------------------------------------------------------------------------------
@@ -165,19 +164,13 @@ def test_terms_need_a_count_and_flags_each(counts: bytes, flags: bytes) -> None:
 
 # -- rows and records -------------------------------------------------------------------------------------------------
 
-FIELDS = ["term_id", "holders", "stop_holders", "df", "flags", "last_block", "first_block", "dead", "first_count"]
+FIELDS = ["term_id", "holders", "hidden_holders", "df", "last_block", "first_block", "dead", "first_count"]
 
 
-@given(st.lists(uint64, min_size=9, max_size=9))
+@given(st.lists(uint64, min_size=8, max_size=8))
 def test_rows_of_words_come_back(numbers: list[int]) -> None:
     row = WordRow(pack_varints(numbers), 3)
-    for name, expected in zip(FIELDS, numbers, strict=True):
-        assert (row.visible if name == "flags" else getattr(row, name)) == (
-            bool(expected & VISIBLE) if name == "flags" else expected
-        )
-    assert unpack_varints(row.with_visible(True)) == [*numbers[:4], numbers[4] | 1, *numbers[5:]]
-    assert unpack_varints(row.with_visible(False)) == [*numbers[:4], numbers[4] & ~1, *numbers[5:]]
-    assert row.visible == bool(numbers[4] & 1), "the row itself stays"
+    assert [getattr(row, name) for name in FIELDS] == numbers
 
 
 @pytest.mark.parametrize(
@@ -185,14 +178,14 @@ def test_rows_of_words_come_back(numbers: list[int]) -> None:
     [
         (1, 0, 1, 40, True, "held by one"),
         (1, 0, 1, 41, False, "too long to be shown"),
-        (2, 2, 2, 3, False, "a stop word of all"),
+        (2, 2, 2, 3, False, "hidden for all"),
         (2, 1, 2, 3, True, "a stop word of some"),
         (2, 0, 0, 3, False, "no object to be found"),
         (0, 0, 0, 3, False, "held by none"),
     ],
 )
 def test_live_words(holders: int, stops: int, df: int, size: int, live: bool, why: str) -> None:
-    assert WordRow(pack_varints([0, holders, stops, df, 0, 0, 1, 0, 0]), size).live == live, why
+    assert WordRow(pack_varints([0, holders, stops, df, 0, 1, 0, 0]), size).live == live, why
 
 
 def record_of(oid: bytes, held: list[tuple[int, int, bool, int]]) -> bytes:
@@ -237,7 +230,7 @@ def test_an_empty_record_holds_its_name() -> None:
 BLOCK = pack_block([(IID_MAX, 1), (3, 200), (4, 1), (2**30, 70_000)])
 RECORD = record_of(b"object:1", [(1, 2, False, 0), (300, 70_000, True, 9), (IID_MAX, 1, False, 2**32 - 1)])
 TERMS = pack_terms([b"alpha", b"x" * 200, b""], b"\1\2\3", b"\0\1\2")
-ROW = pack_varints([300, 2, 1, 70_000, 1, 5, 4, 3, 128])
+ROW = pack_varints([300, 2, 0, 2, 7, 3, 1, 9])
 
 READERS: dict[str, tuple[Callable[[bytes], object], bytes]] = {
     "block": (unpack_block, BLOCK),
@@ -307,7 +300,7 @@ def test_a_list_that_says_it_is_huge_takes_no_memory() -> None:
 
 # -- changes on damaged rows ------------------------------------------------------------------------------------------
 
-HELD_ROW = pack_varints([5, 1, 0, 1, 0, 1, 1, 0, 1])
+HELD_ROW = pack_varints([5, 1, 0, 1, 1, 1, 0, 1])
 HELD_BLOCK = pack_block([(9, 1)])
 HELD_RECORD = record_of(b"o", [(5, 1, False, 1)])
 

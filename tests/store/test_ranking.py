@@ -9,57 +9,83 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sonicpy._native.postings import IID_MAX, pack_block
-from sonicpy._native.ranking import OBJECTS_PER_ROW, Ranker, pack_length, unpack_length
+from sonicpy._native.ranking import (
+    OBJECTS_PER_ROW,
+    ObjectTable,
+    Ranker,
+    SonicTable,
+    completion_score,
+    correction_score,
+    pack_length,
+    unpack_length,
+)
 from tests.reference import ranking as twin
 
 ALL = 2**32
 
 
 class Add(NamedTuple):
-    """The arguments of one call of `add`, blocks as lists of postings."""
+    """The arguments of one call of `add`, or of `add_alternate`, blocks as lists of postings."""
 
     blocks: list[list[tuple[int, int]]]
     dead: int
     weight: float
     required: bool
     inserts: bool
-    again: bool
-    full: int
+    stands_in: bool
+    completed: bool
+
+
+class Visit(NamedTuple):
+    """The arguments of one call of `visit`."""
+
+    word: int
+    blocks: list[list[tuple[int, int]]]
+    dead: int
+    score: float
+    budget: int
 
 
 iids = st.integers(0, 12) | st.sampled_from([3999, 4000, 4001, 12_000, 2**32, IID_MAX])
 blocks = st.lists(st.tuples(iids, st.sampled_from([1, 1, 2, 7, 300])), min_size=1, max_size=8)
+lists = st.lists(blocks, max_size=3)
+deads = st.sampled_from([0, 0, 0, 1, 2, 9])
+weights = st.sampled_from([0.0, 0.1, 0.5, 1.0, 1 / 3, 4.75]) | st.floats(0, 20, width=32)
 adds = st.builds(
     Add,
-    blocks=st.lists(blocks, max_size=3),
-    dead=st.sampled_from([0, 0, 0, 1, 2, 9]),
-    weight=st.sampled_from([0.0, 0.1, 0.5, 1.0, 1 / 3, 4.75]) | st.floats(0, 20, width=32),
+    blocks=lists,
+    dead=deads,
+    weight=weights,
     required=st.sampled_from([False, False, False, True]),
     inserts=st.sampled_from([True, True, True, False]),
-    again=st.sampled_from([False, False, False, True]),
-    full=st.sampled_from([0, 0, 0, 1, 4]),
+    stands_in=st.sampled_from([False, False, True]),
+    completed=st.booleans(),
+)
+visits = st.builds(
+    Visit, word=st.integers(0, 3), blocks=lists, dead=deads, score=weights, budget=st.sampled_from([-1, -1, 0, 1, 2, 5])
 )
 
 
 def gathered(calls: list[Add]) -> tuple[Ranker, twin.Ranker]:
-    """Both rankers after the same calls; a first call cannot be `again`, and `again` repeats what is required."""
-    native, slow = Ranker(len(calls)), twin.Ranker()
+    """Both rankers after the same calls; the first cannot be an alternate."""
+    native, slow = Ranker(), twin.Ranker()
     for call in calls:
-        again = call.again and bool(slow.terms)
-        named = {
-            "required": slow.terms[-1].required if again else call.required,
-            "inserts": call.inserts, "again": again, "full": call.full,
-        }  # fmt: skip
         packed = [pack_block(block) for block in call.blocks]
-        expected = slow.add(call.blocks, call.dead, call.weight, **named)
-        assert native.add(packed, call.dead, call.weight, **named) == expected
+        if call.stands_in and slow.terms:
+            native.add_alternate(packed, call.dead, call.weight, call.completed)
+            slow.add_alternate(call.blocks, call.dead, call.weight, call.completed)
+        else:
+            named = {"required": call.required, "inserts": call.inserts}
+            native.add(packed, call.dead, call.weight, **named)
+            slow.add(call.blocks, call.dead, call.weight, **named)
         assert len(native) == len(slow.objects)
     return native, slow
 
 
-def assert_same_pages(native: Ranker, slow: twin.Ranker) -> None:
+def assert_same_pages(native: ObjectTable, slow: twin.Ranker | twin.SonicTable) -> None:
     expected = slow.best(0, ALL)
     assert native.best(0, ALL) == expected
+    assert len(native) == len(expected)
     for offset, limit in ((0, 0), (0, 1), (1, 2), (2, 100), (len(expected), 5), (len(expected) + 7, 1), (ALL, ALL)):
         assert native.best(offset, limit) == expected[offset : offset + limit]
 
@@ -67,23 +93,17 @@ def assert_same_pages(native: Ranker, slow: twin.Ranker) -> None:
 # -- the three orders ----------------------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=400)
-@given(st.lists(adds, max_size=5))
-def test_sonic_scores_in_32_bits_and_fills_holes_from_the_end(calls: list[Add]) -> None:
-    native, slow = gathered(calls)
-    words = max(1, len(slow.terms))
-    native.sonic(words)
-    slow.sonic(words)
-    assert_same_pages(native, slow)
-
-
-@settings(deadline=None, max_examples=200)
-@given(st.lists(adds, max_size=4), st.integers(1, 6))
-def test_sonic_divides_by_the_words_of_the_query(calls: list[Add], words: int) -> None:
-    """More words than terms were added: one was cut by its frequency, and a special rule leaves nothing."""
-    native, slow = gathered(calls)
-    native.sonic(words)
-    slow.sonic(words)
+@settings(deadline=None, max_examples=500)
+@given(st.lists(visits, max_size=7), st.integers(4, 6), st.sampled_from([0, 1, 3, 6]), st.booleans())
+def test_sonic_keeps_a_table_of_scores_in_32_bits(calls: list[Visit], words: int, full: int, all_words: bool) -> None:
+    native, slow = SonicTable(words, full), twin.SonicTable(words, full)
+    for call in calls:
+        packed = [pack_block(block) for block in call.blocks]
+        expected = slow.visit(call.word, call.blocks, call.dead, call.score, call.budget)
+        assert native.visit(call.word, packed, call.dead, call.score, call.budget) == expected
+        assert native.is_full == (full > 0 and len(slow.held) >= full)
+    native.finish(all_words)
+    slow.finish(all_words)
     assert_same_pages(native, slow)
 
 
@@ -116,6 +136,9 @@ def test_bm25_ranks_as_the_formula(
     assert sorted(ranked) == sorted(slow.objects)
     places = {iid: place for place, iid in enumerate(slow.objects)}
     for one, other in pairwise(ranked):
+        assert slow.kinds[one] <= slow.kinds[other], "exact before completed before corrected"
+        if slow.kinds[one] < slow.kinds[other]:
+            continue
         better, worse = slow.scores[one], slow.scores[other]
         assert better >= worse - 1e-9 * max(1.0, worse)
         if better == worse and abs(better) < 1e-12:
@@ -148,65 +171,71 @@ SP10 = {"alpha": (1, 3, 5, 7, 100), "beta": (0, 2, 4, 6, 101), "k9": (0, 1, 2, 3
 def test_the_recorded_orders_when_objects_drop_out(query: str, expected: list[int]) -> None:
     """Golden 14-special-tokens, "order of equal results when objects drop out"."""
     words = query.split()
-    ranker = Ranker(len(words))
-    for word in words:
-        ranker.add(listed(*SP10[word]), 0, 0.6 if word == "k9" else 0.9, required=word == "k9")
-    ranker.sonic(len(words))
-    assert ranker.best(0, 100) == expected
+    table = SonicTable(len(words), 1000)
+    for number, word in enumerate(words):
+        table.visit(number, listed(*SP10[word]), 0, 0.6 if word == "k9" else 0.9, -1)
+    table.finish("k9" in words)
+    assert table.best(0, 100) == expected
 
 
 def test_sums_of_32_bits_decide_ties() -> None:
     """In 64 bits the two sums differ; in the 32 of Sonic they are equal, and the table's order decides."""
-    small = 2.0**-26
-    assert struct.unpack("<f", struct.pack("<f", 1.0 + small))[0] == 1.0
-    ranker = Ranker(2)
-    ranker.add(listed(2, 1), 0, 1.0)
-    ranker.add(listed(2), 0, small)
-    ranker.sonic(2)
-    assert ranker.best(0, 10) == [1, 2]
-    ranker = Ranker(2)
-    ranker.add(listed(2, 1), 0, 1.0)
-    ranker.add(listed(2), 0, 2.0**-22)
-    ranker.sonic(2)
-    assert ranker.best(0, 10) == [2, 1]
+    for small, expected in ((2.0**-26, [1, 2]), (2.0**-22, [2, 1])):
+        table = SonicTable(2, 0)
+        table.visit(0, listed(2, 1), 0, 1.0, -1)
+        table.visit(1, listed(2), 0, small, -1)
+        table.finish(False)
+        assert table.best(0, 10) == expected
+    assert struct.unpack("<f", struct.pack("<f", 1.0 + 2.0**-26))[0] == 1.0
 
 
-def test_another_spelling_counts_no_object_twice() -> None:
-    ranker = Ranker(2)
+@pytest.mark.parametrize(("word_bytes", "typed"), [(5, 4), (4, 4), (40, 1), (3, 6)])
+def test_scores_of_alternates_are_of_32_bits(word_bytes: int, typed: int) -> None:
+    weight = twin.single(1.7)
+    longer = twin.single(abs(word_bytes - typed) / typed)
+    expected = twin.single(twin.single(20 / twin.single(20 + longer)) * weight)
+    assert completion_score(weight, word_bytes, typed) == expected
+    for distance in (1, 2, 3):
+        share = min(1.0, twin.single(distance / typed))
+        assert correction_score(weight, distance, typed) == twin.single(twin.single(1 - share) * weight)
+
+
+def test_an_alternate_counts_no_object_twice() -> None:
+    ranker = Ranker()
     ranker.add(listed(1, 2), 0, 1.0)
-    ranker.add(listed(2, 3), 0, 1.0, again=True)
+    ranker.add_alternate(listed(2, 3), 0, 1.0, True)
     ranker.add(listed(3), 0, 0.5)
     ranker.newest()
-    assert ranker.best(0, 10) == [3], "the spellings are one term"
+    assert ranker.best(0, 10) == [3], "term and alternate are one"
+
+
+def test_exact_before_completed_before_corrected() -> None:
+    ranker = Ranker()
+    ranker.add(listed(1), 0, 0.1)
+    ranker.add_alternate(listed(3), 0, 9.0, False)
+    ranker.add_alternate(listed(2), 0, 5.0, True)
+    ranker.bm25({}, 1.0, 1.2, 0.75)
+    assert ranker.best(0, 10) == [1, 2, 3]
 
 
 def test_a_term_that_does_not_insert_adds_to_those_already_there() -> None:
-    ranker = Ranker(2)
+    ranker = Ranker()
     ranker.add(listed(1, 2), 0, 1.0)
-    assert ranker.add(listed(3, 1), 0, 1.0, inserts=False, full=3)
+    ranker.add(listed(3, 1), 0, 1.0, inserts=False)
     assert len(ranker) == 2
-    ranker.sonic(2)
+    ranker.bm25({}, 1.0, 1.2, 0.75)
     assert ranker.best(0, 10) == [1, 2]
 
 
-@pytest.mark.parametrize("full", [1, 2, 3])
-def test_a_full_table_takes_no_further_object(full: int) -> None:
-    ranker = Ranker(1)
-    assert not ranker.add(listed(1, 2, 3), 0, 1.0, full=full)
-    assert len(ranker) == full
-    ranker.newest()
-    assert ranker.best(0, 10) == [3, 2, 1][:full], "the newest ones came first"
-
-
 def test_dead_postings_stand_at_the_head_of_the_first_block_only() -> None:
-    ranker = Ranker(1)
+    ranker = Ranker()
     ranker.add([pack_block([(1, 1), (2, 1)]), pack_block([(3, 1), (4, 1)])], 1, 1.0)
     ranker.newest()
     assert ranker.best(0, 10) == [4, 3, 2]
 
 
 def test_objects_without_a_required_term_do_not_answer() -> None:
-    ranker = Ranker(3)
+    ranker = Ranker()
     ranker.add(listed(1, 2, 3), 0, 1.0)
     ranker.add(listed(2, 3), 0, 0.1, required=True)
     ranker.add(listed(3, 4), 0, 0.1, required=True)
@@ -217,7 +246,7 @@ def test_objects_without_a_required_term_do_not_answer() -> None:
 def test_thousands_of_objects_over_many_blocks() -> None:
     size = 20_000
     order = [number * 7919 % size for number in range(size)]
-    ranker = Ranker(1)
+    ranker = Ranker()
     ranker.add([pack_block([(iid, 1) for iid in order[at : at + 128]]) for at in range(0, size, 128)], 3, 1.0)
     ranker.newest()
     assert ranker.best(0, size) == order[:2:-1]
@@ -225,21 +254,31 @@ def test_thousands_of_objects_over_many_blocks() -> None:
     assert sorted(ranker.length_rows()) == list(range(size // OBJECTS_PER_ROW))
 
 
+def test_hundreds_of_words() -> None:
+    ranker, table = Ranker(), SonicTable(400, 0)
+    for number in range(400):
+        ranker.add(listed(*range(number % 7, 50)), 0, 1.0)
+        table.visit(number, listed(*range(number % 7, 50)), 0, 1.0, -1)
+    ranker.newest()
+    table.finish(True)
+    assert ranker.best(0, 100) == table.best(0, 100) == list(range(49, 5, -1))
+
+
 @pytest.mark.parametrize(("offset", "limit"), [(0, 2**64 - 1), (1, 2**64 - 1), (2, 2**63), (3, 1), (2**64 - 1, 1)])
 def test_offsets_and_limits_may_lie_beyond_the_end(offset: int, limit: int) -> None:
-    ranker = Ranker(1)
+    ranker = Ranker()
     ranker.add(listed(1, 2, 3), 0, 1.0)
     ranker.newest()
     assert ranker.best(offset, limit) == [3, 2, 1][offset:]
 
 
-def test_an_empty_ranker_answers_nothing_in_every_way() -> None:
-    for terms in (0, 1, -1):
-        ranker = Ranker(terms)
-        ranker.bm25({}, 0.0, 1.2, 0.75)
-        ranker.newest()
-        ranker.sonic(1)
-        assert ranker.best(0, 10) == ranker.length_rows() == []
+def test_an_empty_table_answers_nothing_in_every_way() -> None:
+    ranker, table = Ranker(), SonicTable(1, 10)
+    ranker.bm25({}, 0.0, 1.2, 0.75)
+    assert ranker.best(0, 10) == ranker.length_rows() == []
+    ranker.newest()
+    table.finish(True)
+    assert ranker.best(0, 10) == table.best(0, 10) == []
 
 
 # -- wrong use and damage ---------------------------------------------------------------------------------------------
@@ -248,33 +287,19 @@ def test_an_empty_ranker_answers_nothing_in_every_way() -> None:
 @pytest.mark.parametrize("block", [b"", b"\x02\x04", b"\x81" + b"\0" * 129, pack_block([(1, 1)]) + b"\0", b"\x01\xff"])
 def test_a_damaged_block_is_refused(block: bytes) -> None:
     for blocks in ([block], [pack_block([(1, 1)]), block], [block, pack_block([(1, 1)])]):
-        ranker = Ranker(2)
         with pytest.raises(ValueError, match="cannot be read"):
-            ranker.add(blocks, 0, 1.0)
-        ranker.sonic(1)
-        assert ranker.best(0, 10) in ([], [1]), "what was read before may stand"
-
-
-def test_more_terms_than_announced_are_refused() -> None:
-    ranker = Ranker(1)
-    ranker.add(listed(1), 0, 1.0)
-    with pytest.raises(ValueError, match="1 terms takes no further one"):
-        ranker.add(listed(2), 0, 1.0)
-    ranker.newest()
-    assert ranker.best(0, 10) == [1]
+            Ranker().add(blocks, 0, 1.0)
+        with pytest.raises(ValueError, match="cannot be read"):
+            SonicTable(1, 0).visit(0, blocks, 0, 1.0, -1)
 
 
 @pytest.mark.parametrize("dead", [-1, -100])
 def test_dead_postings_cannot_be_fewer_than_none(dead: int) -> None:
     """Otherwise bytes from before the block would be read as postings."""
-    ranker = Ranker(1)
-    with pytest.raises(ValueError):  # noqa: PT011
-        ranker.add(listed(1, 2), dead, 1.0)
-
-
-def test_another_spelling_of_no_term_is_refused() -> None:
-    with pytest.raises(ValueError):  # noqa: PT011
-        Ranker(1).add(listed(1), 0, 1.0, again=True)
+    with pytest.raises(ValueError, match="cannot be dead"):
+        Ranker().add(listed(1, 2), dead, 1.0)
+    with pytest.raises(ValueError, match="cannot be dead"):
+        SonicTable(1, 0).visit(0, listed(1, 2), dead, 1.0, -1)
 
 
 # -- lengths ----------------------------------------------------------------------------------------------------------

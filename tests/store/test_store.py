@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from sonicpy._native.text import Terms
 from sonicpy.errors import StoreDamaged, StoreError, StoreLocked
 from sonicpy.store import environment as tables
 from sonicpy.store.environment import Environment
 from sonicpy.store.folder import BOOT_FILE, LOCK_FILE, boot_id
 from sonicpy.store.log import Log
-from sonicpy.store.mutations import FlushBucket, FlushObject, Pop
+from sonicpy.store.mutations import FlushBucket, FlushObject, Pop, Push
 from sonicpy.store.store import ANALYSER as ANALYSER_KEY
 from sonicpy.store.store import FORMAT, Store
 from sonicpy.store.view import WriteView
@@ -358,6 +359,22 @@ def test_what_is_no_fault_of_the_storage_leaves_nothing_half_done(tmp_path: Path
         assert view.bucket("c", "new") is None
     assert found(store, "alpha") == ["o1"]
     check_consistent(store)
+    store.close()
+
+
+def test_a_text_too_large_for_the_log_is_refused_alone(tmp_path: Path) -> None:
+    """At once, so that what others did in the same turn is not undone with it."""
+    store = open_store(tmp_path)
+    store.apply(push("o1", "alpha"))
+    words = [b"%d" % number + b"x" * (1 << 20) for number in range(17)]
+    with pytest.raises(StoreError):
+        store.apply(Push("c", "b", "large", Terms(words, b"\1" * 17, b"\0" * 17), 0))
+    store.apply(push("o2", "alpha"))
+    store.seal()
+    assert found(store, "alpha") == ["o2", "o1"]
+    with store.reading() as view:
+        state = view.bucket("c", "b")
+        assert state is not None and state.objects == 2
     store.close()
 
 

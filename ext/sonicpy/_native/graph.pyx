@@ -7,71 +7,70 @@ One automaton holds the words, the other the same words reversed by characters. 
     bucket      u32
     version     u64, of the lexicon
     words       u64
-    forward     u32 number of edges, u32 root
-    backward    u32 number of edges, u32 root
-    edges       5 bytes each: forward, then backward
-    zeros       4 bytes, so that an edge can be read as 8 bytes
+    forward     u32 bytes of the automaton, u32 its root
+    backward    u32 bytes of the automaton, u32 its root
+    automata    forward, then backward: a zero byte, then the nodes
+    zeros       8 bytes, so that labels can be read eight at a time
     crc         u32, CRC-32 of everything before it
 
-    edge        bits 0-7 label (a byte of UTF-8), 8 last edge of its node, 9 a word ends here,
-                10-12 characters of one byte, of two, of more begin behind it, 13-39 target
+    node        u8 number of edges, their labels by rising value, their edges; goes by its place in the automaton
+    label       a byte of UTF-8
+    edge        u32: bit 0 a word ends here; bits 1 to 3 a character of one byte, of two, of more begins somewhere
+                behind it; the others are its target, or 0: nothing is behind it
 
-A node is a run of edges by rising label and goes by the index of its first edge; target 0 is the node without edges
-(edge 0 of each automaton is never used). A target is always smaller than the index of the edge that points to it, so
-an automaton has no circle and every walk ends.
+A target always stands before the node that points to it, so an automaton has no circle and every walk ends. Labels
+stand together so that a walk that knows what it wants passes most nodes by with a look at eight bytes.
 
 Building is the incremental minimisation of sorted words of Daciuk, Mihov, Watson and Watson (2000). Correction walks
 the automaton with the bit-parallel NFA of Wu and Manber (1992).
 """
 
-from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.buffer cimport PyBUF_READ
+from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.memoryview cimport PyMemoryView_FromMemory
 from libc.errno cimport errno
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, qsort, realloc
-from libc.string cimport memcmp, memcpy, memset, strerror
+from libc.string cimport memcmp, memcpy, memset
+from posix.fcntl cimport O_CLOEXEC, O_RDONLY, open as open_file
+from posix.mman cimport MAP_FAILED, MAP_SHARED, PROT_READ, mmap, munmap
+from posix.types cimport off_t
+from posix.unistd cimport SEEK_END, close as close_file, lseek
 
+import os
 import secrets
 import zlib
 
-cdef extern from "<fcntl.h>" nogil:
-    int c_open "open"(const char *path, int flags, ...)
-    int O_RDONLY
-    int O_CLOEXEC
-
-cdef extern from "<sys/mman.h>" nogil:
-    void *mmap(void *start, size_t size, int protection, int flags, int file, long offset)
-    int munmap(void *start, size_t size)
-    int PROT_READ
-    int MAP_SHARED
-    void *MAP_FAILED
-
-cdef extern from "<unistd.h>" nogil:
-    int c_close "close"(int file)
-    long lseek(int file, long offset, int whence)
-    int SEEK_END
+cdef extern from *:
+    """
+    #define lowest_bit(bits) __builtin_ctzll(bits)
+    #define swap_bytes(bytes) __builtin_bswap64(bytes)
+    """
+    int lowest_bit(uint64_t bits) noexcept nogil
+    uint64_t swap_bytes(uint64_t bytes) noexcept nogil
 
 cdef enum:
     FORMAT = 1
     HEADER_BYTES = 48
-    EDGE_BYTES = 5
-    ZERO_BYTES = 4
+    EDGE_BYTES = 4
+    ZERO_BYTES = 8
     CRC_BYTES = 4
 
-    LAST = 1 << 8
-    WORD = 1 << 9
-    WIDTH_1 = 1 << 10
-    WIDTH_2 = 1 << 11
-    WIDTH_MORE = 1 << 12
+    WORD = 1
+    WIDTH_1 = 1 << 1
+    WIDTH_2 = 1 << 2
+    WIDTH_MORE = 1 << 3
     WIDTHS = WIDTH_1 | WIDTH_2 | WIDTH_MORE
-    TARGET_SHIFT = 13
-    TARGET_MAX = (1 << 27) - 1
+    TARGET_SHIFT = 4
 
     WORD_MAX = 40  # bytes
+    NODE_EDGES_MAX = 179  # bytes that begin a character: 128 of ASCII, 51 leads
+    NODE_MAX_BYTES = 1 + NODE_EDGES_MAX * (1 + EDGE_BYTES)
+
     DISTANCE_MAX = 3
     PATTERN_MAX = 60  # characters: one bit each and one for the end, in 64
     WIDE_SLOTS = 128
+    MATCH_COST = 50  # edges: sorting and returning a match takes as long as looking at so many
 
     NO_MEMORY = -1
     TOO_LARGE = -2
@@ -79,10 +78,12 @@ cdef enum:
 cdef const char *MAGIC = b"SPYGRAPH"
 
 WORD_BYTES_MAX = WORD_MAX
-EDGES_MAX = TARGET_MAX
 
-EDGE_BUDGET = 200_000
-"""Edges one correction looks at by default: about a millisecond, several times what a real word needs."""
+AUTOMATON_MAX_BYTES = 1 << (32 - TARGET_SHIFT)
+"""What targets reach: some 30 million words."""
+
+EDGE_BUDGET = 100_000
+"""Edges one correction looks at by default: half a millisecond, four times what a word needs among 250,000."""
 
 
 class DamagedGraph(ValueError):
@@ -90,36 +91,50 @@ class DamagedGraph(ValueError):
 
 
 class GraphTooLarge(ValueError):
-    """The words need more edges than are allowed."""
+    """The words need more bytes than are allowed."""
 
 
-# -- edges --------------------------------------------------------------------------------------------------------
+# -- nodes --------------------------------------------------------------------------------------------------------
 
-cdef inline uint64_t edge_at(const uint8_t *edges, uint32_t index) noexcept nogil:
-    """Read an edge; the bits above the 40 of the edge are not its own."""
-    cdef const uint8_t *at = edges + EDGE_BYTES * <size_t> index
-    return (
-        <uint64_t> at[0] | <uint64_t> at[1] << 8 | <uint64_t> at[2] << 16 | <uint64_t> at[3] << 24
-        | <uint64_t> at[4] << 32 | <uint64_t> at[5] << 40 | <uint64_t> at[6] << 48 | <uint64_t> at[7] << 56
-    )
+cdef inline uint32_t read_u32(const uint8_t *at) noexcept nogil:
+    return <uint32_t> at[0] | <uint32_t> at[1] << 8 | <uint32_t> at[2] << 16 | <uint32_t> at[3] << 24
 
 
-cdef inline uint32_t target_of(uint64_t edge) noexcept nogil:
-    return <uint32_t> (edge >> TARGET_SHIFT) & TARGET_MAX
+cdef inline uint64_t read_u64(const uint8_t *at) noexcept nogil:
+    return <uint64_t> read_u32(at) | <uint64_t> read_u32(at + 4) << 32
 
 
-cdef inline void put_little_endian(uint8_t *out, uint64_t value, int size) noexcept nogil:
+cdef inline void write_u32(uint8_t *out, uint32_t value) noexcept nogil:
     cdef int step
-    for step in range(size):
-        out[step] = <uint8_t> (value >> (8 * step))
+    for step in range(4):
+        out[step] = <uint8_t> (value >> 8 * step)
 
 
-cdef inline uint64_t get_little_endian(const uint8_t *at, int size) noexcept nogil:
-    cdef uint64_t value = 0
-    cdef int step
-    for step in range(size):
-        value |= <uint64_t> at[step] << (8 * step)
-    return value
+cdef inline void write_u64(uint8_t *out, uint64_t value) noexcept nogil:
+    write_u32(out, <uint32_t> value)
+    write_u32(out + 4, <uint32_t> (value >> 32))
+
+
+cdef inline uint32_t edge_of(const uint8_t *node, int place) noexcept nogil:
+    return read_u32(node + 1 + node[0] + EDGE_BYTES * place)
+
+
+cdef inline uint32_t target_of(uint32_t edge) noexcept nogil:
+    return edge >> TARGET_SHIFT
+
+
+cdef inline int find_label(const uint8_t *node, uint8_t label) noexcept nogil:
+    """Return the place of a label in its node, or -1. Eight labels are compared at once: equal ones become zero."""
+    cdef uint64_t ones = <uint64_t> 0x0101010101010101, found
+    cdef int place = 0
+    while place < node[0]:
+        found = read_u64(node + 1 + place) ^ ones * label
+        found = (found - ones) & ~found & ones << 7
+        if found:
+            place += lowest_bit(found) >> 3
+            return place if place < node[0] else -1
+        place += 8
+    return -1
 
 
 # -- characters ---------------------------------------------------------------------------------------------------
@@ -129,13 +144,20 @@ cdef inline int bytes_behind(uint8_t lead) noexcept nogil:
     return 0 if lead < 0xC0 else 1 if lead < 0xE0 else 2 if lead < 0xF0 else 3
 
 
-cdef inline uint64_t width_of(uint8_t label) noexcept nogil:
-    """The flag of the characters that begin with this byte; 0: none does."""
-    return WIDTH_1 if label < 0x80 else 0 if label < 0xC0 else WIDTH_2 if label < 0xE0 else WIDTH_MORE
-
-
 cdef inline uint32_t bits_of_lead(uint8_t lead) noexcept nogil:
     return lead & (0x7F if lead < 0xC0 else 0x1F if lead < 0xE0 else 0x0F if lead < 0xF0 else 0x07)
+
+
+cdef inline uint8_t lead_of(uint32_t point) noexcept nogil:
+    """The first byte of a character."""
+    if point < 0x80:
+        return <uint8_t> point
+    return 0xC0 | point >> 6 if point < 0x800 else 0xE0 | point >> 12 if point < 0x10000 else 0xF0 | point >> 18
+
+
+cdef inline uint32_t width_of(uint8_t label) noexcept nogil:
+    """The flag of the characters that begin with this byte; 0: none does."""
+    return WIDTH_1 if label < 0x80 else 0 if label < 0xC0 else WIDTH_2 if label < 0xE0 else WIDTH_MORE
 
 
 cdef int read_character(const uint8_t *text, Py_ssize_t size, uint32_t *point) noexcept nogil:
@@ -183,15 +205,16 @@ cdef void reverse(const uint8_t *word, int size, uint8_t *out) noexcept nogil:
 
 cdef struct OpenNode:
     int count
-    uint64_t edges[256]
+    uint8_t labels[NODE_EDGES_MAX]
+    uint32_t edges[NODE_EDGES_MAX]
 
 
 cdef struct Automaton:
-    # Nodes already minimised stand in `edges`; those on the way of the last word are still open.
-    uint8_t *edges
-    uint64_t count, capacity, most
-    uint32_t *slots  # hash table over the nodes in `edges`; 0 is an empty slot
-    uint64_t slot_mask, nodes
+    # Nodes that are finished stand in `nodes`, each once; those on the way of the last word are still open.
+    uint8_t *nodes
+    uint64_t size, capacity, most
+    uint64_t *slots  # hash table over the nodes: hash above place; 0 is an empty slot
+    uint64_t slot_mask, count
     uint64_t seed
     OpenNode open[WORD_MAX]
     uint8_t last[WORD_MAX]
@@ -203,23 +226,22 @@ cdef Automaton *new_automaton(uint64_t most, uint64_t seed) noexcept nogil:
     cdef Automaton *self = <Automaton *> calloc(1, sizeof(Automaton))
     if self == NULL:
         return NULL
-    self.capacity = 4096
+    self.capacity = 16384
     self.slot_mask = 4095
     self.most = most
     self.seed = seed
-    self.edges = <uint8_t *> calloc(self.capacity, EDGE_BYTES)
-    self.slots = <uint32_t *> calloc(self.slot_mask + 1, sizeof(uint32_t))
-    self.count = 1  # edge 0 is never used
-    if self.edges == NULL or self.slots == NULL:
+    self.nodes = <uint8_t *> calloc(self.capacity, 1)
+    self.slots = <uint64_t *> calloc(self.slot_mask + 1, sizeof(uint64_t))
+    self.size = 1
+    if self.nodes == NULL or self.slots == NULL:
         free_automaton(self)
         return NULL
-    self.edges[1] = LAST >> 8
     return self
 
 
 cdef void free_automaton(Automaton *self) noexcept nogil:
     if self != NULL:
-        free(self.edges)
+        free(self.nodes)
         free(self.slots)
         free(self)
 
@@ -235,125 +257,127 @@ cdef int add_word(Automaton *self, const uint8_t *word, int size) noexcept nogil
         return failed
     for depth in range(common, size):
         node = &self.open[depth]
-        node.edges[node.count] = word[depth]
+        node.labels[node.count] = word[depth]
+        node.edges[node.count] = WORD if depth == size - 1 else 0
         node.count += 1
-    self.open[size - 1].edges[self.open[size - 1].count - 1] |= WORD
     memcpy(self.last, word, size)
     self.last_size = size
     return 0
 
 
 cdef int close_below(Automaton *self, int kept) noexcept nogil:
-    """Minimise the open nodes deeper than `kept`: no further word passes through them."""
+    """Finish the open nodes deeper than `kept`: no further word passes through them."""
     cdef int depth, failed
-    cdef uint32_t index = 0
-    cdef uint64_t widths
+    cdef uint32_t place = 0, widths
     cdef OpenNode *parent
     for depth in range(self.last_size - 1, kept, -1):
         widths = widths_behind(&self.open[depth])
-        failed = freeze(self, &self.open[depth], &index)
+        failed = finish_node(self, &self.open[depth], &place)
         if failed:
             return failed
         parent = &self.open[depth - 1]
-        parent.edges[parent.count - 1] |= <uint64_t> index << TARGET_SHIFT | widths
+        parent.edges[parent.count - 1] |= place << TARGET_SHIFT | widths
     return 0
 
 
-cdef inline uint64_t widths_behind(const OpenNode *node) noexcept nogil:
-    cdef uint64_t widths = 0
+cdef uint32_t widths_behind(const OpenNode *node) noexcept nogil:
+    cdef uint32_t widths = 0
     cdef int step
     for step in range(node.count):
-        widths |= node.edges[step] | width_of(<uint8_t> node.edges[step])
+        widths |= node.edges[step] | width_of(node.labels[step])
     return widths & WIDTHS
 
 
 cdef int finish_automaton(Automaton *self) noexcept nogil:
     cdef int failed = close_below(self, 0)
     if failed == 0 and self.last_size:
-        failed = freeze(self, &self.open[0], &self.root)
+        failed = finish_node(self, &self.open[0], &self.root)
     return failed
 
 
-cdef int freeze(Automaton *self, OpenNode *node, uint32_t *index) noexcept nogil:
-    """Find the equal of a finished node among those already written, or write it; the open node is empty then."""
-    cdef uint64_t slot
-    cdef int failed
-    node.edges[node.count - 1] |= LAST
-    slot = hash_edges(self.seed, node.edges, node.count) & self.slot_mask
-    while self.slots[slot] and not is_same(self, self.slots[slot], node):
-        slot = (slot + 1) & self.slot_mask
-    if self.slots[slot] == 0:
-        failed = write_node(self, node)
-        if failed:
-            return failed
-        self.slots[slot] = <uint32_t> (self.count - node.count)
-        self.nodes += 1
-    index[0] = self.slots[slot]
+cdef int finish_node(Automaton *self, OpenNode *node, uint32_t *place) noexcept nogil:
+    """Find the equal of a node among the finished ones, or write it there; the open node is empty then."""
+    cdef uint8_t packed[NODE_MAX_BYTES + 8]
+    cdef int size = pack_node(node, packed)
+    cdef uint64_t tag = hash_node(self.seed, packed, size)
+    cdef uint64_t slot = tag & self.slot_mask
     node.count = 0
-    return grow_slots(self) if 2 * self.nodes > self.slot_mask else 0
+    tag = tag << 32
+    while self.slots[slot]:
+        place[0] = <uint32_t> self.slots[slot]
+        if self.slots[slot] == (tag | place[0]) and is_same(self, place[0], packed, size):
+            return 0
+        slot = (slot + 1) & self.slot_mask
+    if self.size + size > self.most:
+        return TOO_LARGE
+    if self.size + size > self.capacity and not grow_nodes(self):
+        return NO_MEMORY
+    place[0] = <uint32_t> self.size
+    self.slots[slot] = tag | place[0]
+    memcpy(self.nodes + self.size, packed, size)
+    self.size += size
+    self.count += 1
+    return NO_MEMORY if 2 * self.count > self.slot_mask and not grow_slots(self) else 0
 
 
-cdef bint is_same(const Automaton *self, uint32_t index, const OpenNode *node) noexcept nogil:
+cdef int pack_node(const OpenNode *node, uint8_t *out) noexcept nogil:
     cdef int step
-    if index + <uint64_t> node.count > self.count:
-        return False
+    out[0] = <uint8_t> node.count
+    memcpy(out + 1, node.labels, node.count)
     for step in range(node.count):
-        if stored_edge(self, index + step) != node.edges[step]:
-            return False
+        write_u32(out + 1 + node.count + EDGE_BYTES * step, node.edges[step])
+    return 1 + node.count * (1 + EDGE_BYTES)
+
+
+cdef bint is_same(const Automaton *self, uint32_t place, const uint8_t *packed, int size) noexcept nogil:
+    return place + <uint64_t> size <= self.size and memcmp(self.nodes + place, packed, size) == 0
+
+
+cdef uint32_t hash_node(uint64_t seed, uint8_t *packed, int size) noexcept nogil:
+    """Hash eight bytes at a time; those behind the node are set to zero."""
+    cdef uint64_t value = seed
+    cdef int at
+    memset(packed + size, 0, 8)
+    for at in range(0, size, 8):
+        value = (value ^ read_u64(packed + at)) * <uint64_t> 0x9E3779B97F4A7C15
+        value ^= value >> 29
+    return <uint32_t> (value >> 16)
+
+
+cdef bint grow_nodes(Automaton *self) noexcept nogil:
+    cdef uint8_t *nodes = <uint8_t *> realloc(self.nodes, 2 * self.capacity)
+    if nodes == NULL:
+        return False
+    self.nodes = nodes
+    self.capacity *= 2
     return True
 
 
-cdef inline uint64_t stored_edge(const Automaton *self, uint32_t index) noexcept nogil:
-    return get_little_endian(self.edges + EDGE_BYTES * <size_t> index, EDGE_BYTES)
-
-
-cdef int write_node(Automaton *self, const OpenNode *node) noexcept nogil:
-    cdef uint8_t *edges
-    cdef int step
-    if self.count + node.count > self.most:
-        return TOO_LARGE
-    if self.count + node.count > self.capacity:
-        edges = <uint8_t *> realloc(self.edges, 2 * self.capacity * EDGE_BYTES)
-        if edges == NULL:
-            return NO_MEMORY
-        self.edges = edges
-        self.capacity *= 2
-    for step in range(node.count):
-        put_little_endian(self.edges + EDGE_BYTES * self.count, node.edges[step], EDGE_BYTES)
-        self.count += 1
-    return 0
-
-
-cdef int grow_slots(Automaton *self) noexcept nogil:
+cdef bint grow_slots(Automaton *self) noexcept nogil:
     cdef uint64_t mask = 2 * self.slot_mask + 1, number, slot
-    cdef uint32_t *slots = <uint32_t *> calloc(mask + 1, sizeof(uint32_t))
-    cdef uint64_t edges[256]
-    cdef int count
+    cdef uint64_t *slots = <uint64_t *> calloc(mask + 1, sizeof(uint64_t))
     if slots == NULL:
-        return NO_MEMORY
+        return False
     for number in range(self.slot_mask + 1):
         if self.slots[number]:
-            count = 0
-            while count == 0 or not edges[count - 1] & LAST:
-                edges[count] = stored_edge(self, self.slots[number] + count)
-                count += 1
-            slot = hash_edges(self.seed, edges, count) & mask
+            slot = self.slots[number] >> 32 & mask
             while slots[slot]:
                 slot = (slot + 1) & mask
             slots[slot] = self.slots[number]
     free(self.slots)
     self.slots = slots
     self.slot_mask = mask
-    return 0
+    return True
 
 
-cdef inline uint64_t hash_edges(uint64_t seed, const uint64_t *edges, int count) noexcept nogil:
-    cdef uint64_t value = seed
-    cdef int step
-    for step in range(count):
-        value = (value ^ edges[step]) * <uint64_t> 0x9E3779B97F4A7C15
-        value ^= value >> 29
-    return value
+cdef int add_sorted(Automaton *self, const uint8_t *words, uint64_t size) noexcept nogil:
+    """Add every word of a run of (length, bytes) in byte order."""
+    cdef uint64_t at = 0
+    cdef int failed = 0
+    while at < size and not failed:
+        failed = add_word(self, words + at + 1, words[at])
+        at += 1 + words[at]
+    return failed if failed else finish_automaton(self)
 
 
 cdef struct Ending:
@@ -363,67 +387,83 @@ cdef struct Ending:
 
 
 cdef int compare_endings(const void *left, const void *right) noexcept nogil:
-    cdef const Ending *one = <const Ending *> left
-    cdef const Ending *other = <const Ending *> right
-    cdef int order
-    if one.head != other.head:
-        return -1 if one.head < other.head else 1
-    order = memcmp(one.word + 1, other.word + 1, min(one.word[0], other.word[0]))
-    return order if order else <int> one.word[0] - <int> other.word[0]
+    cdef const uint8_t *one = (<const Ending *> left).word
+    cdef const uint8_t *other = (<const Ending *> right).word
+    cdef int order = memcmp(one + 1, other + 1, min(one[0], other[0]))
+    return order if order else <int> one[0] - <int> other[0]
+
+
+cdef void sort_endings(Ending *endings, Ending *room, uint64_t count) noexcept nogil:
+    """Sort by heads, byte by byte from the last one; then those of equal heads, which are few, by what is behind."""
+    cdef uint64_t begins[257]
+    cdef uint64_t number, last
+    cdef Ending *swapped
+    cdef int shift, value
+    for shift in range(0, 64, 8):
+        memset(begins, 0, sizeof(begins))
+        for number in range(count):
+            begins[(endings[number].head >> shift & 255) + 1] += 1
+        for value in range(255):
+            begins[value + 1] += begins[value]
+        for number in range(count):
+            value = endings[number].head >> shift & 255
+            room[begins[value]] = endings[number]
+            begins[value] += 1
+        swapped = endings
+        endings = room
+        room = swapped
+    number = 0
+    while number < count:
+        last = number
+        while last + 1 < count and endings[last + 1].head == endings[number].head:
+            last += 1
+        if last > number:
+            qsort(endings + number, last + 1 - number, sizeof(Ending), compare_endings)
+        number = last + 1
 
 
 cdef int add_reversed(Automaton *self, const uint8_t *words, uint64_t size, uint64_t count) noexcept nogil:
-    """Add every word of a run of (length, bytes), reversed, in byte order."""
-    cdef uint8_t *reversed_words = <uint8_t *> malloc(size + 1)
-    cdef Ending *endings = <Ending *> malloc((count + 1) * sizeof(Ending))
+    """Add every word of a run of (length, bytes), reversed."""
+    cdef uint8_t *turned = <uint8_t *> malloc(size + 8)
+    cdef Ending *endings = <Ending *> malloc((2 * count + 1) * sizeof(Ending))  # half of it is room to sort
     cdef uint64_t number, at = 0
-    cdef int failed = NO_MEMORY, step
-    if reversed_words != NULL and endings != NULL:
+    cdef int failed = NO_MEMORY
+    if turned != NULL and endings != NULL:
         failed = 0
         for number in range(count):
-            reversed_words[at] = words[at]
-            reverse(words + at + 1, words[at], reversed_words + at + 1)
-            endings[number].word = reversed_words + at
-            endings[number].head = 0
-            for step in range(8):
-                endings[number].head = endings[number].head << 8
-                if step < words[at]:
-                    endings[number].head |= reversed_words[at + 1 + step]
+            turned[at] = words[at]
+            reverse(words + at + 1, words[at], turned + at + 1)
+            endings[number] = Ending(head_of(turned + at), turned + at)
             at += 1 + words[at]
-        qsort(endings, count, sizeof(Ending), compare_endings)
+        sort_endings(endings, endings + count, count)
         number = 0
         while number < count and not failed:
             failed = add_word(self, endings[number].word + 1, endings[number].word[0])
             number += 1
-        if not failed:
-            failed = finish_automaton(self)
-    free(reversed_words)
+    free(turned)
     free(endings)
-    return failed
-
-
-cdef int add_sorted(Automaton *self, const uint8_t *words, uint64_t size) noexcept nogil:
-    cdef uint64_t at = 0
-    cdef int failed = 0
-    while at < size and not failed:
-        failed = add_word(self, words + at + 1, words[at])
-        at += 1 + words[at]
     return failed if failed else finish_automaton(self)
+
+
+cdef inline uint64_t head_of(const uint8_t *word) noexcept nogil:
+    """The first eight bytes behind the length as a big-endian number; zeros where the word has fewer."""
+    cdef uint64_t head = swap_bytes(read_u64(word + 1))
+    return head if word[0] >= 8 else head & ~(<uint64_t> -1 >> 8 * word[0])
 
 
 cdef class WordGraphBuilder:
     """Words in, the content of a graph file out.
 
     Args:
-        edges_max: the most edges that each of the two automata may have.
+        automaton_max_bytes: the most bytes that each of the two automata may take.
     """
     cdef uint8_t *_words  # length and bytes of each, in order
     cdef uint64_t _size, _capacity, _count, _last
-    cdef uint64_t _edges_max
+    cdef uint64_t _most
     cdef bint _finished
 
-    def __cinit__(self, uint64_t edges_max=EDGES_MAX):
-        self._edges_max = min(edges_max, <uint64_t> TARGET_MAX)
+    def __cinit__(self, uint64_t automaton_max_bytes=AUTOMATON_MAX_BYTES):
+        self._most = min(automaton_max_bytes, <uint64_t> AUTOMATON_MAX_BYTES)
         self._capacity = 4096
         self._words = <uint8_t *> malloc(self._capacity)
         if self._words == NULL:
@@ -483,7 +523,7 @@ cdef class WordGraphBuilder:
             version: of the lexicon; what `WordGraph.version` will be.
 
         Raises:
-            GraphTooLarge: an automaton needs more edges than allowed.
+            GraphTooLarge: an automaton needs more bytes than allowed.
             ValueError: the builder is finished already.
         """
         cdef Automaton *forward = NULL
@@ -495,14 +535,14 @@ cdef class WordGraphBuilder:
         self._finished = True
         try:
             with nogil:
-                forward = new_automaton(self._edges_max, seed)
-                backward = new_automaton(self._edges_max, seed)
+                forward = new_automaton(self._most, seed)
+                backward = new_automaton(self._most, seed)
                 if forward != NULL and backward != NULL:
                     failed = add_sorted(forward, self._words, self._size)
                     if not failed:
                         failed = add_reversed(backward, self._words, self._size, self._count)
             if failed == TOO_LARGE:
-                raise GraphTooLarge(f"{self._count} words need more than {self._edges_max} edges")
+                raise GraphTooLarge(f"{self._count} words need more than {self._most} bytes")
             if failed:
                 raise MemoryError
             return pack_graph(bucket, version, self._count, forward, backward)
@@ -514,28 +554,23 @@ cdef class WordGraphBuilder:
 cdef bytes pack_graph(
     uint32_t bucket, uint64_t version, uint64_t words, const Automaton *forward, const Automaton *backward
 ):
-    cdef uint64_t sizes[2]
-    cdef uint8_t *out
-    cdef bytes content
-    sizes[0] = forward.count * EDGE_BYTES
-    sizes[1] = backward.count * EDGE_BYTES
-    content = PyBytes_FromStringAndSize(NULL, HEADER_BYTES + sizes[0] + sizes[1] + ZERO_BYTES + CRC_BYTES)
-    out = <uint8_t *> <char *> content
+    cdef uint64_t size = forward.size + backward.size
+    cdef bytes content = PyBytes_FromStringAndSize(NULL, HEADER_BYTES + size + ZERO_BYTES + CRC_BYTES)
+    cdef uint8_t *out = <uint8_t *> <char *> content
     memcpy(out, MAGIC, 8)
-    put_little_endian(out + 8, FORMAT, 4)
-    put_little_endian(out + 12, bucket, 4)
-    put_little_endian(out + 16, version, 8)
-    put_little_endian(out + 24, words, 8)
-    put_little_endian(out + 32, forward.count, 4)
-    put_little_endian(out + 36, forward.root, 4)
-    put_little_endian(out + 40, backward.count, 4)
-    put_little_endian(out + 44, backward.root, 4)
-    out += HEADER_BYTES
-    memcpy(out, forward.edges, sizes[0])
-    memcpy(out + sizes[0], backward.edges, sizes[1])
-    out += sizes[0] + sizes[1]
+    write_u32(out + 8, FORMAT)
+    write_u32(out + 12, bucket)
+    write_u64(out + 16, version)
+    write_u64(out + 24, words)
+    write_u32(out + 32, <uint32_t> forward.size)
+    write_u32(out + 36, forward.root)
+    write_u32(out + 40, <uint32_t> backward.size)
+    write_u32(out + 44, backward.root)
+    memcpy(out + HEADER_BYTES, forward.nodes, forward.size)
+    memcpy(out + HEADER_BYTES + forward.size, backward.nodes, backward.size)
+    out += HEADER_BYTES + size
     memset(out, 0, ZERO_BYTES)
-    put_little_endian(out + ZERO_BYTES, zlib.crc32(memoryview(content)[:-CRC_BYTES]), CRC_BYTES)
+    write_u32(out + ZERO_BYTES, zlib.crc32(memoryview(content)[:-CRC_BYTES]))
     return content
 
 
@@ -558,10 +593,10 @@ cdef class MappedFile:
     def __cinit__(self, bytes path not None):
         cdef const char *name = path
         cdef int file, failed = 0
-        cdef long size = 0
+        cdef off_t size = 0
         cdef void *start = NULL
         with nogil:
-            file = c_open(name, O_RDONLY | O_CLOEXEC)
+            file = open_file(name, O_RDONLY | O_CLOEXEC)
             if file < 0:
                 failed = errno
             else:
@@ -570,9 +605,9 @@ cdef class MappedFile:
                     start = mmap(NULL, size, PROT_READ, MAP_SHARED, file, 0)
                 if size < 0 or start == MAP_FAILED:
                     failed = errno
-                c_close(file)
+                close_file(file)
         if failed:
-            raise OSError(failed, strerror(failed).decode(), path)
+            raise OSError(failed, os.strerror(failed), path)
         self._start = <const uint8_t *> start
         self._size = size
 
@@ -601,7 +636,6 @@ cdef class WordGraph:
     def __cinit__(self, content):
         cdef const uint8_t *start
         cdef size_t size
-        cdef uint32_t forward, backward
         if isinstance(content, MappedFile):
             start = (<MappedFile> content)._start
             size = (<MappedFile> content)._size
@@ -612,28 +646,22 @@ cdef class WordGraph:
             raise TypeError(f"a graph is a MappedFile or bytes, not {type(content).__name__}")
         check_frame(start, size)
         self._owner = content
-        self.bucket = <uint32_t> get_little_endian(start + 12, 4)
-        self.version = get_little_endian(start + 16, 8)
-        self._count = get_little_endian(start + 24, 8)
-        forward = <uint32_t> get_little_endian(start + 32, 4)
-        backward = <uint32_t> get_little_endian(start + 40, 4)
-        self._forward_root = <uint32_t> get_little_endian(start + 36, 4)
-        self._backward_root = <uint32_t> get_little_endian(start + 44, 4)
+        self.bucket = read_u32(start + 12)
+        self.version = read_u64(start + 16)
+        self._count = read_u64(start + 24)
         self._forward = start + HEADER_BYTES
-        self._backward = self._forward + EDGE_BYTES * <size_t> forward
-        if not (
-            is_sound(self._forward, forward, self._forward_root)
-            and is_sound(self._backward, backward, self._backward_root)
-        ):
-            raise DamagedGraph("an edge points to where none can be")
+        self._forward_root = read_u32(start + 36)
+        self._backward = self._forward + read_u32(start + 32)
+        self._backward_root = read_u32(start + 44)
+        check_automaton(self._forward, read_u32(start + 32), self._forward_root)
+        check_automaton(self._backward, read_u32(start + 40), self._backward_root)
 
     def __len__(self) -> int:
         return self._count
 
     def contains(self, bytes word not None) -> bool:
         """Return whether `word` is in the graph."""
-        cdef uint32_t index = find_edge(self._forward, self._forward_root, <const uint8_t *> word, len(word))
-        return index > 0 and (edge_at(self._forward, index) & WORD) != 0
+        return has_word(self._forward, self._forward_root, <const uint8_t *> word, len(word))
 
     def complete(self, bytes prefix not None, Py_ssize_t limit, bytes after=None) -> list:
         """Return the words that begin with `prefix`, itself included, in byte order, at most `limit`.
@@ -653,11 +681,15 @@ cdef class WordGraph:
     def completions(self, bytes prefix not None, bytes after=None) -> Completions:
         """Return an iterator over what `complete` lists, which finds each word when it is asked for."""
         cdef Completions words = Completions.__new__(Completions)
+        cdef const uint8_t *bound = NULL
+        cdef Py_ssize_t bound_size = 0
+        if after is not None:
+            bound = <const uint8_t *> after
+            bound_size = len(after)
         words._graph = self
-        start_cursor(
-            &words._cursor, self._forward, self._forward_root, <const uint8_t *> prefix, len(prefix),
-            NULL if after is None else <const uint8_t *> after, 0 if after is None else len(after),
-        )
+        words._cursor.nodes = self._forward
+        words._cursor.root = self._forward_root
+        start_cursor(&words._cursor, <const uint8_t *> prefix, len(prefix), bound, bound_size)
         return words
 
     def words(self, uint64_t offset, Py_ssize_t limit) -> list:
@@ -706,102 +738,92 @@ cdef class WordGraph:
         search.budget = edge_budget
         try:
             if distance < 2:
-                self.search(&search, text, size, distance, transpositions)
+                search_all(&search, self, text, size, distance, transpositions)
             else:
                 with nogil:
-                    self.search(&search, text, size, distance, transpositions)
+                    search_all(&search, self, text, size, distance, transpositions)
             if search.failed:
                 raise MemoryError
             return corrections(&search, distance, most)
         finally:
             free(search.found)
 
-    cdef void search(
-        self, Search *search, const uint8_t *word, Py_ssize_t size, int distance, bint swaps
-    ) noexcept nogil:
-        """Collect what is within the distance, each word once with its distance, in byte order.
-
-        Of two or three errors, either the first half of the word holds at most one, or the second half at most one
-        (of three) or none (of two). So a walk over the words, with the first half kept to one error, and one over
-        the reversed words, with what is then the first half kept to that, find everything, and both stay narrow
-        where the automaton is widest.
-        """
-        cdef Pattern pattern
-        cdef int half
-        if not read_pattern(&pattern, word, size, False):
-            return
-        half = pattern.size // 2
-        if distance < 2:
-            set_bounds(search, pattern.size, distance, distance, 0, swaps)
-            walk(search, &pattern, self._forward, self._forward_root)
-            return
-        set_bounds(search, pattern.size, distance, 1, half, swaps)
-        walk(search, &pattern, self._forward, self._forward_root)
-        read_pattern(&pattern, word, size, True)
-        set_bounds(search, pattern.size, distance, distance - 2, pattern.size - half, swaps)
-        search.backward = True
-        walk(search, &pattern, self._backward, self._backward_root)
-        merge_found(search)
-
 
 cdef int check_frame(const uint8_t *start, size_t size) except -1:
     """Verify magic, format, size and checksum."""
-    cdef uint64_t edges
+    cdef uint64_t expected
     if size < HEADER_BYTES + ZERO_BYTES + CRC_BYTES:
         raise DamagedGraph(f"{size} bytes are too few")
     if memcmp(start, MAGIC, 8):
         raise DamagedGraph("it does not begin as a word graph does")
-    if get_little_endian(start + 8, 2) != FORMAT:
-        raise DamagedGraph(f"its format is {get_little_endian(start + 8, 2)}, not {FORMAT}")
-    edges = get_little_endian(start + 32, 4) + get_little_endian(start + 40, 4)
-    if size != HEADER_BYTES + EDGE_BYTES * edges + ZERO_BYTES + CRC_BYTES:
-        raise DamagedGraph(f"{size} bytes are not what {edges} edges take")
+    if read_u32(start + 8) != FORMAT:
+        raise DamagedGraph(f"its format is {read_u32(start + 8)}, not {FORMAT}")
+    expected = HEADER_BYTES + <uint64_t> read_u32(start + 32) + read_u32(start + 40) + ZERO_BYTES + CRC_BYTES
+    if size != expected:
+        raise DamagedGraph(f"it has {size} bytes, not {expected}")
     content = PyMemoryView_FromMemory(<char *> start, size - CRC_BYTES, PyBUF_READ)
-    if zlib.crc32(content) != get_little_endian(start + size - CRC_BYTES, CRC_BYTES):
+    if zlib.crc32(content) != read_u32(start + size - CRC_BYTES):
         raise DamagedGraph("its checksum is wrong")
     return 0
 
 
-cdef bint is_sound(const uint8_t *edges, uint32_t count, uint32_t root) noexcept nogil:
-    """Return whether every walk from the root stays among the edges and ends."""
-    cdef uint32_t index
-    for index in range(count):
-        if target_of(edge_at(edges, index)) >= index + (index == 0):
+cdef int check_automaton(const uint8_t *nodes, uint32_t size, uint32_t root) except -1:
+    """Verify that every edge leads to a node that stands before its own, and every node lies inside."""
+    cdef uint8_t *begins = <uint8_t *> calloc(<size_t> size // 8 + 1, 1)  # a bit for each byte: a node begins here
+    cdef bint sound
+    if begins == NULL:
+        raise MemoryError
+    with nogil:
+        sound = mark_nodes(nodes, size, begins) and (root == 0 or is_marked(begins, size, root))
+    free(begins)
+    if not sound:
+        raise DamagedGraph("an edge leads to where no node is")
+    return 0
+
+
+cdef bint mark_nodes(const uint8_t *nodes, uint32_t size, uint8_t *begins) noexcept nogil:
+    cdef uint64_t place = 1, end
+    cdef uint32_t target
+    cdef int step
+    while place < size:
+        end = place + 1 + nodes[place] * (1 + EDGE_BYTES)
+        if nodes[place] == 0 or end > size:
             return False
-    return root < count and (edge_at(edges, count - 1) & LAST) != 0
+        for step in range(nodes[place]):
+            target = target_of(edge_of(nodes + place, step))
+            if target and not is_marked(begins, size, target):
+                return False
+        begins[place >> 3] |= <uint8_t> (1 << (place & 7))
+        place = end
+    return True
 
 
-cdef inline bint seek_edge(const uint8_t *edges, uint32_t node, uint8_t label, uint32_t *index) noexcept nogil:
-    """Find the first edge of a node with at least this label; False: there is none, and `index` is the last edge."""
-    cdef uint64_t edge = edge_at(edges, node)
-    while <uint8_t> edge < label and not edge & LAST:
-        node += 1
-        edge = edge_at(edges, node)
-    index[0] = node
-    return <uint8_t> edge >= label
+cdef inline bint is_marked(const uint8_t *begins, uint32_t size, uint32_t place) noexcept nogil:
+    return place < size and begins[place >> 3] >> (place & 7) & 1
 
 
-cdef uint32_t find_edge(const uint8_t *edges, uint32_t node, const uint8_t *text, Py_ssize_t size) noexcept nogil:
-    """Return the edge that `size` bytes lead over last, or 0: they lead nowhere."""
-    cdef uint32_t index = 0
+cdef bint has_word(const uint8_t *nodes, uint32_t place, const uint8_t *text, Py_ssize_t size) noexcept nogil:
+    cdef uint32_t edge = 0
     cdef Py_ssize_t step
+    cdef int found
     for step in range(size):
-        if node == 0 or not seek_edge(edges, node, text[step], &index):
-            return 0
-        if <uint8_t> edge_at(edges, index) != text[step]:
-            return 0
-        node = target_of(edge_at(edges, index))
-    return index
+        found = find_label(nodes + place, text[step]) if place else -1
+        if found < 0:
+            return False
+        edge = edge_of(nodes + place, found)
+        place = target_of(edge)
+    return edge & WORD
 
 
 # -- listing ------------------------------------------------------------------------------------------------------
 
 cdef struct Cursor:
     # The way to the last word given, or to where the first one is looked for.
-    const uint8_t *edges
+    const uint8_t *nodes
     uint32_t root
-    uint32_t way[WORD_MAX]  # the edges
-    uint8_t word[WORD_MAX]  # and their labels
+    uint32_t way[WORD_MAX]  # the nodes on the way,
+    uint8_t taken[WORD_MAX]  # the place of the edge taken in each,
+    uint8_t word[WORD_MAX]  # and its label
     int depth  # how many they are
     int floor  # the length of the prefix: the way never gets shorter
     bint given_next  # the way itself is the next word
@@ -809,27 +831,22 @@ cdef struct Cursor:
 
 
 cdef void start_cursor(
-    Cursor *self, const uint8_t *edges, uint32_t root,
-    const uint8_t *prefix, Py_ssize_t prefix_size, const uint8_t *after, Py_ssize_t after_size,
+    Cursor *self, const uint8_t *prefix, Py_ssize_t prefix_size, const uint8_t *after, Py_ssize_t after_size
 ) noexcept nogil:
     """Stand before the first word that begins with `prefix` and is greater than `after` (NULL: no such bound)."""
     cdef Py_ssize_t step
-    cdef uint32_t node = root, index
+    cdef int found
     cdef int order = memcmp(prefix, after, min(prefix_size, after_size)) if after != NULL else 1
-    self.edges = edges
-    self.root = root
     self.depth = 0
     self.given_next = False
     self.ended = True
     if prefix_size > WORD_MAX or order < 0:
         return
     for step in range(prefix_size):
-        if node == 0 or not seek_edge(edges, node, prefix[step], &index):
+        found = find_label(self.nodes + node_below(self), prefix[step]) if node_below(self) else -1
+        if found < 0:
             return
-        push(self, index)
-        if self.word[step] != prefix[step]:
-            return
-        node = target_of(edge_at(edges, index))
+        push(self, node_below(self), found)
     self.floor = <int> prefix_size
     self.ended = False
     if order > 0 or after_size < prefix_size:
@@ -839,17 +856,21 @@ cdef void start_cursor(
 
 
 cdef void pass_over(Cursor *self, const uint8_t *after, Py_ssize_t size) noexcept nogil:
-    """Follow `after`, which begins with the prefix, as far as words do, and stand before the first greater one."""
-    cdef uint32_t index
-    cdef bint greater
+    """Follow `after`, which begins with the prefix, as far as words do, and stand before the first greater word."""
+    cdef const uint8_t *node
+    cdef uint8_t label
+    cdef int step
     while self.depth < size and node_below(self):
-        greater = seek_edge(self.edges, node_below(self), after[self.depth], &index)
-        push(self, index)
-        if greater and self.word[self.depth - 1] == after[self.depth - 1]:
-            continue
-        self.ended = not greater and not climb(self)
-        self.given_next = not self.ended and ends_word(self)
-        return
+        label = after[self.depth]
+        node = self.nodes + node_below(self)
+        step = 0
+        while step < node[0] - 1 and node[1 + step] < label:
+            step += 1
+        push(self, node_below(self), step)
+        if node[1 + step] != label:
+            self.ended = node[1 + step] < label and not climb(self)
+            self.given_next = not self.ended and ends_word(self)
+            return
 
 
 cdef bint next_word(Cursor *self) noexcept nogil:
@@ -859,7 +880,7 @@ cdef bint next_word(Cursor *self) noexcept nogil:
         return True
     while not self.ended:
         if node_below(self):
-            push(self, node_below(self))
+            push(self, node_below(self), 0)
         elif not climb(self):
             self.ended = True
             return False
@@ -868,30 +889,34 @@ cdef bint next_word(Cursor *self) noexcept nogil:
     return False
 
 
+cdef inline uint32_t edge_taken(const Cursor *self) noexcept nogil:
+    return edge_of(self.nodes + self.way[self.depth - 1], self.taken[self.depth - 1])
+
+
 cdef inline uint32_t node_below(const Cursor *self) noexcept nogil:
+    """The node that the way leads to; 0: no words go on here."""
     if self.depth == 0:
         return self.root
-    return target_of(edge_at(self.edges, self.way[self.depth - 1])) if self.depth < WORD_MAX else 0
+    return target_of(edge_taken(self)) if self.depth < WORD_MAX else 0
 
 
 cdef inline bint ends_word(const Cursor *self) noexcept nogil:
-    return self.depth > 0 and (edge_at(self.edges, self.way[self.depth - 1]) & WORD) != 0
+    return self.depth > 0 and edge_taken(self) & WORD
 
 
-cdef inline void push(Cursor *self, uint32_t index) noexcept nogil:
-    self.way[self.depth] = index
-    self.word[self.depth] = <uint8_t> edge_at(self.edges, index)
+cdef inline void push(Cursor *self, uint32_t place, int step) noexcept nogil:
+    self.way[self.depth] = place
+    self.taken[self.depth] = <uint8_t> step
+    self.word[self.depth] = self.nodes[place + 1 + step]
     self.depth += 1
 
 
 cdef bint climb(Cursor *self) noexcept nogil:
     """Go to the next edge that is not below the way; False: the prefix has no further one."""
-    cdef uint32_t index
     while self.depth > self.floor:
         self.depth -= 1
-        index = self.way[self.depth]
-        if not edge_at(self.edges, index) & LAST:
-            push(self, index + 1)
+        if self.taken[self.depth] + 1 < self.nodes[self.way[self.depth]]:
+            push(self, self.way[self.depth], self.taken[self.depth] + 1)
             return True
     return False
 
@@ -916,12 +941,13 @@ cdef class Completions:
 # -- correcting ---------------------------------------------------------------------------------------------------
 
 cdef struct Pattern:
-    # Bit j of a character's mask: it is the j-th of the pattern.
-    uint64_t first[256]  # of ASCII; of a lead byte: of all characters that begin with it
+    # Bit j of a mask: the character stands at place j of the pattern.
+    uint64_t first[256]  # of an ASCII character; of a lead byte: of all characters that begin with it
     uint64_t wide[WIDE_SLOTS]  # hash table over the others
     uint32_t points[WIDE_SLOTS]  # 0 is an empty slot
+    uint8_t leads[PATTERN_MAX]  # the first byte of each character
     int size
-    uint64_t main_width  # the width that most characters have
+    uint32_t main_width  # the width that most characters have
     uint64_t few[DISTANCE_MAX + 1]  # bit j of few[e]: at most e characters of that width from place j on
 
 
@@ -929,54 +955,26 @@ cdef bint read_pattern(Pattern *self, const uint8_t *text, Py_ssize_t size, bint
     """Read valid UTF-8; False: these are too many characters."""
     cdef uint32_t points[PATTERN_MAX]
     cdef uint32_t slot
-    cdef int number, place
+    cdef int number, place, count = 0
     memset(self, 0, sizeof(Pattern))
     while size > 0:
-        if self.size == PATTERN_MAX:
+        if count == PATTERN_MAX:
             return False
-        number = read_character(text, size, &points[self.size])
+        number = read_character(text, size, &points[count])
         text += number
         size -= number
-        self.size += 1
-    for number in range(self.size):
-        place = self.size - 1 - number if backward else number
-        if points[number] < 128:
-            self.first[points[number]] |= <uint64_t> 1 << place
-        else:
-            self.first[lead_of(points[number])] |= <uint64_t> 1 << place
+        count += 1
+    self.size = count
+    for number in range(count):
+        place = count - 1 - number if backward else number
+        self.leads[place] = lead_of(points[number])
+        self.first[self.leads[place]] |= <uint64_t> 1 << place
+        if points[number] >= 0x80:
             slot = wide_slot(self, points[number])
             self.points[slot] = points[number]
             self.wide[slot] |= <uint64_t> 1 << place
-    count_widths(self, points, backward)
+    count_widths(self)
     return True
-
-
-cdef inline uint8_t lead_of(uint32_t point) noexcept nogil:
-    return 0xC0 | point >> 6 if point < 0x800 else 0xE0 | point >> 12 if point < 0x10000 else 0xF0 | point >> 18
-
-
-cdef void count_widths(Pattern *self, const uint32_t *points, bint backward) noexcept nogil:
-    cdef int counts[3]
-    cdef int number, place, left = 0, kind
-    counts[0] = counts[1] = counts[2] = 0
-    for number in range(self.size):
-        counts[kind_of(points[number])] += 1
-    kind = 0
-    if counts[1] > counts[kind]:
-        kind = 1
-    if counts[2] > counts[kind]:
-        kind = 2
-    self.main_width = <uint64_t> WIDTH_1 << kind
-    for place in range(self.size, -1, -1):
-        if place < self.size:
-            number = self.size - 1 - place if backward else place
-            left += kind_of(points[number]) == kind
-        for number in range(left, DISTANCE_MAX + 1):
-            self.few[number] |= <uint64_t> 1 << place
-
-
-cdef inline int kind_of(uint32_t point) noexcept nogil:
-    return 0 if point < 0x80 else 1 if point < 0x800 else 2
 
 
 cdef inline uint32_t wide_slot(const Pattern *self, uint32_t point) noexcept nogil:
@@ -986,12 +984,37 @@ cdef inline uint32_t wide_slot(const Pattern *self, uint32_t point) noexcept nog
     return slot
 
 
+cdef void count_widths(Pattern *self) noexcept nogil:
+    cdef int counts[WIDTH_MORE + 1]
+    cdef int place, errors, left
+    memset(counts, 0, sizeof(counts))
+    for place in range(self.size):
+        counts[width_of(self.leads[place])] += 1
+    self.main_width = WIDTH_1 if counts[WIDTH_1] >= counts[WIDTH_2] else WIDTH_2
+    if counts[WIDTH_MORE] > counts[self.main_width]:
+        self.main_width = WIDTH_MORE
+    left = counts[self.main_width]
+    for place in range(self.size + 1):
+        for errors in range(left, DISTANCE_MAX + 1):
+            self.few[errors] |= <uint64_t> 1 << place
+        if place < self.size:
+            left -= width_of(self.leads[place]) == self.main_width
+
+
 cdef struct State:
     # Bit j of row d: the characters read so far are the first j of the pattern with at most d errors.
-    # Bit j of swap d: all but the last of them are, with at most d - 1 errors, and the last is the character behind
-    # those j + 1 of the pattern, so that the one before it, if it comes next, completes a swap.
+    # Bit j of swap d: all but the last of them are, with at most d - 1 errors, and the last one is that at place
+    # j + 1 of the pattern; if that at place j comes next, the two have been swapped.
     uint64_t row0, row1, row2, row3
     uint64_t swap1, swap2, swap3
+
+
+cdef struct Front:
+    # A state, and what follows from it for any node that is reached with it.
+    State state
+    uint64_t wanted  # places of the pattern whose characters make a difference
+    bint is_open  # any other character leads on, too
+    bint is_far  # more characters of the main width are to come than errors are left
 
 
 cdef struct Found:
@@ -1002,7 +1025,7 @@ cdef struct Found:
 
 cdef struct Search:
     const Pattern *pattern
-    const uint8_t *edges
+    const uint8_t *nodes
     bint backward
     int distance
     uint64_t keep1, keep2, keep3  # which bits of the rows may be set
@@ -1014,100 +1037,61 @@ cdef struct Search:
     size_t count, capacity
 
 
-cdef void set_bounds(Search *self, int size, int distance, int allowed, int half, bint swaps) noexcept nogil:
-    """Allow `distance` errors over a pattern of `size` characters, `allowed` of them before its character `half`.
+cdef void search_all(
+    Search *self, WordGraph graph, const uint8_t *word, Py_ssize_t size, int distance, bint swaps
+) noexcept nogil:
+    """Collect the words within the distance, each once, in byte order.
 
-    Bit `half` itself stays open: what is inserted there may count as either half's. So do the swaps that begin
-    before it and end there or behind it.
+    Of n errors, either at most n // 2 stand in the first part of the word, or at most (n - 1) // 2 in the second.
+    So a walk over the words that allows no more than that in the first part, and one over the reversed words that
+    allows no more than this in what is then the first part, find everything together; and both stay narrow near the
+    root, where the automata are wide. With two errors the parts are not treated alike, and a first part a little
+    longer than half was found the fastest.
     """
-    cdef uint64_t all_bits = (<uint64_t> 2 << size) - 1
-    cdef uint64_t late_bits = all_bits & ~((<uint64_t> 1 << half) - 1)
+    cdef Pattern pattern
+    cdef int part
+    if not read_pattern(&pattern, word, size, False):
+        return
+    part = min(pattern.size // 2 + (distance == 2), pattern.size)
+    set_bounds(self, pattern.size, distance, distance // 2, part, swaps)
+    walk(self, &pattern, graph._forward, graph._forward_root)
+    if distance > 0:
+        read_pattern(&pattern, word, size, True)
+        set_bounds(self, pattern.size, distance, (distance - 1) // 2, pattern.size - part, swaps)
+        self.backward = True
+        walk(self, &pattern, graph._backward, graph._backward_root)
+        merge_found(self)
+
+
+cdef void set_bounds(Search *self, int size, int distance, int allowed, int part, bint swaps) noexcept nogil:
+    """Allow `distance` errors over a pattern of `size` characters, and `allowed` of them before place `part`.
+
+    Place `part` itself is free: what is inserted there belongs to neither part; nor does a swap across it, which is
+    why a swap may begin wherever it may end.
+    """
+    cdef uint64_t all_places = (<uint64_t> 2 << size) - 1
+    cdef uint64_t late_places = all_places & ~((<uint64_t> 1 << part) - 1)
     self.distance = distance
-    self.keep1 = 0 if distance < 1 else all_bits if allowed >= 1 else late_bits
-    self.keep2 = 0 if distance < 2 else all_bits if allowed >= 2 else late_bits
-    self.keep3 = 0 if distance < 3 else all_bits if allowed >= 3 else late_bits
+    self.keep1 = 0 if distance < 1 else all_places if allowed >= 1 else late_places
+    self.keep2 = 0 if distance < 2 else all_places if allowed >= 2 else late_places
+    self.keep3 = 0 if distance < 3 else all_places if allowed >= 3 else late_places
     self.begin1 = self.keep1 >> 2 if swaps else 0
     self.begin2 = self.keep2 >> 2 if swaps else 0
     self.begin3 = self.keep3 >> 2 if swaps else 0
 
 
-cdef void walk(Search *self, const Pattern *pattern, const uint8_t *edges, uint32_t root) noexcept nogil:
-    cdef State start
-    memset(&start, 0, sizeof(State))
+cdef void walk(Search *self, const Pattern *pattern, const uint8_t *nodes, uint32_t root) noexcept nogil:
+    cdef Front front
     self.pattern = pattern
-    self.edges = edges
-    start.row0 = 1
-    start.row1 = (start.row0 | start.row0 << 1) & self.keep1
-    start.row2 = (start.row1 | start.row1 << 1) & self.keep2
-    start.row3 = (start.row2 | start.row2 << 1) & self.keep3
+    self.nodes = nodes
+    memset(&front, 0, sizeof(Front))
+    front.state.row0 = 1
+    front.state.row1 = (front.state.row0 | front.state.row0 << 1) & self.keep1
+    front.state.row2 = (front.state.row1 | front.state.row1 << 1) & self.keep2
+    front.state.row3 = (front.state.row2 | front.state.row2 << 1) & self.keep3
+    look_ahead(self, &front)
     if root:
-        visit(self, root, &start, 0)
-
-
-cdef struct Fork:
-    # What is the same for all edges of a node.
-    const State *state
-    State other  # the state behind every character that the pattern does not have where it matters
-    uint64_t places  # of the pattern that are reached
-    bint is_open  # `other` leads on
-
-
-cdef void visit(Search *self, uint32_t node, const State *state, int depth) noexcept nogil:
-    """Look at what lies below `node`, which is reached with a whole character."""
-    cdef Fork fork
-    fork.state = state
-    step_over(self, state, 0, &fork.other)
-    fork.is_open = (fork.other.row1 | fork.other.row2 | fork.other.row3) != 0
-    fork.places = (
-        state.row0 | state.row1 | state.row2 | state.row3 | state.swap1 | state.swap2 | state.swap3
-    )
-    branch(self, node, &fork, depth, 0, 0)
-
-
-cdef void branch(
-    Search *self, uint32_t node, const Fork *fork, int depth, uint32_t begun, int missing
-) noexcept nogil:
-    """Look at the edges of a node inside a character: `begun` are its bits so far, `missing` bytes are to come."""
-    cdef uint64_t edge = 0, mask
-    cdef uint32_t point
-    cdef int behind
-    cdef State state
-    while not edge & LAST:
-        edge = edge_at(self.edges, node)
-        node += 1
-        self.budget -= 1
-        if self.budget < 0:
-            return
-        if missing:
-            behind = missing - 1
-            point = begun << 6 | (<uint8_t> edge & 0x3F)
-        else:
-            mask = self.pattern.first[<uint8_t> edge]
-            if (mask | mask >> 1) & fork.places == 0:
-                if not fork.is_open:
-                    continue
-                if <uint8_t> edge < 0x80:
-                    arrive(self, edge, &fork.other, depth)
-                    continue
-            elif <uint8_t> edge < 0x80:
-                step_over(self, fork.state, mask, &state)
-                arrive(self, edge, &state, depth)
-                continue
-            behind = bytes_behind(<uint8_t> edge)
-            point = bits_of_lead(<uint8_t> edge)
-        if behind:
-            if not edge & self.pattern.main_width and not missing and width_of(<uint8_t> edge) != self.pattern.main_width and is_far(self, fork.state):
-                continue
-            if target_of(edge) and depth + 1 < WORD_MAX:
-                self.word[depth] = <uint8_t> edge
-                branch(self, target_of(edge), fork, depth + 1, point, behind)
-            continue
-        mask = self.pattern.wide[wide_slot(self.pattern, point)]
-        if (mask | mask >> 1) & fork.places:
-            step_over(self, fork.state, mask, &state)
-            arrive(self, edge, &state, depth)
-        elif fork.is_open:
-            arrive(self, edge, &fork.other, depth)
+        visit(self, root, &front, 0)
 
 
 cdef inline void step_over(const Search *self, const State *old, uint64_t mask, State *new) noexcept nogil:
@@ -1127,30 +1111,120 @@ cdef inline void step_over(const Search *self, const State *old, uint64_t mask, 
     new.swap3 = old.row2 & mask >> 1 & self.begin3
 
 
-cdef inline void arrive(Search *self, uint64_t edge, const State *state, int depth) noexcept nogil:
-    """Note the word that ends with this edge, if it is near enough, and go on if any can be."""
-    cdef uint32_t target = target_of(edge)
-    self.word[depth] = <uint8_t> edge
-    if edge & WORD:
-        note(self, state, depth + 1)
-    if target and depth + 1 < WORD_MAX and (
+cdef inline void look_ahead(const Search *self, Front *front) noexcept nogil:
+    """Fill in what follows from the state."""
+    cdef const State *state = &front.state
+    cdef uint64_t near = state.row0 & self.pattern.few[self.distance]
+    front.is_open = (
+        (state.row0 & (self.keep1 | self.keep1 >> 1))
+        | (state.row1 & (self.keep2 | self.keep2 >> 1))
+        | (state.row2 & (self.keep3 | self.keep3 >> 1))
+    ) != 0
+    front.wanted = (
         state.row0 | state.row1 | state.row2 | state.row3 | state.swap1 | state.swap2 | state.swap3
+        | ((state.row0 & self.begin1) | (state.row1 & self.begin2) | (state.row2 & self.begin3)) << 1
+    ) & ((<uint64_t> 1 << self.pattern.size) - 1)
+    if self.distance > 0:
+        near |= (state.row1 | state.swap1 << 2) & self.pattern.few[self.distance - 1]
+    if self.distance > 1:
+        near |= (state.row2 | state.swap2 << 2) & self.pattern.few[self.distance - 2]
+    if self.distance > 2:
+        near |= (state.row3 | state.swap3 << 2) & self.pattern.few[0]
+    front.is_far = near == 0
+
+
+cdef void visit(Search *self, uint32_t place, const Front *front, int depth) noexcept nogil:
+    """Look at what is below a node that is reached with a whole character."""
+    cdef const uint8_t *node = self.nodes + place
+    cdef uint64_t wanted = front.wanted, mask
+    cdef uint8_t label, last = 0
+    cdef int step
+    self.budget -= node[0]
+    if self.budget < 0:
+        return
+    if front.is_open:
+        visit_all(self, node, front, depth)
+        return
+    while wanted:
+        label = self.pattern.leads[lowest_bit(wanted)]
+        mask = self.pattern.first[label]
+        wanted &= ~mask
+        step = find_label(node, label)
+        if step >= 0:
+            if label < 0x80:
+                follow(self, front, mask, label, edge_of(node, step), depth)
+            else:
+                spell(self, front, NULL, bits_of_lead(label), bytes_behind(label), label, edge_of(node, step), depth)
+
+
+cdef void visit_all(Search *self, const uint8_t *node, const Front *front, int depth) noexcept nogil:
+    """Look at every edge of a node."""
+    cdef Front other  # behind all characters that make no difference
+    cdef uint8_t label
+    cdef uint64_t mask
+    cdef int step
+    step_over(self, &front.state, 0, &other.state)
+    look_ahead(self, &other)
+    for step in range(node[0]):
+        label = node[1 + step]
+        mask = self.pattern.first[label]
+        if label >= 0x80:
+            spell(self, front, &other, bits_of_lead(label), bytes_behind(label), label, edge_of(node, step), depth)
+        elif mask & front.wanted:
+            follow(self, front, mask, label, edge_of(node, step), depth)
+        else:
+            arrive(self, &other, label, edge_of(node, step), depth)
+
+
+cdef void spell(
+    Search *self, const Front *front, const Front *other, uint32_t begun, int missing, uint8_t label, uint32_t edge,
+    int depth,
+) noexcept nogil:
+    """Read the bytes of a character that are still missing behind an edge inside of it; `begun` are its bits so far."""
+    cdef const uint8_t *node = self.nodes + target_of(edge)
+    cdef uint32_t point
+    cdef uint64_t mask
+    cdef int step
+    if target_of(edge) == 0 or depth + 1 == WORD_MAX:
+        return
+    if label >= 0xC0 and front.is_far and not (edge | width_of(label)) & self.pattern.main_width:
+        return
+    self.word[depth] = label
+    self.budget -= node[0]
+    if self.budget < 0:
+        return
+    for step in range(node[0]):
+        label = node[1 + step]
+        point = begun << 6 | (label & 0x3F)
+        if missing > 1:
+            spell(self, front, other, point, missing - 1, label, edge_of(node, step), depth + 1)
+            continue
+        mask = self.pattern.wide[wide_slot(self.pattern, point)]
+        if mask & front.wanted:
+            follow(self, front, mask, label, edge_of(node, step), depth + 1)
+        elif other != NULL:
+            arrive(self, other, label, edge_of(node, step), depth + 1)
+
+
+cdef inline void follow(
+    Search *self, const Front *old, uint64_t mask, uint8_t label, uint32_t edge, int depth
+) noexcept nogil:
+    cdef Front front
+    step_over(self, &old.state, mask, &front.state)
+    look_ahead(self, &front)
+    arrive(self, &front, label, edge, depth)
+
+
+cdef inline void arrive(Search *self, const Front *front, uint8_t label, uint32_t edge, int depth) noexcept nogil:
+    """Take an edge: note the word that ends with it, if it is near enough, and go on if any below it can be."""
+    self.word[depth] = label
+    if edge & WORD:
+        note(self, &front.state, depth + 1)
+    if (
+        target_of(edge) and depth + 1 < WORD_MAX and (front.wanted or front.is_open)
+        and (edge & self.pattern.main_width or not front.is_far)
     ):
-        if not edge & self.pattern.main_width and is_far(self, state):
-            return
-        visit(self, target, state, depth + 1)
-
-
-cdef inline bint is_far(const Search *self, const State *state) noexcept nogil:
-    cdef const uint64_t *few = self.pattern.few + self.distance
-    cdef uint64_t near = state.row0 & few[0]
-    if self.distance >= 1:
-        near |= (state.row1 | state.swap1 << 2) & few[-1]
-    if self.distance >= 2:
-        near |= (state.row2 | state.swap2 << 2) & few[-2]
-    if self.distance >= 3:
-        near |= (state.row3 | state.swap3 << 2) & few[-3]
-    return near == 0
+        visit(self, target_of(edge), front, depth + 1)
 
 
 cdef inline void note(Search *self, const State *state, int size) noexcept nogil:
@@ -1167,11 +1241,12 @@ cdef inline void note(Search *self, const State *state, int size) noexcept nogil
 
 cdef void keep(Search *self, int size, int distance) noexcept nogil:
     cdef Found *found
+    self.budget -= MATCH_COST
     if self.count == self.capacity:
         found = <Found *> realloc(self.found, (2 * self.capacity + 16) * sizeof(Found))
         if found == NULL:
             self.failed = True
-            self.budget = 0
+            self.budget = -1
             return
         self.found = found
         self.capacity = 2 * self.capacity + 16

@@ -4,13 +4,14 @@ Layouts (v = varint of varint.pxd; docs/storage-format.md draws them all):
 
     block   count u8, then per posting in the order of association:
             v(zigzag(IID - IID before) << 1 | (tf > 1)), and v(tf) only if tf > 1
-    word    v(term id) v(holders) v(stop holders) v(df) v(flags) v(last block) v(first block) v(dead) v(first count)
+    word    v(term id) v(holders) v(hidden holders) v(df) v(last block) v(first block) v(dead) v(first count)
     object  u8 length and bytes of the OID, v(terms), then per term, by rising term id:
-            v(term id - term id before) v(tf << 1 | stop) v(block)
+            v(term id - term id before) v(tf << 1 | hidden) v(block)
 
 A word's living postings are those from place `dead` of block `first block` on to the end of block `last block`;
 emptied blocks in between are missing. A word without postings has first block = last block + 1.
-`holders` counts the objects whose record names the word, also those the window has pushed out of the postings.
+`holders` counts the objects whose record names the word, also those the window has pushed out of the postings; hidden
+holders hold it only as a stop word or as a part of a run without blanks.
 
 `Link` and `Unlink` do one PUSH and one POP or FLUSHO: they take rows and blocks that were read, and give the rows
 and blocks to write; reading and writing is the caller's.
@@ -28,14 +29,11 @@ import hashlib
 cdef enum:
     TERM_KEY_BYTES = 500  # LMDB keys hold 511 bytes; 4 are the bucket's
     TERM_HEAD_BYTES = 466
+    WORD_FIELDS = 8
     SHOWN_BYTES = 40  # longer words are not completed, corrected, listed or counted
-    F_STOP = 2  # text.pyx
-    W_VISIBLE = 1
+    F_HIDDEN = 6  # STOP and PART of text.pyx
 
 cdef uint64_t BLOCK_NUMBER_MAX = 0xFFFFFFFF
-
-# Flag of a word's row.
-VISIBLE = W_VISIBLE  # the last consolidation has shown it
 
 WORD_BYTES_MAX = SHOWN_BYTES
 POSTINGS_PER_BLOCK = BLOCK_POSTINGS
@@ -206,9 +204,8 @@ def unpack_block(bytes block) -> list:
 cdef struct Word:
     uint64_t term_id
     uint64_t holders
-    uint64_t stop_holders
+    uint64_t hidden_holders
     uint64_t df
-    uint64_t flags
     uint64_t last_block
     uint64_t first_block
     uint64_t dead
@@ -220,24 +217,26 @@ cdef int read_word(bytes row, Word *word) except -1:
     cdef const uint8_t *end = at + len(row)
     cdef uint64_t *fields = <uint64_t *> word
     cdef int step
-    for step in range(9):
+    for step in range(WORD_FIELDS):
         if get_varint(&at, end, &fields[step]) < 0:
             raise DamagedBytes("the row of a word is cut off")
+    if at != end:
+        raise DamagedBytes("the row of a word has bytes behind its end")
     return 0
 
 
 cdef bytes write_word(const Word *word):
-    cdef uint8_t room[90]
+    cdef uint8_t room[10 * WORD_FIELDS]
     cdef uint8_t *out = room
     cdef const uint64_t *fields = <const uint64_t *> word
     cdef int step
-    for step in range(9):
+    for step in range(WORD_FIELDS):
         out = put_varint(out, fields[step])
     return PyBytes_FromStringAndSize(<char *> room, out - room)
 
 
 cdef inline bint is_live(const Word *word, Py_ssize_t size) noexcept nogil:
-    return word.df > 0 and word.holders > word.stop_holders and size <= SHOWN_BYTES
+    return word.df > 0 and word.holders > word.hidden_holders and size <= SHOWN_BYTES
 
 
 cdef class WordRow:
@@ -259,8 +258,9 @@ cdef class WordRow:
         return self._word.holders
 
     @property
-    def stop_holders(self) -> int:
-        return self._word.stop_holders
+    def hidden_holders(self) -> int:
+        """Holders for which it is a stop word or a part of a run without blanks."""
+        return self._word.hidden_holders
 
     @property
     def df(self) -> int:
@@ -286,19 +286,8 @@ cdef class WordRow:
 
     @property
     def live(self) -> bool:
-        """Some object holds it, not as a stop word, and it is short enough to be shown."""
+        """Some object holds it as a word of its own, and it is short enough to be shown."""
         return is_live(&self._word, self._size)
-
-    @property
-    def visible(self) -> bool:
-        """The last consolidation has shown it."""
-        return (self._word.flags & W_VISIBLE) != 0
-
-    def with_visible(self, bint visible) -> bytes:
-        """Return the row with the VISIBLE flag set or cleared."""
-        cdef Word word = self._word
-        word.flags = (word.flags | W_VISIBLE) if visible else (word.flags & ~<uint64_t> W_VISIBLE)
-        return write_word(&word)
 
 
 # -- records of objects -------------------------------------------------------------------------------------------
@@ -307,7 +296,7 @@ cdef struct Held:
     uint64_t term_id
     uint64_t block
     uint32_t tf
-    bint stop
+    bint hidden
 
 
 cdef class ObjectRecord:
@@ -348,9 +337,11 @@ cdef class ObjectRecord:
             if get_varint(&at, end, &found) < 0:
                 raise DamagedBytes("the record of an object is cut off")
             self._held[step].tf = <uint32_t> (found >> 1)
-            self._held[step].stop = found & 1
+            self._held[step].hidden = found & 1
             if get_varint(&at, end, &self._held[step].block) < 0:
                 raise DamagedBytes("the record of an object is cut off")
+        if at != end:
+            raise DamagedBytes("the record of an object has bytes behind its end")
         self._count = count
         return self
 
@@ -384,10 +375,10 @@ cdef class ObjectRecord:
 
     @property
     def shown(self) -> int:
-        """How many of the terms are not held as stop words."""
+        """How many of the terms are held as words of their own."""
         cdef Py_ssize_t step, count = 0
         for step in range(self._count):
-            count += not self._held[step].stop
+            count += not self._held[step].hidden
         return count
 
     @property
@@ -400,10 +391,10 @@ cdef class ObjectRecord:
         return total
 
     def terms(self) -> list:
-        """Return (term id, tf, stop, block) of every term, by rising term id."""
+        """Return (term id, tf, hidden, block) of every term, by rising term id."""
         cdef Py_ssize_t step
         return [
-            (self._held[step].term_id, self._held[step].tf, bool(self._held[step].stop), self._held[step].block)
+            (self._held[step].term_id, self._held[step].tf, bool(self._held[step].hidden), self._held[step].block)
             for step in range(self._count)
         ]
 
@@ -424,7 +415,7 @@ cdef bytes pack_record(bytes oid, const Held *held, Py_ssize_t count):
     out = put_varint(out + 1 + oid_size, count)
     for step in range(count):
         out = put_varint(out, held[step].term_id - before)
-        out = put_varint(out, <uint64_t> held[step].tf << 1 | held[step].stop)
+        out = put_varint(out, <uint64_t> held[step].tf << 1 | held[step].hidden)
         out = put_varint(out, held[step].block)
         before = held[step].term_id
     try:
@@ -458,7 +449,7 @@ cdef struct Edit:
     Py_ssize_t size  # bytes of the term
     Step step
     uint32_t tf
-    bint stop
+    bint hidden
     bint is_new  # the term was not in the bucket
     bint was_live
     bint has_row  # the row is to be written (Link), or the object holds the term (Unlink)
@@ -499,28 +490,30 @@ cdef class Edits:
         return self._keys
 
     def changed_words(self) -> list:
-        """Return the keys (in `pending`) of the words whose last consolidation shows something else than now."""
-        cdef list changed = []
+        """Return the keys of the words that appeared or vanished, as they stand in `pending`."""
         cdef Py_ssize_t number
-        cdef Edit *edit
-        cdef bint live
-        for number in range(self._count):
-            edit = &self._edits[number]
-            live = is_live(&edit.word, edit.size)
-            if live != edit.was_live and live != ((edit.word.flags & W_VISIBLE) != 0):
-                changed.append(self._keys[number])
-        return changed
+        return [
+            self._keys[number]
+            for number in range(self._count)
+            if is_live(&self._edits[number].word, self._edits[number].size) != self._edits[number].was_live
+        ]
+
+    cdef Word *word_of(self, Py_ssize_t number) except NULL:
+        if not 0 <= number < self._count:
+            raise IndexError(f"there are {self._count} edits, none with the number {number}")
+        return &self._edits[number].word
 
     def advance(self, Py_ssize_t number, uint64_t block, uint64_t count) -> None:
         """Say which block follows the used-up first block of edit `number`, and how many postings it holds."""
-        cdef Word *word = &self._edits[number].word
+        cdef Word *word = self.word_of(number)
         word.first_block = block
         word.first_count = count
         word.dead = 0
 
     def first_block_key(self, Py_ssize_t number) -> bytes:
         """Return the key of the first block of edit `number`."""
-        return block_key(self._bucket, self._edits[number].word.term_id, self._edits[number].word.first_block)
+        cdef Word *word = self.word_of(number)
+        return block_key(self._bucket, word.term_id, word.first_block)
 
 
 cdef class Link(Edits):
@@ -542,8 +535,10 @@ cdef class Link(Edits):
     cdef readonly int64_t live_change
     cdef readonly bint changed
 
-    def __init__(self, uint32_t bucket, uint64_t iid, terms, ObjectRecord record, uint64_t next_term):
-        self.begin(bucket, iid, terms.words)
+    def __init__(self, uint32_t bucket, uint64_t iid, terms, ObjectRecord record not None, uint64_t next_term):
+        if not len(terms.words) == len(terms.counts) == len(terms.flags):
+            raise ValueError("every word needs a count and flags")
+        self.begin(bucket, iid, list(terms.words))
         self._counts = terms.counts
         self._flags = terms.flags
         self._record = record
@@ -567,10 +562,10 @@ cdef class Link(Edits):
             edit = &self._edits[number]
             edit.size = len(<bytes> self._words[number])
             edit.tf = max(<uint8_t> self._counts[number], 1)
-            edit.stop = (<uint8_t> self._flags[number] & F_STOP) != 0
+            edit.hidden = (<uint8_t> self._flags[number] & F_HIDDEN) != 0
             edit.is_new = not (at < rows and (<tuple> found[at])[0] == self._keys[number])
             if edit.is_new:
-                edit.word = Word(self._next_term, 0, 0, 0, 0, 0, 1, 0, 0)
+                edit.word = Word(self._next_term, 0, 0, 0, 0, 1, 0, 0)
                 self._next_term += 1
             else:
                 read_word((<tuple> found[at])[1], &edit.word)
@@ -587,8 +582,8 @@ cdef class Link(Edits):
         edit.step = APPEND
         edit.has_row = True
         edit.word.holders += 1
-        edit.word.stop_holders += edit.stop
-        edit.held = Held(edit.word.term_id, 0, edit.tf, edit.stop)
+        edit.word.hidden_holders += edit.hidden
+        edit.held = Held(edit.word.term_id, 0, edit.tf, edit.hidden)
         self.length_change += edit.tf
         self.changed = True
         if edit.word.first_block <= edit.word.last_block:
@@ -598,9 +593,9 @@ cdef class Link(Edits):
     cdef int link_again(self, Edit *edit, Held *held) except -1:
         edit.step = NOTHING
         edit.held = held[0]
-        if held.stop and not edit.stop:
-            edit.word.stop_holders -= 1
-            edit.held.stop = False
+        if held.hidden and not edit.hidden:
+            edit.word.hidden_holders -= 1
+            edit.held.hidden = False
             edit.has_row = self.changed = True
         if edit.tf > held.tf:
             edit.step = RAISE
@@ -784,8 +779,8 @@ cdef class Unlink(Edits):
     cdef readonly Py_ssize_t removed
     cdef readonly Py_ssize_t removed_shown
 
-    def __init__(self, uint32_t bucket, uint64_t iid, list words, ObjectRecord record):
-        self.begin(bucket, iid, words)
+    def __init__(self, uint32_t bucket, uint64_t iid, list words, ObjectRecord record not None):
+        self.begin(bucket, iid, list(words))
         self._record = record
         self.blocks = []
         self.deleted_blocks = []
@@ -817,9 +812,9 @@ cdef class Unlink(Edits):
             edit.held = held[0]
             edit.was_live = is_live(&edit.word, edit.size)
             edit.word.holders -= 1
-            edit.word.stop_holders -= held.stop
+            edit.word.hidden_holders -= held.hidden
             self.removed += 1
-            self.removed_shown += not held.stop
+            self.removed_shown += not held.hidden
             self.length_change -= held.tf
             if held.block >= edit.word.first_block:
                 self._block_keys.append(block_key(self._bucket, held.term_id, held.block))
@@ -868,17 +863,13 @@ cdef class Unlink(Edits):
 
     def emptied(self, Py_ssize_t number) -> None:
         """Say that no block follows the used-up first block of edit `number`."""
-        cdef Word *word = &self._edits[number].word
+        cdef Word *word = self.word_of(number)
         word.last_block = max(word.last_block, word.first_block)
         word.first_block = word.last_block + 1
         word.first_count = word.dead = 0
 
     def words(self) -> list:
-        """Return the (key, row) pairs to write in `words`; fills `deleted_words` and `deleted_terms` on the way.
-
-        A word that no object holds any more goes at once, unless the last consolidation has shown it: then the
-        next one takes it away.
-        """
+        """Return the (key, row) pairs to write in `words`; fills `deleted_words` and `deleted_terms` on the way."""
         cdef list rows = []
         cdef Py_ssize_t number
         cdef Edit *edit
@@ -888,7 +879,7 @@ cdef class Unlink(Edits):
             if not edit.has_row:
                 continue
             self.live_change += <int> is_live(&edit.word, edit.size) - <int> edit.was_live
-            if edit.word.holders == 0 and not edit.word.flags & W_VISIBLE:
+            if edit.word.holders == 0:
                 self.deleted_words.append(self._keys[number])
                 self.deleted_terms.append(term_key(self._bucket, edit.word.term_id))
             else:
@@ -925,6 +916,8 @@ def pack_terms(list words, bytes counts, bytes flags) -> bytes:
     cdef bytes word, packed
     cdef uint8_t *start
     cdef uint8_t *out
+    if not len(words) == len(counts) == len(flags):
+        raise ValueError(f"{len(words)} words need as many counts and flags, not {len(counts)} and {len(flags)}")
     for word in words:
         total += len(word) + 12
     packed = PyBytes_FromStringAndSize(NULL, total)

@@ -1,8 +1,12 @@
 """Which objects answer a query, and in which order: postings in, IIDs out.
 
-A `Ranker` gathers the postings of a query's terms into a table of objects (open addressing on the IID), then scores
-it in one of three ways and selects the best. IIDs in a list are not sorted (an old object that gains a term stands at
-that term's head), so lists are gathered, never merged. No Python object is made for a posting.
+The postings of a query's terms are gathered into a table of objects (open addressing on the IID), scored, and the best
+are selected. IIDs in a list are not sorted (an old object that gains a term stands at that term's head), so lists are
+gathered, never merged. No Python object is made for a posting.
+
+    ObjectTable     objects by IID, in the order they came, and the selection of the best
+      Ranker        BM25 and "all words, newest first"
+      SonicTable    Sonic's scores (spec chapter 8): one per object and word, in 32 bits
 
 BM25: Robertson, Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), formula 3.15.
 """
@@ -46,70 +50,238 @@ def unpack_length(uint8_t packed) -> float:
     return LENGTHS[packed]
 
 
-cdef struct Candidate:
-    uint64_t iid
-    double score
+cdef enum Kind:
+    EXACT
+    COMPLETED
+    CORRECTED
+
+
+cdef class ObjectTable:
+    """Objects by IID, in the order they came, each with a score."""
+    cdef uint64_t *_iids
+    cdef double *_scores
+    cdef uint8_t *_kinds  # the best way (Kind) in which the object was found; better ones come first
+    cdef uint32_t *_order  # the objects that are left after filters, in their order; NULL: all, as they came
+    cdef Py_ssize_t _count, _capacity, _ordered
+    cdef int32_t *_slots
+    cdef uint32_t _mask
+
+    def __cinit__(self, *args):
+        self._capacity = 256
+        self._mask = 511
+        self._iids = <uint64_t *> malloc(self._capacity * sizeof(uint64_t))
+        self._scores = <double *> malloc(self._capacity * sizeof(double))
+        self._kinds = <uint8_t *> malloc(self._capacity)
+        self._slots = <int32_t *> malloc((self._mask + 1) * sizeof(int32_t))
+        if self._iids == NULL or self._scores == NULL or self._kinds == NULL or self._slots == NULL:
+            raise MemoryError
+        memset(self._slots, 0xFF, (self._mask + 1) * sizeof(int32_t))
+
+    def __dealloc__(self):
+        free(self._iids)
+        free(self._scores)
+        free(self._kinds)
+        free(self._order)
+        free(self._slots)
+
+    def __len__(self) -> int:
+        return self._count if self._order == NULL else self._ordered
+
+    cdef inline int32_t find(self, uint64_t iid) noexcept nogil:
+        """Return the number of an object in the table, or -1."""
+        cdef uint32_t slot = mix(iid) & self._mask
+        while self._slots[slot] >= 0 and self._iids[self._slots[slot]] != iid:
+            slot = (slot + 1) & self._mask
+        return self._slots[slot]
+
+    cdef int32_t insert(self, uint64_t iid) except -1:
+        """Put an object that is not there at the end of the table and return its number."""
+        cdef uint32_t slot
+        if self._count == self._capacity:
+            self.grow()
+        slot = mix(iid) & self._mask
+        while self._slots[slot] >= 0:
+            slot = (slot + 1) & self._mask
+        self._slots[slot] = <int32_t> self._count
+        self._iids[self._count] = iid
+        self._scores[self._count] = 0.0
+        self._kinds[self._count] = EXACT
+        self._count += 1
+        return <int32_t> (self._count - 1)
+
+    cdef int grow(self) except -1:
+        cdef Py_ssize_t capacity = 2 * self._capacity, number
+        cdef uint32_t slots = <uint32_t> (2 * capacity), slot
+        self._iids = <uint64_t *> resized(self._iids, capacity * sizeof(uint64_t))
+        self._scores = <double *> resized(self._scores, capacity * sizeof(double))
+        self._kinds = <uint8_t *> resized(self._kinds, capacity)
+        self._slots = <int32_t *> resized(self._slots, slots * sizeof(int32_t))
+        self._capacity = capacity
+        self._mask = slots - 1
+        memset(self._slots, 0xFF, slots * sizeof(int32_t))
+        for number in range(self._count):
+            slot = mix(self._iids[number]) & self._mask
+            while self._slots[slot] >= 0:
+                slot = (slot + 1) & self._mask
+            self._slots[slot] = <int32_t> number
+        return 0
+
+    cdef int begin_order(self) except -1:
+        """Make room for the numbers of the objects that stay."""
+        self._order = <uint32_t *> resized(self._order, (self._count + 1) * sizeof(uint32_t))
+        self._ordered = 0
+        return 0
+
+    cdef inline void keep(self, Py_ssize_t number) noexcept nogil:
+        self._order[self._ordered] = <uint32_t> number
+        self._ordered += 1
+
+    cdef inline uint32_t at(self, uint32_t place) noexcept nogil:
+        return place if self._order == NULL else self._order[place]
+
+    cdef inline bint is_better(self, uint32_t left, uint32_t right) noexcept nogil:
+        """Whether the object at place `left` goes before the one at `right`."""
+        cdef uint32_t a = self.at(left), b = self.at(right)
+        if self._kinds[a] != self._kinds[b]:
+            return self._kinds[a] < self._kinds[b]
+        return self._scores[a] > self._scores[b] or (self._scores[a] == self._scores[b] and left < right)
+
+    def best(self, uint64_t offset, uint64_t limit) -> list:
+        """Return the IIDs of the objects from place `offset` on, at most `limit`: best first, equals as they came."""
+        cdef Py_ssize_t left = len(self), wanted, size = 0, number
+        cdef uint32_t moved
+        cdef uint32_t *heap
+        cdef list out
+        if offset >= <uint64_t> left:
+            return []
+        wanted = left if limit >= <uint64_t> left - offset else <Py_ssize_t> (offset + limit)
+        heap = <uint32_t *> malloc((wanted + 1) * sizeof(uint32_t))
+        if heap == NULL:
+            raise MemoryError
+        try:
+            for number in range(left):  # the worst of the best stands at the root
+                if size < wanted:
+                    heap[size] = <uint32_t> number
+                    size += 1
+                    self.sift_up(heap, size - 1)
+                elif wanted and self.is_better(<uint32_t> number, heap[0]):
+                    heap[0] = <uint32_t> number
+                    self.sift_down(heap, size, 0)
+            while size > 1:  # heap sort: the worst goes to the end
+                size -= 1
+                moved = heap[size]
+                heap[size] = heap[0]
+                heap[0] = moved
+                self.sift_down(heap, size, 0)
+            out = []
+            for number in range(<Py_ssize_t> offset, wanted):
+                out.append(self._iids[self.at(heap[number])])
+            return out
+        finally:
+            free(heap)
+
+    cdef void sift_up(self, uint32_t *heap, Py_ssize_t at) noexcept nogil:
+        cdef Py_ssize_t parent
+        cdef uint32_t moved = heap[at]
+        while at > 0:
+            parent = (at - 1) >> 1
+            if not self.is_better(heap[parent], moved):
+                break
+            heap[at] = heap[parent]
+            at = parent
+        heap[at] = moved
+
+    cdef void sift_down(self, uint32_t *heap, Py_ssize_t size, Py_ssize_t at) noexcept nogil:
+        cdef Py_ssize_t child
+        cdef uint32_t moved = heap[at]
+        while True:
+            child = 2 * at + 1
+            if child >= size:
+                break
+            if child + 1 < size and self.is_better(heap[child], heap[child + 1]):
+                child += 1
+            if not self.is_better(moved, heap[child]):
+                break
+            heap[at] = heap[child]
+            at = child
+        heap[at] = moved
+
+
+cdef inline uint32_t mix(uint64_t iid) noexcept nogil:
+    iid *= <uint64_t> 0x9E3779B97F4A7C15
+    return <uint32_t> (iid >> 32)
+
+
+cdef void *resized(void *held, size_t size) except NULL:
+    cdef void *grown = realloc(held, size)
+    if grown == NULL:
+        raise MemoryError
+    return grown
+
+
+cdef int check_dead(Py_ssize_t dead) except -1:
+    if dead < 0:
+        raise ValueError(f"{dead} postings cannot be dead")
+    return 0
+
+
+cdef int decode(bytes block, Posting *postings) except -1:
+    cdef int count = read_block(<const uint8_t *> block, len(block), postings)
+    if count < 0:
+        raise DamagedBytes(f"a block of postings of {len(block)} bytes cannot be read")
+    return count
+
+
+# -- BM25, and all words newest first -----------------------------------------------------------------------------
+
+cdef struct Found:
     double matched  # weight of the terms found in the object
     uint32_t required  # how many required terms were found
     int32_t last_term  # the term that touched it last: a term counts once
 
 
 cdef struct Hit:
-    uint32_t candidate
+    uint32_t object
     uint32_t tf
 
 
-cdef struct Gathered:
-    Py_ssize_t first_hit
+cdef struct Run:  # the postings of one `add`
     Py_ssize_t end_hit
     double weight
     bint inserts
 
 
-cdef class Ranker:
-    """The objects that hold some of a query's terms.
-
-    Args:
-        terms: how many terms will be added at the most.
-    """
-    cdef Candidate *_candidates
-    cdef Py_ssize_t _count, _capacity
-    cdef int32_t *_slots
-    cdef uint32_t _mask
+cdef class Ranker(ObjectTable):
+    """The objects that hold some of a query's terms, or words that stand for them."""
+    cdef Found *_found
+    cdef Py_ssize_t _found_capacity
     cdef Hit *_hits
     cdef Py_ssize_t _hit_count, _hit_capacity
-    cdef Gathered *_terms
-    cdef int _term_count, _term_capacity
+    cdef Run *_runs
+    cdef Py_ssize_t _run_count, _run_capacity
+    cdef int32_t _terms
     cdef uint32_t _required
     cdef double _total_weight
 
-    def __cinit__(self, int terms):
-        self._capacity = 256
+    def __cinit__(self):
+        self._found_capacity = 256
         self._hit_capacity = 512
-        self._mask = 511
-        self._term_capacity = terms if terms > 0 else 1
-        self._candidates = <Candidate *> malloc(self._capacity * sizeof(Candidate))
+        self._run_capacity = 16
+        self._found = <Found *> malloc(self._found_capacity * sizeof(Found))
         self._hits = <Hit *> malloc(self._hit_capacity * sizeof(Hit))
-        self._slots = <int32_t *> malloc((self._mask + 1) * sizeof(int32_t))
-        self._terms = <Gathered *> malloc(self._term_capacity * sizeof(Gathered))
-        if self._candidates == NULL or self._hits == NULL or self._slots == NULL or self._terms == NULL:
+        self._runs = <Run *> malloc(self._run_capacity * sizeof(Run))
+        if self._found == NULL or self._hits == NULL or self._runs == NULL:
             raise MemoryError
-        memset(self._slots, 0xFF, (self._mask + 1) * sizeof(int32_t))
 
     def __dealloc__(self):
-        free(self._candidates)
+        free(self._found)
         free(self._hits)
-        free(self._slots)
-        free(self._terms)
-
-    def __len__(self) -> int:
-        return self._count
+        free(self._runs)
 
     def add(
-        self, list blocks, Py_ssize_t dead, double weight, *, bint required=False, bint inserts=True,
-        bint again=False, Py_ssize_t full=0,
-    ) -> bool:
-        """Add the postings of one term; return False once the table holds `full` objects (0: never full).
+        self, list blocks, Py_ssize_t dead, double weight, *, bint required=False, bint inserts=True
+    ) -> None:
+        """Add the postings of the next term.
 
         Args:
             blocks: its blocks, oldest first.
@@ -118,100 +290,71 @@ cdef class Ranker:
             required: objects without this term will not answer.
             inserts: the term brings objects into the table; else it only adds to the score of those already there,
                 and an object without it loses nothing.
-            again: further postings of the term added last (another spelling), not of a new one.
 
         Raises:
             DamagedBytes: a block cannot be read.
-            ValueError: more terms are added than were announced.
+            ValueError: `dead` is negative.
         """
+        self._terms += 1
+        self._required += required
+        if inserts:
+            self._total_weight += weight
+        self.gather(blocks, dead, weight, EXACT, required, inserts)
+
+    def add_alternate(self, list blocks, Py_ssize_t dead, double weight, bint completed) -> None:
+        """Add the postings of a word that stands for the term added last; objects that hold the term, or were found
+        by an alternate added before, keep that.
+
+        Args:
+            weight: as in `add`, already lowered.
+            completed: the word begins with the term; else it corrects it.
+
+        Raises:
+            DamagedBytes: a block cannot be read.
+        """
+        self.gather(blocks, dead, weight, COMPLETED if completed else CORRECTED, False, True)
+
+    cdef int gather(
+        self, list blocks, Py_ssize_t dead, double weight, Kind kind, bint required, bint inserts
+    ) except -1:
         cdef Posting postings[BLOCK_POSTINGS]
         cdef Py_ssize_t number
-        cdef int place, count
-        cdef bytes block
-        if not again:
-            if self._term_count == self._term_capacity:
-                raise ValueError(f"a ranker of {self._term_capacity} terms takes no further one")
-            self._terms[self._term_count] = Gathered(self._hit_count, self._hit_count, weight, inserts)
-            self._term_count += 1
-            self._required += required
-            if inserts:
-                self._total_weight += weight
+        cdef int place
+        check_dead(dead)
         for number in range(len(blocks) - 1, -1, -1):
-            block = blocks[number]
-            count = read_block(<const uint8_t *> block, len(block), postings)
-            if count < 0:
-                raise DamagedBytes(f"a block of postings of {len(block)} bytes cannot be read")
-            for place in range(count - 1, (dead if number == 0 else 0) - 1, -1):
-                if self.take(&postings[place], required, inserts) and self._count == full:
-                    return False
-        return True
-
-    cdef bint take(self, const Posting *posting, bint required, bint inserts) except -1:
-        """Note one posting; return whether its object is new."""
-        cdef int32_t number = self.find(posting.iid)
-        cdef bint is_new = number < 0
-        cdef Candidate *candidate
-        if is_new:
-            if not inserts:
-                return False
-            number = self.insert(posting.iid)
-        candidate = &self._candidates[number]
-        if candidate.last_term == self._term_count:
-            return False
-        candidate.last_term = self._term_count
-        candidate.required += required
-        if self._hit_count == self._hit_capacity:
-            self.grow_hits()
-        self._hits[self._hit_count] = Hit(<uint32_t> number, posting.tf)
-        self._hit_count += 1
-        self._terms[self._term_count - 1].end_hit = self._hit_count
-        return is_new
-
-    cdef inline int32_t find(self, uint64_t iid) noexcept nogil:
-        cdef uint32_t slot = mix(iid) & self._mask
-        while self._slots[slot] >= 0 and self._candidates[self._slots[slot]].iid != iid:
-            slot = (slot + 1) & self._mask
-        return self._slots[slot]
-
-    cdef int32_t insert(self, uint64_t iid) except -1:
-        cdef uint32_t slot
-        if self._count == self._capacity:
-            self.grow()
-        slot = mix(iid) & self._mask
-        while self._slots[slot] >= 0:
-            slot = (slot + 1) & self._mask
-        self._slots[slot] = <int32_t> self._count
-        self._candidates[self._count] = Candidate(iid, 0.0, 0.0, 0, 0)
-        self._count += 1
-        return <int32_t> (self._count - 1)
-
-    cdef int grow(self) except -1:
-        cdef Py_ssize_t capacity = 2 * self._capacity, number
-        cdef uint32_t slots = <uint32_t> (2 * capacity), slot
-        cdef Candidate *candidates = <Candidate *> realloc(self._candidates, capacity * sizeof(Candidate))
-        if candidates == NULL:
-            raise MemoryError
-        self._candidates = candidates
-        self._capacity = capacity
-        cdef int32_t *table = <int32_t *> realloc(self._slots, slots * sizeof(int32_t))
-        if table == NULL:
-            raise MemoryError
-        self._slots = table
-        self._mask = slots - 1
-        memset(table, 0xFF, slots * sizeof(int32_t))
-        for number in range(self._count):
-            slot = mix(candidates[number].iid) & self._mask
-            while table[slot] >= 0:
-                slot = (slot + 1) & self._mask
-            table[slot] = <int32_t> number
+            for place in range(decode(blocks[number], postings) - 1, (dead if number == 0 else 0) - 1, -1):
+                self.take(&postings[place], kind, required, inserts)
+        if self._run_count == self._run_capacity:
+            self._runs = <Run *> resized(self._runs, 2 * self._run_capacity * sizeof(Run))
+            self._run_capacity *= 2
+        self._runs[self._run_count] = Run(self._hit_count, weight, inserts)
+        self._run_count += 1
         return 0
 
-    cdef int grow_hits(self) except -1:
-        cdef Hit *hits = <Hit *> realloc(self._hits, 2 * self._hit_capacity * sizeof(Hit))
-        if hits == NULL:
-            raise MemoryError
-        self._hits = hits
-        self._hit_capacity *= 2
+    cdef int take(self, const Posting *posting, Kind kind, bint required, bint inserts) except -1:
+        cdef int32_t number = self.find(posting.iid)
+        cdef Found *found
+        if number < 0:
+            if not inserts:
+                return 0
+            number = self.insert(posting.iid)
+            if self._count > self._found_capacity:
+                self._found = <Found *> resized(self._found, 2 * self._found_capacity * sizeof(Found))
+                self._found_capacity *= 2
+            self._found[number] = Found(0.0, 0, 0)
+            self._kinds[number] = kind
+        found = &self._found[number]
+        if found.last_term == self._terms:
+            return 0
+        found.last_term = self._terms
+        found.required += required
+        if kind < self._kinds[number]:
+            self._kinds[number] = kind
+        if self._hit_count == self._hit_capacity:
+            self._hits = <Hit *> resized(self._hits, 2 * self._hit_capacity * sizeof(Hit))
+            self._hit_capacity *= 2
+        self._hits[self._hit_count] = Hit(<uint32_t> number, posting.tf)
+        self._hit_count += 1
         return 0
 
     def length_rows(self) -> list:
@@ -220,7 +363,7 @@ cdef class Ranker:
         cdef uint64_t row, before = <uint64_t> -1
         cdef set rows = set()
         for number in range(self._count):
-            row = self._candidates[number].iid // ROW_OBJECTS
+            row = self._iids[number] // ROW_OBJECTS
             if row != before:
                 rows.add(row)
                 before = row
@@ -235,7 +378,7 @@ cdef class Ranker:
             k1, b: the constants of the formula.
         """
         cdef float *norms = <float *> malloc((self._count if self._count else 1) * sizeof(float))
-        cdef Py_ssize_t number, step
+        cdef Py_ssize_t number, step = 0
         cdef uint64_t place, row, before = <uint64_t> -1
         cdef const uint8_t[:] lengths = b""
         cdef double length, weight
@@ -244,171 +387,187 @@ cdef class Ranker:
             raise MemoryError
         try:
             for number in range(self._count):
-                row = self._candidates[number].iid // ROW_OBJECTS
-                place = self._candidates[number].iid % ROW_OBJECTS
+                row = self._iids[number] // ROW_OBJECTS
+                place = self._iids[number] % ROW_OBJECTS
                 if row != before:
                     lengths = rows.get(row, b"")
                     before = row
                 length = LENGTHS[lengths[place]] if place < <uint64_t> lengths.shape[0] else 0.0
                 norms[number] = k1 * (1.0 - b + b * length / average) if average > 0 else k1
-            for number in range(self._term_count):
-                weight = self._terms[number].weight
-                for step in range(self._terms[number].first_hit, self._terms[number].end_hit):
+            for number in range(self._run_count):
+                weight = self._runs[number].weight
+                while step < self._runs[number].end_hit:
                     hit = self._hits[step]
-                    self._candidates[hit.candidate].score += (
-                        weight * hit.tf * (k1 + 1.0) / (hit.tf + norms[hit.candidate])
-                    )
-                    if self._terms[number].inserts:
-                        self._candidates[hit.candidate].matched += weight
+                    self._scores[hit.object] += weight * hit.tf * (k1 + 1.0) / (hit.tf + norms[hit.object])
+                    if self._runs[number].inserts:
+                        self._found[hit.object].matched += weight
+                    step += 1
         finally:
             free(norms)
-        for number in range(self._count):
-            if self._total_weight > 0:
-                self._candidates[number].score *= self._candidates[number].matched / self._total_weight
-        self.keep_required()
-
-    def sonic(self, int words) -> None:
-        """Score as Sonic does: the sum of the weights of the words found, over the number of `words`, in 32 bits.
-
-        With a required word among them, objects that lack any word leave the table; each hole is filled by the then
-        last object, so that equal scores change places as they do in Sonic.
-        """
-        cdef Py_ssize_t number, step
-        cdef float *sums = <float *> malloc((self._count if self._count else 1) * sizeof(float))
-        if sums == NULL:
-            raise MemoryError
-        try:
-            memset(sums, 0, self._count * sizeof(float))
+        if self._total_weight > 0:
             for number in range(self._count):
-                self._candidates[number].matched = 0
-            for number in range(self._term_count):
-                for step in range(self._terms[number].first_hit, self._terms[number].end_hit):
-                    sums[self._hits[step].candidate] += <float> self._terms[number].weight
-                    self._candidates[self._hits[step].candidate].matched += 1
-            for number in range(self._count):
-                self._candidates[number].score = <float> (sums[number] / <float> words)
-        finally:
-            free(sums)
+                self._scores[number] *= self._found[number].matched / self._total_weight
         if self._required:
-            self.swap_out_incomplete(words)
-
-    cdef int swap_out_incomplete(self, int words) except -1:
-        cdef Candidate *held = self._candidates
-        cdef Py_ssize_t number, kept = self._count
-        cdef Py_ssize_t *where = <Py_ssize_t *> malloc((self._count + 1) * sizeof(Py_ssize_t))
-        cdef Py_ssize_t *who = <Py_ssize_t *> malloc((self._count + 1) * sizeof(Py_ssize_t))
-        cdef Candidate *order = <Candidate *> malloc((self._count + 1) * sizeof(Candidate))
-        try:
-            if where == NULL or who == NULL or order == NULL:
-                raise MemoryError
+            self.begin_order()
             for number in range(self._count):
-                where[number] = who[number] = number
-            for number in range(self._count):
-                if held[number].matched < words:
-                    kept -= 1
-                    who[where[number]] = who[kept]
-                    where[who[kept]] = where[number]
-            for number in range(kept):
-                order[number] = held[who[number]]
-            for number in range(kept):
-                held[number] = order[number]
-            self._count = kept
-        finally:
-            free(where)
-            free(who)
-            free(order)
-        return 0
+                if self._found[number].required == self._required:
+                    self.keep(number)
 
     def newest(self) -> None:
         """Keep the objects that hold every term, in the order of the first term's associations, newest first."""
-        cdef Py_ssize_t number, kept = 0
+        cdef Py_ssize_t number
         for number in range(self._count):
-            self._candidates[number].matched = 0
+            self._found[number].matched = 0
         for number in range(self._hit_count):
-            self._candidates[self._hits[number].candidate].matched += 1
+            self._found[self._hits[number].object].matched += 1
+        self.begin_order()
         for number in range(self._count):
-            if self._candidates[number].matched == self._term_count:
-                self._candidates[kept] = self._candidates[number]
-                kept += 1
-        self._count = kept
+            if self._found[number].matched == self._terms:
+                self.keep(number)
 
-    cdef int keep_required(self) except -1:
-        cdef Py_ssize_t number, kept = 0
-        if not self._required:
-            return 0
-        for number in range(self._count):
-            if self._candidates[number].required == self._required:
-                self._candidates[kept] = self._candidates[number]
-                kept += 1
-        self._count = kept
-        return 0
 
-    def best(self, uint64_t offset, uint64_t limit) -> list:
-        """Return the IIDs of the objects from place `offset` on, at most `limit`: best first, equals as they came."""
-        cdef Py_ssize_t wanted, size = 0, number, swapped
-        cdef uint32_t *heap
-        cdef list out
-        if offset >= <uint64_t> self._count:
-            return []
-        wanted = <Py_ssize_t> min(offset + limit, <uint64_t> self._count)
-        heap = <uint32_t *> malloc((wanted + 1) * sizeof(uint32_t))
-        if heap == NULL:
+# -- Sonic --------------------------------------------------------------------------------------------------------
+
+cdef struct Score:
+    int32_t word
+    float value
+    int32_t following  # the object's score for a later word, or -1
+
+
+cdef class SonicTable(ObjectTable):
+    """Sonic's table: object -> one optional score for each word of the query. Arithmetic is in 32 bits.
+
+    Args:
+        words: how many words the query has.
+        full: how many objects make the table full (the window); 0: it never is.
+    """
+    cdef int32_t *_first  # number of an object's first score
+    cdef Py_ssize_t _first_capacity
+    cdef Score *_held
+    cdef Py_ssize_t _held_count, _held_capacity
+    cdef int32_t _words
+    cdef Py_ssize_t _full
+
+    def __cinit__(self, int words, Py_ssize_t full):
+        self._words = words
+        self._full = full
+        self._first_capacity = self._held_capacity = 256
+        self._first = <int32_t *> malloc(self._first_capacity * sizeof(int32_t))
+        self._held = <Score *> malloc(self._held_capacity * sizeof(Score))
+        if self._first == NULL or self._held == NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        free(self._first)
+        free(self._held)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the table holds as many objects as it takes before alternates are left out."""
+        return self._full > 0 and self._count >= self._full
+
+    def visit(
+        self, int32_t word, list blocks, Py_ssize_t dead, float score, Py_ssize_t budget
+    ) -> tuple:
+        """Give the objects of a list, newest first, a score for a word; a score that is there is only lowered.
+
+        Args:
+            blocks, dead: as in `Ranker.add`.
+            budget: how many objects are visited at the most, new or not; -1: all.
+
+        Returns:
+            How many were visited, and whether an object was put into a full table, which ends the visit.
+
+        Raises:
+            DamagedBytes: a block cannot be read.
+        """
+        cdef Posting postings[BLOCK_POSTINGS]
+        cdef Py_ssize_t number, visits = 0
+        cdef int place
+        check_dead(dead)
+        for number in range(len(blocks) - 1, -1, -1):
+            for place in range(decode(blocks[number], postings) - 1, (dead if number == 0 else 0) - 1, -1):
+                if visits == budget:
+                    return visits, False
+                visits += 1
+                if self.give(postings[place].iid, word, score) and self._full and self._count >= self._full:
+                    return visits, True
+        return visits, False
+
+    cdef bint give(self, uint64_t iid, int32_t word, float score) except -1:
+        """Note the score and return whether the object is new. Scores of an object are chained by rising word."""
+        cdef int32_t number = self.find(iid), at, before = -1
+        cdef bint is_new = number < 0
+        if is_new:
+            number = self.insert(iid)
+            if self._count > self._first_capacity:
+                self._first = <int32_t *> resized(self._first, 2 * self._first_capacity * sizeof(int32_t))
+                self._first_capacity *= 2
+            self._first[number] = -1
+        at = self._first[number]
+        while at >= 0 and self._held[at].word < word:
+            before = at
+            at = self._held[at].following
+        if at >= 0 and self._held[at].word == word:
+            self._held[at].value = min(self._held[at].value, score)
+            return is_new
+        if self._held_count == self._held_capacity:
+            self._held = <Score *> resized(self._held, 2 * self._held_capacity * sizeof(Score))
+            self._held_capacity *= 2
+        self._held[self._held_count] = Score(word, score, at)
+        if before < 0:
+            self._first[number] = <int32_t> self._held_count
+        else:
+            self._held[before].following = <int32_t> self._held_count
+        self._held_count += 1
+        return is_new
+
+    def finish(self, bint all_words) -> None:
+        """Score: the sum over the words, divided by their number.
+
+        With `all_words`, objects that lack a score leave the table one by one; each hole is filled by the then last
+        object, so that equal scores change places as they do in Sonic.
+        """
+        cdef Py_ssize_t number, kept = self._count
+        cdef int32_t at, words
+        cdef float total
+        cdef uint32_t *places
+        if all_words:
+            self.begin_order()
+            for number in range(self._count):
+                self.keep(number)
+        places = <uint32_t *> malloc((self._count + 1) * sizeof(uint32_t))
+        if places == NULL:
             raise MemoryError
         try:
-            for number in range(self._count):  # the worst of the best stands at the root
-                if size < wanted:
-                    heap[size] = <uint32_t> number
-                    size += 1
-                    sift_up(self._candidates, heap, size - 1)
-                elif wanted and is_better(self._candidates, <uint32_t> number, heap[0]):
-                    heap[0] = <uint32_t> number
-                    sift_down(self._candidates, heap, size, 0)
-            while size > 1:  # heap sort: the worst goes to the end
-                size -= 1
-                swapped = heap[size]
-                heap[size] = heap[0]
-                heap[0] = <uint32_t> swapped
-                sift_down(self._candidates, heap, size, 0)
-            out = []
-            for number in range(<Py_ssize_t> offset, wanted):
-                out.append(self._candidates[heap[number]].iid)
-            return out
+            for number in range(self._count):
+                places[number] = <uint32_t> number
+            for number in range(self._count):
+                total = 0.0
+                words = 0
+                at = self._first[number]
+                while at >= 0:
+                    total += self._held[at].value
+                    words += 1
+                    at = self._held[at].following
+                self._scores[number] = <float> (total / <float> self._words)
+                if all_words and words < self._words:
+                    kept -= 1
+                    self._order[places[number]] = self._order[kept]
+                    places[self._order[kept]] = places[number]
+            if all_words:
+                self._ordered = kept
         finally:
-            free(heap)
+            free(places)
 
 
-cdef inline uint32_t mix(uint64_t iid) noexcept nogil:
-    iid *= <uint64_t> 0x9E3779B97F4A7C15
-    return <uint32_t> (iid >> 32)
+def completion_score(double weight, Py_ssize_t word_bytes, Py_ssize_t typed_bytes) -> float:
+    """Return Sonic's score of a completion: weight * 20 / (20 + share of bytes that the completion is longer)."""
+    cdef float longer = <float> abs(word_bytes - typed_bytes) / <float> typed_bytes
+    return <float> (<float> 20.0 / (<float> 20.0 + longer)) * <float> weight
 
 
-cdef inline bint is_better(const Candidate *held, uint32_t left, uint32_t right) noexcept nogil:
-    return held[left].score > held[right].score or (held[left].score == held[right].score and left < right)
-
-
-cdef void sift_up(const Candidate *held, uint32_t *heap, Py_ssize_t at) noexcept nogil:
-    cdef Py_ssize_t parent
-    cdef uint32_t moved = heap[at]
-    while at > 0:
-        parent = (at - 1) >> 1
-        if not is_better(held, heap[parent], moved):
-            break
-        heap[at] = heap[parent]
-        at = parent
-    heap[at] = moved
-
-
-cdef void sift_down(const Candidate *held, uint32_t *heap, Py_ssize_t size, Py_ssize_t at) noexcept nogil:
-    cdef Py_ssize_t child
-    cdef uint32_t moved = heap[at]
-    while True:
-        child = 2 * at + 1
-        if child >= size:
-            break
-        if child + 1 < size and is_better(held, heap[child], heap[child + 1]):
-            child += 1
-        if not is_better(held, moved, heap[child]):
-            break
-        heap[at] = heap[child]
-        at = child
-    heap[at] = moved
+def correction_score(double weight, int distance, Py_ssize_t typed_bytes) -> float:
+    """Return Sonic's score of a correction: weight * (1 - distance / bytes of the typed word, at the most 1)."""
+    cdef float share = min(<float> 1.0, <float> distance / <float> typed_bytes)
+    return <float> (<float> 1.0 - share) * <float> weight

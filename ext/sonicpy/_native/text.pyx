@@ -742,13 +742,14 @@ cdef class Cutter:
         bigrams: a run of letters of scripts without blanks (Han, kana, Thai, Lao, Khmer, Burmese) is one word, and
             each two neighbours in it are a term flagged PART, each single letter one flagged STOP; else every letter
             is a word.
+        words_of_run: str -> list of str, the words of such a run by a dictionary; with words, the run is none itself.
     """
-    cdef object _normalize
+    cdef object _normalize, _words_of_run
     cdef bint _always_normalize, _composes, _patterns, _split_patterns, _fold_special, _at_borders, _bigrams
 
     def __init__(
         self, normalize, *, bint always_normalize=False, bint composes=True, bint patterns=True,
-        bint split_patterns=True, bint fold_special=True, bint at_borders=True, bint bigrams=False,
+        bint split_patterns=True, bint fold_special=True, bint at_borders=True, bint bigrams=False, words_of_run=None,
     ):
         self._normalize = normalize
         self._always_normalize = always_normalize
@@ -758,13 +759,16 @@ cdef class Cutter:
         self._fold_special = fold_special
         self._at_borders = at_borders
         self._bigrams = bigrams
+        self._words_of_run = words_of_run
 
-    def cut(self, str text, StopSet stops=None, bint drop_stops=False, stem=None) -> Terms:
+    def cut(self, str text, StopSet stops=None, bint drop_stops=False, stem=None, segment=None) -> Terms:
         """Return the distinct terms of `text`.
 
         Args:
             stops: ordinary words in here are left out (`drop_stops`) or flagged STOP; None: no stop words.
             stem: str -> str for ordinary words, after the stop words were found; None: no stemming.
+            segment: str -> list of str that cuts at word borders in the place of UAX #29; pieces without a letter or
+                number are passed over.
 
         Raises:
             UnicodeEncodeError: `text` holds a lone surrogate.
@@ -773,19 +777,23 @@ cdef class Cutter:
         cdef const uint8_t *utf8 = <const uint8_t *> PyUnicode_AsUTF8AndSize(text, &size)
         cdef Collector terms = Collector()
         if self._patterns and may_hold_pattern(utf8, size):
-            self.cut_with_patterns(terms, utf8, size, stops, drop_stops, stem)
+            self.cut_with_patterns(terms, utf8, size, stops, drop_stops, stem, segment)
         else:
-            self.cut_words(terms, utf8, size, 0, stops, drop_stops, stem)
+            self.cut_words(terms, utf8, size, 0, stops, drop_stops, stem, segment)
         return terms.finish()
 
     cdef int cut_words(
         self, Collector terms, const uint8_t *text, Py_ssize_t size, uint8_t flags,
-        StopSet stops, bint drop_stops, object stem,
+        StopSet stops, bint drop_stops, object stem, object segment,
     ) except -1:
         """Add every piece of the text that holds a letter or number; return how many there were."""
         cdef Py_ssize_t at = 0, end
         cdef bint has_word
         cdef int words = 0
+        if segment is not None and size:
+            for piece in segment(PyUnicode_DecodeUTF8(<const char *> text, size, NULL)):
+                words += self.add_segment(terms, piece, flags, stops, drop_stops, stem)
+            return words
         while at < size:
             if self._bigrams and properties_at(text, size, at) & UNSPACED:
                 end = self.cut_run(terms, text, size, at, flags, stops, drop_stops)
@@ -809,7 +817,13 @@ cdef class Cutter:
             end = letter_end(text, size, at)
             letters += 1
             at = end
-        if letters <= 2 or at - first <= RUN_BYTES:
+        pieces = None
+        if letters > 1 and self._words_of_run is not None:
+            pieces = self._words_of_run(PyUnicode_DecodeUTF8(<const char *> text + first, at - first, NULL))
+        if pieces:
+            for piece in pieces:
+                self.add_segment(terms, piece, flags, stops, drop_stops, None)
+        elif letters <= 2 or at - first <= RUN_BYTES:
             self.add_piece(terms, text + first, at - first, flags, stops, drop_stops, None)
         if letters == 1:
             return at
@@ -819,13 +833,28 @@ cdef class Cutter:
             letter = at
             at = letter_end(text, size, at)
             self.add_piece(terms, text + letter, at - letter, flags | F_STOP, None, False, None)
-            if letters > 2 and letter > first:
+            if (letters > 2 or pieces) and letter > first:
                 self.add_piece(terms, text + before, at - before, flags | F_PART, stops, drop_stops, None)
             before = letter
         return end
 
+    cdef int add_segment(
+        self, Collector terms, str piece, uint8_t flags, StopSet stops, bint drop_stops, object stem
+    ) except -1:
+        """Add a piece that someone else cut, if it holds a letter or number; return whether it does."""
+        cdef Py_ssize_t size, at = 0
+        cdef int width
+        cdef const uint8_t *utf8 = <const uint8_t *> PyUnicode_AsUTF8AndSize(piece, &size)
+        while at < size:
+            if properties(read(utf8, at, &width)) & ALPHANUMERIC:
+                self.add_piece(terms, utf8, size, flags, stops, drop_stops, stem)
+                return 1
+            at += width
+        return 0
+
     cdef int cut_with_patterns(
-        self, Collector terms, const uint8_t *text, Py_ssize_t size, StopSet stops, bint drop_stops, object stem
+        self, Collector terms, const uint8_t *text, Py_ssize_t size, StopSet stops, bint drop_stops, object stem,
+        object segment,
     ) except -1:
         cdef Scan scan
         cdef Py_ssize_t at = 0, plain = 0, end, core_end
@@ -839,10 +868,10 @@ cdef class Cutter:
                 read(text, at, &width)
                 at += width
                 continue
-            self.cut_words(terms, text + plain, at - plain, 0, stops, drop_stops, stem)
-            self.add_pattern(terms, text + at, end - at, core_end - at, kind)
+            self.cut_words(terms, text + plain, at - plain, 0, stops, drop_stops, stem, segment)
+            self.add_pattern(terms, text + at, end - at, core_end - at, kind, segment)
             at = plain = end
-        self.cut_words(terms, text + plain, size - plain, 0, stops, drop_stops, stem)
+        self.cut_words(terms, text + plain, size - plain, 0, stops, drop_stops, stem, segment)
         return 0
 
     cdef Pattern match(
@@ -893,10 +922,11 @@ cdef class Cutter:
         return NO_PATTERN
 
     cdef int add_pattern(
-        self, Collector terms, const uint8_t *text, Py_ssize_t size, Py_ssize_t core_size, Pattern kind
+        self, Collector terms, const uint8_t *text, Py_ssize_t size, Py_ssize_t core_size, Pattern kind,
+        object segment,
     ) except -1:
         cdef bytes digits
-        if self._split_patterns and self.cut_words(terms, text, size, F_SPECIAL, None, False, None):
+        if self._split_patterns and self.cut_words(terms, text, size, F_SPECIAL, None, False, None, segment):
             return 0
         if not self._split_patterns and kind == PHONE:
             digits = PyBytes_FromStringAndSize(<const char *> text, size).translate(None, b" .-")

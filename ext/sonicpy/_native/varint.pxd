@@ -11,6 +11,8 @@ cdef inline int get_varint(const uint8_t **at, const uint8_t *end, uint64_t *val
     while at[0] < end and shift < 64:
         byte = at[0][0]
         at[0] += 1
+        if shift == 63 and byte > 1:
+            return -1
         found |= <uint64_t> (byte & 0x7F) << shift
         if byte < 0x80:
             value[0] = found

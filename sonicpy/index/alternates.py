@@ -1,0 +1,57 @@
+"""Words that may stand for a typed one when it finds too little: completions, then corrections, within a budget."""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import NamedTuple
+
+from sonicpy._native.postings import WordRow
+from sonicpy.index.lexicon import Lexicon
+
+EXAMINED = 16
+"""Completions, and corrections, whose frequencies are compared before the budget is spent on the best of them."""
+
+
+class Alternate(NamedTuple):
+    """A word in place of the typed one.
+
+    Attributes:
+        share: of the typed word's weight that it counts for at the most.
+        completed: it begins with the typed word; else it corrects it.
+    """
+
+    row: WordRow
+    share: float
+    completed: bool
+
+
+def edits_allowed(length: int) -> int:
+    """Return how many edits a word of so many characters may be away."""
+    if length < 4:
+        return 0
+    return 1 if length < 7 else 2 if length < 10 else 3
+
+
+def alternates(lexicon: Lexicon, term: bytes, found: int, wanted: int, budget: int) -> Iterator[Alternate]:
+    """Yield at most `budget` words for `term`, best first, until about `wanted` objects are found.
+
+    Args:
+        found: objects that hold the term itself.
+        wanted: the end of the page that was asked for.
+    """
+    if found >= wanted or budget == 0:
+        return
+    length = len(term.decode())
+    completions = islice((word for word in lexicon.completions(term) if word != term), EXAMINED)
+    taken = {term}
+    for word, row in lexicon.frequent(completions)[:budget]:
+        yield Alternate(row, 0.9 * length / len(word.decode()), completed=True)
+        taken.add(word)
+        found += row.df
+    budget -= len(taken) - 1
+    if found >= wanted or budget == 0:
+        return
+    matches = lexicon.corrections(term, edits_allowed(length), transpositions=True)
+    distances = dict(islice((match for match in matches if match[0] not in taken), EXAMINED))
+    nearest = sorted(lexicon.frequent(distances), key=lambda pair: distances[pair[0]])
+    for word, row in nearest[:budget]:
+        yield Alternate(row, 0.5 / distances[word], completed=False)

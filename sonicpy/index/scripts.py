@@ -1,0 +1,57 @@
+"""Which words Sonic takes for completions of a typed one: those that go on in its script (spec chapter 8)."""
+
+import re
+from functools import lru_cache
+
+RANGES = {
+    "Latin": "\u0000-\u024f",
+    "Cyrillic": "\u0400-\u052f",
+    "Greek": "\u0370-\u03ff\u1f00-\u1fff",
+    "Arabic": "\u0600-\u06ff\u0750-\u077f",
+    "Hebrew": "\u0590-\u05ff",
+    "Armenian": "\u0530-\u058f",
+    "Devanagari": "\u0900-\u097f",
+    "Bengali": "\u0980-\u09ff",
+    "Gurmukhi": "\u0a00-\u0a7f",
+    "Gujarati": "\u0a80-\u0aff",
+    "Oriya": "\u0b00-\u0b7f",
+    "Tamil": "\u0b80-\u0bff",
+    "Telugu": "\u0c00-\u0c7f",
+    "Kannada": "\u0c80-\u0cff",
+    "Malayalam": "\u0d00-\u0d7f",
+    "Sinhala": "\u0d80-\u0dff",
+    "Thai": "\u0e00-\u0e7f",
+    "Myanmar": "\u1000-\u109f",
+    "Georgian": "\u10a0-\u10ff\u2d00-\u2d2f",
+    "Hangul": "\u1100-\u11ff\u3130-\u318f",
+    "Ethiopic": "\u1200-\u139f\u2d80-\u2ddf",
+    "Khmer": "\u1780-\u17ff\u19e0-\u19ff",
+    "Hiragana": "\u3040-\u309f",
+    "Katakana": "\u30a0-\u30ff\u31f0-\u31ff",
+    "Han": "\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0002a6df\U0002a700-\U0002ceaf",
+}
+"""Characters that a completion may add, by the script of the typed word."""
+
+SYLLABLES_OF_KOREAN = "\uac00-\ud7a3"
+"""Tell the script of a word, but are not among what a completion may add: Sonic does not complete Korean."""
+
+WITHOUT_SCRIPT = "Latin"
+"""For words of digits and signs alone."""
+
+_LETTERS = {name: re.compile(f"[{ranges}]") for name, ranges in RANGES.items()}
+_LETTERS["Latin"] = re.compile("[A-Za-z\u00aa\u00ba\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff]")
+_LETTERS["Hangul"] = re.compile(f"[{RANGES['Hangul']}{SYLLABLES_OF_KOREAN}]")
+_CONTINUATIONS = {name: re.compile(f"[{ranges}]*") for name, ranges in RANGES.items()}
+
+
+def continues_in_script(word: bytes, longer: bytes) -> bool:
+    """Return whether what `longer` adds to `word` is of the script of `word`."""
+    return _CONTINUATIONS[script_of(word.decode())].fullmatch(longer[len(word) :].decode()) is not None
+
+
+@lru_cache(maxsize=1024)
+def script_of(word: str) -> str:
+    """Return the script that most letters of a word are of."""
+    counts = {name: len(letters.findall(word)) for name, letters in _LETTERS.items()}
+    best = max(counts, key=counts.__getitem__)
+    return best if counts[best] else WITHOUT_SCRIPT

@@ -1,0 +1,52 @@
+"""Words of Chinese and Japanese text by dictionary: the extras [zh] (rjieba) and [ja] (fugashi with unidic-lite).
+
+A dictionary is loaded with the first text that needs it. Which one is asked is decided by the run of letters alone, not
+by the language of the text, so that the same run gives the same words at PUSH, POP and QUERY.
+"""
+
+import importlib
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any
+
+Segment = Callable[[str], list[str]]
+
+HIRAGANA_TO_KATAKANA = ("\u3041", "\u30ff")
+HAN = (("\u3400", "\u9fff"), ("\uf900", "\ufaff"), ("\U00020000", "\U000323af"))
+
+
+class Segmenters:
+    """The dictionaries that are installed."""
+
+    def __init__(self) -> None:
+        self.has_zh = find_spec("rjieba") is not None
+        self.has_ja = find_spec("fugashi") is not None and find_spec("unidic_lite") is not None
+        self._zh: Segment | None = None
+        self._ja: Segment | None = None
+
+    def words_of_run(self, run: str) -> list[str]:
+        """Return the words of a run of letters without blanks; none where no dictionary knows its script."""
+        if any(HIRAGANA_TO_KATAKANA[0] <= char <= HIRAGANA_TO_KATAKANA[1] for char in run):
+            return self.japanese(run) if self.has_ja else []
+        if self.has_zh and any(first <= char <= last for char in run for first, last in HAN):
+            return self.chinese(run)
+        return []
+
+    def chinese(self, text: str) -> list[str]:
+        """Return the pieces of a Chinese text: by the default dictionary of jieba, without guessing new words."""
+        if self._zh is None:
+            jieba: Any = importlib.import_module("rjieba")
+            self._zh = lambda text: list(jieba.cut(text, hmm=False))
+        return self._zh(text)
+
+    def japanese(self, text: str) -> list[str]:
+        """Return the pieces of a Japanese text by the dictionary of unidic-lite."""
+        if self._ja is None:
+            fugashi: Any = importlib.import_module("fugashi")
+            tagger = fugashi.Tagger("-Owakati")
+            self._ja = lambda text: list(tagger.parse(text).split())
+        return self._ja(text)
+
+    def installed(self) -> dict[str, str]:
+        """Return which extras are in use: part of what decides the terms of a text."""
+        return {"extras.zh": str(self.has_zh), "extras.ja": str(self.has_ja)}

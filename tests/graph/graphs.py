@@ -1,0 +1,40 @@
+"""Graphs of words for the tests of this folder, and letters of many scripts to make the words of."""
+
+from collections.abc import Iterable
+
+from hypothesis import strategies as st
+
+from sonicpy.graph.builder import WORD_BYTES_MAX, WordGraphBuilder
+from sonicpy.graph.word_graph import WordGraph
+
+ALPHABETS = {
+    "ascii": "abc",
+    "cyrillic": "абв",
+    "greek": "αβγ",
+    "vietnamese, composed": "aếệ",
+    "vietnamese, combining": "ae\N{COMBINING CIRCUMFLEX ACCENT}\N{COMBINING ACUTE ACCENT}\N{COMBINING DOT BELOW}",
+    "hangul": "가각나",
+    "thai": "กขิ",
+    "cjk": "中串丮",
+    "emoji": "😀😁👍\N{ZERO WIDTH JOINER}",
+    "one lead byte, three widths and more": "a\x7f\x80¿Àߐࠀ中\uffff\U00010000\U0010ffff",
+}
+"""Three letters or a few more each, so that words are often near each other; some share all bytes but the last."""
+
+
+def words_of(alphabet: str, size: int = 8) -> st.SearchStrategy[bytes]:
+    """Return a strategy for words of up to `size` characters of an alphabet."""
+    return st.text(alphabet, min_size=1, max_size=size).map(str.encode).filter(lambda word: len(word) <= WORD_BYTES_MAX)
+
+
+def content_of(words: Iterable[bytes], bucket: int = 1, version: int = 1) -> bytes:
+    """Return the content of a graph file."""
+    builder = WordGraphBuilder()
+    for word in sorted(set(words)):
+        builder.add(word)
+    return builder.finish(bucket, version)
+
+
+def graph_of(words: Iterable[bytes]) -> WordGraph:
+    """Return a graph of words in any order."""
+    return WordGraph.from_bytes(content_of(words))

@@ -1,0 +1,276 @@
+"""Opening, looking up and listing; damage of every kind is an error and never a crash."""
+
+import itertools
+import struct
+import zlib
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sonicpy.errors import GraphError
+from sonicpy.graph.builder import WORD_BYTES_MAX
+from sonicpy.graph.word_graph import WordGraph
+from tests.graph.graphs import ALPHABETS, content_of, graph_of, words_of
+from tests.reference.word_graph import WordList
+
+WORDS = sorted("ca car card care cart cat catalog do dog zoo über éclair ähre 東京 東 10 2 _x".split())
+GRAPH_WORDS = sorted(word.encode() for word in WORDS)
+
+COMPLETIONS = [
+    (b"car", 10, None, [b"car", b"card", b"care", b"cart"], "the prefix itself is a word"),
+    (b"cata", 10, None, [b"catalog"], "the prefix is none"),
+    (b"ca", 3, None, [b"ca", b"car", b"card"], "as many as are wanted"),
+    (b"ca", 0, None, [], "none wanted"),
+    (b"", 3, None, [b"10", b"2", b"_x"], "every word has the empty prefix"),
+    (b"x", 10, None, [], "no word begins so"),
+    (b"cars", 10, None, [], "no word begins so, though one ends inside"),
+    ("東京".encode(), 10, None, ["東京".encode()], "several bytes a character"),
+    ("東".encode()[:2], 10, None, ["東".encode(), "東京".encode()], "a prefix that ends inside a character"),
+    (b"c" * 41, 10, None, [], "longer than any word"),
+    (b"ca", 2, b"card", [b"care", b"cart"], "the next page"),
+    (b"ca", 9, b"catalog", [], "the page behind the last"),
+    (b"ca", 2, b"cardx", [b"care", b"cart"], "behind what is no word"),
+    (b"ca", 2, b"carb", [b"card", b"care"], "behind what is no word, its end between two letters"),
+    (b"ca", 9, b"cas", [b"cat", b"catalog"], "behind what is no word, shorter than the next"),
+    (b"ca", 9, b"cz", [], "behind all that begin so"),
+    (b"ca", 2, b"ca", [b"car", b"card"], "behind the prefix"),
+    (b"ca", 2, b"c", [b"ca", b"car"], "before the prefix: its beginning"),
+    (b"ca", 2, b"", [b"ca", b"car"], "before the prefix: the empty word"),
+    (b"ca", 2, b"bz", [b"ca", b"car"], "before the prefix: another word"),
+    (b"ca", 2, b"card" + b"z" * 60, [b"care", b"cart"], "behind what is longer than any word"),
+    (b"", 2, b"zoo", ["ähre".encode(), "éclair".encode()], "over the border of ASCII"),
+]
+
+
+@pytest.mark.parametrize(
+    ("prefix", "limit", "after", "expected", "why"), COMPLETIONS, ids=[case[-1] for case in COMPLETIONS]
+)
+def test_completions(prefix: bytes, limit: int, after: bytes | None, expected: list[bytes], why: str) -> None:
+    assert graph_of(GRAPH_WORDS).complete(prefix, limit, after) == expected
+
+
+def test_the_empty_graph() -> None:
+    graph = graph_of([])
+    assert len(graph) == 0
+    assert not graph.contains(b"") and not graph.contains(b"a")
+    assert graph.complete(b"", -1) == graph.complete(b"a", -1) == graph.complete(b"", -1, b"a") == []
+    assert list(graph.completions(b"")) == graph.words(0, -1) == graph.words(3, -1) == []
+    for distance in range(4):
+        assert graph.correct(b"abc", distance, transpositions=True).matches == []
+
+
+def test_one_word() -> None:
+    graph = graph_of([b"word"])
+    assert len(graph) == 1
+    assert graph.contains(b"word")
+    assert not any(graph.contains(other) for other in (b"", b"w", b"wor", b"words", b"ward", b"\xff"))
+    assert graph.words(0, -1) == [b"word"]
+    assert graph.correct(b"wrod", 1, transpositions=True).matches == [(b"word", 1)]
+
+
+def test_words_of_forty_bytes() -> None:
+    words = [b"a" * 40, b"a" * 39 + b"b", "ß".encode() * 20, "𝄞".encode() * 10, "東".encode() * 13 + b"x"]
+    graph = graph_of(words)
+    assert [len(word) for word in words] == [WORD_BYTES_MAX] * 5
+    assert graph.words(0, -1) == sorted(words)
+    assert all(graph.contains(word) and not graph.contains(word + b"a") for word in words)
+    assert graph.complete(b"a" * 39, -1) == words[:2]
+    assert graph.complete(b"a" * 40, -1, b"a" * 40) == []
+    assert graph.correct(b"a" * 42, 3, transpositions=False).matches == [(words[0], 2), (words[1], 3)]
+    assert graph.correct("𝄞".encode() * 13, 3, transpositions=False).matches == [(words[3], 3)]
+
+
+def test_nothing_but_bytes_is_asked_for() -> None:
+    graph = graph_of(GRAPH_WORDS)
+    for ask in (graph.contains, graph.completions, lambda word: graph.correct(word, 1, transpositions=True)):
+        for word in ("text", None, bytearray(b"car")):
+            with pytest.raises(TypeError):
+                ask(word)  # type: ignore[arg-type]
+
+
+@given(st.data())
+def test_lookup_and_listing_as_in_a_sorted_list(data: st.DataObject) -> None:
+    alphabet = data.draw(st.sampled_from(list(ALPHABETS.values())))
+    words = data.draw(st.sets(words_of(alphabet, 6), max_size=40))
+    graph, judge = graph_of(words), WordList(words)
+    assert len(graph) == len(judge)
+    asked = data.draw(st.lists(words_of(alphabet, 6) | st.binary(max_size=4), max_size=10)) + sorted(words)[:10]
+    prefixes = [word[:end] for word in asked for end in range(4)]
+    limit = data.draw(st.integers(-1, 5))
+    for word in asked:
+        assert graph.contains(word) == judge.contains(word)
+        for prefix in prefixes:
+            assert graph.complete(prefix, limit, word) == judge.complete(prefix, limit, word)
+    for prefix in prefixes:
+        assert graph.complete(prefix, limit) == judge.complete(prefix, limit)
+        assert list(graph.completions(prefix)) == judge.complete(prefix, -1)
+    for offset in range(len(words) + 2):
+        assert graph.words(offset, limit) == judge.words(offset, limit)
+
+
+@pytest.mark.parametrize("size", [1, 2, 7])
+def test_pages_join_to_the_whole_list(size: int) -> None:
+    graph = graph_of(GRAPH_WORDS)
+    pages: list[bytes] = []
+    while page := graph.complete(b"", size, pages[-1] if pages else None):
+        pages += page
+    assert pages == GRAPH_WORDS
+
+
+def test_an_iterator_goes_on_where_it_was_and_stays_at_its_end() -> None:
+    words = graph_of(GRAPH_WORDS).completions(b"ca")
+    assert list(itertools.islice(words, 3)) == [b"ca", b"car", b"card"]
+    assert list(words) == [b"care", b"cart", b"cat", b"catalog"]
+    assert list(words) == []
+
+
+def test_an_iterator_holds_its_graph() -> None:
+    content = content_of(GRAPH_WORDS)
+    words = WordGraph.from_bytes(content).completions(b"")
+    del content
+    assert list(words) == GRAPH_WORDS
+
+
+# -- files --------------------------------------------------------------------------------------------------------
+
+
+def test_a_file_may_be_replaced_and_deleted_while_it_is_open(tmp_path: Path) -> None:
+    path = tmp_path / "1-1"
+    path.write_bytes(content_of(GRAPH_WORDS, bucket=7, version=9))
+    graph = WordGraph(path)
+    other = tmp_path / "other"
+    other.write_bytes(content_of([b"other"]))
+    other.rename(path)
+    assert WordGraph(path).words(0, -1) == [b"other"]
+    path.unlink()
+    assert (graph.bucket, graph.version, len(graph)) == (7, 9, len(GRAPH_WORDS))
+    assert graph.words(0, -1) == GRAPH_WORDS
+
+
+def test_an_open_graph_takes_no_file_descriptor(tmp_path: Path) -> None:
+    path = tmp_path / "graph"
+    path.write_bytes(content_of(GRAPH_WORDS))
+    graphs = [WordGraph(path) for _ in range(50)]
+    with open(path, "rb") as file:
+        number = file.fileno()
+    again = [WordGraph(path) for _ in range(50)]
+    with open(path, "rb") as file:
+        assert file.fileno() == number
+    assert all(graph.contains(b"card") for graph in graphs + again)
+
+
+def test_what_is_no_file_is_an_error_that_names_it(tmp_path: Path) -> None:
+    empty = tmp_path / "empty"
+    empty.touch()
+    for path in (tmp_path / "missing", tmp_path, empty):
+        with pytest.raises(GraphError, match=str(path)):
+            WordGraph(path)
+
+
+def test_a_path_with_a_nul_is_an_error() -> None:
+    with pytest.raises(GraphError):
+        WordGraph(Path("a\0b"))
+
+
+# -- damage -------------------------------------------------------------------------------------------------------
+
+FORWARD_SIZE, FORWARD_ROOT, BACKWARD_SIZE, BACKWARD_ROOT, HEADER = 32, 36, 40, 44, 48
+
+
+def test_a_file_cut_off_anywhere(tmp_path: Path) -> None:
+    content = content_of(GRAPH_WORDS)
+    path = tmp_path / "graph"
+    for size in range(len(content)):
+        with pytest.raises(GraphError):
+            WordGraph.from_bytes(content[:size])
+        path.write_bytes(content[:size])
+        with pytest.raises(GraphError):
+            WordGraph(path)
+
+
+def test_a_file_with_more_behind() -> None:
+    with pytest.raises(GraphError):
+        WordGraph.from_bytes(content_of(GRAPH_WORDS) + b"\0")
+
+
+def test_any_bit_flipped() -> None:
+    content = content_of(GRAPH_WORDS)
+    for bit in range(8 * len(content)):
+        damaged = bytearray(content)
+        damaged[bit >> 3] ^= 1 << (bit & 7)
+        with pytest.raises(GraphError):
+            WordGraph.from_bytes(bytes(damaged))
+
+
+def sealed(content: bytearray) -> bytes:
+    """Return the content with the checksum that belongs to it."""
+    content[-4:] = struct.pack("<I", zlib.crc32(content[:-4]))
+    return bytes(content)
+
+
+def with_number(at: int, value: int) -> bytes:
+    content = bytearray(content_of(GRAPH_WORDS))
+    struct.pack_into("<I", content, at, value)
+    return sealed(content)
+
+
+def automaton(*nodes: bytes) -> bytes:
+    """Return a file whose forward automaton is `nodes`, the last of them the root, and whose backward one is empty."""
+    size = 1 + sum(map(len, nodes))
+    header = b"SPYGRAPH" + struct.pack("<IIQQIIII", 1, 1, 1, 1, size, size - len(nodes[-1]), 1, 0)
+    return sealed(bytearray(header + b"\0" + b"".join(nodes) + b"\0" + bytes(8 + 4)))
+
+
+def node(*edges: tuple[bytes, int, int]) -> bytes:
+    """Return a node of edges of label, flags and target."""
+    numbers = [struct.pack("<I", flags | target << 4) for _, flags, target in edges]
+    return bytes([len(edges)]) + b"".join(label for label, _, _ in edges) + b"".join(numbers)
+
+
+LEAF = node((b"b", 1, 0))
+
+FORGED = [
+    (with_number(8, 2), "another format"),
+    (with_number(FORWARD_ROOT, 0x0FFFFFFF), "a root outside"),
+    (with_number(FORWARD_ROOT, 2), "a root inside a node"),
+    (with_number(BACKWARD_ROOT, 0x0FFFFFFF), "the other root outside"),
+    (with_number(BACKWARD_ROOT, 2), "the other root inside a node"),
+    (with_number(FORWARD_SIZE, 0), "an automaton without its first byte, and too many bytes"),
+    (automaton(LEAF, node((b"a", 0, 7))), "an edge to its own node"),
+    (automaton(node((b"b", 1, 7)), node((b"a", 0, 1))), "an edge to a later node: a circle"),
+    (automaton(LEAF, node((b"a", 0, 2))), "an edge into a node"),
+    (automaton(LEAF, node((b"a", 0, 14))), "an edge behind the last node"),
+    (automaton(LEAF, node((b"a", 0, 0x0FFFFFFF))), "an edge far outside"),
+    (automaton(node(), node((b"a", 0, 1))), "a node without edges"),
+    (automaton(LEAF, b"\xff" + node((b"a", 0, 1))[1:]), "a node longer than the file"),
+]
+
+
+def test_a_forged_file_that_is_sound_opens() -> None:
+    """What the cases below differ from in one place."""
+    assert WordGraph.from_bytes(automaton(LEAF, node((b"a", 0, 1)))).words(0, -1) == [b"ab"]
+
+
+@pytest.mark.parametrize(("content", "why"), FORGED, ids=[why for _, why in FORGED])
+def test_a_checksum_is_not_trusted_alone(content: bytes, why: str) -> None:
+    with pytest.raises(GraphError):
+        WordGraph.from_bytes(content)
+
+
+def test_walks_end_at_forty_bytes_whatever_the_file_says() -> None:
+    chain = [node((b"a", 1, 0))] + [node((b"a", 1 | 2, 1 + 6 * number)) for number in range(60)]
+    graph = WordGraph.from_bytes(automaton(*chain))
+    assert graph.words(0, -1) == [b"a" * size for size in range(1, 41)]
+    assert graph.complete(b"a" * 40, -1, b"a" * 50) == graph.complete(b"a" * 41, -1) == []
+    assert [word for word, _ in graph.correct(b"a" * 42, 3, transpositions=True).matches] == [b"a" * 40, b"a" * 39]
+
+
+def test_labels_that_are_not_utf8_do_no_harm() -> None:
+    for labels in (b"\x80\xbf", b"\xff\xfe", b"\xc0\xc1", b"\xf0a", b"\xe4\xff"):
+        chain = [node((labels[1:], 1, 0)), node((labels[:1], 1, 1))]
+        graph = WordGraph.from_bytes(automaton(*chain))
+        for distance in range(4):
+            for word in (b"", b"a", "中".encode(), "é中😀".encode()):
+                assert graph.correct(word, distance, transpositions=True).whole

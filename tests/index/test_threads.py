@@ -1,0 +1,104 @@
+"""One Index in eight threads at once: whatever the order, the end is what a plain model says."""
+
+import random
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from sonicpy import Index
+from tests.index.shorthand import B, C, contents, open_index
+
+THREADS = 8
+CHANGES = 250
+WORDS = [
+    "anker", "birne", "dampf", "eiche", "feder", "grube", "häuser", "İzmir", "straße", "ﬁnden", "ёлка", "東京", "naïve",
+    "cafe\u0301s", "e-mail@example.org", "10.0.0.1",
+]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def busy_switching() -> Iterator[None]:
+    """Let Python change threads as often as it can."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+@dataclass
+class Worker:
+    """A thread's objects, in the bucket that all share, and what they hold in the end."""
+
+    number: int
+    index: Index
+    held: dict[str, set[str]] = field(default_factory=dict)
+    failure: BaseException | None = None
+
+    def run(self) -> None:
+        chance = random.Random(self.number)
+        try:
+            for _ in range(CHANGES):
+                self._change(chance)
+                self._ask(chance)
+        except BaseException as failure:  # noqa: BLE001 - handed to the test, which raises it
+            self.failure = failure
+
+    def _change(self, chance: random.Random) -> None:
+        oid = f"o{self.number}-{chance.randrange(12)}"
+        words = chance.sample(WORDS, chance.randint(1, 6))
+        held = self.held.setdefault(oid, set())
+        match chance.randrange(10):
+            case 0:
+                self.index.flush_object(C, B, oid)
+                held.clear()
+            case 1 | 2:
+                self.index.pop(C, B, oid, " ".join(words))
+                held -= set(words)
+            case 3:
+                with self.index.batch():
+                    for word in words:
+                        self.index.push(C, B, oid, word, "deu")
+                        assert oid in self.index.query(C, B, word, limit=1_000, lang="deu"), "a batch sees itself"
+                held |= set(words)
+            case 4 if self.number == 0:
+                self.index.consolidate()
+            case _:
+                self.index.push(C, B, oid, " ".join(words), "deu")
+                held |= set(words)
+        if not held:
+            del self.held[oid]
+
+    def _ask(self, chance: random.Random) -> None:
+        word = chance.choice(WORDS)
+        found = self.index.query(C, B, word, limit=1_000, lang="deu")
+        mine = {oid for oid in found if oid.startswith(f"o{self.number}-")}
+        assert mine == {oid for oid, held in self.held.items() if word in held}, "each thread sees what it has done"
+        self.index.suggest(C, B, "f")
+        self.index.words(C, B, limit=5)
+        self.index.count_objects(C, B)
+
+
+@pytest.mark.parametrize("folding", [False, True])
+def test_eight_threads(tmp_path: Path, folding: bool) -> None:
+    with open_index(tmp_path, normalization__diacritic_folding_enabled=folding) as index:
+        workers = [Worker(number, index) for number in range(THREADS)]
+        threads = [threading.Thread(target=worker.run) for worker in workers]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for worker in workers:
+            if worker.failure is not None:
+                raise worker.failure
+        finds = contents(index)
+    expected = {oid: held for worker in workers for oid, held in worker.held.items()}
+    with open_index(tmp_path / "serial", normalization__diacritic_folding_enabled=folding) as serial:
+        for oid, held in expected.items():
+            serial.push(C, B, oid, " ".join(sorted(held)), "deu")
+        assert finds == contents(serial)
+    with open_index(tmp_path, normalization__diacritic_folding_enabled=folding) as index:
+        assert contents(index) == finds, "the same after a restart"

@@ -1,0 +1,83 @@
+"""A fault that nobody foresaw ends the connection it met; the client is not left waiting, and the others are served."""
+
+import asyncio
+import gc
+from pathlib import Path
+
+import pytest
+
+from sonicpy import Config, Index
+from sonicpy.channel.commands import Query
+from sonicpy.channel.session import Session
+from sonicpy.channel.syntax import Limits
+from sonicpy.server.connection import Connection
+from sonicpy.server.dispatch import CALLS
+from sonicpy.server.service import Service
+from tests.processes import HOST
+
+ANSWER_S = 3.0
+
+
+def fail(*_: object) -> bytes:
+    raise RuntimeError("unforeseen")
+
+
+@pytest.fixture(autouse=True)
+def queries_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    """QUERY and whatever takes longer than a turn meet a fault that is no SonicError."""
+    monkeypatch.setitem(CALLS, Query, fail)
+    monkeypatch.setattr(Service, "execute", fail)
+
+
+FAULTS = [
+    (b'START search\nQUERY c b "text"\nPING\n', "at once"),
+    (b"START search\n" + b"PING\n" * 20_000 + b'QUERY c b "text"\nPING\n', "in a turn that was put off"),
+    (b"START control\nTRIGGER consolidate\nPING\n", "in what takes longer than a turn"),
+]
+
+
+@pytest.mark.parametrize(("sent", "where"), FAULTS, ids=[row[1] for row in FAULTS])
+def test_the_connection_ends(tmp_path: Path, sent: bytes, where: str) -> None:
+    ended, answer, faults = asyncio.run(talk(tmp_path, sent))
+    assert ended, f"left waiting by a fault {where}"
+    assert answer == b"PONG\r\n", "the others go on"
+    assert faults, "it is reported, not swallowed"
+
+
+async def talk(folder: Path, sent: bytes) -> tuple[bool, bytes, list[dict[str, object]]]:
+    """Return whether the connection that sent this was ended, what another was answered, and the faults reported."""
+    loop = asyncio.get_running_loop()
+    faults: list[dict[str, object]] = []
+    loop.set_exception_handler(lambda _, context: faults.append(context))
+    with Index(folder, autocommit=False) as index:
+        service = Service(index, Config())
+        listener = await loop.create_server(lambda: Connection(service, Session("1", None, Limits(), False)), HOST, 0)
+        address = listener.sockets[0].getsockname()
+        reader, writer = await asyncio.open_connection(*address)
+        other_reader, other = await asyncio.open_connection(*address)
+        writer.write(sent)
+        ended = await ends(reader)
+        other.write(b"START search\nPING\n")
+        greeting_and_start = [await other_reader.readline() for _ in range(2)]
+        answer = await asyncio.wait_for(other_reader.readline(), ANSWER_S) if all(greeting_and_start) else b""
+        for each in (writer, other):
+            each.close()
+        for peer in list(service.peers):
+            peer.abort()
+        listener.close()
+        await listener.wait_closed()
+        while service.peers:
+            await asyncio.sleep(0.01)
+    gc.collect()  # a task's fault is reported when the task goes
+    return ended, answer, faults
+
+
+async def ends(reader: asyncio.StreamReader) -> bool:
+    """Whether the server closes within ANSWER_S."""
+    try:
+        await asyncio.wait_for(reader.read(), ANSWER_S)
+    except ConnectionResetError:
+        return True
+    except TimeoutError:
+        return False
+    return True
