@@ -16,13 +16,16 @@ from sonicpy import Config
 from sonicpy.channel import replies
 from sonicpy.channel.session import Session
 from sonicpy.channel.syntax import Limits
+from sonicpy.config import SearchConfig
 from sonicpy.index.index import Index
+from sonicpy.index.lexicon import Lexicons
 from sonicpy.index.query import query
 from sonicpy.lexer.language import LanguageGuesser
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.lexer.stopwords import StopWords
 from sonicpy.server.dispatch import CALLS
 from sonicpy.server.service import COMMIT_CHANGES
+from sonicpy.store.bucket import BucketReader
 from sonicpy.store.mutations import Push, pack_mutation
 from sonicpy.version import VERSION
 
@@ -113,12 +116,16 @@ def query_stages(index: Index, texts: list[str], lexer: Lexer) -> None:
     count = len(texts)
     lines = [f"QUERY messages default {quoted(text)}\n".encode() for text in texts]
     search, window = index.config.search, index.config.store.kv.retain_word_objects
+    exact_only = search.model_copy(update={"query_alternates_try": 0})
     terms = [lexer.lex(text, None) for text in texts]
+    lexicons = Lexicons(index.graphs, live=True)
 
-    def rank() -> None:
+    def rank(search: SearchConfig) -> None:
         with index.store.reading() as view:
+            state = view.bucket("messages", "default")
+            assert state is not None
             for found in terms:
-                query(view, "messages", "default", found, search, window, 10, 0)
+                query(lexicons.of(BucketReader(view, state), view), found, search, window, 10, 0)
 
     def ask() -> None:
         searching = session("search")
@@ -130,7 +137,8 @@ def query_stages(index: Index, texts: list[str], lexer: Lexer) -> None:
 
     row("  line to command", cpu_us(lambda: read_all(session("search"), lines), count))
     row("  language and terms", cpu_us(lambda: [lexer.lex(text, None) for text in texts], count))
-    row("  postings, ranking, names", cpu_us(rank, count))
+    row("  postings, ranking, names", cpu_us(lambda: rank(exact_only), count))
+    row("  the same with alternates", cpu_us(lambda: rank(search), count))
     row("  reply", cpu_us(lambda: [replies.event("QUERY", ["message:100000"] * 10) for _ in texts], count))
     row("  all of it", cpu_us(ask, count))
 

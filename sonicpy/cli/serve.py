@@ -34,4 +34,14 @@ def run(arguments: argparse.Namespace) -> int:
         "store.kv.path": arguments.data,
         "server.log_level": arguments.log_level,
     }
-    return server.serve(load(arguments.config, os.environ, flags))
+    loaded = load(arguments.config, os.environ, flags)
+    quiet = loaded.config.server.log_level in ("off", "error")
+    return server.serve(loaded, _say_nothing if quiet else _say)
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)
+
+
+def _say_nothing(line: str) -> None:
+    """A server that is to be silent is started by something that reads nothing."""

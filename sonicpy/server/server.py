@@ -6,6 +6,7 @@ import errno
 import logging
 import signal
 import sys
+from collections.abc import Callable
 
 from sonicpy.channel.session import Session
 from sonicpy.channel.syntax import Limits
@@ -44,8 +45,11 @@ LEVELS = {
 }
 
 
-def serve(loaded: Loaded) -> int:
+def serve(loaded: Loaded, announce: Callable[[str], None]) -> int:
     """Serve until SIGTERM, SIGINT or SIGQUIT; return the exit status.
+
+    Args:
+        announce: called with one line for the person at the terminal once connections are accepted.
 
     Raises:
         SonicError: the index cannot be opened or the address cannot be used.
@@ -57,15 +61,16 @@ def serve(loaded: Loaded) -> int:
         logger.warning("%s", warning)
     if loaded.ignored:
         logger.warning("these settings mean nothing here and are ignored: %s", ", ".join(loaded.ignored))
-    run_loop(Server(loaded.config).run())
+    run_loop(Server(loaded.config, announce).run())
     return 0
 
 
 class Server:
     """One listening address and one index."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, announce: Callable[[str], None]) -> None:
         self._config = config
+        self._announce = announce
         search = config.search
         self._limits = Limits(
             query_default=search.query_limit_default,
@@ -110,7 +115,9 @@ class Server:
             raise SonicError(
                 f"cannot listen on {self._config.channel.inet}: {reason}; set channel.inet or --inet to a free address"
             ) from fault
-        logger.info("sonicpy %s listens on %s", VERSION, listener.sockets[0].getsockname())
+        host, port, *_ = listener.sockets[0].getsockname()
+        address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        self._announce(f"sonicpy {VERSION} listens on {address}, its index is in {self._config.store.kv.path}")
         return listener
 
     async def _bind(self, service: Service, host: str, port: int) -> asyncio.Server:

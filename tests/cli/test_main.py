@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Loaded]:
     """Return what the server was started with; nothing listens."""
     loaded: list[Loaded] = []
 
-    def take(settings: Loaded) -> int:
+    def take(settings: Loaded, announce: Callable[[str], None]) -> int:
         loaded.append(settings)
         return 0
 
@@ -93,7 +94,7 @@ def test_serve_reads_the_environment(started: list[Loaded], monkeypatch: pytest.
 
 
 def test_serve_returns_the_status_of_the_server(started: list[Loaded], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SERVE, lambda loaded: 1)
+    monkeypatch.setattr(SERVE, lambda loaded, announce: 1)
     assert main(["serve"]) == 1
 
 
@@ -126,9 +127,23 @@ def test_wrong_settings_end_with_status_2(
 def test_a_server_that_cannot_start_ends_with_status_1(
     started: list[Loaded], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def refuse(loaded: Loaded) -> int:
+    def refuse(loaded: Loaded, announce: Callable[[str], None]) -> int:
         raise StoreLocked("data/store is open in process 7.")
 
     monkeypatch.setattr(SERVE, refuse)
     assert main(["serve"]) == 1
     assert capsys.readouterr().err == "sonicpy: data/store is open in process 7.\n"
+
+
+@pytest.mark.parametrize(("level", "said"), [("warn", "listens on 127.0.0.1:1\n"), ("error", ""), ("off", "")])
+def test_serve_says_where_it_listens_unless_it_is_to_be_quiet(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str], level: str, said: str
+) -> None:
+    def ready(loaded: Loaded, announce: Callable[[str], None]) -> int:
+        announce("listens on 127.0.0.1:1")
+        return 0
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(SERVE, ready)
+    assert main(["serve", "--log-level", level]) == 0
+    assert capsys.readouterr().out == said

@@ -94,7 +94,7 @@ def test_the_same_words_give_the_same_bytes() -> None:
 
 
 def test_common_beginnings_and_ends_are_stored_once() -> None:
-    """Minimal: all words of three letters of 26 take three nodes, as many bytes as one such word would with 26 edges."""
+    """Minimal: all words of three letters of 26 take three nodes of 26 edges."""
     letters = string.ascii_lowercase
     words = [f"{one}{two}{three}".encode() for one in letters for two in letters for three in letters]
     node = 1 + 26 * (1 + 4)

@@ -57,7 +57,7 @@ def test_a_word_is_found_from_its_distance_on(typed: str, word: str, swaps: bool
         assert found.whole
 
 
-@pytest.mark.parametrize("letters", ["ab", "é字", "a字"], ids=["one byte", "two and three bytes", "one and three bytes"])
+@pytest.mark.parametrize("letters", ["ab", "é字", "a字"], ids=["one byte", "two and three", "one and three"])
 @pytest.mark.parametrize("swaps", [False, True], ids=["levenshtein", "osa"])
 def test_all_words_of_two_letters(letters: str, swaps: bool) -> None:
     """Exhaustive: every word of up to six letters against all of them, so every edit at every place."""

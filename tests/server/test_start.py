@@ -145,7 +145,7 @@ class TestWithoutIpv6:
 
         async def listen() -> None:
             with Index(folder, config, autocommit=False) as index:
-                listener = await server_module.Server(config)._listen(Service(index, config))
+                listener = await server_module.Server(config, lambda line: None)._listen(Service(index, config))
                 listener.close()
                 await listener.wait_closed()
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from sonicpy._native.postings import POSTINGS_PER_BLOCK, pack_varints, unpack_varints
-from sonicpy._native.text import STOP, Terms
+from sonicpy._native.text import PART, STOP, Terms
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.graph.pool import GraphPool
 from sonicpy.graph.word_graph import WordGraph
@@ -37,7 +37,7 @@ OIDS = ["o1", "o2", "o3", "o4", "x" * 128]
 SCOPES = [("c", "b"), ("c", "b2"), ("c\0", "b"), ("cc", "\0b")]
 
 texts = st.lists(
-    st.tuples(st.sampled_from(WORDS), st.sampled_from([1, 1, 2, 3, 255]), st.sampled_from([0, 0, 0, STOP])),
+    st.tuples(st.sampled_from(WORDS), st.sampled_from([1, 1, 2, 3, 255]), st.sampled_from([0, 0, 0, STOP, PART])),
     max_size=5,
     unique_by=lambda term: term[0],
 ).map(lambda rows: Terms([row[0] for row in rows], bytes(row[1] for row in rows), bytes(row[2] for row in rows)))
@@ -241,6 +241,20 @@ def _compare_one_bucket(store: Store, model: Model, seed: int) -> None:
     with store.reading() as view:
         assert picture(view, "c", "b") == model.buckets["c", "b"].picture(), seed
     check_consistent(store)
+
+
+def test_blocks_are_filled_to_the_brim(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    for number in range(300):
+        store.apply(push(f"o{number}", "word"))
+    with store.reading() as view:
+        state = view.bucket("c", "b")
+        assert state is not None
+        reader = BucketReader(view, state)
+        (word,) = reader.words([b"word"])
+        assert word is not None
+        assert [block[0] for block in reader.blocks(word)] == [128, 128, 44]
+    store.close()
 
 
 # -- single facts, readable ------------------------------------------------------------------------------------------

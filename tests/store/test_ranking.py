@@ -1,6 +1,7 @@
 """sonicpy._native.ranking against a twin of dicts: which objects answer, in which order, by all three ways to score."""
 
 import struct
+import time
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -314,3 +315,26 @@ def test_lengths_are_exact_up_to_63_and_within_three_percent_above() -> None:
         assert unpack_length(packed) == twin.unpack_length(packed)
         assert pack_length(round(unpack_length(packed))) == packed
     assert pack_length(2**64 - 1) == pack_length(10**7) == 255
+
+
+# -- hostile queries -------------------------------------------------------------------------------------------------
+
+
+def sonic_time(words: int) -> float:
+    """The best of three times to give the objects of one full block a score for each word, in the words' order."""
+    block = listed(*range(128))
+    times = []
+    for _ in range(3):
+        table = SonicTable(words, 0)
+        start = time.perf_counter()
+        for word in range(words):
+            table.visit(word, block, 0, 1.0, -1)
+        table.finish(True)
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def test_a_query_of_thousands_of_words_takes_linear_time() -> None:
+    """A line of 20,000 bytes holds 5,000 words. Eight times the words: 8 times as long, 64 if scores are walked."""
+    few, many = sonic_time(300), sonic_time(2400)
+    assert many < 24 * few, f"{few * 1000:.1f} ms became {many * 1000:.1f} ms"
