@@ -66,9 +66,13 @@ class Server:
         self.folder.mkdir(parents=True, exist_ok=True)
         address = f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
         arguments = ["--inet", address, "--data", str(self.folder / "store")]
-        with open(self._log, "ab") as log:
+        with open(self._log, "wb") as log:
             self._process = subprocess.Popen(
-                serve_command(*arguments), cwd=self.folder, env=environment(self._settings), stderr=log
+                serve_command(*arguments),
+                cwd=self.folder,
+                env=environment(self._settings),
+                stdout=subprocess.DEVNULL,
+                stderr=log,
             )
         self._wait_until_it_accepts()
 
@@ -95,7 +99,7 @@ class Server:
         process.wait()
 
     def log(self) -> str:
-        """Return what all runs so far wrote to stderr."""
+        """Return what the last run has written to stderr."""
         return self._log.read_text(encoding="utf-8", errors="replace")
 
     def rss_bytes(self) -> int:

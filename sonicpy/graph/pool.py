@@ -51,16 +51,18 @@ class GraphPool:
         return len(self._open)
 
     def get(self, bucket: int, version: int) -> WordGraph | None:
-        """Return the graph of a bucket; None: there is none (version 0), or it is broken and noted as that."""
+        """Return the graph of a bucket; None: there is none (version 0), or it is broken and noted as that.
+
+        Whoever still looks at an older version of the bucket gets the newer graph, since the older file is gone.
+        """
         held = self._open.get(bucket)
-        if held is None or held.version != version:
+        if held is None or held.version < version:
             graph = self._read(bucket, version)
             if graph is None:
                 return None
-        else:
-            graph = held.graph
-        self._open[bucket] = OpenGraph(version, graph, time.monotonic())
-        return graph
+            held = OpenGraph(version, graph, 0.0)
+        self._open[bucket] = held._replace(used_s=time.monotonic())
+        return held.graph
 
     def path(self, bucket: int, version: int) -> Path:
         """Return where the graph of a bucket is."""

@@ -264,7 +264,7 @@ class Index:
                 self.forget_bucket(built.bucket)
             else:
                 self.graphs.broken.discard(built.bucket)
-                self.graphs.close(built.bucket)
+                self.graphs.get(built.bucket, built.version)  # opened before the older file goes
                 self.graphs.remove(built.bucket, built.version - 1)
 
     def tidy_pending(self, built: Built, start: bytes) -> bytes | None:

@@ -8,6 +8,7 @@ Invariants:
 """
 
 import threading
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -191,7 +192,7 @@ class Environment:
     def __init__(self, folder: Path, map_bytes: int, *, sync: bool, read_only: bool = False) -> None:
         self._folder = folder
         self._turn = threading.Condition()
-        self._open_transactions = 0
+        self._open_transactions: Counter[int] = Counter()  # by thread
         self._growing = False
         try:
             if not read_only:
@@ -210,9 +211,11 @@ class Environment:
 
     def begin(self, *, write: bool) -> Transaction:
         """Begin a transaction; end it with `commit` or `abort` on the same thread."""
+        thread = threading.get_ident()
         with self._turn:
-            self._turn.wait_for(lambda: not self._growing)
-            self._open_transactions += 1
+            # A thread that has one open goes on: the growth waits for it anyway.
+            self._turn.wait_for(lambda: not self._growing or thread in self._open_transactions)
+            self._open_transactions[thread] += 1
         try:
             return Transaction(self._env.begin(write=write), self._tables, write)
         except lmdb.Error as fault:
@@ -265,10 +268,17 @@ class Environment:
         return self.used_bytes() > GROW_WHEN_USED * self.map_bytes()
 
     def grow(self) -> None:
-        """Double the map; waits until no other transaction of this process is open."""
+        """Double the map; waits until no other transaction of this process is open.
+
+        Raises:
+            StoreError: this very thread has a transaction open, or the system has no room for the map.
+        """
         with self._turn:
+            if not self.can_grow():
+                raise StoreError("the store cannot grow while the thread that changes it also reads a snapshot of it")
+            self._turn.wait_for(lambda: not self._growing)
             self._growing = True
-            self._turn.wait_for(lambda: self._open_transactions == 0)
+            self._turn.wait_for(lambda: not self._open_transactions)
             try:
                 self._env.set_mapsize(2 * self.map_bytes())
             except lmdb.Error as fault:
@@ -276,6 +286,10 @@ class Environment:
             finally:
                 self._growing = False
                 self._turn.notify_all()
+
+    def can_grow(self) -> bool:
+        """Return whether this thread has no transaction open, which `grow` would wait for in vain."""
+        return threading.get_ident() not in self._open_transactions
 
     def used_bytes(self) -> int:
         """Return how much of the map is used."""
@@ -292,8 +306,11 @@ class Environment:
         self._env.close()
 
     def _ended(self) -> None:
+        thread = threading.get_ident()
         with self._turn:
-            self._open_transactions -= 1
+            self._open_transactions[thread] -= 1
+            if not self._open_transactions[thread]:
+                del self._open_transactions[thread]
             self._turn.notify_all()
 
 

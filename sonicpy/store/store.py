@@ -141,7 +141,7 @@ class Store:
             self._recover(fault)
             raise self._refusing from fault
         self._refusing = None
-        if self._environment.needs_room():
+        if self._environment.needs_room() and self._environment.can_grow():
             self._environment.grow()
         if self._log.bytes_in_segment() > SEGMENT_BYTES:
             try:

@@ -267,6 +267,19 @@ def test_walks_end_at_forty_bytes_whatever_the_file_says() -> None:
     assert [word for word, _ in graph.correct(b"a" * 42, 3, transpositions=True).matches] == [b"a" * 40, b"a" * 39]
 
 
+@pytest.mark.parametrize("before", range(35, 42))
+def test_walks_end_at_forty_bytes_inside_a_character(before: int) -> None:
+    every_width = 2 | 4 | 8
+    labels = [bytes([byte]) for byte in b"a" * before + "😀".encode()]
+    chain = [node((label, 1 | every_width, 1 + 6 * number - 6 if number else 0)) for number, label in
+             enumerate(reversed(labels))]  # fmt: skip
+    graph = WordGraph.from_bytes(automaton(*chain))
+    typed = ("a" * before + "😀").encode()
+    found = graph.correct(typed, 3, transpositions=True).matches
+    assert found[0] == ((typed, 0) if len(typed) <= 40 else (b"a" * min(before, 40), max(1, before - 39)))
+    assert all(len(word) <= 40 for word, _ in found)
+
+
 def test_labels_that_are_not_utf8_do_no_harm() -> None:
     for labels in (b"\x80\xbf", b"\xff\xfe", b"\xc0\xc1", b"\xf0a", b"\xe4\xff"):
         chain = [node((labels[1:], 1, 0)), node((labels[:1], 1, 1))]

@@ -49,7 +49,7 @@ def carry_out(index: Index, bucket: str, todo: Changes) -> Bm25:
     return model
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 @given(changes, questions)
 def test_against_a_plain_model(index: Index, todo: Changes, question: list[str]) -> None:
     bucket = f"b{next(buckets)}"

@@ -268,6 +268,7 @@ SAME_WORD = [
     ("각", "\u1100\u1161\u11a8", "Hangul syllable and its parts"),
     ("ｶﾞ", "ガ", "halfwidth Katakana with its mark"),
     ("q\u0307\u0323", "q\u0323\u0307", "marks in another order"),
+    ("q\u0305\u0316", "q\u0316\u0305", "also marks that join with no letter"),
     ("\u1ea2", "\u1ea3", "precomposed Vietnamese"),
     ("Å", "\u212b", "the sign of Ångström"),
     ("²", "2", "superscript"),

@@ -105,7 +105,7 @@ def test_a_log_that_cannot_grow(tmp_path: Path, durability: str) -> None:
 def test_an_environment_that_cannot_grow(tmp_path: Path) -> None:
     """PUSHes are acknowledged out of the log until a commit fails; nothing of that is lost."""
     server = Server(tmp_path, {"search.query_alternates_try": 0})
-    count = 2_000
+    count = 1_000
     with server, Peer(server, "ingest") as ingest:
         ingest.send_lines(*(f'PUSH disk b o{number} "wort mit{number} noch{number}"' for number in range(count)))
         assert ingest.lines(count) == ["OK"] * count

@@ -12,7 +12,7 @@ from tests.server.peer import Peer
 from tests.server.streams import COLLECTION, SETTINGS, Stream
 
 CONNECTIONS = 4
-LONGEST_S = 0.5
+LONGEST_S = 0.3
 
 
 def run_until_killed(server: Server, streams: list[Stream], seconds: float) -> None:

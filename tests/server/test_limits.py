@@ -11,7 +11,7 @@ from tests.server.peer import Peer
 
 resource = pytest.importorskip("resource")
 
-CHURN = 1_500
+CHURN = 700
 GROWTH_BYTES_MAX = 8 << 20
 LINES = """\
 PUSH noise b o "ein Text mit Wörtern" LANG(deu)
@@ -73,12 +73,11 @@ def answer_or_end(connection: socket.socket) -> bytes:
         return b""
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_noise(server: Server, seed: int) -> None:
+def test_noise(server: Server) -> None:
     """Commands with bytes changed, dropped, doubled, cut anywhere, on many connections that end in many ways."""
-    chance = random.Random(seed)
+    chance = random.Random(4)
     with Peer(server, "control") as control:
-        for _ in range(60):
+        for _ in range(250):
             with Peer(server, chance.choice([None, "search", "ingest", "control"])) as peer:
                 noise = b"\n".join(damaged(chance.choice(LINES), chance) for _ in range(40))
                 for piece in pieces(noise, chance):

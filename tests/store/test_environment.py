@@ -127,6 +127,16 @@ def test_growth_waits_for_readers_and_readers_for_growth(environment: Environmen
         thread.join()
 
 
+@pytest.mark.timeout(3)
+def test_growth_inside_ones_own_reader_is_refused(environment: Environment) -> None:
+    """Whoever waits for all readers to end must not be one of them: an error, not a wait for ever."""
+    with environment.reading(), pytest.raises(StoreError):
+        environment.grow()
+    environment.grow()
+    with environment.reading() as transaction:
+        assert transaction.count(META) == 0
+
+
 def test_faults_leave_the_file_as_store_errors(environment: Environment) -> None:
     with environment.reading() as transaction, pytest.raises(StoreError):
         transaction.put(META, b"key", b"value")

@@ -14,7 +14,7 @@ from tests.store.consistency import check_consistent
 from tests.store.shorthand import open_store, push
 
 READERS = 6
-ROUNDS = 40
+ROUNDS = 25
 PUSHES = 60
 
 

@@ -1002,11 +1002,11 @@ cdef void count_widths(Pattern *self) noexcept nogil:
 
 
 cdef struct State:
-    # Bit j of row d: the characters read so far are the first j of the pattern with at most d errors.
-    # Bit j of swap d: all but the last of them are, with at most d - 1 errors, and the last one is that at place
-    # j + 1 of the pattern; if that at place j comes next, the two have been swapped.
-    uint64_t row0, row1, row2, row3
-    uint64_t swap1, swap2, swap3
+    # Bit j of row[d]: the characters read so far are the first j of the pattern but for d errors.
+    # Bit j of swap[d]: all but the last of them are, but for d - 1 errors, and the last one is that at place j + 1 of
+    # the pattern; if that at place j comes next, the two have been swapped.
+    uint64_t row[DISTANCE_MAX + 1]
+    uint64_t swap[DISTANCE_MAX + 1]
 
 
 cdef struct Front:
@@ -1028,8 +1028,10 @@ cdef struct Search:
     const uint8_t *nodes
     bint backward
     int distance
-    uint64_t keep1, keep2, keep3  # which bits of the rows may be set
-    uint64_t begin1, begin2, begin3  # and of the swaps
+    uint64_t enter[DISTANCE_MAX + 1]  # the places that may be reached with so many errors by going on in the pattern,
+    uint64_t stay[DISTANCE_MAX + 1]  # by an insertion there,
+    uint64_t begin[DISTANCE_MAX + 1]  # and where a swap may begin that makes them so many
+    uint64_t near[DISTANCE_MAX + 1]  # the places with no more characters of the main width to come than errors left
     int64_t budget
     bint failed
     uint8_t word[WORD_MAX]
@@ -1053,42 +1055,49 @@ cdef void search_all(
     if not read_pattern(&pattern, word, size, False):
         return
     part = min(pattern.size // 2 + (distance == 2), pattern.size)
-    set_bounds(self, pattern.size, distance, distance // 2, part, swaps)
+    self.distance = distance
+    set_bounds(self, pattern.size, distance // 2, part, False, swaps)
     walk(self, &pattern, graph._forward, graph._forward_root)
     if distance > 0:
         read_pattern(&pattern, word, size, True)
-        set_bounds(self, pattern.size, distance, (distance - 1) // 2, pattern.size - part, swaps)
+        set_bounds(self, pattern.size, (distance - 1) // 2, pattern.size - part, True, swaps)
         self.backward = True
         walk(self, &pattern, graph._backward, graph._backward_root)
         merge_found(self)
 
 
-cdef void set_bounds(Search *self, int size, int distance, int allowed, int part, bint swaps) noexcept nogil:
-    """Allow `distance` errors over a pattern of `size` characters, and `allowed` of them before place `part`.
+cdef void set_bounds(Search *self, int size, int allowed, int part, bint has_border, bint swaps) noexcept nogil:
+    """Allow only `allowed` errors in the first `part` of `size` characters.
 
-    Place `part` itself is free: what is inserted there belongs to neither part; nor does a swap across it, which is
-    why a swap may begin wherever it may end.
+    Each error counts for one part: an insertion between the parts and a swap across their border for the first one
+    if it `has_border`, else for the second.
     """
-    cdef uint64_t all_places = (<uint64_t> 2 << size) - 1
-    cdef uint64_t late_places = all_places & ~((<uint64_t> 1 << part) - 1)
-    self.distance = distance
-    self.keep1 = 0 if distance < 1 else all_places if allowed >= 1 else late_places
-    self.keep2 = 0 if distance < 2 else all_places if allowed >= 2 else late_places
-    self.keep3 = 0 if distance < 3 else all_places if allowed >= 3 else late_places
-    self.begin1 = self.keep1 >> 2 if swaps else 0
-    self.begin2 = self.keep2 >> 2 if swaps else 0
-    self.begin3 = self.keep3 >> 2 if swaps else 0
+    cdef int errors, limited
+    for errors in range(1, DISTANCE_MAX + 1):
+        limited = part if errors > allowed else -2
+        self.enter[errors] = from_place(limited + 1, size)
+        self.stay[errors] = from_place(limited + has_border, size)
+        self.begin[errors] = from_place(limited + 1 + has_border, size) >> 2 if swaps else 0
+        if errors > self.distance:
+            self.enter[errors] = self.stay[errors] = self.begin[errors] = 0
+
+
+cdef inline uint64_t from_place(int first, int size) noexcept nogil:
+    """The places of a pattern from one on, its end included."""
+    return ((<uint64_t> 2 << size) - 1) & ~((<uint64_t> 1 << max(first, 0)) - 1)
 
 
 cdef void walk(Search *self, const Pattern *pattern, const uint8_t *nodes, uint32_t root) noexcept nogil:
     cdef Front front
+    cdef int errors
     self.pattern = pattern
     self.nodes = nodes
     memset(&front, 0, sizeof(Front))
-    front.state.row0 = 1
-    front.state.row1 = (front.state.row0 | front.state.row0 << 1) & self.keep1
-    front.state.row2 = (front.state.row1 | front.state.row1 << 1) & self.keep2
-    front.state.row3 = (front.state.row2 | front.state.row2 << 1) & self.keep3
+    for errors in range(DISTANCE_MAX + 1):
+        self.near[errors] = pattern.few[self.distance - errors] if errors <= self.distance else 0
+    front.state.row[0] = 1
+    for errors in range(1, DISTANCE_MAX + 1):
+        front.state.row[errors] = front.state.row[errors - 1] << 1 & self.enter[errors]
     look_ahead(self, &front)
     if root:
         visit(self, root, &front, 0)
@@ -1096,40 +1105,28 @@ cdef void walk(Search *self, const Pattern *pattern, const uint8_t *nodes, uint3
 
 cdef inline void step_over(const Search *self, const State *old, uint64_t mask, State *new) noexcept nogil:
     """Read one more character, which the pattern has at the places of `mask`."""
-    new.row0 = (old.row0 & mask) << 1
-    new.row1 = (
-        ((old.row1 & mask) | old.row0 | new.row0) << 1 | old.row0 | (old.swap1 & mask) << 2
-    ) & self.keep1
-    new.row2 = (
-        ((old.row2 & mask) | old.row1 | new.row1) << 1 | old.row1 | (old.swap2 & mask) << 2
-    ) & self.keep2
-    new.row3 = (
-        ((old.row3 & mask) | old.row2 | new.row2) << 1 | old.row2 | (old.swap3 & mask) << 2
-    ) & self.keep3
-    new.swap1 = old.row0 & mask >> 1 & self.begin1
-    new.swap2 = old.row1 & mask >> 1 & self.begin2
-    new.swap3 = old.row2 & mask >> 1 & self.begin3
+    cdef uint64_t replaced, reached
+    cdef int errors
+    new.row[0] = (old.row[0] & mask) << 1
+    new.swap[0] = 0
+    for errors in range(1, DISTANCE_MAX + 1):
+        reached = ((old.row[errors] & mask) | old.row[errors - 1] | new.row[errors - 1]) << 1
+        reached |= (old.swap[errors] & mask) << 2
+        new.row[errors] = reached & self.enter[errors] | old.row[errors - 1] & self.stay[errors]
+        new.swap[errors] = old.row[errors - 1] & mask >> 1 & self.begin[errors]
 
 
 cdef inline void look_ahead(const Search *self, Front *front) noexcept nogil:
     """Fill in what follows from the state."""
     cdef const State *state = &front.state
-    cdef uint64_t near = state.row0 & self.pattern.few[self.distance]
-    front.is_open = (
-        (state.row0 & (self.keep1 | self.keep1 >> 1))
-        | (state.row1 & (self.keep2 | self.keep2 >> 1))
-        | (state.row2 & (self.keep3 | self.keep3 >> 1))
-    ) != 0
-    front.wanted = (
-        state.row0 | state.row1 | state.row2 | state.row3 | state.swap1 | state.swap2 | state.swap3
-        | ((state.row0 & self.begin1) | (state.row1 & self.begin2) | (state.row2 & self.begin3)) << 1
-    ) & ((<uint64_t> 1 << self.pattern.size) - 1)
-    if self.distance > 0:
-        near |= (state.row1 | state.swap1 << 2) & self.pattern.few[self.distance - 1]
-    if self.distance > 1:
-        near |= (state.row2 | state.swap2 << 2) & self.pattern.few[self.distance - 2]
-    if self.distance > 2:
-        near |= (state.row3 | state.swap3 << 2) & self.pattern.few[0]
+    cdef uint64_t wanted = state.row[0], open_at = 0, near = state.row[0] & self.near[0]
+    cdef int errors
+    for errors in range(1, DISTANCE_MAX + 1):
+        wanted |= state.row[errors] | state.swap[errors] | (state.row[errors - 1] & self.begin[errors]) << 1
+        open_at |= state.row[errors - 1] & (self.stay[errors] | self.enter[errors] >> 1)
+        near |= (state.row[errors] | state.swap[errors] << 2) & self.near[errors]
+    front.wanted = wanted & ((<uint64_t> 1 << self.pattern.size) - 1)
+    front.is_open = open_at != 0
     front.is_far = near == 0
 
 
@@ -1228,15 +1225,11 @@ cdef inline void arrive(Search *self, const Front *front, uint8_t label, uint32_
 
 
 cdef inline void note(Search *self, const State *state, int size) noexcept nogil:
-    cdef uint64_t end = <uint64_t> 1 << self.pattern.size
-    if state.row0 & end:
-        keep(self, size, 0)
-    elif state.row1 & end:
-        keep(self, size, 1)
-    elif state.row2 & end:
-        keep(self, size, 2)
-    elif state.row3 & end:
-        keep(self, size, 3)
+    cdef int errors
+    for errors in range(DISTANCE_MAX + 1):
+        if state.row[errors] >> self.pattern.size & 1:
+            keep(self, size, errors)
+            return
 
 
 cdef void keep(Search *self, int size, int distance) noexcept nogil:

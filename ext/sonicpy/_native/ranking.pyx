@@ -434,6 +434,11 @@ cdef struct Score:
     int32_t following  # the object's score for a later word, or -1
 
 
+cdef struct Chain:  # numbers of an object's first and last score, by rising word
+    int32_t first
+    int32_t last
+
+
 cdef class SonicTable(ObjectTable):
     """Sonic's table: object -> one optional score for each word of the query. Arithmetic is in 32 bits.
 
@@ -441,8 +446,8 @@ cdef class SonicTable(ObjectTable):
         words: how many words the query has.
         full: how many objects make the table full (the window); 0: it never is.
     """
-    cdef int32_t *_first  # number of an object's first score
-    cdef Py_ssize_t _first_capacity
+    cdef Chain *_chains
+    cdef Py_ssize_t _chain_capacity
     cdef Score *_held
     cdef Py_ssize_t _held_count, _held_capacity
     cdef int32_t _words
@@ -451,14 +456,14 @@ cdef class SonicTable(ObjectTable):
     def __cinit__(self, int words, Py_ssize_t full):
         self._words = words
         self._full = full
-        self._first_capacity = self._held_capacity = 256
-        self._first = <int32_t *> malloc(self._first_capacity * sizeof(int32_t))
+        self._chain_capacity = self._held_capacity = 256
+        self._chains = <Chain *> malloc(self._chain_capacity * sizeof(Chain))
         self._held = <Score *> malloc(self._held_capacity * sizeof(Score))
-        if self._first == NULL or self._held == NULL:
+        if self._chains == NULL or self._held == NULL:
             raise MemoryError
 
     def __dealloc__(self):
-        free(self._first)
+        free(self._chains)
         free(self._held)
 
     @property
@@ -495,16 +500,21 @@ cdef class SonicTable(ObjectTable):
         return visits, False
 
     cdef bint give(self, uint64_t iid, int32_t word, float score) except -1:
-        """Note the score and return whether the object is new. Scores of an object are chained by rising word."""
+        """Note the score and return whether the object is new."""
         cdef int32_t number = self.find(iid), at, before = -1
         cdef bint is_new = number < 0
+        cdef Chain *chain
         if is_new:
             number = self.insert(iid)
-            if self._count > self._first_capacity:
-                self._first = <int32_t *> resized(self._first, 2 * self._first_capacity * sizeof(int32_t))
-                self._first_capacity *= 2
-            self._first[number] = -1
-        at = self._first[number]
+            if self._count > self._chain_capacity:
+                self._chains = <Chain *> resized(self._chains, 2 * self._chain_capacity * sizeof(Chain))
+                self._chain_capacity *= 2
+            self._chains[number] = Chain(-1, -1)
+        chain = &self._chains[number]
+        at = chain.first
+        if chain.last >= 0 and self._held[chain.last].word < word:  # words mostly come in their order
+            before = chain.last
+            at = -1
         while at >= 0 and self._held[at].word < word:
             before = at
             at = self._held[at].following
@@ -516,9 +526,11 @@ cdef class SonicTable(ObjectTable):
             self._held_capacity *= 2
         self._held[self._held_count] = Score(word, score, at)
         if before < 0:
-            self._first[number] = <int32_t> self._held_count
+            chain.first = <int32_t> self._held_count
         else:
             self._held[before].following = <int32_t> self._held_count
+        if at < 0:
+            chain.last = <int32_t> self._held_count
         self._held_count += 1
         return is_new
 
@@ -545,7 +557,7 @@ cdef class SonicTable(ObjectTable):
             for number in range(self._count):
                 total = 0.0
                 words = 0
-                at = self._first[number]
+                at = self._chains[number].first
                 while at >= 0:
                     total += self._held[at].value
                     words += 1

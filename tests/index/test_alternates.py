@@ -1,0 +1,344 @@
+"""Completed and corrected words in the default mode: when they are tried, for which words, and where they rank."""
+
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+from string import ascii_lowercase
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from sonicpy import Index
+from sonicpy.index.lexicon import Lexicon
+from tests.index.shorthand import B, C, found, open_index, push
+from tests.reference.word_graph import edit_distance
+
+
+def opened(folder: Path, budget: int = 4, **settings: object) -> Index:
+    return open_index(folder, search__query_alternates_try=budget, **settings)
+
+
+class TestOrder:
+    def test_exact_then_completed_then_corrected(self, tmp_path: Path) -> None:
+        with opened(tmp_path) as index:
+            push(index, "corrected", "planer")
+            push(index, "completed", "planets")
+            push(index, "exact", "planet")
+            push(index, "far", "komet")
+            assert found(index, "planet") == ["exact", "completed", "corrected"]
+            index.consolidate()
+            assert found(index, "planet") == ["exact", "completed", "corrected"]
+
+    def test_a_rare_variant_does_not_pass_a_common_exact_word(self, tmp_path: Path) -> None:
+        with opened(tmp_path) as index:
+            for number in range(12):
+                push(index, f"exact{number}", f"report {'filler ' * number}")
+            push(index, "completed", "reports")
+            push(index, "corrected", "resort")
+            answer = found(index, "report")
+            assert answer[12:] == ["completed", "corrected"]
+            assert {oid.rstrip("0123456789") for oid in answer[:12]} == {"exact"}
+
+    def test_an_exact_word_in_the_longest_object_still_comes_first(self, tmp_path: Path) -> None:
+        with opened(tmp_path) as index:
+            push(index, "exact", f"planet {' '.join(f'fuell{number}' for number in range(500))}")
+            push(index, "corrected", "planer planer planer")
+            push(index, "completed", "planets planets")
+            assert found(index, "planet") == ["exact", "completed", "corrected"]
+
+    def test_of_several_words_one_exact_one_is_enough(self, tmp_path: Path) -> None:
+        with opened(tmp_path) as index:
+            push(index, "corrected", "planer kometem kometem")
+            push(index, "exact", f"komet {' '.join(f'fuell{number}' for number in range(50))}")
+            for number in range(20):
+                push(index, f"other{number}", "komet")
+            answer = found(index, "planet komet")
+            assert set(answer[:21]) == {"exact", *(f"other{number}" for number in range(20))}
+            assert answer[21:] == ["corrected"]
+
+    def test_a_stop_word_does_not_make_a_corrected_word_an_exact_one(self, tmp_path: Path) -> None:
+        """Stop words add to the score of what other words find; they find nothing themselves."""
+        with opened(tmp_path) as index:
+            for number in range(10):
+                push(index, f"exact{number}", "sailer")
+            push(index, "corrected", "the sailor", "eng")
+            assert found(index, "the sailer", lang="eng")[-1] == "corrected"
+
+    def test_nearer_corrections_come_first(self, tmp_path: Path) -> None:
+        with opened(tmp_path) as index:
+            push(index, "one", "keybaord")
+            push(index, "two", "keybarod")
+            push(index, "none", "keybarodx")
+            assert found(index, "keyboard") == ["one", "two"]
+
+    def test_an_object_counts_for_its_best_word_only(self, tmp_path: Path) -> None:
+        with opened(tmp_path) as index:
+            push(index, "only", "planet")
+            push(index, "both", "planet planets planer")
+            push(index, "completed", "planets planer")
+            push(index, "corrected", "planer")
+            answer = found(index, "planet")
+            assert answer == ["only", "both", "completed", "corrected"], "a variant beside the word helps nobody"
+
+
+class TestEdits:
+    """1-3 characters: no edit; 4-6: one; 7-9: two; 10 and more: three. A swap of neighbours is one."""
+
+    TABLE = [
+        ("hello", "hlelo", True, "a swap"),
+        ("hello", "ehllo", True, "a swap at the head"),
+        ("hello", "helol", True, "a swap at the end"),
+        ("hello", "hello", True, "none"),
+        ("cat", "cot", False, "three characters"),
+        ("cat", "act", False, "three characters swapped"),
+        ("book", "bool", True, "four: one"),
+        ("book", "bowl", False, "four: not two"),
+        ("cat", "cats", True, "the typed word decides: four"),
+        ("planet", "plxnet", True, "six: one"),
+        ("planet", "plxnxt", False, "six: not two"),
+        ("planets", "plxnxts", True, "seven: two"),
+        ("planets", "lpantes", True, "seven: two swaps"),
+        ("planets", "pxxnxts", False, "seven: not three"),
+        ("keyboards", "kxyboxrds", True, "nine: two"),
+        ("keyboards", "kxyboxrdx", False, "nine: not three"),
+        ("basketball", "bxskxtbxll", True, "ten: three"),
+        ("basketball", "abksetabll", True, "ten: three swaps"),
+        ("basketball", "bxskxtbxlx", False, "ten: not four"),
+        ("кот", "кит", False, "three Cyrillic characters, six bytes"),
+        ("привет", "превет", True, "six Cyrillic characters: one"),
+        ("привет", "рпивет", True, "six: a swap"),
+        ("привет", "преват", False, "six: not two, although they are twelve bytes"),
+        ("планета", "плонета", True, "seven: one"),
+        ("планета", "плонето", True, "seven: two"),
+        ("планета", "пронето", False, "seven: not three"),
+        ("клавиатура", "кловиотуро", True, "ten: three"),
+        ("клавиатура", "кровиотуро", False, "ten: not four"),
+        ("cöx", "cöy", False, "three characters, four bytes"),
+        ("größe", "grösse", True, "folded first: five letters and an ss"),
+        ("éléphant", "elephant", True, "eight: two accents are two edits"),
+    ]  # fmt: skip
+
+    @pytest.mark.parametrize(("stored", "typed", "finds", "why"), TABLE)
+    @pytest.mark.parametrize("consolidated", [False, True], ids=["pending", "graph"])
+    def test_limits_by_characters(
+        self, tmp_path: Path, stored: str, typed: str, finds: bool, why: str, consolidated: bool
+    ) -> None:
+        with opened(tmp_path) as index:
+            push(index, "o", stored)
+            if consolidated:
+                index.consolidate()
+            assert found(index, typed) == ["o"] * finds, why
+            assert index.suggest(C, B, typed) == ([stored.casefold()] if finds else []), why
+
+
+class TestBudget:
+    def test_none(self, tmp_path: Path) -> None:
+        with opened(tmp_path, budget=0) as index:
+            push(index, "exact", "planet")
+            push(index, "completed", "planets")
+            push(index, "corrected", "planer")
+            assert found(index, "planet") == ["exact"]
+            assert found(index, "plane") == []
+            assert index.suggest(C, B, "plane") == ["planer", "planet", "planets"], "suggestions have no budget"
+
+    @pytest.mark.parametrize(("budget", "objects"), [(1, 1), (2, 2), (3, 3), (4, 3)])
+    def test_it_is_a_number_of_words(self, tmp_path: Path, budget: int, objects: int) -> None:
+        with opened(tmp_path, budget) as index:
+            for oid, word in (("a", "planets"), ("b", "planetary"), ("c", "planer")):
+                push(index, oid, word)
+                push(index, f"{oid}{oid}", word)
+            assert len(found(index, "planet")) == 2 * objects
+
+    def test_completions_are_paid_first(self, tmp_path: Path) -> None:
+        with opened(tmp_path, 2) as index:
+            for word in ("planer", "planetary", "planets", "plane"):
+                push(index, word, word)
+            assert set(found(index, "planet")) == {"planets", "planetary"}
+
+    def test_each_word_has_its_own(self, tmp_path: Path) -> None:
+        with opened(tmp_path, 1) as index:
+            push(index, "first", "anker")
+            push(index, "second", "birne")
+            push(index, "third", "dampf")
+            push(index, "all", "anker birne dampf")
+            assert found(index, "ankes birns dampx")[0] == "all"
+            assert set(found(index, "ankes birns dampx")) == {"first", "second", "third", "all"}
+
+    def test_words_that_went_use_up_nothing(self, tmp_path: Path) -> None:
+        """The graph may hold many words that are gone since; they must not stand in the way of those that are not."""
+        typed, here = "hellö", "hellz"
+        variants = {typed[:place] + letter + typed[place + 1 :] for place in range(5) for letter in ascii_lowercase}
+        variants |= {typed[:place] + letter + typed[place:] for place in range(6) for letter in ascii_lowercase}
+        gone = sorted(word for word in variants if word < here)
+        assert len(gone) > 100
+        with opened(tmp_path) as index:
+            push(index, "gone", " ".join(gone))
+            push(index, "here", here)
+            index.consolidate()
+            assert index.flush_object(C, B, "gone") == len(gone)
+            assert index.suggest(C, B, typed) == [here]
+            assert found(index, typed) == ["here"]
+
+class TestWhichWords:
+    def test_special_words_are_exact_and_required(self, tmp_path: Path) -> None:
+        with opened(tmp_path) as index:
+            push(index, "whole", "bestellung user123")
+            push(index, "mail", "nachricht an max.muster@example.net")
+            assert found(index, "user123") == ["whole"]
+            assert found(index, "user1") == [], "not completed"
+            assert found(index, "user124") == [], "not corrected"
+            assert found(index, "bestellung user1") == [], "and still required"
+            assert found(index, "bestellunk user123") == ["whole"], "ordinary words beside it are corrected"
+            assert found(index, "nachricht max.muster@example.ne") == []
+            assert found(index, "nachricht max.muster@example.net") == ["mail"]
+
+    def test_stop_words_are_neither_completed_nor_corrected(self, tmp_path: Path) -> None:
+        with opened(tmp_path) as index:
+            push(index, "completed", "theremin parrot")
+            push(index, "corrected", "thera")
+            assert found(index, "there", lang="none") == ["completed", "corrected"], "without a language it is a word"
+            assert found(index, "there parrot", lang="eng") == ["completed"]
+            assert found(index, "there", lang="eng") == []
+
+    def test_stop_words_do_not_stand_for_others(self, tmp_path: Path) -> None:
+        with opened(tmp_path) as index:
+            push(index, "stop", "there parrot", "eng")
+            assert found(index, "thre") == found(index, "thera") == found(index, "ther") == []
+
+    def test_nor_once_nobody_holds_them_as_a_word(self, tmp_path: Path) -> None:
+        with opened(tmp_path) as index:
+            push(index, "stop", "there parrot", "eng")
+            push(index, "word", "there", "none")
+            index.consolidate()
+            assert set(found(index, "thera")) == {"word", "stop"}
+            index.flush_object(C, B, "word")
+            assert index.suggest(C, B, "thera") == []
+            assert found(index, "thera") == []
+
+    def test_words_over_40_bytes_only_exactly(self, tmp_path: Path) -> None:
+        with opened(tmp_path) as index:
+            push(index, "o", "a" * 41)
+            push(index, "p", "b" * 40)
+            for _ in range(2):
+                assert found(index, "a" * 41) == ["o"]
+                assert found(index, "a" * 40) == found(index, "a" * 42) == []
+                assert found(index, "b" * 39) == found(index, "b" * 37 + "xb") == ["p"]
+                assert found(index, "b" * 41) == [], "what was typed is too long to be corrected"
+                index.consolidate()
+
+    def test_a_word_that_no_object_holds(self, tmp_path: Path) -> None:
+        with opened(tmp_path) as index:
+            push(index, "o", "hello world")
+            push(index, "p", "helo")
+            assert found(index, "hell world") == ["o", "p"]
+            assert found(index, "helo") == ["p", "o"]
+            index.flush_object(C, B, "p")
+            assert found(index, "helo") == ["o"], "nobody holds it any more"
+            assert found(index, "unknown words") == []
+
+
+class TestPage:
+    @pytest.fixture
+    def index(self, tmp_path: Path) -> Iterator[Index]:
+        with opened(tmp_path) as index:
+            for number in range(5):
+                push(index, f"exact{number}", "planet")
+            push(index, "completed", "planets")
+            yield index
+
+    def test_nothing_is_tried_when_exact_hits_fill_it(self, index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+        tried: list[bytes] = []
+
+        def completions(self: Lexicon, prefix: bytes) -> Iterator[bytes]:
+            tried.append(prefix)
+            return iter(())
+
+        monkeypatch.setattr(Lexicon, "completions", completions)
+        monkeypatch.setattr(Lexicon, "corrections", lambda self, word, *args, **more: tried.append(word) or [])
+        exact = [f"exact{number}" for number in (4, 3, 2, 1, 0)]
+        assert found(index, "planet", limit=5) == exact
+        assert found(index, "planet", limit=2, offset=3) == exact[3:]
+        assert tried == []
+        assert found(index, "planet", limit=3, offset=3) == exact[3:]
+        assert tried == [b"planet", b"planet"]
+
+    def test_what_is_missing_is_filled_up(self, index: Index) -> None:
+        assert found(index, "planet", limit=6)[5:] == ["completed"]
+        assert found(index, "planet", limit=3, offset=4) == ["exact0", "completed"]
+        assert found(index, "planet", limit=3, offset=6) == []
+
+
+class TestNewest:
+    def test_all_words_newest_first(self, tmp_path: Path) -> None:
+        with opened(tmp_path, search__ranking="newest") as index:
+            push(index, "a", "anker birne")
+            push(index, "b", "birne anker anker anker")
+            push(index, "c", "anker")
+            push(index, "d", "birne anker")
+            push(index, "c", "birne")
+            assert found(index, "birne anker") == ["c", "d", "b", "a"]
+            assert found(index, "anker birne") == ["d", "c", "b", "a"]
+            assert found(index, "anker birne clown") == []
+
+    @pytest.mark.parametrize("typed", ["anke birne", "ankr birne", "nakre birne", "birne anke", "birne ankr"])
+    def test_a_word_that_nobody_holds_has_alternates(self, tmp_path: Path, typed: str) -> None:
+        with opened(tmp_path, search__ranking="newest") as index:
+            push(index, "old", "anker birne")
+            push(index, "new", "birne anker")
+            push(index, "half", "birne")
+            assert found(index, typed) == ([] if typed == "nakre birne" else ["new", "old"])
+
+    def test_a_word_that_somebody_holds_has_none(self, tmp_path: Path) -> None:
+        with opened(tmp_path, search__ranking="newest") as index:
+            push(index, "exact", "anker")
+            push(index, "longer", "ankern")
+            assert found(index, "anker") == ["exact"]
+            assert found(index, "anke") == ["exact", "longer"]
+
+
+LETTERS = "abc"
+words = st.text(LETTERS, min_size=1, max_size=8)
+corpora = st.lists(st.lists(words, min_size=1, max_size=3), min_size=1, max_size=7)
+buckets = count()
+
+
+@pytest.fixture(scope="module")
+def generous(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
+    """An index whose budget and page are never used up."""
+    with opened(tmp_path_factory.mktemp("generous"), 1000) as index:
+        yield index
+
+
+def best_kind(typed: list[str], held: list[str]) -> int:
+    """How an object answers: 0 exactly, 1 by a longer word, 2 by a corrected one, 3 not at all."""
+    kinds = [3]
+    for word in typed:
+        edits = 0 if len(word) < 4 else 1 if len(word) < 7 else 2
+        for known in held:
+            if known == word:
+                kinds.append(0)
+            elif known.startswith(word):
+                kinds.append(1)
+            elif edit_distance(word, known, True) <= edits:
+                kinds.append(2)
+    return min(kinds)
+
+
+@settings(deadline=None, max_examples=250)
+@given(corpora, st.lists(words, min_size=1, max_size=3, unique=True), st.booleans())
+@example([["abab"], ["ababa", "baba"]], ["abab", "abba"], True)
+def test_objects_stand_in_the_order_of_their_best_word(
+    generous: Index, corpus: list[list[str]], typed: list[str], consolidated: bool
+) -> None:
+    known = {word for text in corpus for word in text}
+    bucket = f"b{next(buckets)}"
+    with generous.batch():
+        for number, text in enumerate(corpus):
+            generous.push(C, bucket, f"o{number}", " ".join(text), "none")
+    if consolidated:
+        generous.consolidate()
+    answer = generous.query(C, bucket, " ".join(typed), limit=1000, lang="none")
+    kinds = {f"o{number}": best_kind(typed, text) for number, text in enumerate(corpus)}
+    assert len(known) > 16 or sorted(answer) == sorted(oid for oid in kinds if kinds[oid] < 3)
+    assert [kinds[oid] for oid in answer] == sorted(kinds[oid] for oid in answer)

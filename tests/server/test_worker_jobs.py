@@ -1,0 +1,233 @@
+"""Workers.run: what a job returns, raises or dies of reaches who asked; a worker leaves when it is not needed."""
+
+import asyncio
+import os
+import resource
+import signal
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from sonicpy.errors import (
+    CommandError,
+    ConfigError,
+    GraphError,
+    SessionEnded,
+    ShuttingDown,
+    SonicError,
+    StoreDamaged,
+    StoreError,
+    StoreFull,
+    WorkerError,
+)
+from sonicpy.server import workers as workers_module
+from sonicpy.server.workers import TRIES, Workers
+from tests.server.test_workers import is_alive
+
+SOON_S = 10.0
+
+ERRORS = [
+    StoreError("the store cannot be read"),
+    StoreFull("there is no room"),
+    StoreDamaged("bytes are not what was written"),
+    GraphError("cannot write the word graph /x/1-1.graph: No space left on device"),
+    CommandError("invalid_format"),
+    CommandError("invalid_format", "TRIGGER consolidate"),
+    ConfigError("a setting is wrong"),
+    SessionEnded("quit"),
+    ShuttingDown(),
+    WorkerError("a worker's worker"),
+]
+
+
+# -- jobs: they run in the worker --------------------------------------------------------------------------------
+
+
+def add(one: int, other: int, *, times: int = 1) -> int:
+    return (one + other) * times
+
+
+def own_number() -> int:
+    return os.getpid()
+
+
+def fail(error: BaseException) -> None:
+    raise error
+
+
+def die(tries: str, times: int) -> int:
+    """Die at the first so many tries, which the file `tries` counts."""
+    with open(tries, "a") as file:
+        file.write(".")
+    if os.path.getsize(tries) <= times:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return os.getpid()
+
+
+def sleep(seconds: float, begun: str = os.devnull) -> int:
+    Path(begun).write_text(str(os.getpid()))
+    time.sleep(seconds)
+    return os.getpid()
+
+
+# -- tests -------------------------------------------------------------------------------------------------------
+
+
+def with_workers(test: Callable[[Workers], Awaitable[None]]) -> None:
+    """Run a test in an event loop, and end its workers whatever happens."""
+
+    async def run() -> None:
+        workers = Workers()
+        try:
+            await asyncio.wait_for(test(workers), 60)
+        finally:
+            workers.stop()
+
+    asyncio.run(run())
+
+
+async def until(condition: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + SOON_S
+    while not condition():
+        assert time.monotonic() < deadline, f"not within {SOON_S} s: {what}"
+        await asyncio.sleep(0.01)
+
+
+def test_one_process_does_one_job_after_the_other() -> None:
+    async def test(workers: Workers) -> None:
+        assert workers.processes() == [], "none before there is work"
+        assert await workers.run(add, 1, 2) == 3
+        assert await workers.run(add, 1, 2, times=10) == 30
+        number = await workers.run(own_number)
+        assert number != os.getpid()
+        assert workers.processes() == [number]
+        assert await asyncio.gather(*(workers.run(sleep, 0.01) for _ in range(5))) == [number] * 5
+
+    with_workers(test)
+
+
+def test_what_a_job_raises_arrives_whole() -> None:
+    async def test(workers: Workers) -> None:
+        number = await workers.run(own_number)
+        for error in ERRORS:
+            with pytest.raises(SonicError) as caught:
+                await workers.run(fail, error)
+            assert type(caught.value) is type(error)
+            assert str(caught.value) == str(error)
+            assert vars(caught.value).keys() >= vars(error).keys()
+            assert {name: vars(caught.value)[name] for name in vars(error)} == vars(error)
+        assert await workers.run(own_number) == number, "no error costs a process"
+
+    with_workers(test)
+
+
+def test_a_job_whose_worker_dies_is_done_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    tries = tmp_path / "tries"
+
+    async def test(workers: Workers) -> None:
+        first = await workers.run(own_number)
+        second = await workers.run(die, str(tries), 1)
+        assert tries.read_text() == ".."
+        assert second not in (first, os.getpid())
+        assert workers.processes() == [second]
+        assert len(caplog.records) == 1 and "worker process died" in caplog.text
+
+    with_workers(test)
+
+
+def test_all_jobs_of_a_worker_that_dies_are_done_again(tmp_path: Path) -> None:
+    async def test(workers: Workers) -> None:
+        tries = str(tmp_path / "tries")
+        answers = await asyncio.gather(
+            workers.run(die, tries, 1), workers.run(add, 1, 2), workers.run(sleep, 0.1), workers.run(add, 3, 4)
+        )
+        assert (answers[1], answers[3]) == (3, 7)
+        assert workers.processes() == [answers[0]] == [answers[2]]
+
+    with_workers(test)
+
+
+def test_a_job_that_kills_every_worker_is_given_up(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    tries = tmp_path / "tries"
+
+    async def test(workers: Workers) -> None:
+        with pytest.raises(WorkerError, match=f"{TRIES} worker processes died"):
+            await workers.run(die, str(tries), 1_000)
+        assert tries.read_text() == "." * TRIES
+        assert len(caplog.records) == TRIES
+        assert await workers.run(add, 1, 2) == 3, "other jobs are not given up"
+
+    with_workers(test)
+
+
+def test_a_worker_that_was_killed_while_idle_is_replaced() -> None:
+    async def test(workers: Workers) -> None:
+        first = await workers.run(own_number)
+        os.kill(first, signal.SIGKILL)
+        second = await workers.run(own_number)
+        assert second != first
+        assert workers.processes() == [second]
+
+    with_workers(test)
+
+
+def test_stop_ends_a_worker_in_the_middle_of_a_job(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    begun = tmp_path / "begun"
+
+    async def test(workers: Workers) -> None:
+        given_up = asyncio.ensure_future(workers.run(sleep, 30, str(begun)))
+        await until(begun.exists, "the job begins")
+        [number] = workers.processes()
+        workers.stop()
+        with pytest.raises(WorkerError):
+            await asyncio.wait_for(given_up, SOON_S)
+        assert workers.processes() == [], "nobody does it again"
+        await until(lambda: not is_alive(number), "the worker ends")
+        assert caplog.records == [], "it did not die, it was ended"
+
+    with_workers(test)
+
+
+def test_stop_ends_an_idle_worker_and_may_be_called_at_any_time() -> None:
+    async def test(workers: Workers) -> None:
+        workers.stop()
+        number = await workers.run(own_number)
+        workers.stop()
+        workers.stop()
+        assert workers.processes() == []
+        await until(lambda: not is_alive(number), "the worker ends")
+
+    with_workers(test)
+
+
+def test_a_worker_leaves_when_there_is_no_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers_module, "IDLE_S", 0.3)
+
+    async def test(workers: Workers) -> None:
+        first = await workers.run(own_number)
+        answers = await asyncio.gather(workers.run(own_number), workers.run(sleep, 0.8))
+        assert answers == [first, first], "it stays for a job that takes longer than it may be idle"
+        await until(lambda: not workers.processes(), "it leaves")
+        await until(lambda: not is_alive(first), "it is gone")
+        assert await workers.run(own_number) != first, "and comes back when there is work"
+
+    with_workers(test)
+
+
+def test_a_worker_that_cannot_be_started_is_an_error_of_ours() -> None:
+    """No file descriptor is left: the server needs to go on, and to say so."""
+
+    async def test(workers: Workers) -> None:
+        limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+        taken = len(os.listdir("/proc/self/fd"))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (taken, limits[1]))
+        try:
+            with pytest.raises(WorkerError):
+                await workers.run(add, 1, 2)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+        assert await workers.run(add, 1, 2) == 3, "it is tried again later"
+
+    with_workers(test)
