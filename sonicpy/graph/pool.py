@@ -91,6 +91,15 @@ class GraphPool:
         with contextlib.suppress(OSError):  # the next start tries again
             self.path(bucket, version).unlink()
 
+    def forget(self, bucket: int) -> None:
+        """Close and delete whatever there is of a bucket that was flushed."""
+        self.broken.discard(bucket)
+        self.close(bucket)
+        for path in self.folder.glob(f"{bucket}-*.graph*"):
+            if FILE_NAME.fullmatch(path.name):
+                with contextlib.suppress(OSError):  # the next start tries again
+                    path.unlink()
+
     def close(self, bucket: int) -> None:
         """Forget the open graph of a bucket."""
         self._open.pop(bucket, None)

@@ -8,7 +8,7 @@ from sonicpy._native.postings import WordRow
 from sonicpy.index.lexicon import Lexicon
 
 EXAMINED = 16
-"""Completions, and corrections, whose frequencies are compared before the budget is spent on the best of them."""
+"""Completions whose frequencies are compared before the budget is spent on the best of them."""
 
 
 class Alternate(NamedTuple):
@@ -31,6 +31,13 @@ def edits_allowed(length: int) -> int:
     return 1 if length < 7 else 2 if length < 10 else 3
 
 
+def edits_allowed_by_sonic(word: bytes, typed_bytes: int) -> int:
+    """Return how many edits Sonic allows: by bytes, and no third one with twelve different letters, where its
+    automaton would need more than 10,000 states."""
+    allowed = edits_allowed(typed_bytes)
+    return min(allowed, 2) if len(set(word.decode())) >= 12 else allowed
+
+
 def alternates(lexicon: Lexicon, term: bytes, found: int, wanted: int, budget: int) -> Iterator[Alternate]:
     """Yield at most `budget` words for `term`, best first, until about `wanted` objects are found.
 
@@ -51,7 +58,6 @@ def alternates(lexicon: Lexicon, term: bytes, found: int, wanted: int, budget: i
     if found >= wanted or budget == 0:
         return
     matches = lexicon.corrections(term, edits_allowed(length), transpositions=True)
-    distances = dict(islice((match for match in matches if match[0] not in taken), EXAMINED))
-    nearest = sorted(lexicon.frequent(distances), key=lambda pair: distances[pair[0]])
-    for word, row in nearest[:budget]:
-        yield Alternate(row, 0.5 / distances[word], completed=False)
+    others = (match for match in matches if match[0] not in taken)
+    for _, row, distance in lexicon.nearest(others, budget)[:budget]:
+        yield Alternate(row, 0.5 / distance, completed=False)

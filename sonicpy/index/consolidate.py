@@ -14,22 +14,29 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sonicpy._native.postings import WORD_BYTES_MAX, WordRow, bucket_key
+from sonicpy.errors import GraphError
 from sonicpy.graph.builder import WordGraphBuilder
 from sonicpy.graph.pool import GraphPool
 from sonicpy.store.environment import BUCKETS, PENDING, SCOPES, WORDS, Environment, Transaction
 from sonicpy.store.keys import scope_of
 from sonicpy.store.scopes import BucketState
-from sonicpy.store.view import WriteView
+from sonicpy.store.view import Why, WriteView
 
 TIDIED_ROWS = 200
 """Pending words forgotten between two turns: about 0.2 ms."""
 
 
 class Limits(NamedTuple):
-    """What a graph may hold at the most; 0: no limit."""
+    """What a graph may hold.
+
+    Attributes:
+        words, file_bytes: at the most; 0: no limit.
+        keeps_orphans: as in Sonic, words that vanished with their object stay in the graph; only POP takes them out.
+    """
 
     words: int = 0
     file_bytes: int = 0
+    keeps_orphans: bool = False
 
 
 class Built(NamedTuple):
@@ -63,6 +70,8 @@ def build(transaction: Transaction, pool: GraphPool, bucket: int, limits: Limits
         for key, row in transaction.rows(WORDS, bucket_key(bucket))
         if len(key) - 4 <= WORD_BYTES_MAX and WordRow(row, len(key) - 4).live
     ]
+    if limits.keeps_orphans:
+        words = sorted({*words, *_orphans(transaction, pool, state)})
     kept = words[: limits.words] if limits.words else words
     version = state.lexicon_version + 1
     content = _graph(kept, bucket, version)
@@ -73,18 +82,31 @@ def build(transaction: Transaction, pool: GraphPool, bucket: int, limits: Limits
     return Built(bucket, version, len(kept), state.edits, len(kept) < len(words))
 
 
-def build_in_worker(store: str, map_bytes: int, buckets: list[int], limits: Limits) -> list[Built]:
+def build_in_worker(
+    store: str, map_bytes: int, buckets: list[int], limits: Limits
+) -> tuple[list[Built], list[GraphError]]:
     """Write the graphs of several buckets from the last commit of a store: the job of a worker process.
 
+    Returns:
+        What was built, and why others were not.
+
     Raises:
-        StoreError, GraphError: the store cannot be read or a file not be written.
+        StoreError: the store cannot be read.
     """
     environment = Environment(Path(store), map_bytes, sync=False, read_only=True)
+    graphs: list[Built] = []
+    faults: list[GraphError] = []
     try:
         pool = GraphPool(graph_folder(Path(store)))
         with environment.reading() as transaction:
-            built = [build(transaction, pool, bucket, limits) for bucket in buckets]
-        return [graph for graph in built if graph is not None]
+            for bucket in buckets:
+                try:
+                    built = build(transaction, pool, bucket, limits)
+                except GraphError as fault:
+                    faults.append(fault)
+                else:
+                    graphs += [built] if built is not None else []
+        return graphs, faults
     finally:
         environment.close()
 
@@ -107,8 +129,10 @@ def adopt(view: WriteView, graphs: Iterable[Built]) -> list[Built]:
 def tidy(view: WriteView, built: Built, start: bytes) -> bytes | None:
     """Forget some of the pending words that a graph holds, from key `start` on; return where to go on, None: done."""
     prefix = bucket_key(built.bucket)
+    if view.transaction.get(BUCKETS, prefix) is None:
+        return None  # it was flushed: the sweeper has its rows
     rows = list(islice(view.transaction.rows(PENDING, prefix, start or prefix), TIDIED_ROWS + 1))
-    done = [key for key, edit in rows[:TIDIED_ROWS] if int.from_bytes(edit, "big") <= built.edits]
+    done = [key for key, edit in rows[:TIDIED_ROWS] if int.from_bytes(edit[:6], "big") <= built.edits]
     view.forget_pending(built.bucket, done)
     return rows[TIDIED_ROWS][0] if len(rows) > TIDIED_ROWS else None
 
@@ -116,6 +140,15 @@ def tidy(view: WriteView, built: Built, start: bytes) -> bytes | None:
 def graph_folder(store: Path) -> Path:
     """Return where the graphs of a store are."""
     return store / "graph"
+
+
+def _orphans(transaction: Transaction, pool: GraphPool, state: BucketState) -> set[bytes]:
+    """Return the words of the graph so far, and those that vanished with their object since, without popped ones."""
+    pending = {key[4:]: row[6] for key, row in transaction.rows(PENDING, bucket_key(state.bucket))}
+    graph = pool.get(state.bucket, state.lexicon_version)
+    words = set() if graph is None else set(graph.words(0, len(graph)))
+    words |= {word for word, why in pending.items() if why == Why.ORPHANED}
+    return words - {word for word, why in pending.items() if why == Why.POPPED}
 
 
 def _graph(words: list[bytes], bucket: int, version: int) -> bytes:

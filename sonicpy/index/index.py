@@ -14,7 +14,7 @@ from typing import Self, TypeVar
 from sonicpy._native.postings import DamagedBytes
 from sonicpy._native.text import PART, STOP, Terms
 from sonicpy.config import Config
-from sonicpy.errors import CommandError, StoreDamaged
+from sonicpy.errors import CommandError, GraphError, StoreDamaged
 from sonicpy.graph.pool import GraphPool, Name
 from sonicpy.ids import check_bucket, check_collection, check_object
 from sonicpy.index import count as counting
@@ -76,11 +76,11 @@ class Index:
             durability=kv.durability,
         )
         self.graphs = GraphPool(graph_folder(self.store.folder))
-        self._lexicons = Lexicons(self.graphs, live=self._live)
+        self._lexicons = Lexicons(self.graphs, live=self._live, recoveries=lambda: self.store.recoveries)
         self._read(self._tidy_graphs)
         graph = self.config.store.fst.graph
         # In the default mode the limits bind nothing: a large lexicon is worth a word in the log, not lost words.
-        self.graph_limits = Limits(graph.max_words, graph.max_size << 10) if compat else Limits()
+        self.graph_limits = Limits(graph.max_words, graph.max_size << 10, keeps_orphans=True) if compat else Limits()
         self._autocommit = autocommit
         self._batching = False
         self._lock = threading.RLock()
@@ -222,9 +222,15 @@ class Index:
         """
         with self._lock:
             self.store.commit()
+            faults = []
             for bucket in self.due_buckets():
-                self.consolidate_bucket(bucket)
+                try:
+                    self.consolidate_bucket(bucket)
+                except GraphError as fault:
+                    faults.append(fault)  # the others need not wait for this one
             self._finish()
+            if faults:
+                raise faults[0]
 
     def consolidate_bucket(self, bucket: int) -> None:
         """Build the graph of one bucket from the last commit. Raises like `consolidate`."""
@@ -232,8 +238,7 @@ class Index:
             built = self.build_graph(bucket)
             if built is None:
                 return
-            self.adopt_graphs([built])
-            start: bytes | None = b""
+            start: bytes | None = b"" if self.adopt_graphs([built]) else None
             while start is not None:
                 start = self.tidy_pending(built, start)
 
@@ -249,8 +254,10 @@ class Index:
             self.forget_bucket(bucket)
         return built
 
-    def adopt_graphs(self, graphs: list[Built]) -> None:
-        """Make graphs that were written the graphs of their buckets, and commit that.
+    def adopt_graphs(self, graphs: list[Built]) -> list[Built]:
+        """Make graphs that were written the graphs of their buckets, commit that, and return them.
+
+        Those whose buckets were flushed meanwhile are deleted.
 
         Raises:
             StoreError: it could not be committed; the old graphs stay.
@@ -258,14 +265,14 @@ class Index:
         with self._lock:
             homeless = self.store.maintain(lambda view: adopt(view, graphs))
             self.store.commit()
-        for built in graphs:
-            if built in homeless:
-                self.graphs.remove(built.bucket, built.version)
-                self.forget_bucket(built.bucket)
-            else:
-                self.graphs.broken.discard(built.bucket)
-                self.graphs.get(built.bucket, built.version)  # opened before the older file goes
-                self.graphs.remove(built.bucket, built.version - 1)
+        for built in homeless:
+            self.forget_bucket(built.bucket)
+        adopted = [built for built in graphs if built not in homeless]
+        for built in adopted:
+            self.graphs.broken.discard(built.bucket)
+            self.graphs.get(built.bucket, built.version)  # opened before the older file goes
+            self.graphs.remove(built.bucket, built.version - 1)
+        return adopted
 
     def tidy_pending(self, built: Built, start: bytes) -> bytes | None:
         """Forget some of the pending words that an adopted graph holds; return where to go on, or None."""
@@ -273,10 +280,9 @@ class Index:
             return self.store.maintain(lambda view: tidy(view, built, start))
 
     def forget_bucket(self, bucket: int) -> None:
-        """Drop what is held in memory of a bucket that was flushed."""
+        """Drop the graph and what is held in memory of a bucket that was flushed."""
         self.store.pending_buckets.discard(bucket)
-        self.graphs.broken.discard(bucket)
-        self.graphs.close(bucket)
+        self.graphs.forget(bucket)
 
     def is_crowded(self, bucket: int) -> bool:
         """Return whether so many words of a bucket are pending that comparing them one by one takes long."""
@@ -325,6 +331,8 @@ class Index:
         """Make what was changed visible to other threads and processes."""
         with self._lock:
             self.store.commit()
+            for bucket in self.store.take_flushed():
+                self.forget_bucket(bucket)
 
     def sync(self) -> None:
         """Wait until everything committed is on the disk."""
@@ -359,7 +367,7 @@ class Index:
         self.store.seal()
         if self.store.durability == "commit":
             self.store.sync_log()
-        self.store.commit()
+        self.commit()
         if self.store.has_doomed:
             self.store.sweep(SWEEP_ROWS)
             self.store.commit()

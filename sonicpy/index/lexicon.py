@@ -5,7 +5,7 @@ everything comes from the graph file.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from itertools import groupby, islice
 
 from sonicpy._native.postings import WORD_BYTES_MAX, WordRow
 from sonicpy.graph.pending import PendingWords
@@ -14,6 +14,9 @@ from sonicpy.graph.word_graph import WordGraph
 from sonicpy.store.bucket import BucketReader
 from sonicpy.store.scopes import BucketState
 from sonicpy.store.view import View
+
+CORRECTIONS_EXAMINED = 512
+"""Corrections whose rows are read for one word: a bound on the time of words with very many neighbours."""
 
 PENDING_CACHED = 64
 """Buckets whose pending words are kept ready for comparison."""
@@ -24,12 +27,14 @@ class Lexicons:
 
     Args:
         live: words are there from the moment they are pushed; else after a consolidation.
+        recoveries: how often the store has undone changes: afterwards the same number of edits may mean other words.
     """
 
-    def __init__(self, pool: GraphPool, *, live: bool) -> None:
+    def __init__(self, pool: GraphPool, *, live: bool, recoveries: Callable[[], int] = int) -> None:
         self.pool = pool
         self.live = live
-        self._pending: dict[int, tuple[int, int, PendingWords]] = {}
+        self._recoveries = recoveries
+        self._pending: dict[int, tuple[tuple[int, int, int], PendingWords]] = {}
 
     def of(self, reader: BucketReader, view: View) -> "Lexicon":
         """Return the words of the bucket that `reader` reads through `view`."""
@@ -39,15 +44,16 @@ class Lexicons:
 
     def pending(self, view: View, state: BucketState) -> PendingWords:
         """Return the words that were pushed or popped since the graph was built."""
+        moment = (state.edits, state.graph_edits, self._recoveries())
         held = self._pending.get(state.bucket)
-        if held is not None and held[:2] == (state.edits, state.graph_edits):
-            return held[2]
+        if held is not None and held[0] == moment:
+            return held[1]
         source = view.pending_words(state)
-        words = held[2] if held is not None and held[2].source is source else PendingWords(source)
+        words = held[1] if held is not None and held[1].source is source else PendingWords(source)
         words.refresh()
         if len(self._pending) >= PENDING_CACHED:
             self._pending.clear()
-        self._pending[state.bucket] = (state.edits, state.graph_edits, words)
+        self._pending[state.bucket] = (moment, words)
         return words
 
 
@@ -103,6 +109,22 @@ class Lexicon:
         """Return those of `words` that objects hold, with their rows, the most frequent first, then as they came."""
         held = list(words)
         rows = self.reader.words(held)
-        found = [(word, row) for word, row in zip(held, rows, strict=True) if row is not None and row.df]
+        found = [
+            (word, row)
+            for word, row in zip(held, rows, strict=True)
+            if row is not None and (row.live if self.live else row.df)
+        ]
         found.sort(key=lambda pair: -pair[1].holders)
+        return found
+
+    def nearest(self, matches: Iterable[tuple[bytes, int]], wanted: int) -> list[tuple[bytes, WordRow, int]]:
+        """Return the first `wanted` or more of `matches` that objects hold, with rows and distances.
+
+        Nearest first, as `matches` come, then the most frequent ones; at most CORRECTIONS_EXAMINED are looked at.
+        """
+        found: list[tuple[bytes, WordRow, int]] = []
+        for distance, group in groupby(islice(matches, CORRECTIONS_EXAMINED), key=lambda match: match[1]):
+            found += [(word, row, distance) for word, row in self.frequent(word for word, _ in group)]
+            if len(found) >= wanted:
+                break
         return found

@@ -15,7 +15,7 @@ from sonicpy._native.postings import WORD_BYTES_MAX, WordRow
 from sonicpy._native.ranking import ObjectTable, Ranker, SonicTable, completion_score, correction_score
 from sonicpy._native.text import PART, SPECIAL, STOP, Terms
 from sonicpy.config import SearchConfig
-from sonicpy.index.alternates import alternates, edits_allowed
+from sonicpy.index.alternates import alternates, edits_allowed_by_sonic
 from sonicpy.index.lexicon import Lexicon
 from sonicpy.index.scripts import continues_in_script
 from sonicpy.store.bucket import BucketReader
@@ -144,8 +144,9 @@ def _visit_typos(table: SonicTable, lexicon: Lexicon, terms: Terms, search: Sear
     for number, (term, typed, flags) in enumerate(zip(terms.words, terms.typed, terms.flags, strict=True)):
         if flags & SPECIAL:
             continue
-        matches = lexicon.corrections(term, edits_allowed(typed), transpositions=False)
-        for distance in range(1, edits_allowed(typed) + 1):
+        allowed = edits_allowed_by_sonic(term, typed)
+        matches = lexicon.corrections(term, allowed, transpositions=False)
+        for distance in range(1, allowed + 1):
             others = sorted(word for word, edits in matches if edits <= distance and word != term)
             for _, row in _with_objects(lexicon, iter(others), search):
                 if budget == 0:

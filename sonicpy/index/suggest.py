@@ -2,19 +2,18 @@
 
 from itertools import islice
 
-from sonicpy.index.alternates import edits_allowed
+from sonicpy.index.alternates import edits_allowed, edits_allowed_by_sonic
 from sonicpy.index.lexicon import Lexicon
 from sonicpy.index.scripts import continues_in_script
 
 COMPLETIONS_EXAMINED = 2000
 """How many completions are compared to find the likely ones: a bound on the time of a one-letter prefix."""
-CORRECTIONS_EXAMINED = 64
 
 
 def suggest_likely(lexicon: Lexicon, word: bytes, limit: int) -> list[bytes]:
     """Return at most `limit` words: itself, then its completions by frequency, then corrections, nearest first.
 
-    Frequency decides among corrections of one distance; then length and byte order.
+    Frequency decides among corrections of one distance, then byte order.
     """
     examined = lexicon.frequent(islice(lexicon.completions(word), COMPLETIONS_EXAMINED))
     examined.sort(key=lambda found: (found[0] != word, -found[1].holders, len(found[0]), found[0]))
@@ -22,10 +21,9 @@ def suggest_likely(lexicon: Lexicon, word: bytes, limit: int) -> list[bytes]:
     if len(words) == limit:
         return words
     matches = lexicon.corrections(word, edits_allowed(len(word.decode())), transpositions=True)
-    distances = dict(islice((match for match in matches if match[0] not in set(words)), CORRECTIONS_EXAMINED))
-    corrected = [found for found in lexicon.frequent(distances) if found[1].live or not lexicon.live]
-    corrected.sort(key=lambda found: (distances[found[0]], -found[1].holders, found[0]))
-    return words + [found for found, _ in corrected[: limit - len(words)]]
+    others = (match for match in matches if match[0] not in words)
+    corrected = lexicon.nearest(others, limit - len(words))
+    return words + [found for found, _, _ in corrected[: limit - len(words)]]
 
 
 def suggest_alphabetical(lexicon: Lexicon, word: bytes, limit: int, typed_bytes: int) -> list[bytes]:
@@ -34,5 +32,5 @@ def suggest_alphabetical(lexicon: Lexicon, word: bytes, limit: int, typed_bytes:
     words = list(islice(completions, limit))
     if len(words) == limit:
         return words
-    matches = lexicon.corrections(word, edits_allowed(typed_bytes), transpositions=False)
+    matches = lexicon.corrections(word, edits_allowed_by_sonic(word, typed_bytes), transpositions=False)
     return words + list(islice((found for found, _ in matches if found not in words), limit - len(words)))

@@ -97,6 +97,13 @@ class Connection(asyncio.Protocol):
     # -- one turn ------------------------------------------------------------------------------------------------
 
     def _turn(self, *, until_empty: bool = False) -> None:
+        try:
+            self._run_turn(until_empty=until_empty)
+        except BaseException:
+            self.abort()  # nobody foresaw this: the client shall not wait for an answer that never comes
+            raise
+
+    def _run_turn(self, *, until_empty: bool) -> None:
         self._scheduled = False
         if self._transport is None or self._held or self._blocked or self.session.ended:
             return
@@ -153,6 +160,21 @@ class Connection(asyncio.Protocol):
     ) -> None:
         """Wait for the disk, write the turn's replies, then carry out the command that takes longer than a turn."""
         try:
+            await self._answer(sealed, out, promises, slow)
+        except BaseException:
+            self.abort()
+            raise
+        self._held = None
+        self._moved_s = self._loop.time()
+        if self.session.ended or self.session.shutting_down:
+            self._close()
+        else:
+            self._go_on()
+
+    async def _answer(
+        self, sealed: "asyncio.Future[None] | None", out: list[bytes], promises: list[int], slow: Command | None
+    ) -> None:
+        try:
             if sealed is not None:
                 await asyncio.shield(sealed)
         except StoreError as trouble:
@@ -164,12 +186,6 @@ class Connection(asyncio.Protocol):
             except SonicError as trouble:
                 reply = refusal(trouble)
             self._write([reply])
-        self._held = None
-        self._moved_s = self._loop.time()
-        if self.session.ended or self.session.shutting_down:
-            self._close()
-        else:
-            self._go_on()
 
     def _write(self, out: list[bytes]) -> None:
         if out and self._transport is not None:

@@ -14,7 +14,7 @@ from sonicpy.channel import replies
 from sonicpy.channel.commands import Command, Info, Trigger
 from sonicpy.channel.session import Session
 from sonicpy.config import Config
-from sonicpy.errors import SonicError, StoreError
+from sonicpy.errors import GraphError, SonicError, StoreError
 from sonicpy.index.consolidate import Built, build_in_worker
 from sonicpy.index.index import Index
 from sonicpy.server.statistics import Statistics
@@ -170,27 +170,38 @@ class Service:
         async with self._consolidating:
             if not self.commit():
                 raise StoreError("words cannot be consolidated before the store can be written again")
-            for graphs in batched(self.index.due_buckets() if buckets is None else buckets):
-                for built in await self._build(graphs):
+            faults: list[GraphError] = []
+            for some in batched(self.index.due_buckets() if buckets is None else buckets):
+                graphs, failed = await self._build(some)
+                faults += failed
+                for built in self.index.adopt_graphs(graphs):
                     await self._tidy(built)
+                self._warn_of_size(graphs)
+            if faults:
+                raise faults[0]
 
-    async def _build(self, buckets: list[int]) -> list[Built]:
-        """Build and adopt graphs: small ones here, the others in a worker process."""
-        small = [bucket for bucket in buckets if self.index.is_small(bucket)]
-        graphs = []
-        for bucket in small:
-            built = self.index.build_graph(bucket)
-            if built is not None:
-                graphs.append(built)
+    async def _build(self, buckets: list[int]) -> tuple[list[Built], list[GraphError]]:
+        """Build graphs, small ones here, the others in a worker process; return them, and why others failed."""
+        graphs: list[Built] = []
+        faults: list[GraphError] = []
+        large = []
+        for bucket in buckets:
+            if not self.index.is_small(bucket):
+                large.append(bucket)
+                continue
+            try:
+                built = self.index.build_graph(bucket)
+            except GraphError as fault:
+                faults.append(fault)
+            else:
+                graphs += [built] if built is not None else []
             await asyncio.sleep(0)
-        large = [bucket for bucket in buckets if bucket not in set(small)]
         if large:
-            store = str(self.index.store.folder)
-            map_bytes = self.config.store.kv.map_size_mb << 20
-            graphs += await self.workers.run(build_in_worker, store, map_bytes, large, self.index.graph_limits)
-        self.index.adopt_graphs(graphs)
-        self._warn_of_size(graphs)
-        return graphs
+            store, map_bytes = str(self.index.store.folder), self.config.store.kv.map_size_mb << 20
+            more, failed = await self.workers.run(build_in_worker, store, map_bytes, large, self.index.graph_limits)
+            graphs += more
+            faults += failed
+        return graphs, faults
 
     async def _tidy(self, built: Built) -> None:
         start: bytes | None = b""

@@ -7,9 +7,13 @@ its job done again, so a job must be one that can be done twice.
 import asyncio
 import logging
 import multiprocessing
+import os
+import signal
+import threading
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.connection import wait
 from typing import ParamSpec, TypeVar
 
 from sonicpy.errors import WorkerError
@@ -19,6 +23,7 @@ logger = logging.getLogger(__name__)
 IDLE_S = 30.0
 """A worker holds about 30 MB; after so long without work it leaves."""
 TRIES = 3
+GIVEN_UP = "the job was given up because the workers were stopped"
 
 Arguments = ParamSpec("Arguments")
 Answer = TypeVar("Answer")
@@ -30,6 +35,7 @@ class Workers:
     def __init__(self) -> None:
         self._executor: ProcessPoolExecutor | None = None
         self._running = 0
+        self._stops = 0
         self._idle_timer: asyncio.TimerHandle | None = None
 
     async def run(
@@ -38,48 +44,84 @@ class Workers:
         """Return what the job returns.
 
         Raises:
-            WorkerError: workers died on it again and again.
+            WorkerError: workers died on it again and again, none could be started, or `stop` was called.
             SonicError: whatever the job raises.
         """
         loop = asyncio.get_running_loop()
         self._running += 1
+        stops = self._stops
         try:
             for _ in range(TRIES):
-                executor = self._started()
                 try:
-                    return await asyncio.wrap_future(executor.submit(job, *args, **named), loop=loop)
+                    executor = self._started()
+                    future = executor.submit(job, *args, **named)
+                except OSError as fault:
+                    self._end(self._executor)
+                    raise WorkerError(f"no worker process can be started: {fault.strerror}") from fault
                 except BrokenProcessPool:
+                    self._end(self._executor)
+                    continue
+                try:
+                    return await asyncio.wrap_future(future, loop=loop)
+                except BrokenProcessPool:
+                    self._end(executor)
+                    if self._stops != stops:
+                        raise WorkerError(GIVEN_UP) from None
                     logger.error("a worker process died; its job is done again by another one")
-                    if self._executor is executor:
-                        self._executor = None
-                    executor.shutdown(wait=False)
+                except asyncio.CancelledError:
+                    if future.cancelled() and self._stops != stops:
+                        raise WorkerError(GIVEN_UP) from None
+                    raise
             raise WorkerError(f"{TRIES} worker processes died on one job; see the system log for who ended them")
         finally:
             self._running -= 1
-            self._idle_timer = loop.call_later(IDLE_S, self._leave_if_idle)
+            if self._executor is not None:
+                self._idle_timer = loop.call_later(IDLE_S, self._leave_if_idle)
 
     def processes(self) -> list[int]:
         """Return the process ids of the workers."""
-        held = self._executor._processes if self._executor is not None else None
-        return list(held or ())
+        return [] if self._executor is None else list(self._executor._processes or ())
 
     def stop(self) -> None:
         """End the worker; a job under way is given up."""
-        if self._idle_timer is not None:
-            self._idle_timer.cancel()
-        executor, self._executor = self._executor, None
-        if executor is not None:
-            for process in list((executor._processes or {}).values()):
-                process.terminate()
-            executor.shutdown(wait=False, cancel_futures=True)
+        self._stops += 1
+        self._end(self._executor)
 
     def _started(self) -> ProcessPoolExecutor:
         if self._idle_timer is not None:
             self._idle_timer.cancel()
+            self._idle_timer = None
         if self._executor is None:
-            self._executor = ProcessPoolExecutor(max_workers=1, mp_context=multiprocessing.get_context("spawn"))
+            self._executor = ProcessPoolExecutor(
+                max_workers=1, mp_context=multiprocessing.get_context("spawn"), initializer=prepare_worker
+            )
         return self._executor
 
     def _leave_if_idle(self) -> None:
         if not self._running:
-            self.stop()
+            self._end(self._executor)
+
+    def _end(self, executor: ProcessPoolExecutor | None) -> None:
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
+            self._idle_timer = None
+        if executor is None:
+            return
+        if self._executor is executor:
+            self._executor = None
+        for process in list((executor._processes or {}).values()):
+            process.terminate()
+        executor.shutdown(wait=False, cancel_futures=True)
+
+
+def prepare_worker() -> None:
+    """Leave Control-C to the parent, and end with it however it ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def follow() -> None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=follow, daemon=True).start()

@@ -18,7 +18,7 @@ from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.store.environment import OBJECTS, OIDS, POSTINGS, TERMS, WORDS, Row
 from sonicpy.store.keys import block_key, object_key, oid_key, term_key, word_key
 from sonicpy.store.scopes import BucketState
-from sonicpy.store.view import View, WriteView
+from sonicpy.store.view import View, Why, WriteView
 
 NO_IID = -1
 
@@ -131,7 +131,7 @@ class BucketWriter(BucketReader):
                     raise StoreDamaged(f"bucket {state.bucket}: a word counts postings that it does not have")
         transaction.put_many(WORDS, link.words())
         transaction.put_many(TERMS, link.new_terms())
-        self._note_changed_words(link)
+        self._note_changed_words(link, Why.APPEARED)
         if is_new:
             state.next_iid += 1
             state.objects += 1
@@ -175,7 +175,7 @@ class BucketWriter(BucketReader):
         transaction.put_many(WORDS, unlink.words())
         self._delete_all(WORDS, unlink.deleted_words)
         self._delete_all(TERMS, unlink.deleted_terms)
-        self._note_changed_words(unlink)
+        self._note_changed_words(unlink, Why.ORPHANED if len(record) == unlink.removed else Why.POPPED)
         state.live_words += unlink.live_change
         state.total_length += unlink.length_change
         if len(record) == unlink.removed:  # also an object that never held a word
@@ -203,10 +203,10 @@ class BucketWriter(BucketReader):
         edits.advance(number, int.from_bytes(following[0][9:], "big"), following[1][0])
         return True
 
-    def _note_changed_words(self, edits: Edits) -> None:
+    def _note_changed_words(self, edits: Edits, why: Why) -> None:
         changed = edits.changed_words()
         if changed:
-            self._writer.note_pending(self.state, changed)
+            self._writer.note_pending(self.state, changed, why)
 
     def _delete_all(self, table: int, keys: list[bytes]) -> None:
         for key in keys:

@@ -72,6 +72,8 @@ class Store:
         self._has_doomed = True  # found out by the first sweep
         self.uncommitted = 0
         """Mutations applied since the last commit."""
+        self.recoveries = 0
+        """How often changes were undone: what was read inside the open transaction before may not be so any more."""
         self._lock = store_folder.WriterLock(folder)
         try:
             switched_off = store_folder.was_switched_off(folder)
@@ -190,6 +192,13 @@ class Store:
         """The ids of the buckets that may have words waiting for consolidation."""
         return self._pending.buckets
 
+    def take_flushed(self) -> set[int]:
+        """Return the ids of the buckets whose flush was committed since the last call."""
+        if self.uncommitted:
+            return set()
+        flushed, self._pending.flushed = self._pending.flushed, set()
+        return flushed
+
     @property
     def log_position(self) -> int:
         """The end of the last sealed record."""
@@ -260,7 +269,6 @@ class Store:
                 check_format(transaction.get(META, FORMAT))
                 check_analyser(self.folder, transaction.get(META, ANALYSER), self._analyser)
             self._committed_position = read_position(transaction)
-            self._pending.buckets.update(pending_buckets(transaction))
         self._recover(None, from_log_end=self._committed_position)
         # Replay, commit, sync, then a new segment: nothing is ever appended behind a record that may be damaged.
         end = self._log.position
@@ -340,7 +348,9 @@ class Store:
         """
         self._is_lost = True
         for _ in range(GROWTHS_MAX):
+            self.recoveries += 1
             self._pending.words.clear()
+            self._pending.flushed.clear()
             self._drop_transaction()
             if isinstance(cause, MapFull):
                 self._environment.grow()
@@ -368,6 +378,8 @@ class Store:
     def _replay(self, from_log_end: int | None) -> None:
         self._is_lost = False
         view = self._writing()
+        self._pending.buckets.clear()
+        self._pending.buckets.update(pending_buckets(view.transaction))
         position = read_position(view.transaction)
         if from_log_end is None and position == self._log.position and not self._unsealed:
             return

@@ -5,6 +5,7 @@ rows that nearly every change touches (counters of buckets, rows of lengths) unt
 """
 
 from collections.abc import Iterable
+from enum import IntEnum
 
 from sonicpy._native.postings import bucket_key, pack_varints, unpack_varints
 from sonicpy._native.ranking import OBJECTS_PER_ROW
@@ -24,12 +25,24 @@ NEXT_BUCKET = b"next bucket"
 CACHED_LENGTH_ROWS = 1024  # 4 MB at the most
 
 
+class Why(IntEnum):
+    """What happened to a pending word last: the last byte of its row, behind the number of the edit."""
+
+    APPEARED = 0
+    POPPED = 1
+    """It vanished by a POP that left its object other words."""
+    ORPHANED = 2
+    """It vanished with its object."""
+
+
 class PendingIndex:
     """What is in `pending`, kept in memory for the one writer: which buckets, and the words of those asked for."""
 
     def __init__(self) -> None:
         self.buckets: set[int] = set()
         self.words: dict[int, list[bytes]] = {}
+        self.flushed: set[int] = set()
+        """Buckets that went since the owner last asked."""
 
     def forget(self, bucket: int) -> None:
         """Drop what is known of a bucket."""
@@ -115,6 +128,7 @@ class WriteView(View):
             del self._length_rows[row]
             self._changed_length_rows.discard(row)
         self._pending.forget(state.bucket)
+        self._pending.flushed.add(state.bucket)
         self.transaction.delete(SCOPES, scope_key(collection, bucket))
         self.transaction.delete(BUCKETS, key)
         self.transaction.put(DOOMED, key, b"")
@@ -144,13 +158,13 @@ class WriteView(View):
             words = self._pending.words[state.bucket] = super().pending_words(state)
         return words
 
-    def note_pending(self, state: BucketState, keys: list[bytes]) -> None:
+    def note_pending(self, state: BucketState, keys: list[bytes], why: Why) -> None:
         """Note words, by their keys, that appeared or vanished."""
         self._pending.buckets.add(state.bucket)
         known = self._pending.words.get(state.bucket)
         for key in keys:
             state.edits += 1
-            self.transaction.put(PENDING, key, state.edits.to_bytes(6, "big"))
+            self.transaction.put(PENDING, key, state.edits.to_bytes(6, "big") + bytes((why,)))
             if known is not None:
                 known.append(key[4:])
 

@@ -94,11 +94,11 @@ def test_the_same_words_give_the_same_bytes() -> None:
 
 
 def test_common_beginnings_and_ends_are_stored_once() -> None:
-    """Minimal: all words of three letters of 26 take three nodes of 26 edges."""
+    """All words of three letters take three nodes of 26 edges in each automaton, and a sign every 256 words."""
     letters = string.ascii_lowercase
     words = [f"{one}{two}{three}".encode() for one in letters for two in letters for three in letters]
-    node = 1 + 26 * (1 + 4)
-    assert len(content_of(words)) - len(content_of([])) == 2 * 3 * node
+    node, sign = 1 + 26 * (1 + 4), 1 + 40
+    assert len(content_of(words)) - len(content_of([])) == 2 * 3 * node + 26**3 // 256 * sign
 
 
 @given(st.sets(st.text("ab", min_size=1, max_size=6).map(str.encode)))
@@ -142,6 +142,16 @@ def test_many_words_with_the_same_end() -> None:
     graph = graph_of(words)
     assert graph.words(0, -1) == sorted(words)
     assert [word for word in words if graph.correct(word, 1, transpositions=True, limit=1).matches != [(word, 0)]] == []
+
+
+def test_a_node_with_every_byte_that_begins_a_character() -> None:
+    points = [*range(0x80), *range(0x80, 0x800, 0x40), *range(0x800, 0x10000, 0x800), *range(0x10000, 0x110000, 0x8000)]
+    characters = [chr(point).encode() for point in points if not 0xD800 <= point < 0xE000]
+    words = sorted({character[:1]: character for character in characters}.values())
+    assert len(words) == 128 + 51
+    graph = graph_of(word for one in words for word in (one, one + one))
+    assert all(graph.contains(one) and graph.contains(one + one) for one in words)
+    assert graph.correct(b"", 1, transpositions=False).matches == [(one, 1) for one in words]
 
 
 def test_nul_is_a_letter_like_any_other() -> None:

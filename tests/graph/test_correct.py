@@ -2,6 +2,7 @@
 
 import itertools
 import random
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given, settings
@@ -62,9 +63,7 @@ def test_a_word_is_found_from_its_distance_on(typed: str, word: str, swaps: bool
 def test_all_words_of_two_letters(letters: str, swaps: bool) -> None:
     """Exhaustive: every word of up to six letters against all of them, so every edit at every place."""
     table = str.maketrans("ab", letters)
-    typed = [
-        "".join(chosen).translate(table) for size in range(7) for chosen in itertools.product("ab", repeat=size)
-    ]
+    typed = ["".join(chosen).translate(table) for size in range(7) for chosen in itertools.product("ab", repeat=size)]
     graph = graph_of(word.encode() for word in typed if word)
     measure = OSA.distance if swaps else Levenshtein.distance
     for word in typed:
@@ -211,13 +210,25 @@ def check(dictionary: tuple[list[str], WordGraph], typed: list[str]) -> None:
 
 
 def test_misspellings_as_by_brute_force(dictionary: tuple[list[str], WordGraph]) -> None:
-    check(dictionary, misspellings(200))
+    check(dictionary, misspellings(300))
 
 
 @pytest.mark.full
 @pytest.mark.timeout(900)
 def test_more_misspellings_as_by_brute_force(dictionary: tuple[list[str], WordGraph]) -> None:
     check(dictionary, misspellings(5_000))
+
+
+def test_threads_share_a_graph(dictionary: tuple[list[str], WordGraph]) -> None:
+    _, graph = dictionary
+    typed = [word.encode() for word in misspellings(300)]
+
+    def correct_all(_: int) -> list[list[tuple[bytes, int]]]:
+        return [graph.correct(word, 3, transpositions=True).matches for word in typed]
+
+    expected = correct_all(0)
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(correct_all, range(8))) == [expected] * 8
 
 
 def test_every_word_is_listed_and_found(dictionary: tuple[list[str], WordGraph]) -> None:

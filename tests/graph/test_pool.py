@@ -72,6 +72,15 @@ class TestOpening:
         assert (before.words(0, -1), after.words(0, -1)) == (OLD_WORDS, NEW_WORDS)
         assert pool.get(1, 2) is after and len(pool) == 1
 
+    def test_who_looks_at_an_older_version_gets_the_newer_graph(
+        self, pool: GraphPool, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        pool.write(1, 2, NEW)
+        newer = pool.get(1, 2)
+        pool.remove(1, 1)
+        assert pool.get(1, 1) is newer and pool.get(1, 2) is newer
+        assert (pool.broken, caplog.records) == (set(), [])
+
     def test_a_missing_graph_is_noted_and_said_once(self, pool: GraphPool, caplog: pytest.LogCaptureFixture) -> None:
         for _ in range(3):
             assert pool.get(7, 3) is None

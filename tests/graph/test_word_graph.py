@@ -119,6 +119,17 @@ def test_pages_join_to_the_whole_list(size: int) -> None:
     assert pages == GRAPH_WORDS
 
 
+@pytest.mark.parametrize("count", [0, 1, 255, 256, 257, 511, 512, 513, 1000])
+def test_every_place_is_found_by_its_number(count: int) -> None:
+    words = sorted(f"{number:b}".replace("1", "東").encode() for number in range(count))
+    graph = graph_of(words)
+    assert len(graph) == count
+    for offset in [*range(0, count + 2, 7), 254, 255, 256, 257, 511, 512, count - 1, count, 2**63]:
+        if offset >= 0:
+            assert graph.words(offset, 3) == words[offset : offset + 3]
+    assert graph.words(0, -1) == words
+
+
 def test_an_iterator_goes_on_where_it_was_and_stays_at_its_end() -> None:
     words = graph_of(GRAPH_WORDS).completions(b"ca")
     assert list(itertools.islice(words, 3)) == [b"ca", b"car", b"card"]
@@ -176,7 +187,7 @@ def test_a_path_with_a_nul_is_an_error() -> None:
 
 # -- damage -------------------------------------------------------------------------------------------------------
 
-FORWARD_SIZE, FORWARD_ROOT, BACKWARD_SIZE, BACKWARD_ROOT, HEADER = 32, 36, 40, 44, 48
+WORDS_COUNT, FORWARD_SIZE, FORWARD_ROOT, BACKWARD_ROOT = 24, 32, 36, 44
 
 
 def test_a_file_cut_off_anywhere(tmp_path: Path) -> None:
@@ -238,6 +249,8 @@ FORGED = [
     (with_number(BACKWARD_ROOT, 0x0FFFFFFF), "the other root outside"),
     (with_number(BACKWARD_ROOT, 2), "the other root inside a node"),
     (with_number(FORWARD_SIZE, 0), "an automaton without its first byte, and too many bytes"),
+    (with_number(WORDS_COUNT, 256), "a sign missing"),
+    (with_number(WORDS_COUNT + 4, 0xFFFFFFFF), "more words than any file holds"),
     (automaton(LEAF, node((b"a", 0, 7))), "an edge to its own node"),
     (automaton(node((b"b", 1, 7)), node((b"a", 0, 1))), "an edge to a later node: a circle"),
     (automaton(LEAF, node((b"a", 0, 2))), "an edge into a node"),
@@ -257,6 +270,14 @@ def test_a_forged_file_that_is_sound_opens() -> None:
 def test_a_checksum_is_not_trusted_alone(content: bytes, why: str) -> None:
     with pytest.raises(GraphError):
         WordGraph.from_bytes(content)
+
+
+def test_a_sign_longer_than_a_word_does_no_harm() -> None:
+    content = bytearray(content_of(f"{number:03}".encode() for number in range(300)))
+    sign = len(content) - 4 - 8 - 41
+    assert content[sign : sign + 4] == b"\x03255"
+    content[sign] = 0xFF
+    assert WordGraph.from_bytes(sealed(content)).words(256, 2) == [b"256", b"257"]
 
 
 def test_walks_end_at_forty_bytes_whatever_the_file_says() -> None:

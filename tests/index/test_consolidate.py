@@ -265,9 +265,7 @@ class TestFlushedMeanwhile:
             assert shown(index) == (words, 2, 1, set(words))
             assert graph_files(index) == [f"{bucket_id(index)}-1.graph"]
 
-    def test_a_bucket_that_had_a_graph_before(
-        self, tmp_path: Path, flush: Callable[[Index], None], live: bool
-    ) -> None:
+    def test_a_bucket_that_had_a_graph_before(self, tmp_path: Path, flush: Callable[[Index], None], live: bool) -> None:
         with open_index(tmp_path, search__live_words=live) as index:
             push(index, "o", "anker")
             index.consolidate()
@@ -727,13 +725,13 @@ class TestLimits:
 
     def test_what_was_left_out_comes_in_when_there_is_room(self, tmp_path: Path) -> None:
         with open_index(tmp_path, **COMPAT, store__fst__graph__max_words=3) as index:
-            push(index, "o", "anker birne")
+            push(index, "o", "anker birne zebra")
             push(index, "p", "dampf eiche")
             index.consolidate()
             assert index.words(C, B) == ["anker", "birne", "dampf"]
-            index.flush_object(C, B, "o")
+            index.pop(C, B, "o", "anker birne")
             index.consolidate()
-            assert index.words(C, B) == ["dampf", "eiche"]
+            assert index.words(C, B) == ["dampf", "eiche", "zebra"]
 
     @pytest.mark.parametrize("size_kib", [1, 4, 20])
     def test_a_small_file(self, tmp_path: Path, size_kib: int) -> None:

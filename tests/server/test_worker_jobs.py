@@ -1,11 +1,13 @@
 """Workers.run: what a job returns, raises or dies of reaches who asked; a worker leaves when it is not needed."""
 
 import asyncio
+import multiprocessing
 import os
 import resource
 import signal
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -95,14 +97,18 @@ async def until(condition: Callable[[], bool], what: str) -> None:
         await asyncio.sleep(0.01)
 
 
+def worker_numbers() -> list[int]:
+    return [process.pid for process in multiprocessing.active_children() if process.pid is not None]
+
+
 def test_one_process_does_one_job_after_the_other() -> None:
     async def test(workers: Workers) -> None:
-        assert workers.processes() == [], "none before there is work"
+        assert worker_numbers() == [], "none before there is work"
         assert await workers.run(add, 1, 2) == 3
         assert await workers.run(add, 1, 2, times=10) == 30
         number = await workers.run(own_number)
         assert number != os.getpid()
-        assert workers.processes() == [number]
+        assert worker_numbers() == [number]
         assert await asyncio.gather(*(workers.run(sleep, 0.01) for _ in range(5))) == [number] * 5
 
     with_workers(test)
@@ -131,7 +137,7 @@ def test_a_job_whose_worker_dies_is_done_again(tmp_path: Path, caplog: pytest.Lo
         second = await workers.run(die, str(tries), 1)
         assert tries.read_text() == ".."
         assert second not in (first, os.getpid())
-        assert workers.processes() == [second]
+        assert worker_numbers() == [second]
         assert len(caplog.records) == 1 and "worker process died" in caplog.text
 
     with_workers(test)
@@ -144,7 +150,7 @@ def test_all_jobs_of_a_worker_that_dies_are_done_again(tmp_path: Path) -> None:
             workers.run(die, tries, 1), workers.run(add, 1, 2), workers.run(sleep, 0.1), workers.run(add, 3, 4)
         )
         assert (answers[1], answers[3]) == (3, 7)
-        assert workers.processes() == [answers[0]] == [answers[2]]
+        assert worker_numbers() == [answers[0]] == [answers[2]]
 
     with_workers(test)
 
@@ -168,7 +174,7 @@ def test_a_worker_that_was_killed_while_idle_is_replaced() -> None:
         os.kill(first, signal.SIGKILL)
         second = await workers.run(own_number)
         assert second != first
-        assert workers.processes() == [second]
+        assert worker_numbers() == [second]
 
     with_workers(test)
 
@@ -179,11 +185,11 @@ def test_stop_ends_a_worker_in_the_middle_of_a_job(tmp_path: Path, caplog: pytes
     async def test(workers: Workers) -> None:
         given_up = asyncio.ensure_future(workers.run(sleep, 30, str(begun)))
         await until(begun.exists, "the job begins")
-        [number] = workers.processes()
+        [number] = worker_numbers()
         workers.stop()
         with pytest.raises(WorkerError):
             await asyncio.wait_for(given_up, SOON_S)
-        assert workers.processes() == [], "nobody does it again"
+        assert set(worker_numbers()) <= {number}, "nobody does it again"
         await until(lambda: not is_alive(number), "the worker ends")
         assert caplog.records == [], "it did not die, it was ended"
 
@@ -196,8 +202,21 @@ def test_stop_ends_an_idle_worker_and_may_be_called_at_any_time() -> None:
         number = await workers.run(own_number)
         workers.stop()
         workers.stop()
-        assert workers.processes() == []
         await until(lambda: not is_alive(number), "the worker ends")
+        assert worker_numbers() == []
+
+    with_workers(test)
+
+
+def test_stop_gives_up_the_jobs_that_wait_too(tmp_path: Path) -> None:
+    begun = tmp_path / "begun"
+
+    async def test(workers: Workers) -> None:
+        given_up = [asyncio.ensure_future(workers.run(sleep, 30, str(begun))) for _ in range(4)]
+        await until(begun.exists, "the first job begins")
+        workers.stop()
+        answers = await asyncio.wait_for(asyncio.gather(*given_up, return_exceptions=True), SOON_S)
+        assert [type(answer) for answer in answers] == [WorkerError] * 4
 
     with_workers(test)
 
@@ -209,25 +228,40 @@ def test_a_worker_leaves_when_there_is_no_work(monkeypatch: pytest.MonkeyPatch) 
         first = await workers.run(own_number)
         answers = await asyncio.gather(workers.run(own_number), workers.run(sleep, 0.8))
         assert answers == [first, first], "it stays for a job that takes longer than it may be idle"
-        await until(lambda: not workers.processes(), "it leaves")
+        await until(lambda: not worker_numbers(), "it leaves")
         await until(lambda: not is_alive(first), "it is gone")
         assert await workers.run(own_number) != first, "and comes back when there is work"
 
     with_workers(test)
 
 
-def test_a_worker_that_cannot_be_started_is_an_error_of_ours() -> None:
-    """No file descriptor is left: the server needs to go on, and to say so."""
+@pytest.mark.parametrize("spare", [0, 3, 6])
+def test_a_worker_that_cannot_be_started_is_an_error_of_ours(spare: int) -> None:
+    """Hardly a file descriptor is left: the server needs to go on, and to say so."""
 
     async def test(workers: Workers) -> None:
-        limits = resource.getrlimit(resource.RLIMIT_NOFILE)
-        taken = len(os.listdir("/proc/self/fd"))
-        resource.setrlimit(resource.RLIMIT_NOFILE, (taken, limits[1]))
-        try:
-            with pytest.raises(WorkerError):
-                await workers.run(add, 1, 2)
-        finally:
-            resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+        with descriptors_left(spare), pytest.raises(WorkerError, match="Too many open files"):
+            await workers.run(add, 1, 2)
         assert await workers.run(add, 1, 2) == 3, "it is tried again later"
 
     with_workers(test)
+
+
+@contextmanager
+def descriptors_left(spare: int) -> Iterator[None]:
+    """Let this process open only so many more files inside a `with` block."""
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(map(int, os.listdir("/proc/self/fd"))) + 8, limits[1]))
+    taken = []
+    try:
+        with pytest.raises(OSError):
+            while True:
+                taken.append(os.open(os.devnull, os.O_RDONLY))
+        for descriptor in taken[:spare]:
+            os.close(descriptor)
+        del taken[:spare]
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+        for descriptor in taken:
+            os.close(descriptor)

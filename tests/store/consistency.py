@@ -171,10 +171,10 @@ class _BucketCheck:
             yield f"words {live - set(pending)} are in no graph and not pending"
         if not self.state.graph_edits <= self.state.edits:
             yield f"the graph holds {self.state.graph_edits} edits of {self.state.edits}"
-        numbers = [number(row) for row in pending.values()]
+        numbers = [number(row[:6]) for row in pending.values()]
         if len(set(numbers)) != len(numbers) or not all(0 < edit <= self.state.edits for edit in numbers):
             yield f"pending has the edits {numbers}, the last one is {self.state.edits}"
-        if any(len(row) != 6 for row in pending.values()) or any(len(key) > WORD_BYTES_MAX for key in pending):
+        if any(len(row) != 7 or row[6] > 2 or len(key) > WORD_BYTES_MAX for key, row in pending.items()):
             yield f"pending has rows that cannot be: {pending}"
 
     def _counter_faults(self) -> Iterator[str]:

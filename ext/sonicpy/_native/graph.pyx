@@ -10,6 +10,7 @@ One automaton holds the words, the other the same words reversed by characters. 
     forward     u32 bytes of the automaton, u32 its root
     backward    u32 bytes of the automaton, u32 its root
     automata    forward, then backward: a zero byte, then the nodes
+    signs       41 bytes each: length and bytes of every 256th word in byte order, so that places are found by number
     zeros       8 bytes, so that labels can be read eight at a time
     crc         u32, CRC-32 of everything before it
 
@@ -64,6 +65,8 @@ cdef enum:
     TARGET_SHIFT = 4
 
     WORD_MAX = 40  # bytes
+    SIGN_BYTES = 1 + WORD_MAX
+    SIGN_WORDS = 256
     NODE_EDGES_MAX = 179  # bytes that begin a character: 128 of ASCII, 51 leads
     NODE_MAX_BYTES = 1 + NODE_EDGES_MAX * (1 + EDGE_BYTES)
 
@@ -83,7 +86,7 @@ AUTOMATON_MAX_BYTES = 1 << (32 - TARGET_SHIFT)
 """What targets reach: some 30 million words."""
 
 EDGE_BUDGET = 100_000
-"""Edges one correction looks at by default: half a millisecond, four times what a word needs among 250,000."""
+"""Edges one correction looks at by default: half a millisecond, five times what a word needs among 250,000."""
 
 
 class DamagedGraph(ValueError):
@@ -545,33 +548,43 @@ cdef class WordGraphBuilder:
                 raise GraphTooLarge(f"{self._count} words need more than {self._most} bytes")
             if failed:
                 raise MemoryError
-            return pack_graph(bucket, version, self._count, forward, backward)
+            return self.pack(bucket, version, forward, backward)
         finally:
             free_automaton(forward)
             free_automaton(backward)
 
+    cdef bytes pack(self, uint32_t bucket, uint64_t version, const Automaton *forward, const Automaton *backward):
+        cdef uint64_t signs = self._count // SIGN_WORDS * SIGN_BYTES
+        cdef uint64_t size = HEADER_BYTES + forward.size + backward.size + signs + ZERO_BYTES + CRC_BYTES
+        cdef bytes content = PyBytes_FromStringAndSize(NULL, size)
+        cdef uint8_t *out = <uint8_t *> <char *> content
+        memcpy(out, MAGIC, 8)
+        write_u32(out + 8, FORMAT)
+        write_u32(out + 12, bucket)
+        write_u64(out + 16, version)
+        write_u64(out + 24, self._count)
+        write_u32(out + 32, <uint32_t> forward.size)
+        write_u32(out + 36, forward.root)
+        write_u32(out + 40, <uint32_t> backward.size)
+        write_u32(out + 44, backward.root)
+        out += HEADER_BYTES
+        memcpy(out, forward.nodes, forward.size)
+        memcpy(out + forward.size, backward.nodes, backward.size)
+        out += forward.size + backward.size
+        memset(out, 0, signs + ZERO_BYTES)
+        write_signs(out, self._words, self._count)
+        write_u32(out + signs + ZERO_BYTES, zlib.crc32(memoryview(content)[:-CRC_BYTES]))
+        return content
 
-cdef bytes pack_graph(
-    uint32_t bucket, uint64_t version, uint64_t words, const Automaton *forward, const Automaton *backward
-):
-    cdef uint64_t size = forward.size + backward.size
-    cdef bytes content = PyBytes_FromStringAndSize(NULL, HEADER_BYTES + size + ZERO_BYTES + CRC_BYTES)
-    cdef uint8_t *out = <uint8_t *> <char *> content
-    memcpy(out, MAGIC, 8)
-    write_u32(out + 8, FORMAT)
-    write_u32(out + 12, bucket)
-    write_u64(out + 16, version)
-    write_u64(out + 24, words)
-    write_u32(out + 32, <uint32_t> forward.size)
-    write_u32(out + 36, forward.root)
-    write_u32(out + 40, <uint32_t> backward.size)
-    write_u32(out + 44, backward.root)
-    memcpy(out + HEADER_BYTES, forward.nodes, forward.size)
-    memcpy(out + HEADER_BYTES + forward.size, backward.nodes, backward.size)
-    out += HEADER_BYTES + size
-    memset(out, 0, ZERO_BYTES)
-    write_u32(out + ZERO_BYTES, zlib.crc32(memoryview(content)[:-CRC_BYTES]))
-    return content
+
+cdef void write_signs(uint8_t *out, const uint8_t *words, uint64_t count) noexcept nogil:
+    """Write the last of every 256 words of a run of (length, bytes); the bytes behind them are zero already."""
+    cdef uint64_t number
+    for number in range(1, count + 1):
+        if number % SIGN_WORDS == 0:
+            memcpy(out, words, 1 + words[0])
+            out += SIGN_BYTES
+        words += 1 + words[0]
 
 
 # -- opening ------------------------------------------------------------------------------------------------------
@@ -628,6 +641,7 @@ cdef class WordGraph:
     cdef object _owner
     cdef const uint8_t *_forward
     cdef const uint8_t *_backward
+    cdef const uint8_t *_signs
     cdef uint32_t _forward_root, _backward_root
     cdef readonly uint32_t bucket
     cdef readonly uint64_t version
@@ -653,6 +667,7 @@ cdef class WordGraph:
         self._forward_root = read_u32(start + 36)
         self._backward = self._forward + read_u32(start + 32)
         self._backward_root = read_u32(start + 44)
+        self._signs = self._backward + read_u32(start + 40)
         check_automaton(self._forward, read_u32(start + 32), self._forward_root)
         check_automaton(self._backward, read_u32(start + 40), self._backward_root)
 
@@ -693,20 +708,22 @@ cdef class WordGraph:
         return words
 
     def words(self, uint64_t offset, Py_ssize_t limit) -> list:
-        """Return the words from place `offset` on, in byte order, at most `limit` (negative: all).
-
-        Every word before that place is passed over one by one: 10 ns each.
-        """
-        cdef Completions words = self.completions(b"")
+        """Return the words from place `offset` on, in byte order, at most `limit` (negative: all)."""
+        cdef Completions words
+        cdef uint64_t sign = offset // SIGN_WORDS
         cdef list found = []
-        cdef bint more = True
-        with nogil:
-            while more and offset > 0:
-                more = next_word(&words._cursor)
+        if offset >= self._count:
+            return found
+        words = self.completions(b"")
+        if sign:
+            go_behind(&words._cursor, self._signs + (sign - 1) * SIGN_BYTES)
+        offset -= sign * SIGN_WORDS
+        while limit != 0 and next_word(&words._cursor):
+            if offset:
                 offset -= 1
-        while more and limit != 0 and next_word(&words._cursor):
-            found.append(words.word())
-            limit -= 1
+            else:
+                found.append(words.word())
+                limit -= 1
         return found
 
     def correct(
@@ -715,6 +732,7 @@ cdef class WordGraph:
         """Return the words within an edit distance, nearest first, in byte order among equals.
 
         Distances count characters: those inserted, deleted and replaced. The word itself is included at distance 0.
+        Other threads run meanwhile if the distance is 2 or 3.
 
         Args:
             word: UTF-8; more than 60 characters have no correction.
@@ -722,7 +740,7 @@ cdef class WordGraph:
             transpositions: two neighbours that changed places count one, if nothing else is edited there
                 (optimal string alignment), else two (Levenshtein).
             limit: how many words to return at the most; None for all.
-            edge_budget: how many edges may be looked at.
+            edge_budget: how many edges may be looked at, so that no word takes long; a match counts as 50.
 
         Raises:
             ValueError: the distance is out of range or the word is not UTF-8.
@@ -759,6 +777,7 @@ cdef int check_frame(const uint8_t *start, size_t size) except -1:
     if read_u32(start + 8) != FORMAT:
         raise DamagedGraph(f"its format is {read_u32(start + 8)}, not {FORMAT}")
     expected = HEADER_BYTES + <uint64_t> read_u32(start + 32) + read_u32(start + 40) + ZERO_BYTES + CRC_BYTES
+    expected += read_u64(start + 24) // SIGN_WORDS * SIGN_BYTES
     if size != expected:
         raise DamagedGraph(f"it has {size} bytes, not {expected}")
     content = PyMemoryView_FromMemory(<char *> start, size - CRC_BYTES, PyBUF_READ)
@@ -871,6 +890,11 @@ cdef void pass_over(Cursor *self, const uint8_t *after, Py_ssize_t size) noexcep
             self.ended = node[1 + step] < label and not climb(self)
             self.given_next = not self.ended and ends_word(self)
             return
+
+
+cdef void go_behind(Cursor *self, const uint8_t *sign) noexcept nogil:
+    """Stand before the first word greater than a length and bytes."""
+    start_cursor(self, sign, 0, sign + 1, min(sign[0], WORD_MAX))
 
 
 cdef bint next_word(Cursor *self) noexcept nogil:
@@ -1105,7 +1129,7 @@ cdef void walk(Search *self, const Pattern *pattern, const uint8_t *nodes, uint3
 
 cdef inline void step_over(const Search *self, const State *old, uint64_t mask, State *new) noexcept nogil:
     """Read one more character, which the pattern has at the places of `mask`."""
-    cdef uint64_t replaced, reached
+    cdef uint64_t reached
     cdef int errors
     new.row[0] = (old.row[0] & mask) << 1
     new.swap[0] = 0
@@ -1134,7 +1158,7 @@ cdef void visit(Search *self, uint32_t place, const Front *front, int depth) noe
     """Look at what is below a node that is reached with a whole character."""
     cdef const uint8_t *node = self.nodes + place
     cdef uint64_t wanted = front.wanted, mask
-    cdef uint8_t label, last = 0
+    cdef uint8_t label
     cdef int step
     self.budget -= node[0]
     if self.budget < 0:
@@ -1266,7 +1290,8 @@ cdef void merge_found(Search *self) noexcept nogil:
     """Sort what both walks found by words, and keep each word once, with its smaller distance."""
     cdef size_t number, kept = 0
     cdef const Found *before
-    qsort(self.found, self.count, sizeof(Found), compare_found)
+    if self.count:
+        qsort(self.found, self.count, sizeof(Found), compare_found)
     for number in range(self.count):
         if kept:
             before = &self.found[kept - 1]
@@ -1278,7 +1303,10 @@ cdef void merge_found(Search *self) noexcept nogil:
 
 
 cdef class Corrections:
-    """What `correct` found: `matches` are pairs of word and distance; `whole`: the edge budget was enough for all."""
+    """What `correct` found: `matches` are pairs of word and distance; `whole`: the edge budget was enough.
+
+    If it was not, words are missing, and a word may be given a greater distance than it has.
+    """
     cdef readonly list matches
     cdef readonly bint whole
 

@@ -348,7 +348,7 @@ cdef class Ranker(ObjectTable):
             return 0
         found.last_term = self._terms
         found.required += required
-        if kind < self._kinds[number]:
+        if inserts and kind < self._kinds[number]:
             self._kinds[number] = kind
         if self._hit_count == self._hit_capacity:
             self._hits = <Hit *> resized(self._hits, 2 * self._hit_capacity * sizeof(Hit))

@@ -1,0 +1,150 @@
+"""Live words: from the moment of PUSH to that of POP or FLUSHO a word is completed, corrected, listed and counted,
+whatever its script, before a consolidation, after it and after reopening."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from sonicpy import Index
+from tests.index.living_words import WORDS, Living, check_gone, check_living
+from tests.index.shorthand import B, C, found, open_index, push
+from tests.reference.word_graph import edit_distance
+
+IDS = [word.script for word in WORDS]
+
+
+def opened(folder: Path, **settings: object) -> Index:
+    return open_index(folder, search__query_alternates_try=4, **settings)
+
+
+@pytest.mark.parametrize("word", WORDS, ids=IDS)
+def test_from_the_first_moment_on(tmp_path: Path, word: Living) -> None:
+    with opened(tmp_path) as index:
+        push(index, "o", word.pushed)
+        assert index.pending_buckets() == 1
+        check_living(index, word, "o")
+    with opened(tmp_path) as index:
+        assert index.pending_buckets() == 1, "reopened with its words still pending"
+        check_living(index, word, "o")
+        index.consolidate()
+        assert index.pending_buckets() == 0
+        check_living(index, word, "o")
+    with opened(tmp_path) as index:
+        check_living(index, word, "o")
+
+
+@pytest.mark.parametrize("word", WORDS, ids=IDS)
+@pytest.mark.parametrize("way", ["flush_object", "pop"])
+@pytest.mark.parametrize("when", ["pending", "consolidated", "reopened"])
+def test_to_the_last(tmp_path: Path, word: Living, way: str, when: str) -> None:
+    with opened(tmp_path) as index:
+        push(index, "o", word.pushed)
+        push(index, "p", word.pushed)
+        index.flush_object(C, B, "p")
+        check_living(index, word, "o")
+        if when != "pending":
+            index.consolidate()
+        if when != "reopened":
+            go_and_come_back(index, word, way)
+    with opened(tmp_path) as index:
+        if when == "reopened":
+            go_and_come_back(index, word, way)
+        check_living(index, word, "p")
+
+
+def go_and_come_back(index: Index, word: Living, way: str) -> None:
+    """Take the word from its last object, look at what is left, and push it into another."""
+    gone = index.flush_object(C, B, "o") if way == "flush_object" else index.pop(C, B, "o", word.pushed)
+    assert gone == 1
+    check_gone(index, word, "o")
+    index.consolidate()
+    check_gone(index, word, "o")
+    push(index, "p", word.pushed)
+    check_living(index, word, "p")
+
+
+def test_both_spellings_of_a_word_are_one(tmp_path: Path) -> None:
+    composed, decomposed = (word for word in WORDS if word.script.startswith("Vietnamese"))
+    assert composed.pushed != decomposed.pushed
+    with opened(tmp_path) as index:
+        push(index, "o", composed.pushed)
+        push(index, "o", decomposed.pushed)
+        check_living(index, decomposed, "o")
+        assert index.pop(C, B, "o", decomposed.pushed) == 1
+        check_gone(index, composed, "o")
+
+
+
+@pytest.mark.parametrize("word", ["a" * 41, "я" * 20 + "a", "한" * 14, "सु" * 7])
+@pytest.mark.parametrize("consolidated", [False, True])
+def test_words_over_40_bytes_are_only_found_exactly(tmp_path: Path, word: str, consolidated: bool) -> None:
+    assert len(word.encode()) in (41, 42)
+    with opened(tmp_path) as index:
+        push(index, "o", word)
+        push(index, "p", "other")
+        if consolidated:
+            index.consolidate()
+        assert found(index, word) == ["o"]
+        assert found(index, word[:-1]) == found(index, word + word[-1]) == found(index, word[1:]) == []
+        assert index.suggest(C, B, word) == index.suggest(C, B, word[:-1]) == index.suggest(C, B, word[0]) == []
+        assert (index.words(C, B), index.count_words(C, B)) == (["other"], 1)
+        assert index.pop(C, B, "o", word) == 1
+        assert found(index, word) == []
+
+
+class Model:
+    """Which objects hold which words."""
+
+    def __init__(self) -> None:
+        self.held: dict[str, set[str]] = {}
+
+    def words(self) -> list[str]:
+        return sorted(set().union(*self.held.values()) if self.held else set(), key=str.encode)
+
+    def suggestions(self, typed: str) -> set[str]:
+        edits = 0 if len(typed) < 4 else 1 if len(typed) < 7 else 2 if len(typed) < 10 else 3
+        return {
+            word
+            for word in self.words()
+            if word.startswith(typed) or (edits and edit_distance(typed, word, True) <= edits)
+        }
+
+
+@pytest.mark.parametrize("letters", ["abc", "пря", "ạậớ", "강한글", "नमि"])
+@pytest.mark.parametrize("seed", range(3))
+def test_random_changes(tmp_path: Path, seed: int, letters: str) -> None:
+    """After every step all words that some object holds are there, and no others."""
+    chance = random.Random(seed)
+    texts = [" ".join(random_word(chance, letters) for _ in range(3)) for _ in range(25)]
+    model = Model()
+    index = opened(tmp_path)
+    for _ in range(60):
+        oid, text = f"o{chance.randrange(8)}", chance.choice(texts)
+        verb = chance.choice(("push", "push", "push", "push", "pop", "flush", "consolidate", "reopen"))
+        if verb == "push":
+            push(index, oid, text)
+            model.held.setdefault(oid, set()).update(text.split())
+        elif verb == "pop":
+            held = model.held.get(oid, set())
+            assert index.pop(C, B, oid, text) == len(held & set(text.split()))
+            held -= set(text.split())
+        elif verb == "flush":
+            assert index.flush_object(C, B, oid) == len(model.held.pop(oid, ()))
+        elif verb == "consolidate":
+            index.consolidate()
+        else:
+            index.close()
+            index = opened(tmp_path)
+        expected = model.words()
+        assert index.words(C, B, limit=1000) == expected, verb
+        assert index.count_words(C, B) == len(expected), verb
+        typed = random_word(chance, letters)
+        for word in (typed, typed[:1], chance.choice(texts).split()[0]):
+            assert set(index.suggest(C, B, word, limit=1000)) == model.suggestions(word), (verb, word)
+    index.close()
+
+
+def random_word(chance: random.Random, letters: str) -> str:
+    """Return a word that begins with a letter, as marks cannot."""
+    return letters[0] + "".join(chance.choice(letters) for _ in range(chance.randrange(9)))

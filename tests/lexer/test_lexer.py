@@ -1,0 +1,325 @@
+"""Lexer: how language, stop words, stemming and the settings come together; the same text gives the same terms."""
+
+import unicodedata
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from sonicpy import Config
+from sonicpy._native.text import PART, SPECIAL, STOP, Terms
+from sonicpy.config import NormalizationConfig, StopwordsConfig, TokenizationConfig
+from sonicpy.lexer.languages import LANGUAGES
+from sonicpy.lexer.lexer import Lexer
+from sonicpy.lexer.segmenters import Segmenters
+from tests.shared_data import shared_data
+
+needs_zh = pytest.mark.skipif(not Segmenters().has_zh, reason="needs the extra [zh]")
+needs_ja = pytest.mark.skipif(not Segmenters().has_ja, reason="needs the extra [ja]")
+
+COMPAT = {"server__compat": "sonic"}
+DROP = {"stopwords__mode": "drop"}
+STEMMED = {"normalization__stemming_enabled": True}
+FOLDED = {"normalization__diacritic_folding_enabled": True}
+
+
+def lexer(**chosen: object) -> Lexer:
+    """Return a lexer; settings have `__` for dots."""
+    given: dict[str, Any] = {}
+    for key, value in chosen.items():
+        section, name = key.split("__")
+        given.setdefault(section, {})[name] = value
+    config = Config.model_validate(given)
+    compat = config.server.compat == "sonic"
+    return Lexer(config.normalization, config.tokenization, config.stopwords, compat=compat)
+
+
+def marked(terms: Terms) -> str:
+    """The terms in order: *special*, stop word!, part~."""
+    marks = {0: "", SPECIAL: "*", STOP: "!", PART: "~"}
+    return " ".join(word.decode() + marks[flags] for word, flags in zip(terms.words, terms.flags, strict=True))
+
+
+def decoded(words: list[bytes]) -> list[str]:
+    return [word.decode() for word in words]
+
+
+LANGUAGE = [
+    ("the parrot", "eng", "the! parrot", "a stop word of the language given"),
+    ("the parrot", "deu", "the parrot", "not one of another language"),
+    ("the parrot", "none", "the parrot", "no language, no stop words"),
+    ("the parrot", None, "the parrot", "too short to guess"),
+    ("the parrot and a ba", None, "the parrot and a ba", "19 bytes have no language"),
+    ("the parrot and a bat", None, "the! parrot and! a! bat", "20 bytes have one"),
+    ("der Papagei und die Katze", None, "der! papagei und! die! katze", "another one"),
+    ("der Papagei und die Katze", "none", "der papagei und die katze", "none is none, whatever the text"),
+    ("der Papagei und die Katze an der Tür", "eng", "der papagei und die katze an! tür", "what is given is believed"),
+    ("The THE tHe parrot", "eng", "the! parrot", "compared folded"),
+    ("the-12 parrot", "eng", "the* 12* parrot", "words of a pattern are none"),
+    ("the the-12", "eng", "the 12*", "also where they stand beside the same word"),
+    ("", None, "", "nothing"),
+    ("... !", "eng", "", "no word"),
+]
+
+DROPPED = [
+    ("the parrot", "eng", "parrot", "left out"),
+    ("the parrot", "none", "the parrot", "not without a language"),
+    ("the and a", "eng", "", "even all of them"),
+    ("the-12 parrot", "eng", "the* 12* parrot", "but not from patterns"),
+]
+
+
+@pytest.mark.parametrize(("text", "lang", "expected", "why"), LANGUAGE)
+def test_stop_words_depend_on_the_language(text: str, lang: str | None, expected: str, why: str) -> None:
+    assert marked(lexer().lex(text, lang)) == expected, why
+
+
+@pytest.mark.parametrize(("text", "lang", "expected", "why"), DROPPED)
+@pytest.mark.parametrize("settings", [DROP, COMPAT], ids=["drop", "compat"])
+def test_stop_words_are_dropped(settings: dict[str, Any], text: str, lang: str, expected: str, why: str) -> None:
+    assert marked(lexer(**settings).lex(text, lang)) == expected, why
+
+
+ALLOW_AND_DENY = [
+    ({"stopwords__allow": ["the"]}, "the parrot and", "eng", "the parrot and!", "allowed"),
+    ({"stopwords__deny": ["parrot"]}, "the parrot and", "eng", "the! parrot! and!", "denied"),
+    ({"stopwords__deny": ["parrot"]}, "the parrot", None, "the parrot!", "denied without a language too"),
+    ({"stopwords__deny": ["parrot"]}, "the parrot", "kan", "the parrot!", "and in a language without a list"),
+    ({"stopwords__deny": ["parrot"]}, "the parrot", "none", "the parrot", "but LANG(none) denies nothing"),
+    ({"stopwords__deny": ["parrot"]}, "parrot-12", "eng", "parrot* 12*", "nor in patterns"),
+    ({"stopwords__deny": ["Parrot"]}, "Parrot", "eng", "parrot", "words of the settings are compared as written"),
+    ({"stopwords__deny": ["xx"], "stopwords__allow": ["the", "and"]}, "the xx and a", "eng", "the xx! and a!", "both"),
+    ({"stopwords__deny": ["parrot"], **DROP}, "the parrot sings", None, "the sings", "dropped"),
+]
+
+
+@pytest.mark.parametrize(("settings", "text", "lang", "expected", "why"), ALLOW_AND_DENY)
+def test_the_settings_add_stop_words_and_take_some_away(
+    settings: dict[str, Any], text: str, lang: str | None, expected: str, why: str
+) -> None:
+    assert marked(lexer(**settings).lex(text, lang)) == expected, why
+
+
+STEMS = [
+    ({}, "running dogs", "eng", "run dog", "stemmed in the language given"),
+    ({}, "running dogs", "none", "running dogs", "in none"),
+    ({}, "running dogs", None, "running dogs", "nor where it is too short to guess"),
+    ({}, "running dogs in the wild north", None, "run dog in! the! wild north", "but where it is guessed"),
+    ({}, "running dogs", "ces", "running dogs", "a language without stemmer"),
+    ({}, "laufende Hunde", "deu", "laufend hund", "another stemmer"),
+    ({}, "running-12 Dogs", "eng", "running* 12* dog", "special words keep their ends"),
+    ({}, "Running RUNS run", "eng", "run", "folded first; one term of three words"),
+    ({"stopwords__deny": ["running"]}, "running runs", "eng", "run", "a stop word that shares its stem is a word too"),
+    ({"stopwords__deny": ["running"]}, "running", "eng", "run!", "found before stemming"),
+    ({"stopwords__deny": ["run"]}, "running", "eng", "run", "not by what is left of a word"),
+    ({"stopwords__deny": ["running"], **DROP}, "running runs", "eng", "run", "dropped before stemming"),
+    ({"stopwords__deny": ["running"], **DROP}, "running", "eng", "", "so that nothing is left"),
+    ({"stopwords__deny": ["run"], **DROP}, "running", "eng", "run", "and no more than that"),
+]
+
+
+@pytest.mark.parametrize(("settings", "text", "lang", "expected", "why"), STEMS)
+def test_stemming_comes_after_stop_words(
+    settings: dict[str, Any], text: str, lang: str | None, expected: str, why: str
+) -> None:
+    assert marked(lexer(**STEMMED, **settings).lex(text, lang)) == expected, why
+
+
+def test_a_dropped_word_does_not_count_for_its_stem() -> None:
+    terms = lexer(**STEMMED, **DROP, stopwords__deny=["parroting"]).lex("parroting parrots parrot", "eng")
+    assert (terms.words, terms.counts) == ([b"parrot"], b"\x02")
+
+
+SPELLINGS = [
+    ({}, "Ｆｕｌｌ ﬁsh Straße ΣΟΦΟΣ ²", "full fish strasse σοφοσ 2", "NFKC and full folding"),
+    ({}, "cafe\u0301", "caf\u00e9", "composed"),
+    ({}, "ABC123 Node.JS", "abc123* node.js*", "special words too"),
+    ({"normalization__unicode_normalization": "nfc"}, "Ｆｕｌｌ cafe\u0301", "ｆｕｌｌ caf\u00e9", "NFC composes only"),
+    ({"normalization__unicode_normalization": "none"}, "cafe\u0301 caf\u00e9", "cafe\u0301 caf\u00e9", "none"),
+    (FOLDED, "Café naïve Łódź Über ąę", "cafe naive łodz uber ae", "accents go, strokes stay"),
+    (FOLDED, "סֵפֶר مَدْرَسَة", "ספר مدرسة", "points of Hebrew and Arabic"),
+    (FOLDED, "किताब สวย", "किताब สวย ส! ว! สว~ ย! วย~", "vowel signs are no accents"),
+    ({**FOLDED, **COMPAT}, "Café каждый किताब", "cafe каждыи कतब", "Sonic takes every mark"),
+    (COMPAT, "Ｆｕｌｌ cafe\u0301 ABC123", "ｆｕｌｌ cafe\u0301 ABC123*", "Sonic leaves spellings apart"),
+]
+
+
+@pytest.mark.parametrize(("settings", "text", "expected", "why"), SPELLINGS)
+def test_spellings(settings: dict[str, Any], text: str, expected: str, why: str) -> None:
+    assert marked(lexer(**settings).lex(text, "none")) == expected, why
+
+
+class TestRuns:
+    """Scripts without blanks: words by dictionary, pairs as parts, single letters as stop words."""
+
+    @needs_zh
+    def test_in_the_default_mode_a_dictionary_cuts_runs(self) -> None:
+        expected = "清华大学 清! 华! 清华~ 大! 华大~ 学! 大学~"
+        for lang in (None, "none", "jpn", "eng"):
+            assert marked(lexer().lex("清华大学", lang)) == expected, "whatever the language"
+
+    @needs_zh
+    def test_stop_words_of_chinese_are_flagged(self) -> None:
+        assert marked(lexer().lex("我的清华", "cmn")).split()[:3] == ["我!", "的!", "清华"]
+
+    @needs_zh
+    def test_in_compat_mode_chinese_text_is_cut_by_dictionary_as_a_whole(self) -> None:
+        cut = lexer(**COMPAT)
+        assert marked(cut.lex("我来到清华大学，come here！", "cmn")) == "来到 清华大学 come here"
+        assert marked(cut.lex("清华大学", "none")) == "清 华 大 学", "else letter by letter"
+        assert marked(cut.lex("清华大学", "jpn")) == "清 华 大 学"
+
+    @needs_zh
+    def test_latin_words_and_numbers_inside(self) -> None:
+        assert marked(lexer().lex("我有3个iPhone", "none")) == "我 有 我有~ 3* 个 iphone"
+
+    @needs_ja
+    @pytest.mark.parametrize("form", ["NFC", "NFD", "NFKC", "NFKD"])
+    @pytest.mark.parametrize("text", ["ウェールズの人がパンダをべんきょうする", "ドイツ語で話しました", "ｶﾞｯｺｳに行く"])
+    def test_japanese_is_one_text_in_every_spelling(self, form: str, text: str) -> None:
+        cut = lexer()
+        spelled: Any = unicodedata.normalize
+        assert decoded(cut.lex(spelled(form, text), "none").words) == decoded(cut.lex(text, "none").words)
+
+
+class TestPlain:
+    """lex_plain: for SUGGEST, where stop words count like all others."""
+
+    @pytest.mark.parametrize("text", ["the", "The parrot and a bat in a hat", "der und", "the-12"])
+    @pytest.mark.parametrize("settings", [{}, DROP, {"stopwords__deny": ["parrot"]}], ids=["weigh", "drop", "deny"])
+    def test_stop_words_count(self, settings: dict[str, Any], text: str) -> None:
+        plain = lexer(**settings).lex_plain(text)
+        assert plain == lexer().lex(text, "none")
+        assert not any(flags & STOP for flags in plain.flags)
+
+    def test_stemmed_in_the_language_that_is_guessed(self) -> None:
+        cut = lexer(**STEMMED)
+        assert marked(cut.lex_plain("running")) == "running", "too short to guess"
+        assert marked(cut.lex_plain("running dogs in the wild north")) == "run dog in the wild north"
+
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    "default": {},
+    "drop": DROP,
+    "stemmed": STEMMED,
+    "folded": FOLDED,
+    "stemmed and folded": {**STEMMED, **FOLDED},
+    "whole patterns": {"tokenization__compat_split_special_patterns": False},
+    "no patterns": {"tokenization__detect_special_patterns": False},
+    "compat": COMPAT,
+    "compat, stemmed": {**COMPAT, **STEMMED},
+    "compat, whole patterns": {**COMPAT, "tokenization__compat_split_special_patterns": False},
+}
+
+
+class TestEveryWay:
+    """lex_every_way: all that a PUSH may have stored, for POP."""
+
+    def test_without_stemming_there_is_one_way(self) -> None:
+        assert decoded(lexer().lex_every_way("The parrot, the bat-12")) == ["the", "parrot", "bat", "12"]
+
+    def test_stems_of_all_languages(self) -> None:
+        found = decoded(lexer(**STEMMED).lex_every_way("running dogs"))
+        assert found[:2] == ["running", "dogs"], "as they stand first"
+        assert {"run", "dog"} < set(found)
+        assert len(found) == len(set(found))
+
+    @needs_zh
+    @pytest.mark.parametrize("text", ["我来到清华大学", "don't 清华大学", "don't stop", "rock'n'roll a.b", "v1.8.1"])
+    @pytest.mark.parametrize("settings", [COMPAT, {}], ids=["compat", "default"])
+    def test_chinese(self, settings: dict[str, Any], text: str) -> None:
+        """In compat mode LANG(cmn) hands all of a text to the dictionary, whatever it is written in."""
+        cut = lexer(**settings)
+        assert set(decoded(cut.lex(text, "cmn").words)) <= set(decoded(cut.lex_every_way(text)))
+
+    @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
+    def test_no_term_of_any_language_is_missing(self, settings: dict[str, Any]) -> None:
+        cut = lexer(**settings)
+        for number, (lang, text) in enumerate(sentences(2)):
+            every = set(cut.lex_every_way(text))
+            others = LANGUAGES[number % len(LANGUAGES)].code, "cmn", "eng", "none", None
+            for code in {lang, *others} if lang in CODES else others:
+                stored = set(cut.lex(text, code).words)
+                assert stored <= every, (code, text, decoded(sorted(stored - every)))
+
+
+CODES = {language.code for language in LANGUAGES}
+
+
+def sentences(each: int) -> list[tuple[str, str]]:
+    """Return (language, sentence) of every language there are sentences of, the same at every call."""
+    by_language: dict[str, list[str]] = {}
+    for line in shared_data("multilingual/sentences.tsv").read_text(encoding="utf-8").splitlines():
+        language, _, _, text = line.split("\t")
+        by_language.setdefault(language, []).append(text)
+    return [
+        (language, text)
+        for language, texts in sorted(by_language.items())
+        for text in texts[:: max(1, len(texts) // each)][:each]
+    ]
+
+
+FORMS: list[tuple[str, Callable[[str], str]]] = [
+    ("decomposed", lambda text: unicodedata.normalize("NFD", text)),
+    ("compatibility", lambda text: unicodedata.normalize("NFKC", text)),
+    ("full width", lambda text: "".join(chr(ord(c) + 0xFEE0) if c.isascii() and c.isalpha() else c for c in text)),
+]
+
+
+@pytest.mark.parametrize(("name", "change"), FORMS, ids=[name for name, _ in FORMS])
+def test_real_texts_give_the_same_words_in_every_spelling(name: str, change: Callable[[str], str]) -> None:
+    """Patterns are found in the text as it is typed, so texts that hold a sign of one are left out."""
+    cut = lexer()
+    texts = [(language, unicodedata.normalize("NFC", sentence)) for language, sentence in sentences(12)]
+    wrong = [
+        (language, text)
+        for language, text in texts
+        if not any(char in "@./:_…․‥" or char.isdigit() for char in text)
+        and cut.lex(change(text), "none").words != cut.lex(text, "none").words
+    ]
+    assert not wrong, f"{sorted({language for language, _ in wrong})}, for example {wrong[0]}"
+
+
+class TestAnalyser:
+    """What decides which terms a text gives."""
+
+    def test_every_setting_of_the_three_sections_is_in_it(self) -> None:
+        sections = {
+            "normalization": NormalizationConfig, "tokenization": TokenizationConfig, "stopwords": StopwordsConfig,
+        }  # fmt: skip
+        fields = {f"{name}.{field}" for name, section in sections.items() for field in section.model_fields}
+        others = {"lexer", "server.compat", "extras.zh", "extras.ja"}
+        assert set(lexer().analyser()) == fields | others
+
+    @pytest.mark.parametrize(
+        ("key", "value", "shown"),
+        [
+            ("server__compat", "sonic", "sonic"),
+            ("normalization__unicode_normalization", "nfc", "nfc"),
+            ("normalization__diacritic_folding_enabled", True, "True"),
+            ("normalization__stemming_enabled", True, "True"),
+            ("tokenization__detect_special_patterns", False, "False"),
+            ("tokenization__compat_split_special_patterns", False, "False"),
+            ("stopwords__mode", "drop", "drop"),
+            ("stopwords__allow", ["the", "and"], "and,the"),
+            ("stopwords__deny", ["foo"], "foo"),
+        ],
+    )
+    def test_a_setting_changes_its_own_key(self, key: str, value: object, shown: str) -> None:
+        before, after = lexer().analyser(), lexer(**{key: value}).analyser()
+        dotted = key.replace("__", ".")
+        changed = {name for name in after if after[name] != before[name]}
+        assert changed - {"normalization.unicode_normalization", "stopwords.mode"} <= {dotted}
+        assert dotted in changed
+        assert after[dotted] == shown
+
+    def test_the_order_of_words_does_not_matter(self) -> None:
+        assert lexer(stopwords__deny=["a", "b"]).analyser() == lexer(stopwords__deny=["b", "a"]).analyser()
+
+
+@pytest.mark.parametrize("text", ["\ud800", "vor \udc80 nach"])
+def test_a_lone_surrogate_is_refused(text: str) -> None:
+    for cut in (lexer(), lexer(**COMPAT), lexer(**STEMMED)):
+        for way in (lambda text: cut.lex(text, None), cut.lex_plain, cut.lex_every_way):  # noqa: B023
+            with pytest.raises(UnicodeEncodeError):
+                way(text)
