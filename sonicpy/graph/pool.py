@@ -45,6 +45,8 @@ class GraphPool:
         self.folder = folder
         self.broken: set[int] = set()
         """Buckets whose graph could not be opened: to be consolidated again."""
+        self.unwanted: list[Name] = []
+        """Graphs of flushed buckets whose files are still to be deleted."""
         self._open: dict[int, OpenGraph] = {}
 
     def __len__(self) -> int:
@@ -91,14 +93,17 @@ class GraphPool:
         with contextlib.suppress(OSError):  # the next start tries again
             self.path(bucket, version).unlink()
 
-    def forget(self, bucket: int) -> None:
-        """Close and delete whatever there is of a bucket that was flushed."""
+    def forget(self, bucket: int, version: int) -> None:
+        """Close the graph of a bucket that was flushed and leave its file to `sweep`; version 0: there is none."""
         self.broken.discard(bucket)
         self.close(bucket)
-        for path in self.folder.glob(f"{bucket}-*.graph*"):
-            if FILE_NAME.fullmatch(path.name):
-                with contextlib.suppress(OSError):  # the next start tries again
-                    path.unlink()
+        if version:
+            self.unwanted.append(Name(bucket, version))
+
+    def sweep(self, files: int) -> None:
+        """Delete at most so many files of flushed buckets."""
+        for _ in range(min(files, len(self.unwanted))):
+            self.remove(*self.unwanted.pop())
 
     def close(self, bucket: int) -> None:
         """Forget the open graph of a bucket."""

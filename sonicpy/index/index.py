@@ -22,7 +22,8 @@ from sonicpy.index.consolidate import Built, Limits, adopt, build, graph_folder,
 from sonicpy.index.lexicon import Lexicon, Lexicons
 from sonicpy.index.query import query
 from sonicpy.index.suggest import suggest_alphabetical, suggest_likely
-from sonicpy.lexer.lexer import Lexer
+from sonicpy.langcodes import LANG_CODES
+from sonicpy.lexer.lexer import NO_LANGUAGE, Lexer
 from sonicpy.store.bucket import BucketReader
 from sonicpy.store.environment import BUCKETS, SCOPES
 from sonicpy.store.keys import bucket_key, scope_of
@@ -44,6 +45,8 @@ SMALL_WORDS = 1_000
 
 SWEEP_ROWS = 500
 """Rows of flushed buckets deleted in one go by the library."""
+SWEEP_FILES = 10
+"""Graphs of flushed buckets deleted in one go."""
 
 
 class Index:
@@ -94,7 +97,8 @@ class Index:
             lang: ISO 639-3 code of the text; None: guess; "none": no language.
 
         Raises:
-            CommandError: a name is not 1 to 128 ASCII characters without white space, or the text is not Unicode.
+            CommandError: a name is not 1 to 128 ASCII characters without white space, the language is not one of
+                sonicpy.langcodes, or the text is not Unicode.
             StoreError: the text was not stored.
         """
         _check_names(collection, bucket, object)
@@ -251,7 +255,7 @@ class Index:
         with self.store.snapshot() as view:
             built = build(view.transaction, self.graphs, bucket, self.graph_limits)
         if built is None:
-            self.forget_bucket(bucket)
+            self.forget_bucket(bucket, 0)
         return built
 
     def adopt_graphs(self, graphs: list[Built]) -> list[Built]:
@@ -266,7 +270,8 @@ class Index:
             homeless = self.store.maintain(lambda view: adopt(view, graphs))
             self.store.commit()
         for built in homeless:
-            self.forget_bucket(built.bucket)
+            self.forget_bucket(built.bucket, 0)
+            self.graphs.remove(built.bucket, built.version)
         adopted = [built for built in graphs if built not in homeless]
         for built in adopted:
             self.graphs.broken.discard(built.bucket)
@@ -279,10 +284,10 @@ class Index:
         with self._lock:
             return self.store.maintain(lambda view: tidy(view, built, start))
 
-    def forget_bucket(self, bucket: int) -> None:
-        """Drop the graph and what is held in memory of a bucket that was flushed."""
+    def forget_bucket(self, bucket: int, version: int) -> None:
+        """Drop a graph, and what is held in memory, of a bucket that was flushed."""
         self.store.pending_buckets.discard(bucket)
-        self.graphs.forget(bucket)
+        self.graphs.forget(bucket, version)
 
     def is_crowded(self, bucket: int) -> bool:
         """Return whether so many words of a bucket are pending that comparing them one by one takes long."""
@@ -295,9 +300,10 @@ class Index:
         return state is None or state.live_words <= SMALL_WORDS
 
     def sweep(self, rows: int) -> bool:
-        """Delete at most about `rows` rows of flushed buckets; return whether any are left."""
+        """Delete at most about `rows` rows of flushed buckets, and a few graphs; return whether any are left."""
         with self._lock:
-            return self.store.sweep(rows)
+            self.graphs.sweep(SWEEP_FILES)
+            return self.store.sweep(rows) or bool(self.graphs.unwanted)
 
     @property
     def live_words(self) -> bool:
@@ -316,8 +322,8 @@ class Index:
 
     @property
     def has_doomed(self) -> bool:
-        """Whether rows of flushed buckets may wait for `sweep`."""
-        return self.store.has_doomed
+        """Whether rows or graphs of flushed buckets may wait for `sweep`."""
+        return self.store.has_doomed or bool(self.graphs.unwanted)
 
     def sync_log(self) -> None:
         """Wait until everything sealed is on the disk; may be called from any thread."""
@@ -331,8 +337,8 @@ class Index:
         """Make what was changed visible to other threads and processes."""
         with self._lock:
             self.store.commit()
-            for bucket in self.store.take_flushed():
-                self.forget_bucket(bucket)
+            for bucket, version in self.store.take_flushed().items():
+                self.forget_bucket(bucket, version)
 
     def sync(self) -> None:
         """Wait until everything committed is on the disk."""
@@ -368,8 +374,8 @@ class Index:
         if self.store.durability == "commit":
             self.store.sync_log()
         self.commit()
-        if self.store.has_doomed:
-            self.store.sweep(SWEEP_ROWS)
+        if self.has_doomed:
+            self.sweep(SWEEP_ROWS)
             self.store.commit()
 
     def _read(self, work: Callable[[View], Answer]) -> Answer:
@@ -398,6 +404,8 @@ class Index:
         self.graphs.tidy({Name(state.bucket, state.lexicon_version) for state in states if state.lexicon_version})
 
     def _lex(self, text: str, lang: str | None) -> Terms:
+        if lang is not None and lang != NO_LANGUAGE and lang not in LANG_CODES:
+            raise CommandError("invalid_meta_value", f"LANG[{lang}]")
         try:
             return self._lexer.lex(text, lang)
         except UnicodeEncodeError as fault:

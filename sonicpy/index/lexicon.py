@@ -105,17 +105,18 @@ class Lexicon:
             found.update(self._pending().correct(word, distance, transpositions=transpositions))
         return sorted(found.items(), key=lambda match: (match[1], match[0]))
 
-    def frequent(self, words: Iterable[bytes]) -> list[tuple[bytes, WordRow]]:
-        """Return those of `words` that objects hold, with their rows, the most frequent first, then as they came."""
-        held = list(words)
-        rows = self.reader.words(held)
-        found = [
+    def held(self, words: Iterable[bytes]) -> list[tuple[bytes, WordRow]]:
+        """Return those of `words` that objects hold, with their rows, as they came."""
+        asked = list(words)
+        return [
             (word, row)
-            for word, row in zip(held, rows, strict=True)
+            for word, row in zip(asked, self.reader.words(asked), strict=True)
             if row is not None and (row.live if self.live else row.df)
         ]
-        found.sort(key=lambda pair: -pair[1].holders)
-        return found
+
+    def frequent(self, words: Iterable[bytes]) -> list[tuple[bytes, WordRow]]:
+        """Return those of `words` that objects hold, with their rows, the most frequent first, then as they came."""
+        return sorted(self.held(words), key=lambda pair: -pair[1].holders)
 
     def nearest(self, matches: Iterable[tuple[bytes, int]], wanted: int) -> list[tuple[bytes, WordRow, int]]:
         """Return the first `wanted` or more of `matches` that objects hold, with rows and distances.

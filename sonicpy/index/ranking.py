@@ -54,10 +54,19 @@ def rank_bm25(lexicon: Lexicon, terms: Terms, search: SearchConfig, window: int,
 
 
 def rank_newest(lexicon: Lexicon, terms: Terms, search: SearchConfig, window: int, wanted: int) -> Ranker:
-    """Keep the objects that hold every word, or an alternate of a word that no object holds, newest first."""
+    """Keep the objects that hold every word, or an alternate of a word that no object holds, newest first.
+
+    Stop words are required only where there is no other word, letters of a run without blanks never.
+    """
     reader = lexicon.reader
+    only_stops = all(flags & STOP for flags in terms.flags)
+    pairs = [term for term, flags in zip(terms.words, terms.flags, strict=True) if flags & PART]
     ranker = Ranker()
     for term, word, flags in zip(terms.words, reader.words(terms.words), terms.flags, strict=True):
+        if flags & STOP and not only_stops:
+            continue
+        if not flags & PART and any(pair in term for pair in pairs):
+            continue  # inside a longer run it may have been cut otherwise; its pairs are there all the same
         ranker.add(*_postings(reader, word), 0.0)
         if (word is None or not word.df) and not flags & (SPECIAL | STOP | PART):
             for other in alternates(lexicon, term, 0, wanted, search.query_alternates_try):

@@ -3,7 +3,7 @@
 from itertools import islice
 
 from sonicpy.index.alternates import edits_allowed, edits_allowed_by_sonic
-from sonicpy.index.lexicon import Lexicon
+from sonicpy.index.lexicon import CORRECTIONS_EXAMINED, Lexicon
 from sonicpy.index.scripts import continues_in_script
 
 COMPLETIONS_EXAMINED = 2000
@@ -33,4 +33,7 @@ def suggest_alphabetical(lexicon: Lexicon, word: bytes, limit: int, typed_bytes:
     if len(words) == limit:
         return words
     matches = lexicon.corrections(word, edits_allowed_by_sonic(word, typed_bytes), transpositions=False)
-    return words + list(islice((found for found, _ in matches if found not in words), limit - len(words)))
+    others = [found for found, _ in matches if found not in words][:CORRECTIONS_EXAMINED]
+    if lexicon.live:  # a graph may hold words that are gone; in compat mode they are shown until it is built again
+        others = [found for found, _ in lexicon.held(others)]
+    return words + others[: limit - len(words)]

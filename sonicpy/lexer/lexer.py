@@ -100,7 +100,7 @@ class Lexer:
         if self._normalization.stemming_enabled:
             for algorithm in sorted({language.stemmer for language in LANGUAGES if language.stemmer}):
                 found.update(dict.fromkeys(self._cutter.cut(text, stem=self._stemmer(algorithm)).words))
-        if self._compat and self._segmenters.has_zh and not text.isascii():
+        if self._compat and self._segmenters.has_zh:
             found.update(dict.fromkeys(self._cutter.cut(text, segment=self._segmenters.chinese).words))
         return list(found)
 

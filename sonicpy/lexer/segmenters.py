@@ -15,6 +15,10 @@ HIRAGANA_TO_KATAKANA = ("\u3041", "\u30ff")
 HAN = (("\u3400", "\u9fff"), ("\uf900", "\ufaff"), ("\U00020000", "\U000323af"))
 
 
+PART_CHARACTERS = 1_000
+"""Longer texts are cut in parts of so many characters: dictionaries take more than linear time."""
+
+
 class Segmenters:
     """The dictionaries that are installed."""
 
@@ -36,7 +40,7 @@ class Segmenters:
         """Return the pieces of a Chinese text: by the default dictionary of jieba, without guessing new words."""
         if self._zh is None:
             jieba: Any = importlib.import_module("rjieba")
-            self._zh = lambda text: list(jieba.cut(text, hmm=False))
+            self._zh = lambda text: [word for part in parts(text) for word in jieba.cut(part, hmm=False)]
         return self._zh(text)
 
     def japanese(self, text: str) -> list[str]:
@@ -44,9 +48,14 @@ class Segmenters:
         if self._ja is None:
             fugashi: Any = importlib.import_module("fugashi")
             tagger = fugashi.Tagger("-Owakati")
-            self._ja = lambda text: list(tagger.parse(text).split())
+            self._ja = lambda text: [word for part in parts(text) for word in tagger.parse(part).split()]
         return self._ja(text)
 
     def installed(self) -> dict[str, str]:
         """Return which extras are in use: part of what decides the terms of a text."""
         return {"extras.zh": str(self.has_zh), "extras.ja": str(self.has_ja)}
+
+
+def parts(text: str) -> list[str]:
+    """Return the text in parts that a dictionary cuts in linear time."""
+    return [text[start : start + PART_CHARACTERS] for start in range(0, len(text), PART_CHARACTERS)]

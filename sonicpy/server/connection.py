@@ -14,7 +14,7 @@ from typing import cast
 from sonicpy.channel import replies
 from sonicpy.channel.commands import Command
 from sonicpy.channel.session import Session
-from sonicpy.errors import SonicError, StoreError
+from sonicpy.errors import CommandError, SonicError, StoreError
 from sonicpy.server.dispatch import CALLS, CHANGES
 from sonicpy.server.service import Service
 
@@ -244,7 +244,7 @@ class Connection(asyncio.Protocol):
 
 def refusal(trouble: SonicError) -> bytes:
     """Return the reply to a command that failed; what the client is not told goes to the log."""
-    if isinstance(trouble, StoreError):
+    if not isinstance(trouble, CommandError):
         logger.error("%s", trouble)
     return replies.error(trouble)
 

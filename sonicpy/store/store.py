@@ -192,11 +192,11 @@ class Store:
         """The ids of the buckets that may have words waiting for consolidation."""
         return self._pending.buckets
 
-    def take_flushed(self) -> set[int]:
-        """Return the ids of the buckets whose flush was committed since the last call."""
+    def take_flushed(self) -> dict[int, int]:
+        """Return the buckets whose flush was committed since the last call, with the versions of their graphs."""
         if self.uncommitted:
-            return set()
-        flushed, self._pending.flushed = self._pending.flushed, set()
+            return {}
+        flushed, self._pending.flushed = self._pending.flushed, {}
         return flushed
 
     @property

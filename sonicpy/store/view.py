@@ -41,8 +41,8 @@ class PendingIndex:
     def __init__(self) -> None:
         self.buckets: set[int] = set()
         self.words: dict[int, list[bytes]] = {}
-        self.flushed: set[int] = set()
-        """Buckets that went since the owner last asked."""
+        self.flushed: dict[int, int] = {}
+        """Buckets that went since the owner last asked, with the versions of their graphs."""
 
     def forget(self, bucket: int) -> None:
         """Drop what is known of a bucket."""
@@ -128,7 +128,7 @@ class WriteView(View):
             del self._length_rows[row]
             self._changed_length_rows.discard(row)
         self._pending.forget(state.bucket)
-        self._pending.flushed.add(state.bucket)
+        self._pending.flushed[state.bucket] = state.lexicon_version
         self.transaction.delete(SCOPES, scope_key(collection, bucket))
         self.transaction.delete(BUCKETS, key)
         self.transaction.put(DOOMED, key, b"")

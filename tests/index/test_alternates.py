@@ -289,6 +289,16 @@ class TestNewest:
             push(index, "half", "birne")
             assert found(index, typed) == ([] if typed == "nakre birne" else ["new", "old"])
 
+    def test_stop_words_are_not_required(self, tmp_path: Path) -> None:
+        """They are dropped at query time, and never the last one: an object without "the" still holds all words."""
+        with opened(tmp_path, search__ranking="newest") as index:
+            push(index, "with", "the parrot and", "eng")
+            push(index, "without", "parrot", "eng")
+            push(index, "other", "the sailor", "eng")
+            assert found(index, "parrot", lang="eng") == ["without", "with"]
+            assert found(index, "the parrot", lang="eng") == ["without", "with"]
+            assert found(index, "the and", lang="eng") == ["with"], "there is nothing else to require"
+
     def test_a_word_that_somebody_holds_has_none(self, tmp_path: Path) -> None:
         with opened(tmp_path, search__ranking="newest") as index:
             push(index, "exact", "anker")

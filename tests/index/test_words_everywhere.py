@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from sonicpy import Index
+from sonicpy.errors import StoreFull
+from sonicpy.store.log import Log
 from tests.index.living_words import WORDS, Living, check_gone, check_living
 from tests.index.shorthand import B, C, found, open_index, push
 from tests.reference.word_graph import edit_distance
@@ -91,6 +93,38 @@ def test_words_over_40_bytes_are_only_found_exactly(tmp_path: Path, word: str, c
         assert (index.words(C, B), index.count_words(C, B)) == (["other"], 1)
         assert index.pop(C, B, "o", word) == 1
         assert found(index, word) == []
+
+
+@pytest.mark.parametrize("order", ["likely", "alphabetical"])
+def test_corrections_that_are_gone_are_not_suggested(tmp_path: Path, order: str) -> None:
+    """The graph still holds them, until the next consolidation."""
+    with opened(tmp_path, search__suggest_order=order) as index:
+        push(index, "o", "planet")
+        push(index, "p", "planer")
+        index.consolidate()
+        assert index.suggest(C, B, "planex") == ["planer", "planet"]
+        index.flush_object(C, B, "o")
+        assert index.suggest(C, B, "planex") == ["planer"]
+        index.pop(C, B, "p", "planer")
+        assert index.suggest(C, B, "planex") == []
+
+
+def test_words_that_come_after_an_undone_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was read of a change that never reached the log must not hide what comes in its place."""
+
+    def full(self: Log, records: list[bytes]) -> None:
+        raise StoreFull("no room is left in the log")
+
+    with opened(tmp_path) as index:
+        with monkeypatch.context() as failing, pytest.raises(StoreFull), index.batch():
+            push(index, "o", "planet")
+            assert index.suggest(C, B, "planex") == ["planet"]
+            failing.setattr(Log, "append", full)
+        assert (index.words(C, B), index.suggest(C, B, "planex")) == ([], [])
+        push(index, "p", "hammer")
+        assert index.words(C, B) == ["hammer"]
+        assert index.suggest(C, B, "hamner") == ["hammer"]
+        assert found(index, "hamner") == ["p"]
 
 
 class Model:

@@ -248,7 +248,7 @@ class TestLarge:
             assert (count_words(ingest, "flushed"), search.results("LIST c flushed")) == (0, [])
             assert search.results(f'QUERY c flushed "{made_up(7)}"') == []
             wait_for(control, "fst_consolidate_count", 0)
-            until(lambda: graph_files(large_server) == before, "graphs of what was flushed go")
+            until(lambda: graph_files(large_server) <= before, "graphs of what was flushed go")
             assert ingest.ask('PUSH c flushed o "valeriane" LANG(none)') == "OK"
             assert control.ask("TRIGGER consolidate") == "OK"
             assert search.results("LIST c flushed") == ["valeriane"]
@@ -256,15 +256,15 @@ class TestLarge:
 
     def test_ping_beside_the_end_of_many_buckets(self, large_server: Server) -> None:
         rounds: list[float] = []
+        before = graph_files(large_server)
         while len(rounds) < ROUNDS and min(rounds, default=1.0) > 2 * PING_S:
             with Peer(large_server, "ingest") as ingest, Peer(large_server, "control") as control:
                 lines = [f'PUSH many b{number} o "valeriane" LANG(none)' for number in range(800)]
                 ingest.send_lines(*lines)
                 assert set(ingest.lines(len(lines))) == {"OK"}
                 assert control.ask("TRIGGER consolidate") == "OK"
-                before = len(graph_files(large_server))
                 rounds.append(max(pings_beside(large_server, ingest, "FLUSHC many", "RESULT 1")))
-                until(lambda: len(graph_files(large_server)) == before - len(lines), "their graphs go")
+                until(lambda: graph_files(large_server) <= before, "their graphs go")
         assert min(rounds) < 2 * PING_S, rounds
 
 

@@ -1,6 +1,7 @@
 """Workers.run: what a job returns, raises or dies of reaches who asked; a worker leaves when it is not needed."""
 
 import asyncio
+import gc
 import multiprocessing
 import os
 import resource
@@ -86,8 +87,10 @@ def with_workers(test: Callable[[Workers], Awaitable[None]]) -> None:
             await asyncio.wait_for(test(workers), 60)
         finally:
             workers.stop()
+            await until(lambda: not worker_numbers(), "all workers end")
 
     asyncio.run(run())
+    gc.collect()  # their pipes too
 
 
 async def until(condition: Callable[[], bool], what: str) -> None:
@@ -137,7 +140,7 @@ def test_a_job_whose_worker_dies_is_done_again(tmp_path: Path, caplog: pytest.Lo
         second = await workers.run(die, str(tries), 1)
         assert tries.read_text() == ".."
         assert second not in (first, os.getpid())
-        assert worker_numbers() == [second]
+        await until(lambda: worker_numbers() == [second], "the dead one is gone")
         assert len(caplog.records) == 1 and "worker process died" in caplog.text
 
     with_workers(test)
@@ -150,7 +153,8 @@ def test_all_jobs_of_a_worker_that_dies_are_done_again(tmp_path: Path) -> None:
             workers.run(die, tries, 1), workers.run(add, 1, 2), workers.run(sleep, 0.1), workers.run(add, 3, 4)
         )
         assert (answers[1], answers[3]) == (3, 7)
-        assert worker_numbers() == [answers[0]] == [answers[2]]
+        assert answers[0] == answers[2]
+        await until(lambda: worker_numbers() == [answers[0]], "the dead one is gone")
 
     with_workers(test)
 
@@ -174,7 +178,7 @@ def test_a_worker_that_was_killed_while_idle_is_replaced() -> None:
         os.kill(first, signal.SIGKILL)
         second = await workers.run(own_number)
         assert second != first
-        assert worker_numbers() == [second]
+        await until(lambda: worker_numbers() == [second], "the dead one is gone")
 
     with_workers(test)
 
@@ -203,7 +207,7 @@ def test_stop_ends_an_idle_worker_and_may_be_called_at_any_time() -> None:
         workers.stop()
         workers.stop()
         await until(lambda: not is_alive(number), "the worker ends")
-        assert worker_numbers() == []
+        await until(lambda: not worker_numbers(), "and no other is there")
 
     with_workers(test)
 
@@ -235,7 +239,7 @@ def test_a_worker_leaves_when_there_is_no_work(monkeypatch: pytest.MonkeyPatch) 
     with_workers(test)
 
 
-@pytest.mark.parametrize("spare", [0, 3, 6])
+@pytest.mark.parametrize("spare", [0, 3])
 def test_a_worker_that_cannot_be_started_is_an_error_of_ours(spare: int) -> None:
     """Hardly a file descriptor is left: the server needs to go on, and to say so."""
 

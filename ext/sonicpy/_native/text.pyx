@@ -811,32 +811,50 @@ cdef class Cutter:
         self, Collector terms, const uint8_t *text, Py_ssize_t size, Py_ssize_t at, uint8_t flags,
         StopSet stops, bint drop_stops,
     ) except -1:
-        """Add the run of letters without blanks that begins at `at`, its pairs and its letters; return its end."""
-        cdef Py_ssize_t first = at, letter = at, before = at, end, letters = 0
+        """Add the run of letters without blanks that begins at `at`, its pairs and its letters; return its end.
+
+        A run that needs more than one-to-one folding is normalised as a whole first: a dictionary, and the border
+        between two letters, must not depend on how a letter is spelled.
+        """
+        cdef Py_ssize_t first = at, part_size
+        cdef const uint8_t *part_utf8
         while at < size and properties_at(text, size, at) & UNSPACED:
-            end = letter_end(text, size, at)
+            at = letter_end(text, size, at)
+        if not self._always_normalize and fold(text + first, at - first, terms.room(2 * (at - first)), True) >= 0:
+            self.cut_letters(terms, text + first, at - first, flags, stops, drop_stops)
+            return at
+        for part in self._normalize(PyUnicode_DecodeUTF8(<const char *> text + first, at - first, NULL)).split():
+            part_utf8 = <const uint8_t *> PyUnicode_AsUTF8AndSize(part, &part_size)
+            self.cut_letters(terms, part_utf8, part_size, flags, stops, drop_stops)
+        return at
+
+    cdef int cut_letters(
+        self, Collector terms, const uint8_t *run, Py_ssize_t size, uint8_t flags, StopSet stops, bint drop_stops
+    ) except -1:
+        """Add a run, or its words by a dictionary, then its pairs of letters and its letters."""
+        cdef Py_ssize_t at = 0, letter, before = 0, letters = 0
+        while at < size:
+            at = letter_end(run, size, at)
             letters += 1
-            at = end
         pieces = None
         if letters > 1 and self._words_of_run is not None:
-            pieces = self._words_of_run(PyUnicode_DecodeUTF8(<const char *> text + first, at - first, NULL))
+            pieces = self._words_of_run(PyUnicode_DecodeUTF8(<const char *> run, size, NULL))
         if pieces:
             for piece in pieces:
                 self.add_segment(terms, piece, flags, stops, drop_stops, None)
-        elif letters <= 2 or at - first <= RUN_BYTES:
-            self.add_piece(terms, text + first, at - first, flags, stops, drop_stops, None)
+        elif letters <= 2 or size <= RUN_BYTES:
+            self.add_piece(terms, run, size, flags, stops, drop_stops, None)
         if letters == 1:
-            return at
-        end = at
-        at = first
-        while at < end:
+            return 0
+        at = 0
+        while at < size:
             letter = at
-            at = letter_end(text, size, at)
-            self.add_piece(terms, text + letter, at - letter, flags | F_STOP, None, False, None)
-            if (letters > 2 or pieces) and letter > first:
-                self.add_piece(terms, text + before, at - before, flags | F_PART, stops, drop_stops, None)
+            at = letter_end(run, size, at)
+            self.add_piece(terms, run + letter, at - letter, flags | F_STOP, None, False, None)
+            if (letters > 2 or pieces) and letter > 0:
+                self.add_piece(terms, run + before, at - before, flags | F_PART, stops, drop_stops, None)
             before = letter
-        return end
+        return 0
 
     cdef int add_segment(
         self, Collector terms, str piece, uint8_t flags, StopSet stops, bint drop_stops, object stem

@@ -1,0 +1,29 @@
+"""The extras [zh] and [ja]: there, or as if they were not installed."""
+
+from pathlib import Path
+
+import pytest
+
+from sonicpy import Index
+from sonicpy.lexer import segmenters
+from sonicpy.lexer.segmenters import Segmenters
+from tests.index.shorthand import open_index
+
+EXTRAS = ("rjieba", "fugashi", "unidic_lite")
+needs_extras = pytest.mark.skipif(
+    not (Segmenters().has_zh and Segmenters().has_ja), reason="needs the extras [zh] and [ja]"
+)
+
+
+def hide(monkeypatch: pytest.MonkeyPatch, *packages: str) -> None:
+    """Let packages look absent to what is opened from now on."""
+    seen = segmenters.find_spec
+    monkeypatch.setattr(segmenters, "find_spec", lambda name: None if name in packages else seen(name))
+
+
+def opened(folder: Path, with_extras: bool, **chosen: object) -> Index:
+    """Open an index that uses the extras, or one that never saw them."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        if not with_extras:
+            hide(monkeypatch, *EXTRAS)
+        return open_index(folder, **chosen)
