@@ -83,7 +83,8 @@ class Ranker:
                 self.objects.append(iid)
             if iid not in term.hits:
                 term.hits[iid] = (tf, weight, kind)
-                self.kinds[iid] = min(kind, self.kinds.get(iid, kind))
+                if kind != EXACT or term.inserts:
+                    self.kinds[iid] = min(kind, self.kinds.get(iid, kind))
 
     def bm25(self, rows: Mapping[int, bytes | bytearray], average: float, k1: float, b: float) -> None:
         """BM25, times the share of the query's weight; without objects that lack a required term."""
@@ -106,7 +107,8 @@ class Ranker:
         ]
 
     def newest(self) -> None:
-        """Keep the objects that hold every term."""
+        """Keep the objects that hold every term or an alternate of it, in table order."""
+        self.kinds = dict.fromkeys(self.objects, EXACT)
         self.objects = [iid for iid in self.objects if all(iid in term.hits for term in self.terms)]
 
     def best(self, offset: int, limit: int) -> list[int]:

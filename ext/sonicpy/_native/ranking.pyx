@@ -414,10 +414,11 @@ cdef class Ranker(ObjectTable):
                     self.keep(number)
 
     def newest(self) -> None:
-        """Keep the objects that hold every term, in the order of the first term's associations, newest first."""
+        """Keep the objects that hold every term or an alternate of it, in the order in which they came."""
         cdef Py_ssize_t number
         for number in range(self._count):
             self._found[number].matched = 0
+            self._kinds[number] = EXACT
         for number in range(self._hit_count):
             self._found[self._hits[number].object].matched += 1
         self.begin_order()
