@@ -133,6 +133,7 @@ class Store:
         Raises:
             StoreError: the commit failed: reads go on, mutations are refused until a commit passes.
         """
+        self._owner = threading.get_ident()
         self.seal()
         if self._view is None and not self._is_lost:
             return
@@ -238,9 +239,11 @@ class Store:
         Raises:
             StoreError: it was lost and cannot be recovered, so what was acknowledged cannot be read.
         """
-        if self._owner != threading.get_ident():
-            return None
-        return self._writing() if self._is_lost else self._view
+        thread = threading.get_ident()
+        if self._is_lost and self._owner == thread:
+            return self._writing()
+        view = self._view  # read once: another thread may end its transaction and begin the next meanwhile
+        return view if view is not None and view.owner == thread else None
 
     def size_bytes(self) -> int:
         """Return how much of the environment is used."""
@@ -313,9 +316,9 @@ class Store:
         if self._is_lost:
             self._recover(None)
         if self._view is None:
-            self._transaction = self._environment.begin(write=True)
-            self._view = WriteView(self._transaction, self._pending)
             self._owner = threading.get_ident()
+            self._transaction = self._environment.begin(write=True)
+            self._view = WriteView(self._transaction, self._pending, self._owner)
         return self._view
 
     def _at_most_twice(self, work: Callable[[WriteView], Answer]) -> Answer:
@@ -323,6 +326,7 @@ class Store:
 
         Whatever else it raises, nothing half done stays behind.
         """
+        self._owner = threading.get_ident()
         try:
             return work(self._writing())
         except StoreDamaged:

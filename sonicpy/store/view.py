@@ -82,8 +82,10 @@ class View:
 class WriteView(View):
     """The picture inside an open write transaction, its own changes included."""
 
-    def __init__(self, transaction: Transaction, pending: PendingIndex) -> None:
+    def __init__(self, transaction: Transaction, pending: PendingIndex, owner: int) -> None:
         super().__init__(transaction)
+        self.owner = owner
+        """The only thread that may use it."""
         self._pending = pending
         self._states: dict[tuple[str, str], BucketState] = {}
         self._changed_states: set[tuple[str, str]] = set()
