@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.language_accuracy import BARS, BORROWED, accuracy, chat_lines, cuts, sentences
@@ -110,6 +110,7 @@ def test_only_a_beginning_is_examined(head: str, tail: str) -> None:
     assert GUESSER.guess(head + tail) == GUESSER.guess(head)
 
 
+@settings(deadline=None)
 @given(st.text(max_size=300))
 def test_every_text_has_one_answer_of_the_table(text: str) -> None:
     language = GUESSER.guess(text)
