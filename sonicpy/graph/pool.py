@@ -8,6 +8,7 @@ import logging
 import os
 import re
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,7 +27,8 @@ class Name(NamedTuple):
     version: int
 
 
-class OpenGraph(NamedTuple):
+@dataclass(slots=True)
+class OpenGraph:
     """A graph and when it was last asked for."""
 
     version: int
@@ -62,8 +64,8 @@ class GraphPool:
             graph = self._read(bucket, version)
             if graph is None:
                 return None
-            held = OpenGraph(version, graph, 0.0)
-        self._open[bucket] = held._replace(used_s=time.monotonic())
+            held = self._open[bucket] = OpenGraph(version, graph, 0.0)
+        held.used_s = time.monotonic()
         return held.graph
 
     def path(self, bucket: int, version: int) -> Path:

@@ -1,11 +1,10 @@
 """Words that may stand for a typed one when it finds too little: completions, then corrections, within a budget."""
 
 from collections.abc import Iterator
-from itertools import islice
 from typing import NamedTuple
 
 from sonicpy._native.postings import WordRow
-from sonicpy.index.lexicon import Lexicon
+from sonicpy.index.lexicon import Lexicon, by_frequency
 
 EXAMINED = 16
 """Completions whose frequencies are compared before the budget is spent on the best of them."""
@@ -48,9 +47,9 @@ def alternates(lexicon: Lexicon, term: bytes, found: int, wanted: int, budget: i
     if found >= wanted or budget == 0:
         return
     length = len(term.decode())
-    completions = islice((word for word in lexicon.completions(term) if word != term), EXAMINED)
+    completed = [found for found in lexicon.completed(term, EXAMINED + 1) if found[0] != term][:EXAMINED]
     taken = {term}
-    for word, row in lexicon.frequent(completions)[:budget]:
+    for word, row in by_frequency(completed)[:budget]:
         yield Alternate(row, 0.9 * length / len(word.decode()), completed=True)
         taken.add(word)
         found += row.df

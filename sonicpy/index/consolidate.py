@@ -17,10 +17,9 @@ from sonicpy._native.postings import WORD_BYTES_MAX, WordRow, bucket_key
 from sonicpy.errors import GraphError
 from sonicpy.graph.builder import WordGraphBuilder
 from sonicpy.graph.pool import GraphPool
-from sonicpy.store.environment import BUCKETS, PENDING, SCOPES, WORDS, Environment, Transaction
-from sonicpy.store.keys import scope_of
+from sonicpy.store.environment import PENDING, WORDS, Environment, Transaction
 from sonicpy.store.scopes import BucketState
-from sonicpy.store.view import Why, WriteView
+from sonicpy.store.view import View, Why, WriteView
 
 TIDIED_ROWS = 200
 """Pending words forgotten between two turns: about 0.2 ms."""
@@ -54,24 +53,22 @@ class Built(NamedTuple):
     is_cut: bool
 
 
-def build(transaction: Transaction, pool: GraphPool, bucket: int, limits: Limits) -> Built | None:
-    """Write the graph of a bucket as it is in `transaction`; return None if the bucket is gone.
+def build(view: View, pool: GraphPool, bucket: int, limits: Limits) -> Built | None:
+    """Write the graph of a bucket as `view` shows it; return None if the bucket is gone.
 
     Raises:
         GraphError: the file cannot be written.
     """
-    scope = transaction.get(BUCKETS, bucket_key(bucket))
-    row = None if scope is None else transaction.get(SCOPES, scope)
-    if row is None:
+    state = view.bucket_numbered(bucket)
+    if state is None:
         return None
-    state = BucketState.unpack(row)
     words = [
         key[4:]
-        for key, row in transaction.rows(WORDS, bucket_key(bucket))
+        for key, row in view.transaction.rows(WORDS, bucket_key(bucket))
         if len(key) - 4 <= WORD_BYTES_MAX and WordRow(row, len(key) - 4).live
     ]
     if limits.keeps_orphans:
-        words = sorted({*words, *_orphans(transaction, pool, state)})
+        words = sorted({*words, *_orphans(view.transaction, pool, state)})
     kept = words[: limits.words] if limits.words else words
     version = state.lexicon_version + 1
     content = _graph(kept, bucket, version)
@@ -99,9 +96,10 @@ def build_in_worker(
     try:
         pool = GraphPool(graph_folder(Path(store)))
         with environment.reading() as transaction:
+            view = View(transaction)
             for bucket in buckets:
                 try:
-                    built = build(transaction, pool, bucket, limits)
+                    built = build(view, pool, bucket, limits)
                 except GraphError as fault:
                     faults.append(fault)
                 else:
@@ -115,11 +113,11 @@ def adopt(view: WriteView, graphs: Iterable[Built]) -> list[Built]:
     """Make graphs the graphs of their buckets; return the ones whose bucket was flushed meanwhile."""
     homeless = []
     for built in graphs:
-        scope = view.transaction.get(BUCKETS, bucket_key(built.bucket))
+        scope = view.scope(built.bucket)
         if scope is None:
             homeless.append(built)
             continue
-        state = view.bucket_to_change(*scope_of(scope))
+        state = view.bucket_to_change(*scope)
         state.lexicon_version = built.version
         state.graph_words = built.words
         state.graph_edits = built.edits
@@ -129,7 +127,7 @@ def adopt(view: WriteView, graphs: Iterable[Built]) -> list[Built]:
 def tidy(view: WriteView, built: Built, start: bytes) -> bytes | None:
     """Forget some of the pending words that a graph holds, from key `start` on; return where to go on, None: done."""
     prefix = bucket_key(built.bucket)
-    if view.transaction.get(BUCKETS, prefix) is None:
+    if view.scope(built.bucket) is None:
         return None  # it was flushed: the sweeper has its rows
     rows = list(islice(view.transaction.rows(PENDING, prefix, start or prefix), TIDIED_ROWS + 1))
     done = [key for key, edit in rows[:TIDIED_ROWS] if int.from_bytes(edit[:6], "big") <= built.edits]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import ParamSpec, Self, TypeVar
 
 from sonicpy._native.postings import DamagedBytes
 from sonicpy._native.text import PART, STOP, Terms
@@ -25,13 +25,13 @@ from sonicpy.index.suggest import suggest_alphabetical, suggest_likely
 from sonicpy.langcodes import LANG_CODES
 from sonicpy.lexer.lexer import NO_LANGUAGE, Lexer
 from sonicpy.store.bucket import BucketReader
-from sonicpy.store.environment import BUCKETS, SCOPES
-from sonicpy.store.keys import bucket_key, scope_of
+from sonicpy.store.environment import SCOPES
 from sonicpy.store.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, Pop, Push
 from sonicpy.store.scopes import BucketState
 from sonicpy.store.store import Store
 from sonicpy.store.view import View
 
+Arguments = ParamSpec("Arguments")
 Answer = TypeVar("Answer")
 
 BATCH_COMMIT = 512
@@ -107,10 +107,7 @@ class Index:
     def pop(self, collection: str, bucket: str, object: str, text: str) -> int:
         """Take the words of a text from an object; return how many went. Raises like `push`."""
         _check_names(collection, bucket, object)
-        try:
-            words = self._lexer.lex_every_way(text)
-        except UnicodeEncodeError as fault:
-            raise _not_unicode(fault) from fault
+        words = _lexed(self._lexer.lex_every_way, text)
         # Which flags and counts they have does not matter for what is taken away.
         return self._change(Pop(collection, bucket, object, Terms(words, b"\1" * len(words), bytes(len(words)))))
 
@@ -154,7 +151,7 @@ class Index:
         _check_names(collection, bucket)
         terms = self._lex(text, lang)
         if not len(terms) and self._searches_stop_words:
-            terms = self._lex_plain(text)
+            terms = _lexed(self._lexer.lex_plain, text)
         search, window = self.config.search, self._window
         return self._read_words(
             collection, bucket, lambda lexicon: query(lexicon, terms, search, window, limit, offset)
@@ -167,7 +164,7 @@ class Index:
             CommandError: `word` holds no word or more than one, or a name is not valid.
         """
         _check_names(collection, bucket)
-        term, typed_bytes = one_word(self._lex_plain(word))
+        term, typed_bytes = one_word(_lexed(self._lexer.lex_plain, word))
         if self.config.search.suggest_order == "likely":
             found = self._read_words(collection, bucket, lambda lexicon: suggest_likely(lexicon, term, limit))
         else:
@@ -253,7 +250,7 @@ class Index:
     def build_graph(self, bucket: int) -> Built | None:
         """Write the graph of a bucket from the last commit; None: the bucket is gone. Raises like `consolidate`."""
         with self.store.snapshot() as view:
-            built = build(view.transaction, self.graphs, bucket, self.graph_limits)
+            built = build(view, self.graphs, bucket, self.graph_limits)
         if built is None:
             self.forget_bucket(bucket, 0)
         return built
@@ -291,12 +288,12 @@ class Index:
 
     def is_crowded(self, bucket: int) -> bool:
         """Return whether so many words of a bucket are pending that comparing them one by one takes long."""
-        state = self._read(lambda view: _state_of(view, bucket))
+        state = self._read(lambda view: view.bucket_numbered(bucket))
         return state is not None and state.edits - state.graph_edits >= max(CROWD_WORDS, state.graph_words // 10)
 
     def is_small(self, bucket: int) -> bool:
         """Return whether the graph of a bucket is built sooner than a worker process could be asked to."""
-        state = self._read(lambda view: _state_of(view, bucket))
+        state = self._read(lambda view: view.bucket_numbered(bucket))
         return state is None or state.live_words <= SMALL_WORDS
 
     def sweep(self, rows: int) -> bool:
@@ -383,7 +380,7 @@ class Index:
             view = self.store.open_view()
             if view is not None:
                 return work(view)
-            with self.store.reading() as view:
+            with self.store.snapshot() as view:
                 return work(view)
         except DamagedBytes as fault:
             raise StoreDamaged(f"the store {self.store.folder} is damaged: {fault}") from fault
@@ -406,16 +403,7 @@ class Index:
     def _lex(self, text: str, lang: str | None) -> Terms:
         if lang is not None and lang != NO_LANGUAGE and lang not in LANG_CODES:
             raise CommandError("invalid_meta_value", f"LANG[{lang}]")
-        try:
-            return self._lexer.lex(text, lang)
-        except UnicodeEncodeError as fault:
-            raise _not_unicode(fault) from fault
-
-    def _lex_plain(self, text: str) -> Terms:
-        try:
-            return self._lexer.lex_plain(text)
-        except UnicodeEncodeError as fault:
-            raise _not_unicode(fault) from fault
+        return _lexed(self._lexer.lex, text, lang)
 
 
 def _check_names(collection: str, bucket: str, object: str | None = None) -> None:
@@ -437,10 +425,10 @@ def one_word(terms: Terms) -> tuple[bytes, int]:
     return terms.words[words[0]], terms.typed[words[0]]
 
 
-def _state_of(view: View, bucket: int) -> BucketState | None:
-    scope = view.transaction.get(BUCKETS, bucket_key(bucket))
-    return None if scope is None else view.bucket(*scope_of(scope))
-
-
-def _not_unicode(fault: UnicodeEncodeError) -> CommandError:
-    return CommandError("invalid_format", f"the text is not Unicode: character {fault.start} is a lone surrogate")
+def _lexed(lex: Callable[Arguments, Answer], *args: Arguments.args, **named: Arguments.kwargs) -> Answer:
+    try:
+        return lex(*args, **named)
+    except UnicodeEncodeError as fault:
+        raise CommandError(
+            "invalid_format", f"the text is not Unicode: character {fault.start} is a lone surrogate"
+        ) from fault

@@ -91,6 +91,14 @@ class Lexicon:
             return (word for word, row in self.reader.lexicon(prefix) if row.live)
         return self._graph.completions(prefix) if self._graph is not None else iter(())
 
+    def completed(self, prefix: bytes, most: int) -> list[tuple[bytes, WordRow]]:
+        """Return those of the first `most` completions that objects hold, with their rows, in byte order."""
+        if not self.live:
+            return self.held(islice(self.completions(prefix), most))
+        if len(prefix) > WORD_BYTES_MAX:
+            return []
+        return list(islice((found for found in self.reader.lexicon(prefix) if found[1].live), most))
+
     def corrections(self, word: bytes, distance: int, *, transpositions: bool) -> list[tuple[bytes, int]]:
         """Return the words within `distance` edits and their distances: nearest first, then in byte order.
 
@@ -114,10 +122,6 @@ class Lexicon:
             if row is not None and (row.live if self.live else row.df)
         ]
 
-    def frequent(self, words: Iterable[bytes]) -> list[tuple[bytes, WordRow]]:
-        """Return those of `words` that objects hold, with their rows, the most frequent first, then as they came."""
-        return sorted(self.held(words), key=lambda pair: -pair[1].holders)
-
     def nearest(self, matches: Iterable[tuple[bytes, int]], wanted: int) -> list[tuple[bytes, WordRow, int]]:
         """Return the first `wanted` or more of `matches` that objects hold, with rows and distances.
 
@@ -125,7 +129,13 @@ class Lexicon:
         """
         found: list[tuple[bytes, WordRow, int]] = []
         for distance, group in groupby(islice(matches, CORRECTIONS_EXAMINED), key=lambda match: match[1]):
-            found += [(word, row, distance) for word, row in self.frequent(word for word, _ in group)]
+            held = by_frequency(self.held(word for word, _ in group))
+            found += [(word, row, distance) for word, row in held]
             if len(found) >= wanted:
                 break
         return found
+
+
+def by_frequency(words: list[tuple[bytes, WordRow]]) -> list[tuple[bytes, WordRow]]:
+    """Return words and their rows, those that most objects hold first, then as they came."""
+    return sorted(words, key=lambda found: -found[1].holders)

@@ -14,7 +14,6 @@ Segment = Callable[[str], list[str]]
 HIRAGANA_TO_KATAKANA = ("\u3041", "\u30ff")
 HAN = (("\u3400", "\u9fff"), ("\uf900", "\ufaff"), ("\U00020000", "\U000323af"))
 
-
 PART_CHARACTERS = 1_000
 """Longer texts are cut in parts of so many characters: dictionaries take more than linear time."""
 

@@ -32,8 +32,6 @@ COMMIT_AFTER_SYNCED_S = 1.0
 SWEEP_ROWS = 200
 """Rows of flushed buckets deleted between two turns: about 0.2 ms."""
 SWEEPS_PER_COMMIT = 50
-
-
 BUCKETS_PER_JOB = 50
 """Graphs built by one job of a worker, and made valid by one commit."""
 
@@ -159,7 +157,9 @@ class Service:
             case Trigger(action="consolidate"):
                 await self.consolidate()
                 return replies.OK
-        raise StoreError(f"TRIGGER {command} is not offered by this version")
+            case Trigger(action=action):
+                raise StoreError(f"TRIGGER {action} is not offered by this version")
+        raise AssertionError(f"{command} is carried out in a turn")
 
     async def consolidate(self, buckets: list[int] | None = None) -> None:
         """Build the graphs of some buckets, or of all that have pending words now; other work goes on meanwhile.

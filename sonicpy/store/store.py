@@ -62,7 +62,6 @@ class Store:
         self.folder = folder
         self.durability = durability
         self._analyser = dict(analyser)
-        self._transaction: Transaction | None = None
         self._view: WriteView | None = None
         self._owner = 0
         self._pending = PendingIndex()
@@ -219,8 +218,8 @@ class Store:
         if view is not None:
             yield view
             return
-        with self._environment.reading() as transaction:
-            yield View(transaction)
+        with self.snapshot() as view:
+            yield view
 
     @contextmanager
     def snapshot(self) -> Iterator[View]:
@@ -296,7 +295,7 @@ class Store:
                 if self._is_new:
                     view.transaction.put(META, FORMAT, str(FORMAT_VERSION).encode())
                     view.transaction.put(META, ANALYSER, json.dumps(self._analyser, sort_keys=True).encode())
-                self._transaction = self._view = None
+                self._view = None
                 self._environment.commit(view.transaction)
             except MapFull as fault:
                 self._is_lost = True
@@ -317,8 +316,7 @@ class Store:
             self._recover(None)
         if self._view is None:
             self._owner = threading.get_ident()
-            self._transaction = self._environment.begin(write=True)
-            self._view = WriteView(self._transaction, self._pending, self._owner)
+            self._view = WriteView(self._environment.begin(write=True), self._pending, self._owner)
         return self._view
 
     def _at_most_twice(self, work: Callable[[WriteView], Answer]) -> Answer:
@@ -375,9 +373,9 @@ class Store:
         self._environment.close()
 
     def _drop_transaction(self) -> None:
-        if self._transaction is not None:
-            self._environment.abort(self._transaction)
-            self._transaction = self._view = None
+        if self._view is not None:
+            self._environment.abort(self._view.transaction)
+            self._view = None
 
     def _replay(self, from_log_end: int | None) -> None:
         self._is_lost = False

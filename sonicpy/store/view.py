@@ -9,6 +9,7 @@ from enum import IntEnum
 
 from sonicpy._native.postings import bucket_key, pack_varints, unpack_varints
 from sonicpy._native.ranking import OBJECTS_PER_ROW
+from sonicpy.ids import Scope
 from sonicpy.store.environment import (
     BUCKETS,
     DOOMED,
@@ -18,7 +19,7 @@ from sonicpy.store.environment import (
     SCOPES,
     Transaction,
 )
-from sonicpy.store.keys import collection_prefix, length_key, scope_key
+from sonicpy.store.keys import collection_prefix, length_key, scope_key, scope_of
 from sonicpy.store.scopes import BucketState
 
 NEXT_BUCKET = b"next bucket"
@@ -64,6 +65,16 @@ class View:
         """Return the state of a bucket, or None if it does not exist."""
         row = self.transaction.get(SCOPES, scope_key(collection, bucket))
         return None if row is None else BucketState.unpack(row)
+
+    def scope(self, number: int) -> Scope | None:
+        """Return which collection and bucket a bucket's number stands for, or None if it was flushed."""
+        key = self.transaction.get(BUCKETS, bucket_key(number))
+        return None if key is None else scope_of(key)
+
+    def bucket_numbered(self, number: int) -> BucketState | None:
+        """Return the state of the bucket with this number, or None if it was flushed."""
+        scope = self.scope(number)
+        return None if scope is None else self.bucket(*scope)
 
     def buckets(self, collection: str) -> list[BucketState]:
         """Return the states of all buckets of a collection, by name."""

@@ -250,11 +250,7 @@ class TestPage:
     def test_nothing_is_tried_when_exact_hits_fill_it(self, index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
         tried: list[bytes] = []
 
-        def completions(self: Lexicon, prefix: bytes) -> Iterator[bytes]:
-            tried.append(prefix)
-            return iter(())
-
-        monkeypatch.setattr(Lexicon, "completions", completions)
+        monkeypatch.setattr(Lexicon, "completed", lambda self, prefix, most: tried.append(prefix) or [])
         monkeypatch.setattr(Lexicon, "corrections", lambda self, word, *args, **more: tried.append(word) or [])
         exact = [f"exact{number}" for number in (4, 3, 2, 1, 0)]
         assert found(index, "planet", limit=5) == exact

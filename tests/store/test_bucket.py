@@ -153,7 +153,7 @@ class StoreMachine(RuleBasedStateMachine):
         pool = GraphPool(self.folder / "graphs")
         for bucket in list(self.store.pending_buckets):
             with self.store.snapshot() as view:
-                built = build(view.transaction, pool, bucket, Limits())
+                built = build(view, pool, bucket, Limits())
                 scope = view.transaction.get(tables.BUCKETS, bucket.to_bytes(4, "big"))
             if built is None:
                 self.store.pending_buckets.discard(bucket)  # it was flushed
