@@ -35,7 +35,7 @@ def test_no_memory_error_in_the_native_modules(tmp_path: Path) -> None:
     # marisa-trie throws C++ exceptions: the sanitizer finds __cxa_throw only if the C++ runtime is loaded beside it.
     cpp = subprocess.run(["gcc", "-print-file-name=libstdc++.so.6"], capture_output=True, text=True, check=True)
     checked = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", *JUDGES],
+        [sys.executable, "-m", "pytest", "-q", "-o", "timeout=900", *JUDGES],
         cwd=project,
         env={
             **os.environ,
