@@ -24,7 +24,7 @@ ALLOWED = {
     "graph": EVERYBODY | {"_native"},
     "index": EVERYBODY | {"_native", "config", "graph", "lexer", "store"},
     "server": EVERYBODY | {"config", "channel", "index"},
-    "cli": EVERYBODY | {"config", "server"},
+    "cli": EVERYBODY | {"config", "index", "server"},
     "__init__": EVERYBODY | {"config", "index"},
     "__main__": {"cli"},
 }

@@ -7,7 +7,7 @@ import argparse
 import sys
 from collections.abc import Callable
 
-from sonicpy.cli import ping, serve
+from sonicpy.cli import folders, ping, serve
 from sonicpy.errors import ConfigError, SonicError
 from sonicpy.version import VERSION
 
@@ -42,6 +42,7 @@ def _parser() -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
     serve.add_verb(verbs)
     ping.add_verb(verbs)
+    folders.add_verbs(verbs)
     return parser
 
 

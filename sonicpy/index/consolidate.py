@@ -127,8 +127,9 @@ def adopt(view: WriteView, graphs: Iterable[Built]) -> list[Built]:
 def tidy(view: WriteView, built: Built, start: bytes) -> bytes | None:
     """Forget some of the pending words that a graph holds, from key `start` on; return where to go on, None: done."""
     prefix = bucket_key(built.bucket)
-    if view.scope(built.bucket) is None:
-        return None  # it was flushed: the sweeper has its rows
+    state = view.bucket_numbered(built.bucket)
+    if state is None or state.lexicon_version != built.version:
+        return None  # it was flushed, and the sweeper has its rows; or its adoption was undone
     rows = list(islice(view.transaction.rows(PENDING, prefix, start or prefix), TIDIED_ROWS + 1))
     done = [key for key, edit in rows[:TIDIED_ROWS] if int.from_bytes(edit[:6], "big") <= built.edits]
     view.forget_pending(built.bucket, done)

@@ -142,5 +142,5 @@ class Server:
             await asyncio.sleep(0.01)
         for peer in list(service.peers):
             peer.abort()
-        service.workers.stop()
+        await service.stop()
         service.consolidate_within(CONSOLIDATE_S)

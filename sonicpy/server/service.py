@@ -8,15 +8,17 @@ import asyncio
 import logging
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Protocol
 
 from sonicpy.channel import replies
 from sonicpy.channel.commands import Command, Info, Trigger
 from sonicpy.channel.session import Session
 from sonicpy.config import Config
-from sonicpy.errors import GraphError, SonicError, StoreError
+from sonicpy.errors import GraphError, ShuttingDown, SonicError, StoreError
 from sonicpy.index.consolidate import Built, build_in_worker
 from sonicpy.index.index import Index
+from sonicpy.index.verify import check_backup
 from sonicpy.server.statistics import Statistics
 from sonicpy.server.workers import Workers
 
@@ -65,6 +67,8 @@ class Service:
         self._last_peer: Peer | None = None
         self._is_shared = False
         self._consolidating = asyncio.Lock()
+        self._restoring = asyncio.Lock()
+        self._stopping = False
         self._warned_of_size = False
         self.workers = Workers()
 
@@ -157,9 +161,51 @@ class Service:
             case Trigger(action="consolidate"):
                 await self.consolidate()
                 return replies.OK
-            case Trigger(action=action):
-                raise StoreError(f"TRIGGER {action} is not offered by this version")
+            case Trigger(action="backup", argument=str(folder)):
+                await self.back_up(Path(folder))
+                return replies.OK
+            case Trigger(action="restore", argument=str(folder)):
+                await self.restore(Path(folder))
+                return replies.OK
         raise AssertionError(f"{command} is carried out in a turn")
+
+    async def back_up(self, folder: Path) -> None:
+        """Write everything that was acknowledged so far into a folder, while others go on reading and writing.
+
+        Raises:
+            StoreError: it could not be written; a backup that was there still is.
+        """
+        if not self.commit():
+            raise StoreError(f"no backup is written to {folder} before the store can be written again")
+        path = await self._loop.run_in_executor(None, self.index.back_up, folder)
+        logger.info("the backup %s is written", path)
+
+    async def restore(self, folder: Path) -> None:
+        """Replace the collections that the backup in a folder holds; until that moment the old ones answer.
+
+        Raises:
+            SonicError: the backup has faults, or the store cannot be written; nothing was replaced.
+        """
+        async with self._restoring:
+            if self._stopping:
+                raise ShuttingDown
+            # In a process of its own, because checking takes the GIL for seconds.
+            await self.workers.run(check_backup, folder, self.index.analyser())
+            with self.index.restoration(folder) as restoration:
+                for _ in restoration.fill():
+                    await asyncio.sleep(0)
+                    if self._stopping:
+                        raise StoreError(f"the backup in {folder} is not restored: the server stops")
+                await self.consolidate(restoration.staged_buckets())
+                restoration.switch()
+        logger.info("the collections of the backup in %s are restored", folder)
+
+    async def stop(self) -> None:
+        """Give up what takes long, and wait until it has ended."""
+        self._stopping = True
+        self.workers.stop()
+        async with self._restoring:
+            pass
 
     async def consolidate(self, buckets: list[int] | None = None) -> None:
         """Build the graphs of some buckets, or of all that have pending words now; other work goes on meanwhile.

@@ -34,7 +34,12 @@ class Tasker:
             self._service.commit()
 
     async def _sync(self) -> None:
-        await asyncio.get_running_loop().run_in_executor(None, self._service.index.sync)
+        done = asyncio.get_running_loop().run_in_executor(None, self._service.index.sync)
+        try:
+            await asyncio.shield(done)
+        except asyncio.CancelledError:
+            await done  # the files are closed after this task has ended
+            raise
 
     async def _consolidate_due(self) -> None:
         """Consolidate buckets whose words have been pending for `consolidate_after`, or are very many."""

@@ -39,6 +39,8 @@ TABLE_NAMES: Final = (
 # The tables whose keys begin with a bucket id: what goes when a bucket is flushed.
 BUCKET_TABLES: Final = (WORDS, TERMS, POSTINGS, OBJECTS, LENGTHS, OIDS, PENDING)
 
+DATA_FILE: Final = "data.mdb"
+
 MAX_READERS: Final = 512
 GROW_WHEN_USED: Final = 0.75  # of the map: growth happens between transactions, long before it is needed
 
@@ -184,22 +186,28 @@ class Environment:
         map_bytes: address space to reserve; the file itself grows as it is written.
         sync: every commit waits for the disk.
         read_only: for another process than the one that writes.
+        copied: `folder` is the file of a copy, which nobody writes; for reading.
 
     Raises:
         StoreError: the folder cannot be used; one sentence says why.
     """
 
-    def __init__(self, folder: Path, map_bytes: int, *, sync: bool, read_only: bool = False) -> None:
+    def __init__(
+        self, folder: Path, map_bytes: int, *, sync: bool, read_only: bool = False, copied: bool = False
+    ) -> None:
         self._folder = folder
+        read_only = read_only or copied
         self._turn = threading.Condition()
         self._open_transactions: Counter[int] = Counter()  # by thread
         self._growing = False
+        self._copies = 0
         try:
             if not read_only:
                 folder.mkdir(parents=True, exist_ok=True)
             self._env = lmdb.open(
                 str(folder), map_size=map_bytes, max_dbs=len(TABLE_NAMES), max_readers=MAX_READERS,
                 sync=sync, metasync=sync, max_spare_txns=8, readonly=read_only, create=not read_only,
+                subdir=not copied, lock=not copied,
             )  # fmt: skip
             self._tables = [self._env.open_db(name, create=not read_only) for name in TABLE_NAMES]
             self._env.reader_check()
@@ -263,9 +271,36 @@ class Environment:
         except lmdb.Error as fault:
             raise translated(fault) from fault
 
+    def copy(self, descriptor: int) -> None:
+        """Write what was committed last, compacted, to an open file; may be called from any thread.
+
+        Raises:
+            StoreError: it could not be written.
+        """
+        try:
+            with self.copying(), self.reading():  # a map that is copied from must not grow
+                self._env.copyfd(descriptor, compact=True)
+        except lmdb.Error as fault:
+            raise StoreError(f"the store cannot be copied: {fault}") from fault
+
+    @contextmanager
+    def copying(self) -> Iterator[None]:
+        """For the length of a `with` block the map does not ask for room, and `close` waits."""
+        with self._turn:
+            self._copies += 1
+        try:
+            yield
+        finally:
+            with self._turn:
+                self._copies -= 1
+                self._turn.notify_all()
+
     def needs_room(self) -> bool:
-        """Whether so much of the map is used that it should grow before the next transaction."""
-        return self.used_bytes() > GROW_WHEN_USED * self.map_bytes()
+        """Whether so much of the map is used that it should grow before the next transaction.
+
+        Not while a copy is made, which growing would wait for.
+        """
+        return not self._copies and self.used_bytes() > GROW_WHEN_USED * self.map_bytes()
 
     def grow(self) -> None:
         """Double the map; waits until no other transaction of this process is open.
@@ -302,7 +337,9 @@ class Environment:
         return size
 
     def close(self) -> None:
-        """Close the environment; every transaction must have ended."""
+        """Close the environment once no copy is made of it; every transaction must have ended."""
+        with self._turn:
+            self._turn.wait_for(lambda: not self._copies)
         self._env.close()
 
     def _ended(self) -> None:

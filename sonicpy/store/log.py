@@ -69,7 +69,7 @@ class Log:
             StoreDamaged: the log begins only behind `position`.
             StoreError: a segment has an unknown format version.
         """
-        segments = self._segments()
+        segments = segments_in(self._folder)
         if segments and segments[0].start > position:
             raise StoreDamaged(
                 f"the log in {self._folder} begins at {segments[0].start}, but the store needs it from {position} on: "
@@ -90,7 +90,7 @@ class Log:
         positions from `position` on, which were never acknowledged or cannot be read.
         """
         set_aside = []
-        for segment in self._segments():
+        for segment in segments_in(self._folder):
             if segment.start < position:
                 self._older.append(segment)
                 continue
@@ -191,13 +191,6 @@ class Log:
         self._unsynced = []
         self._descriptor = -1
 
-    def _segments(self) -> list[Segment]:
-        found = []
-        for path in self._folder.glob("*.log"):
-            if SEGMENT_NAME.fullmatch(path.name):  # other names are files of somebody else
-                found.append(Segment(path, int(path.stem, 16)))
-        return sorted(found, key=lambda segment: segment.start)
-
     def _open_segment(self, position: int) -> None:
         path = self._folder / f"{position:016x}.log"
         try:
@@ -258,6 +251,51 @@ def read_segment(segment: Segment) -> Iterator[tuple[int, int, bytes]]:
             end = start + RECORD.size + size
             yield start, end, payload
             start = end
+
+
+def log_faults(folder: Path, position: int) -> Iterator[str]:
+    """Yield what is wrong with a log that nobody writes.
+
+    Half a record at the very end is none: it was never acknowledged.
+
+    Args:
+        position: which the environment covers; from there on the log has to be whole.
+    """
+    segments = segments_in(folder)
+    if segments and segments[0].start > position:
+        yield f"the log begins at {segments[0].start}, but the tables only hold what lies before {position}"
+    for segment, following in zip(segments, [*segments[1:], None], strict=True):
+        try:
+            end = max((end for _, end, _ in read_segment(segment)), default=segment.start)
+        except StoreError as fault:
+            yield str(fault)
+            continue
+        if following is None:
+            is_damaged = _is_whole(segment, end)
+        else:
+            is_damaged = end < following.start and following.start > position
+        if is_damaged:
+            yield f"the log {segment.path} is damaged at position {end}: what follows there is lost"
+
+
+def _is_whole(segment: Segment, position: int) -> bool:
+    """Return whether a record at `position` has all the bytes it says it has."""
+    with open(segment.path, "rb") as file:
+        file.seek(HEADER.size + position - segment.start)
+        frame = file.read(RECORD.size)
+        if len(frame) < RECORD.size:
+            return False
+        size: int = RECORD.unpack(frame)[0]
+        return len(file.read(size)) == size
+
+
+def segments_in(folder: Path) -> list[Segment]:
+    """Return the segments of a log, oldest first."""
+    found = []
+    for path in folder.glob("*.log"):
+        if SEGMENT_NAME.fullmatch(path.name):  # other names are files of somebody else
+            found.append(Segment(path, int(path.stem, 16)))
+    return sorted(found, key=lambda segment: segment.start)
 
 
 def sync_folder(folder: Path) -> None:

@@ -22,6 +22,7 @@ from sonicpy._native.postings import pack_varints, unpack_varints
 from sonicpy.errors import StoreDamaged, StoreError, StoreFull
 from sonicpy.store import folder as store_folder
 from sonicpy.store.apply import apply_mutation
+from sonicpy.store.backup import write_backup
 from sonicpy.store.environment import META, PENDING, TABLE_NAMES, Environment, MapFull, Transaction
 from sonicpy.store.keys import BUCKET_MAX, bucket_key, bucket_of
 from sonicpy.store.log import RECORD_MAX_BYTES, Log
@@ -179,6 +180,10 @@ class Store:
         self._has_doomed = self.maintain(lambda view: sweep(view, rows))
         return self._has_doomed
 
+    def expect_doomed(self) -> None:
+        """Note that `maintain` flushed buckets, so that there is something to sweep."""
+        self._has_doomed = True
+
     def maintain(self, work: Callable[[WriteView], Answer]) -> Answer:
         """Let `work` change rows in a way that needs no log record: losing it loses nothing that was acknowledged.
 
@@ -243,6 +248,14 @@ class Store:
             return self._writing()
         view = self._view  # read once: another thread may end its transaction and begin the next meanwhile
         return view if view is not None and view.owner == thread else None
+
+    def back_up(self, folder: Path) -> Path:
+        """Copy what was committed last into a folder; return the file. May be called from any thread.
+
+        Raises:
+            StoreError: it could not be written; a backup that was there still is.
+        """
+        return write_backup(self._environment, folder)
 
     def size_bytes(self) -> int:
         """Return how much of the environment is used."""

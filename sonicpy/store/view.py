@@ -147,6 +147,22 @@ class WriteView(View):
         self.transaction.put(DOOMED, key, b"")
         return True
 
+    def set_bucket(self, scope: Scope, state: BucketState) -> None:
+        """Give a bucket that exists other counters; its number must be the same."""
+        self._states[scope] = state
+        self._changed_states.add(scope)
+
+    def rename_bucket(self, old: Scope, new: Scope) -> None:
+        """Let a bucket be found under another name, which no bucket has."""
+        state = self.bucket_to_change(*old)
+        del self._states[old]
+        self._changed_states.discard(old)
+        self._states[new] = state
+        self._changed_states.add(new)
+        self.transaction.delete(SCOPES, scope_key(*old))
+        self.transaction.put(SCOPES, scope_key(*new), state.pack())
+        self.transaction.put(BUCKETS, bucket_key(state.bucket), scope_key(*new))
+
     def length_rows(self, state: BucketState, numbers: list[int]) -> dict[int, bytes | bytearray]:
         """Return the rows of lengths with the given numbers."""
         return {number: self._length_row(length_key(state.bucket, number)) for number in numbers}

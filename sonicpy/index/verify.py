@@ -1,0 +1,123 @@
+"""Verify a folder, be it a store that nobody writes or a backup; the tables are checked in sonicpy/store/verify.py."""
+
+import fcntl
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from sonicpy._native.postings import WORD_BYTES_MAX, WordRow, bucket_key
+from sonicpy.errors import GraphError, StoreDamaged, StoreError
+from sonicpy.graph.pool import GraphPool
+from sonicpy.graph.word_graph import WordGraph
+from sonicpy.index.consolidate import graph_folder
+from sonicpy.store.backup import BACKUP_FILE, open_backup
+from sonicpy.store.environment import DATA_FILE, META, PENDING, SCOPES, WORDS, Environment
+from sonicpy.store.folder import LOCK_FILE
+from sonicpy.store.keys import scope_of
+from sonicpy.store.scopes import BucketState
+from sonicpy.store.store import ANALYSER, FORMAT, check_analyser, check_format
+from sonicpy.store.verify import environment_faults, table_faults
+from sonicpy.store.view import View
+
+
+def verify_folder(folder: Path) -> list[str]:
+    """Return what is wrong with a store, or with a backup, in a folder; nothing is changed.
+
+    Of a store that a process writes, only the last commit is looked at.
+
+    Raises:
+        StoreError: there is neither in the folder, or it cannot be read at all.
+    """
+    if (folder / BACKUP_FILE).exists():
+        return verify_backup(folder)
+    data = folder / DATA_FILE
+    if not holds_store(folder):
+        raise StoreError(f"{folder} holds neither a store ({DATA_FILE} is missing) nor a backup ({BACKUP_FILE})")
+    is_written = _is_written(folder)
+    environment = Environment(folder, data.stat().st_size, sync=False, read_only=True)
+    try:
+        with environment.reading() as transaction:
+            check_format(transaction.get(META, FORMAT))
+            tables = table_faults(transaction) if is_written else environment_faults(transaction, folder / "log")
+            return [*tables, *graph_faults(View(transaction), graph_folder(folder))]
+    finally:
+        environment.close()
+
+
+def holds_store(folder: Path) -> bool:
+    """Return whether an index was ever made in a folder."""
+    return (folder / DATA_FILE).exists()
+
+
+def verify_backup(folder: Path, analyser: Mapping[str, str] | None = None) -> list[str]:
+    """Return what is wrong with the backup in a folder.
+
+    Args:
+        analyser: what decides the terms of a text in the store it is for; None: any.
+
+    Raises:
+        StoreError: there is no backup, it is not whole, or its texts were cut differently.
+    """
+    with open_backup(folder) as environment, environment.reading() as transaction:
+        check_format(transaction.get(META, FORMAT))
+        if analyser is not None:
+            check_analyser(folder, transaction.get(META, ANALYSER), analyser)
+        return list(table_faults(transaction))
+
+
+def check_backup(folder: Path, analyser: Mapping[str, str]) -> None:
+    """Raise StoreError unless the backup in a folder can be restored into a store with this analysis of texts."""
+    faults = verify_backup(folder, analyser)
+    if faults:
+        more = f", and {len(faults) - 1} faults more" if len(faults) > 1 else ""
+        raise StoreDamaged(f"the backup in {folder} is not restored, it is damaged: {faults[0]}{more}")
+
+
+def graph_faults(view: View, folder: Path) -> Iterator[str]:
+    """Yield what is wrong with the word graphs in a folder; each is built again once that is noticed.
+
+    A graph may hold words that are gone: compat mode keeps them, and who looks a word up finds out.
+    """
+    pool = GraphPool(folder)
+    for key, row in view.transaction.rows(SCOPES, b""):
+        state = BucketState.unpack(row)
+        if not state.lexicon_version:
+            continue
+        scope = "/".join(scope_of(key))
+        try:
+            graph = WordGraph(pool.path(state.bucket, state.lexicon_version))
+        except GraphError as fault:
+            yield f"{scope}: {fault}"
+            continue
+        if len(graph) != state.graph_words:
+            yield f"{scope}: its graph holds {len(graph)} words instead of {state.graph_words}"
+        missing = _missing(view, state, graph)
+        if missing:
+            yield f"{scope}: {missing} words are neither in its graph nor pending"
+
+
+def _missing(view: View, state: BucketState, graph: WordGraph) -> int:
+    """Return how many live words stand neither in the graph nor in `pending`."""
+    prefix = bucket_key(state.bucket)
+    missing = 0
+    for key, row in view.transaction.rows(WORDS, prefix):
+        word = key[4:]
+        if len(word) <= WORD_BYTES_MAX and WordRow(row, len(word)).live and not graph.contains(word):
+            missing += view.transaction.get(PENDING, key) is None
+    return missing
+
+
+def _is_written(folder: Path) -> bool:
+    try:
+        descriptor = os.open(folder / LOCK_FILE, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    except OSError as fault:
+        raise StoreError(f"cannot read {folder / LOCK_FILE}: {fault.strerror}") from fault
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False

@@ -1,0 +1,120 @@
+"""A backup: the tables of a store at one moment, in one file that is there as a whole or not at all.
+
+    <folder>/sonicpy.backup     what `Environment.copy` wrote, then the seal
+    seal                        "SONICBAK" | format version u16 (little-endian) | BLAKE2b-256 of everything before it
+
+It is written beside (`sonicpy.backup.new`) and renamed, so that the one before stays until the new one is whole. It
+holds neither log nor graphs: the copy is made of a commit, and graphs are built again from the words.
+"""
+
+import fcntl
+import hashlib
+import os
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sonicpy.errors import StoreDamaged, StoreError
+from sonicpy.store.environment import Environment
+from sonicpy.store.log import sync_folder
+
+BACKUP_FILE = "sonicpy.backup"
+MAGIC = b"SONICBAK"
+FORMAT_VERSION = 1
+SEAL = struct.Struct("<8sH32s")
+READ_BYTES = 1 << 20
+
+
+def write_backup(environment: Environment, folder: Path) -> Path:
+    """Copy what was committed last into a folder; return the file. May be called from any thread.
+
+    Args:
+        folder: created where it is missing; a backup that is already there is replaced once the new one is whole.
+
+    Raises:
+        StoreError: it could not be written; the one before is still there.
+    """
+    path = folder / BACKUP_FILE
+    fresh = path.with_name(f"{BACKUP_FILE}.new")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with open(fresh, "ab+") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as fault:
+                raise StoreError(f"another backup is being written to {folder}: wait for its end") from fault
+            try:
+                _fill(environment, file.fileno())
+                os.replace(fresh, path)
+            except BaseException:
+                fresh.unlink(missing_ok=True)
+                raise
+        sync_folder(folder)
+    except OSError as fault:
+        raise StoreError(f"cannot write the backup {path}: {fault.strerror}") from fault
+    return path
+
+
+@contextmanager
+def open_backup(folder: Path) -> Iterator[Environment]:
+    """The tables of the backup in a folder, for reading, for the length of a `with` block.
+
+    Raises:
+        StoreDamaged: it is not what was written.
+        StoreError: there is none, or it cannot be read.
+    """
+    path = folder / BACKUP_FILE
+    environment = Environment(path, check_seal(path), sync=False, copied=True)
+    try:
+        yield environment
+    finally:
+        environment.close()
+
+
+def check_seal(path: Path) -> int:
+    """Return the size of a backup in bytes.
+
+    Raises:
+        StoreDamaged: it is not what was written.
+        StoreError: there is none, or it cannot be read.
+    """
+    try:
+        with open(path, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            if size < SEAL.size:
+                raise StoreDamaged(f"the backup {path} is cut off: it has {size} bytes")
+            file.seek(size - SEAL.size)
+            magic, version, digest = SEAL.unpack(file.read(SEAL.size))
+            if magic != MAGIC:
+                raise StoreDamaged(f"{path} is not a whole backup: it does not end as one")
+            if version != FORMAT_VERSION:
+                raise StoreError(
+                    f"the backup {path} has format version {version}, this sonicpy reads {FORMAT_VERSION}: "
+                    "restore it with the version that wrote it"
+                )
+            if _digest(file.fileno(), size - SEAL.size) != digest:
+                raise StoreDamaged(f"the backup {path} is damaged: its checksum is not that of its content")
+            return size
+    except FileNotFoundError as fault:
+        raise StoreError(f"there is no backup in {path.parent}: {BACKUP_FILE} is missing") from fault
+    except OSError as fault:
+        raise StoreError(f"cannot read the backup {path}: {fault.strerror}") from fault
+
+
+def _fill(environment: Environment, descriptor: int) -> None:
+    os.ftruncate(descriptor, 0)  # what a backup that was killed left behind
+    environment.copy(descriptor)
+    content = os.fstat(descriptor).st_size
+    os.write(descriptor, SEAL.pack(MAGIC, FORMAT_VERSION, _digest(descriptor, content)))
+    os.fsync(descriptor)
+
+
+def _digest(descriptor: int, size: int) -> bytes:
+    """Return the BLAKE2b-256 of the first `size` bytes of a file."""
+    digest = hashlib.blake2b(digest_size=32)
+    place = 0
+    while place < size and (part := os.pread(descriptor, min(READ_BYTES, size - place), place)):
+        digest.update(part)
+        place += len(part)
+    return digest.digest()

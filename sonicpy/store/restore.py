@@ -1,0 +1,168 @@
+"""Restore: collections of a backup take the place of those in a store, all of them at once or none.
+
+    fill      copy each bucket of the backup, in small steps, into a bucket with a fresh number and a staged name
+    (graphs   the owner builds the word graphs of the staged buckets)
+    switch    one transaction forgets the old buckets and gives the staged ones their names
+
+A staged name has the empty collection, which no client can name. Whatever ends it before the switch, a crash too,
+leaves staged buckets behind, and `drop_staged` forgets them: at the next restore, and when an index is opened.
+
+None of it stands in the log: steps are committed as they go. An undone transaction (see `Store`) takes uncommitted
+steps with it, so they are kept until a commit has passed, and done again where it was undone meanwhile.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import islice
+
+from sonicpy._native.postings import bucket_key
+from sonicpy.errors import StoreError
+from sonicpy.ids import Scope
+from sonicpy.store.apply import apply_mutation
+from sonicpy.store.environment import BUCKET_TABLES, PENDING, SCOPES, Row
+from sonicpy.store.keys import collection_prefix, scope_of
+from sonicpy.store.mutations import FlushCollection
+from sonicpy.store.scopes import BucketState
+from sonicpy.store.store import Store
+from sonicpy.store.view import View, WriteView
+
+STAGING = ""
+"""The collection of staged buckets."""
+STEP_ROWS = 200
+"""Rows copied between two turns of others: about 0.3 ms."""
+COMMIT_STEPS = 5
+"""Steps after which they are committed: about 2 ms."""
+TRIES = 3
+
+Step = Callable[[WriteView], None]
+
+
+def is_staged(scope: Scope) -> bool:
+    """Return whether a bucket is only being restored and has no name yet."""
+    return scope.collection == STAGING
+
+
+def drop_staged(store: Store) -> None:
+    """Forget the buckets that an unfinished restore left behind. Raises StoreError if that cannot be committed."""
+    with store.reading() as view:
+        staged = [scope_of(key) for key, _ in view.transaction.rows(SCOPES, collection_prefix(STAGING))]
+    if staged:
+        store.maintain(lambda view: _forget(view, staged))
+        store.expect_doomed()
+        store.commit()
+
+
+class Restoration:
+    """The way from a backup to a store.
+
+    Args:
+        store: that is written; its thread is the one that calls the methods.
+        source: what the backup shows.
+        commit: makes what was changed visible, and raises StoreError where that fails.
+    """
+
+    def __init__(self, store: Store, source: View, commit: Callable[[], None]) -> None:
+        self._store = store
+        self._source = source
+        self._commit = commit
+        self._steps: list[Step] = []  # since the last commit that passed
+        self._recoveries = store.recoveries
+        scopes = ((scope_of(key), BucketState.unpack(row)) for key, row in source.transaction.rows(SCOPES, b""))
+        self._scopes = [(scope, state) for scope, state in scopes if not is_staged(scope)]
+
+    def fill(self) -> Iterator[None]:
+        """Copy the buckets under staged names; between two steps others may use the store.
+
+        Raises:
+            StoreError: it could not be written.
+        """
+        drop_staged(self._store)
+        for number, (_, state) in enumerate(self._scopes):
+            self._do(_staging(_staged(number), state))
+            for table in BUCKET_TABLES:
+                if table == PENDING:  # their graphs will hold every word
+                    continue
+                rows = self._source.transaction.rows(table, bucket_key(state.bucket))
+                while some := [(key[4:], row) for key, row in islice(rows, STEP_ROWS)]:
+                    self._do(_copying(_staged(number), table, some))
+                    yield
+        self._finish_steps()
+
+    def staged_buckets(self) -> list[int]:
+        """Return the numbers of the staged buckets."""
+        with self._store.reading() as view:
+            states = [view.bucket(*_staged(number)) for number in range(len(self._scopes))]
+        return [state.bucket for state in states if state is not None]
+
+    def switch(self) -> None:
+        """Let the staged buckets take the place of the collections that the backup holds.
+
+        Raises:
+            StoreError: it could not be committed, or a staged bucket is not complete; nothing was replaced.
+        """
+        self._do(self._switch)
+        self._finish_steps()
+        self._store.expect_doomed()
+
+    def _switch(self, view: WriteView) -> None:
+        states = [view.bucket(*_staged(number)) for number in range(len(self._scopes))]
+        if self._scopes and not any(states):
+            return  # done already
+        for (scope, _), state in zip(self._scopes, states, strict=True):
+            if state is None or (state.live_words and not state.lexicon_version):
+                raise StoreError(f"{'/'.join(scope)} was not restored whole, so nothing was; try again")
+        for collection in dict.fromkeys(scope.collection for scope, _ in self._scopes):
+            apply_mutation(view, FlushCollection(collection))
+        for number, (scope, _) in enumerate(self._scopes):
+            view.rename_bucket(_staged(number), scope)
+
+    def _do(self, step: Step) -> None:
+        if not self._steps:
+            self._recoveries = self._store.recoveries
+        elif self._store.recoveries != self._recoveries:
+            self._finish_steps()
+        self._steps.append(step)
+        self._store.maintain(step)
+        if len(self._steps) >= COMMIT_STEPS:
+            self._finish_steps()
+
+    def _finish_steps(self) -> None:
+        self._commit()
+        for _ in range(TRIES):
+            if self._store.recoveries == self._recoveries:
+                self._steps.clear()
+                return
+            self._recoveries = self._store.recoveries
+            for step in self._steps:
+                self._store.maintain(step)
+            self._commit()
+        raise StoreError("the store was undone again and again while a backup was restored into it; try again")
+
+
+def _staged(number: int) -> Scope:
+    return Scope(STAGING, str(number))
+
+
+def _staging(scope: Scope, source: BucketState) -> Step:
+    def stage(view: WriteView) -> None:
+        state = view.bucket_to_change(*scope)
+        fresh = replace(source, bucket=state.bucket, lexicon_version=0, graph_words=0, graph_edits=0)
+        view.set_bucket(scope, fresh)
+
+    return stage
+
+
+def _copying(scope: Scope, table: int, rows: list[Row]) -> Step:
+    def copy(view: WriteView) -> None:
+        state = view.bucket(*scope)
+        if state is None:
+            raise StoreError("a bucket that was being restored is gone; try again")
+        prefix = bucket_key(state.bucket)
+        view.transaction.put_many(table, [(prefix + key, row) for key, row in rows])
+
+    return copy
+
+
+def _forget(view: WriteView, scopes: list[Scope]) -> None:
+    for scope in scopes:
+        view.forget_bucket(*scope)

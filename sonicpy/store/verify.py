@@ -1,0 +1,295 @@
+"""Check every table against every other, and the log against the tables: one line for each thing that is wrong.
+
+Rows are read once, in order. Per term of a bucket its row is kept, and a balance: every posting that the records of
+objects tell of adds its hash, every posting that is there takes its hash away, so what is left over is a fault.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import chain, groupby
+from pathlib import Path
+
+from sonicpy._native.postings import (
+    POSTINGS_PER_BLOCK,
+    WORD_BYTES_MAX,
+    DamagedBytes,
+    ObjectRecord,
+    WordRow,
+    bucket_key,
+    unpack_block,
+    unpack_varints,
+)
+from sonicpy._native.ranking import OBJECTS_PER_ROW, pack_length
+from sonicpy.errors import StoreDamaged, StoreError
+from sonicpy.ids import Scope
+from sonicpy.store.environment import (
+    BUCKET_TABLES,
+    BUCKETS,
+    DOOMED,
+    LENGTHS,
+    META,
+    OBJECTS,
+    OIDS,
+    PENDING,
+    POSTINGS,
+    SCOPES,
+    TABLE_NAMES,
+    TERMS,
+    WORDS,
+    Transaction,
+)
+from sonicpy.store.keys import BUCKET_MAX, bucket_of, length_key, oid_key, scope_key, scope_of, term_key, word_key
+from sonicpy.store.log import log_faults
+from sonicpy.store.restore import is_staged
+from sonicpy.store.scopes import BucketState
+from sonicpy.store.store import read_position
+from sonicpy.store.view import NEXT_BUCKET, Why
+
+NUMBER_BYTES = 5
+"""Of a term id and of an IID in a key."""
+
+
+def table_faults(transaction: Transaction) -> Iterator[str]:
+    """Yield what is wrong with the tables that a transaction shows."""
+    for table, table_name in enumerate(TABLE_NAMES):
+        seen = sum(1 for _ in transaction.rows(table, b""))
+        if seen != transaction.count(table):
+            yield f"table {table_name.decode()} has {seen} rows but counts {transaction.count(table)}"
+    states: dict[Scope, BucketState] = {}
+    for key, row in transaction.rows(SCOPES, b""):
+        try:
+            states[scope_of(key)] = BucketState.unpack(row)
+        except (StoreDamaged, UnicodeDecodeError, IndexError) as trouble:
+            yield f"the row {key!r} of scopes cannot be read: {trouble}"
+    yield from _number_faults(transaction, states)
+    for scope, state in states.items():
+        if is_staged(scope):
+            continue  # half of it may be there
+        name = "/".join(scope)
+        try:
+            for fault in _BucketCheck(transaction, state).faults():
+                yield f"{name}: {fault}"
+        except (DamagedBytes, StoreError) as trouble:
+            yield f"{name}: cannot be read to its end: {trouble}"
+
+
+def environment_faults(transaction: Transaction, log: Path) -> Iterator[str]:
+    """Yield what is wrong with tables and log of a store that nobody writes."""
+    yield from table_faults(transaction)
+    yield from log_faults(log, read_position(transaction))
+
+
+def _number_faults(transaction: Transaction, states: dict[Scope, BucketState]) -> Iterator[str]:
+    named = {state.bucket: scope for scope, state in states.items()}
+    if len(named) < len(states):
+        yield "two rows of scopes have the number of one bucket"
+    for number, scope in named.items():
+        if transaction.get(BUCKETS, bucket_key(number)) != scope_key(*scope):
+            yield f"{'/'.join(scope)}: its number {number} is not in buckets"
+    if transaction.count(BUCKETS) > len(named):
+        yield f"buckets has {transaction.count(BUCKETS)} rows for {len(named)} in scopes"
+    doomed = {bucket_of(key) for key, _ in transaction.rows(DOOMED, b"")}
+    for number in doomed & set(named):
+        yield f"{'/'.join(named[number])}: its number {number} is marked as flushed"
+    row = transaction.get(META, NEXT_BUCKET)
+    try:
+        (following,) = unpack_varints(row) if row else (0,)
+    except ValueError:
+        yield "meta does not tell the next bucket number any more"
+        following = BUCKET_MAX + 1
+    for number in doomed | set(named):
+        if number >= following:
+            yield f"bucket number {number} is not below the next one, {following}"
+    for table in BUCKET_TABLES:
+        for number in _buckets_in(transaction, table):
+            if number not in named and number not in doomed:
+                yield f"table {TABLE_NAMES[table].decode()} has rows of bucket {number}, which does not exist"
+
+
+def _buckets_in(transaction: Transaction, table: int) -> Iterator[int]:
+    row = transaction.first(table, b"")
+    while row is not None:
+        number = bucket_of(row[0])
+        yield number
+        row = transaction.first(table, bucket_key(number + 1)) if number < BUCKET_MAX else None
+
+
+class _BucketCheck:
+    """One bucket, table by table."""
+
+    def __init__(self, transaction: Transaction, state: BucketState) -> None:
+        self._transaction = transaction
+        self._state = state
+        self._words: dict[int, WordRow] = {}
+        self._holders: Counter[int] = Counter()
+        self._hidden: Counter[int] = Counter()
+        self._balance: Counter[int] = Counter()
+        self._objects = self._total_length = self._objects_with_length = 0
+
+    def faults(self) -> Iterator[str]:
+        """Yield what is wrong."""
+        return chain(
+            self._word_faults(),
+            self._term_faults(),
+            self._object_faults(),
+            self._length_faults(),
+            self._posting_faults(),
+            self._holder_faults(),
+            self._pending_faults(),
+            self._counter_faults(),
+        )
+
+    def _rows(self, table: int) -> Iterator[tuple[bytes, bytes]]:
+        """Yield the rows of the bucket with its number cut off the keys."""
+        for key, row in self._transaction.rows(table, bucket_key(self._state.bucket)):
+            yield key[4:], row
+
+    def _numbered(self, table: int) -> Iterator[tuple[int, bytes]]:
+        for key, row in self._rows(table):
+            yield int.from_bytes(key, "big"), row
+
+    def _word_faults(self) -> Iterator[str]:
+        live = 0
+        for key, packed in self._rows(WORDS):
+            row = WordRow(packed, len(key))
+            live += row.live
+            if row.term_id in self._words:
+                yield f"word {_shown(key)} has the term id {row.term_id} of another one"
+            self._words[row.term_id] = row
+            if row.term_id >= self._state.next_term:
+                yield f"word {_shown(key)} has the term id {row.term_id}; the next one is {self._state.next_term}"
+            if row.live and not self._state.lexicon_version and not self._is_pending(key):
+                yield f"word {_shown(key)} is in no graph and not pending"
+        if live != self._state.live_words:
+            yield f"it counts {self._state.live_words} live words instead of {live}"
+
+    def _is_pending(self, word: bytes) -> bool:
+        return self._transaction.get(PENDING, bucket_key(self._state.bucket) + word) is not None
+
+    def _term_faults(self) -> Iterator[str]:
+        count = 0
+        for term_id, term in self._numbered(TERMS):
+            count += 1
+            packed = self._transaction.get(WORDS, word_key(self._state.bucket, term))
+            if packed is None or WordRow(packed, len(term)).term_id != term_id:
+                yield f"term {term_id}, {_shown(term)}, is not in words"
+        if count < len(self._words):
+            yield f"terms has {count} rows for {len(self._words)} words"
+
+    def _object_faults(self) -> Iterator[str]:
+        lengths, held = -1, b""
+        for iid, packed in self._numbered(OBJECTS):
+            record = ObjectRecord.unpack(packed)
+            self._objects += 1
+            self._total_length += record.length
+            self._objects_with_length += record.length > 0
+            if iid >= self._state.next_iid:
+                yield f"object {_shown(record.oid)} has the number {iid}; the next one is {self._state.next_iid}"
+            named = self._transaction.get(OIDS, oid_key(self._state.bucket, record.oid))
+            if named != iid.to_bytes(NUMBER_BYTES, "big"):
+                yield f"object {_shown(record.oid)} with the number {iid} is not in oids"
+            if iid // OBJECTS_PER_ROW != lengths:
+                lengths = iid // OBJECTS_PER_ROW
+                held = self._transaction.get(LENGTHS, length_key(self._state.bucket, lengths)) or b""
+            place = iid % OBJECTS_PER_ROW
+            if (held[place] if place < len(held) else 0) != pack_length(record.length):
+                yield f"object {_shown(record.oid)} has the length {record.length}, lengths says otherwise"
+            yield from self._record_faults(iid, record)
+        names = sum(1 for _ in self._rows(OIDS))
+        if names > self._objects:
+            yield f"oids has {names} rows for {self._objects} objects"
+
+    def _record_faults(self, iid: int, record: ObjectRecord) -> Iterator[str]:
+        words, balance, before = self._words, self._balance, -1
+        for term_id, tf, hidden, block in record.terms():
+            word = words.get(term_id)
+            if word is None or term_id <= before:
+                yield f"object {_shown(record.oid)} holds term {term_id}, which does not exist or does not rise"
+                continue
+            before = term_id
+            self._holders[term_id] += 1
+            if hidden:
+                self._hidden[term_id] += 1
+            if block >= word.first_block:  # older ones were forgotten
+                balance[term_id] += hash((block, iid, tf))
+
+    def _length_faults(self) -> Iterator[str]:
+        used = 0
+        for number, row in self._numbered(LENGTHS):
+            used += len(row) - row.count(0)
+            if len(row) > OBJECTS_PER_ROW or number * OBJECTS_PER_ROW + len(row) > self._state.next_iid:
+                yield f"row {number} of lengths has {len(row)} bytes; the next object is {self._state.next_iid}"
+        if used > self._objects_with_length:
+            yield f"lengths has {used} entries for {self._objects_with_length} objects with words"
+
+    def _posting_faults(self) -> Iterator[str]:
+        unseen = {term_id for term_id, word in self._words.items() if word.df}
+        by_term = groupby(self._rows(POSTINGS), key=lambda row: row[0][:NUMBER_BYTES])
+        for key, rows in by_term:
+            term_id = int.from_bytes(key, "big")
+            word = self._words.get(term_id)
+            if word is None:
+                yield f"postings has rows of term {term_id}, which does not exist"
+                continue
+            unseen.discard(term_id)
+            blocks = [(int.from_bytes(key[NUMBER_BYTES:], "big"), block) for key, block in rows]
+            for fault in self._block_faults(word, blocks):
+                yield f"word {self._name(term_id)}: {fault}"
+        for term_id in sorted(unseen):
+            yield f"word {self._name(term_id)} counts {self._words[term_id].df} postings, and there are none"
+
+    def _block_faults(self, word: WordRow, blocks: list[tuple[int, bytes]]) -> Iterator[str]:
+        total = 0
+        for number, block in blocks:
+            postings = unpack_block(block)
+            total += len(postings)
+            if not 0 < len(postings) <= POSTINGS_PER_BLOCK:
+                yield f"block {number} has {len(postings)} postings"
+            for iid, tf in postings:
+                self._balance[word.term_id] -= hash((number, iid, tf))
+        first, last = blocks[0], blocks[-1][0]
+        if first[0] != word.first_block or last > word.last_block:
+            yield f"its blocks are {first[0]} to {last}, its row says {word.first_block} to {word.last_block}"
+        elif word.first_count != first[1][0] or not word.dead < word.first_count:
+            yield f"its first block has {first[1][0]} postings; its row says {word.first_count}, {word.dead} forgotten"
+        if word.df != total - word.dead:
+            yield f"it has {total} postings, {word.dead} of them forgotten, and counts {word.df}"
+
+    def _holder_faults(self) -> Iterator[str]:
+        for term_id, word in self._words.items():
+            counted = self._holders[term_id], self._hidden[term_id]
+            if (word.holders, word.hidden_holders) != counted or not word.holders:
+                yield (
+                    f"word {self._name(term_id)} counts {word.holders} objects that hold it and {word.hidden_holders} "
+                    f"that hide it instead of {counted[0]} and {counted[1]}"
+                )
+            if self._balance[term_id]:
+                yield f"word {self._name(term_id)}: its postings are not those that the records of objects tell of"
+            if not word.df and (word.first_block, word.dead, word.first_count) != (word.last_block + 1, 0, 0):
+                yield f"word {self._name(term_id)} has no postings, but a first block {word.first_block}"
+
+    def _pending_faults(self) -> Iterator[str]:
+        state, numbers = self._state, set[int]()
+        if state.graph_edits > state.edits:
+            yield f"its graph holds {state.graph_edits} edits of {state.edits}"
+        for key, row in self._rows(PENDING):
+            number = int.from_bytes(row[:6], "big")
+            if len(row) != 7 or row[6] > max(Why) or len(key) > WORD_BYTES_MAX or not 0 < number <= state.edits:
+                yield f"pending word {_shown(key)} has the row {row.hex()}; the last edit is {state.edits}"
+            elif number in numbers:
+                yield f"pending word {_shown(key)} has the edit {number} of another one"
+            numbers.add(number)
+
+    def _counter_faults(self) -> Iterator[str]:
+        for name, counted in (("objects", self._objects), ("total_length", self._total_length)):
+            held = getattr(self._state, name)
+            if held != counted:
+                yield f"its {name} is {held} instead of {counted}"
+
+    def _name(self, term_id: int) -> str:
+        term = self._transaction.get(TERMS, term_key(self._state.bucket, term_id))
+        return f"with the term id {term_id}" if term is None else _shown(term)
+
+
+def _shown(name: bytes) -> str:
+    return repr(name.decode("utf-8", "replace"))

@@ -1,0 +1,87 @@
+"""`sonicpy backup`, `restore` and `verify` on folders, as an operator types them."""
+
+from pathlib import Path
+
+import pytest
+
+from sonicpy import Index
+from sonicpy.cli.main import main
+from sonicpy.store.backup import BACKUP_FILE
+from tests.processes import Server
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An index with two objects, and nothing else that settings could come from."""
+    monkeypatch.setattr("sonicpy.config.sources.SEARCHED_FILES", ())
+    monkeypatch.chdir(tmp_path)
+    with Index(tmp_path / "data") as index:
+        index.push("c", "b", "o1", "amber birch")
+        index.push("c", "b", "o2", "amber")
+    return tmp_path / "data"
+
+
+def test_there_and_back_again(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["backup", "copy", "--data", str(data)]) == 0
+    path = Path("copy") / BACKUP_FILE
+    assert capsys.readouterr().out == f"{path} holds {path.stat().st_size} bytes\n"
+    assert main(["restore", "copy", "--data", "other"]) == 0
+    assert capsys.readouterr().out == "the collections of copy are restored into other\n"
+    for folder in ("copy", "other", str(data)):
+        assert main(["verify", folder]) == 0
+        assert capsys.readouterr().out == f"nothing is wrong with {folder}\n"
+    assert main(["verify", "--data", "other"]) == 0
+    with Index(tmp_path / "other") as index:
+        assert index.query("c", "b", "amber") == ["o2", "o1"]
+
+
+def test_the_settings_file_names_the_index(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    settings = tmp_path / "settings.cfg"
+    settings.write_text(f'[store.kv]\npath = "{data}"\n')
+    assert main(["verify", "-c", str(settings)]) == 0
+    assert main(["backup", "copy", "-c", str(settings)]) == 0
+    assert str(data) in capsys.readouterr().out
+
+
+def test_faults_are_printed_one_a_line(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Index(data) as index:
+        index.consolidate()
+    (graph,) = (data / "graph").iterdir()
+    graph.write_bytes(b"no graph")
+    assert main(["verify", str(data)]) == 1
+    said = capsys.readouterr()
+    assert len(said.out.splitlines()) == 1
+    assert said.out.startswith(f"c/b: {graph} cannot be read as a word graph: ")
+    assert said.err == f"sonicpy: 1 faults in {data}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["verify", "nowhere"], "nowhere holds neither a store (data.mdb is missing) nor a backup (sonicpy.backup)"),
+        (["restore", "nowhere"], "there is no backup in nowhere: sonicpy.backup is missing"),
+        (["backup", "copy", "--data", "nowhere"], "there is no index in nowhere to write a backup of"),
+        (["backup", "settings.txt"], "cannot write the backup settings.txt/sonicpy.backup: "),
+    ],
+)
+def test_what_cannot_be_done_is_one_sentence(
+    data: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], sentence: str
+) -> None:
+    Path("settings.txt").write_text("in the way")
+    given = [] if "--data" in arguments or arguments[0] == "verify" else ["--data", str(data)]
+    assert main([*arguments, *given]) == 1
+    assert not Path("nowhere").exists()
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith(f"sonicpy: {sentence}")
+    assert said.err.count("\n") == 1
+
+
+def test_beside_a_server(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sonicpy.config.sources.SEARCHED_FILES", ())
+    with Server(tmp_path) as server:
+        folder = str(server.folder / "store")
+        assert main(["verify", folder]) == 0
+        assert main(["backup", str(tmp_path / "copy"), "--data", folder]) == 1
+        assert f"is already open for writing by process {server.pid}" in capsys.readouterr().err
+    assert main(["backup", str(tmp_path / "copy"), "--data", folder]) == 0

@@ -1,0 +1,139 @@
+"""A backup is there as a whole or not at all, and tells when it is not what was written."""
+
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sonicpy.errors import StoreDamaged, StoreError
+from sonicpy.store.backup import BACKUP_FILE, SEAL, open_backup
+from sonicpy.store.environment import META, OIDS, Environment
+from sonicpy.store.store import Store, read_position
+from tests.store.shorthand import open_store, push
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """A store with ten objects."""
+    store = open_store(tmp_path / "store")
+    push_some(store, 10)
+    yield store
+    store.close()
+
+
+def push_some(store: Store, count: int, name: str = "o") -> None:
+    for number in range(count):
+        store.apply(push(f"{name}{number}", f"alpha word{number}"))
+    store.commit()
+
+
+def objects_in(folder: Path) -> int:
+    with open_backup(folder) as environment, environment.reading() as transaction:
+        return transaction.count(OIDS)
+
+
+def test_a_backup_holds_the_last_commit(store: Store, tmp_path: Path) -> None:
+    store.apply(push("later", "alpha"))
+    path = store.back_up(tmp_path / "some" / "folder")
+    assert path == tmp_path / "some" / "folder" / BACKUP_FILE
+    assert objects_in(path.parent) == 10
+    assert os.listdir(path.parent) == [BACKUP_FILE]
+    with open_backup(path.parent) as environment, environment.reading() as transaction:
+        assert read_position(transaction) > 0
+        assert transaction.get(META, b"format") == b"1"
+    store.commit()
+    store.back_up(path.parent)
+    assert objects_in(path.parent) == 11, "the second one has taken its place"
+
+
+def test_a_folder_without_a_backup(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=f"there is no backup in .*: {BACKUP_FILE} is missing"), open_backup(tmp_path):
+        pass
+
+
+def test_a_file_in_the_place_of_the_folder(store: Store, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(StoreError, match="cannot write the backup"):
+        store.back_up(tmp_path / "file")
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_every_length_and_every_byte_of_a_backup_counts(store: Store, tmp_path: Path) -> None:
+    path = store.back_up(tmp_path)
+    whole = path.read_bytes()
+    places = [*range(0, len(whole), 997), *range(len(whole) - SEAL.size, len(whole))]
+    for place in places:
+        path.write_bytes(whole[:place] + bytes((whole[place] ^ 4,)) + whole[place + 1 :])
+        with pytest.raises(StoreError), open_backup(tmp_path):
+            pass
+        path.write_bytes(whole[:place])
+        with pytest.raises(StoreDamaged), open_backup(tmp_path):
+            pass
+    path.write_bytes(whole)
+    assert objects_in(tmp_path) == 10
+
+
+def test_a_backup_that_fails_leaves_the_one_before(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.back_up(tmp_path)
+    push_some(store, 5, "new")
+
+    def copy_half(environment: Environment, descriptor: int) -> None:
+        os.write(descriptor, b"half a copy")
+        raise StoreError("the store cannot be copied: No space left on device")
+
+    monkeypatch.setattr(Environment, "copy", copy_half)
+    with pytest.raises(StoreError, match="No space left"):
+        store.back_up(tmp_path)
+    assert sorted(os.listdir(tmp_path)) == [BACKUP_FILE, "store"]
+    assert objects_in(tmp_path) == 10
+
+
+def test_what_a_killed_backup_left_behind_does_not_matter(store: Store, tmp_path: Path) -> None:
+    (tmp_path / f"{BACKUP_FILE}.new").write_bytes(b"x" * 1_000_000)
+    store.back_up(tmp_path)
+    assert objects_in(tmp_path) == 10
+
+
+def test_two_backups_into_one_folder_at_once(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+    copy = Environment.copy
+
+    def slow_copy(environment: Environment, descriptor: int) -> None:
+        begun.set()
+        assert go_on.wait(20)
+        copy(environment, descriptor)
+
+    monkeypatch.setattr(Environment, "copy", slow_copy)
+    first = threading.Thread(target=store.back_up, args=(tmp_path,))
+    first.start()
+    assert begun.wait(20)
+    with pytest.raises(StoreError, match="another backup is being written"):
+        store.back_up(tmp_path)
+    go_on.set()
+    first.join()
+    assert objects_in(tmp_path) == 10
+
+
+def test_a_map_that_is_nearly_full_grows_only_after_the_copy(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Growing waits for whoever reads the map, and the server would wait with it."""
+    environment = store._environment
+    monkeypatch.setattr("sonicpy.store.environment.GROW_WHEN_USED", 0.0)
+    monkeypatch.setattr("sonicpy.store.environment.Environment.grow", pytest.fail)
+    copy = Environment.copy
+
+    def copy_while_others_commit(self: Environment, descriptor: int) -> None:
+        with self.copying():
+            thread = threading.Thread(target=store.commit)
+            thread.start()
+            thread.join()
+        copy(self, descriptor)
+
+    monkeypatch.setattr(Environment, "copy", copy_while_others_commit)
+    store.back_up(tmp_path)
+    assert environment.needs_room()
