@@ -354,10 +354,7 @@ class Index:
                     drop_staged(self.store)
 
     def verify(self) -> list[str]:
-        """Check every table against every other, and the graphs against the tables; return what is wrong.
-
-        Takes about 20 s and 100 MB for a million objects of ten words.
-        """
+        """Check every table against every other, and the graphs against the tables; return what is wrong."""
         with self._lock:
             self.store.commit()
         with self.store.snapshot() as view:
