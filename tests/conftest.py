@@ -4,8 +4,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests.processes import Server
+
+settings.register_profile("shared machine", deadline=None)
+settings.load_profile("shared machine")
 
 
 @pytest.fixture

@@ -32,10 +32,11 @@ def test_no_memory_error_in_the_native_modules(tmp_path: Path) -> None:
     if built.returncode and "No module named" in built.stderr:
         pytest.skip("needs the build requirements of pyproject.toml in this environment")
     assert built.returncode == 0, built.stdout + built.stderr
+    # Left out: tests of time, which an interceptor of every access distorts.
     # marisa-trie throws C++ exceptions: the sanitizer finds __cxa_throw only if the C++ runtime is loaded beside it.
     cpp = subprocess.run(["gcc", "-print-file-name=libstdc++.so.6"], capture_output=True, text=True, check=True)
     checked = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-o", "timeout=900", *JUDGES],
+        [sys.executable, "-m", "pytest", "-q", "-o", "timeout=900", "-k", "not linear", *JUDGES],
         cwd=project,
         env={
             **os.environ,

@@ -111,17 +111,17 @@ STREAMS = [
 
 @pytest.mark.parametrize(("pieces", "count", "why"), STREAMS, ids=[why for _, _, why in STREAMS])
 def test_time_is_linear_in_the_input(pieces: list[bytes], count: int, why: str) -> None:
-    start = time.perf_counter()
+    start = time.thread_time()
     lines, _ = taken(*pieces)
     assert len(lines) == count
-    assert time.perf_counter() - start < 3, "takes a fraction of a second; copying the rest for each line takes minutes"
+    assert time.thread_time() - start < 3, "takes a fraction of a second; copying the rest for each line takes minutes"
 
 
 def test_feeding_on_without_taking_is_linear() -> None:
     buffer = LineBuffer()
-    start = time.perf_counter()
+    start = time.thread_time()
     for _ in range(200_000):
         buffer.feed(b"PING\nPI")
         buffer.feed(b"NG\n")
     assert len(drain(buffer)) == 400_000
-    assert time.perf_counter() - start < 3
+    assert time.thread_time() - start < 3

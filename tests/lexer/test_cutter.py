@@ -509,9 +509,9 @@ def hostile_text(name: str, size: int) -> str:
 def best_time(cutter: Cutter, text: str, runs: int) -> float:
     times = []
     for _ in range(runs):
-        start = time.perf_counter()
+        start = time.thread_time()
         cutter.cut(text)
-        times.append(time.perf_counter() - start)
+        times.append(time.thread_time() - start)
     return min(times)
 
 

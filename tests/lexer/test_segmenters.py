@@ -138,9 +138,9 @@ def best_time(cutter: Segmenters, piece: str, size: int) -> float:
     run = piece * (size // len(piece.encode()))
     times = []
     for _ in range(4):
-        start = time.perf_counter()
+        start = time.thread_time()
         found = cutter.words_of_run(run)
-        times.append(time.perf_counter() - start)
+        times.append(time.thread_time() - start)
         assert "".join(found) == run
     return min(times)
 
