@@ -53,14 +53,14 @@ ORDERS = (
     Order("store.kv.database.flush_after", "store.kv.pool.inactive_after", by_default=False),
     Order("store.fst.graph.consolidate_after", "store.fst.pool.inactive_after"),
 )
-"""Without these the server does not start, as Sonic does not."""
+"""Whoever breaks one cannot start, as in Sonic."""
 
 LIMITS = (
     Order("search.query_limit_default", "search.query_limit_maximum"),
     Order("search.suggest_limit_default", "search.suggest_limit_maximum"),
     Order("search.list_limit_default", "search.list_limit_maximum"),
 )
-"""Sonic starts without these, and so do we, with a warning. Here both may be equal."""
+"""Both may be equal. Sonic has no such rule, so a file that breaks it is read, with a warning."""
 
 
 class Config(Section):

@@ -93,13 +93,13 @@ def _read_file(path: Path | None) -> Iterator[Given]:
         return
     text = _read_text(path)
     try:
-        tables = tomllib.loads(text)
+        settings = list(_flatten(tomllib.loads(text), ()))
+        lines = lines_of(text)
     except ValueError as error:  # TOMLDecodeError, or a number too long for int()
         raise ConfigError(f"{path} is not TOML: {error}.") from error
     except RecursionError as error:
-        raise ConfigError(f"{path} is not TOML that can be read: its brackets are nested too deeply.") from error
-    lines = lines_of(text)
-    for key_path, value in _flatten(tables, ()):
+        raise ConfigError(f"{path} is not TOML that can be read: it is nested too deeply.") from error
+    for key_path, value in settings:
         yield Given(".".join(key_path), value, f"{path}:{lines[key_path]}")
 
 

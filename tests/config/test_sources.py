@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonicpy.config import SEARCHED_FILES, Loaded, load
+from sonicpy.config import SEARCHED_FILES, Config, Loaded, load
 from sonicpy.config.legacy import KNOWN
 from sonicpy.config.settings import value_of
 from sonicpy.errors import ConfigError
@@ -199,9 +199,14 @@ def test_a_default_of_1_0_is_not_held_against_its_files() -> None:
     assert (loaded.warnings, loaded.ignored) == ((), ("store.kv.pool.inactive_after",))
 
 
-def test_brackets_without_end_are_no_traceback() -> None:
-    with pytest.raises(ConfigError, match=r"^given\.cfg is not TOML"):
-        load(write("a = " + "[" * 5000 + "]" * 5000), {}, {})
+@pytest.mark.parametrize("content", ["a = " + "[" * 5000 + "]" * 5000, "a." * 5000 + "a = 1", "[" + "a." * 5000 + "a]"])
+def test_nesting_without_end_is_no_traceback(content: str) -> None:
+    try:
+        loaded = load(write(content), {}, {})
+    except ConfigError as error:
+        assert str(error).startswith("given.cfg is not TOML")
+    else:
+        assert loaded.config == Config()
 
 
 def test_without_any_source_the_defaults_hold() -> None:
