@@ -21,9 +21,9 @@ RUN python -m venv --without-pip /opt/sonicpy \
 
 FROM python:${PYTHON}-slim
 LABEL org.opencontainers.image.title="sonicpy" org.opencontainers.image.licenses="MIT"
-# A number as user lets Kubernetes see that it is not root. A new volume takes the owner of the folder it covers; a
-# folder of the host has to belong to 1491.
-RUN useradd --system --uid 1491 --user-group --no-create-home --shell /usr/sbin/nologin sonic \
+# A number as user lets Kubernetes see that it is not root. A new volume takes the owner of the folder it covers.
+RUN groupadd --gid 1491 sonic \
+    && useradd --uid 1491 --gid 1491 --no-create-home --shell /usr/sbin/nologin sonic \
     && install -d -o sonic -g sonic -m 0700 /var/lib/sonic/store
 COPY --from=build /opt/sonicpy /opt/sonicpy
 COPY configs/container.cfg /etc/sonic.cfg

@@ -93,7 +93,7 @@ def test_the_image_does_not_run_as_root() -> None:
     user, _, group = only("USER").partition(":")
     assert 0 not in (int(user), int(group))
     (run,) = [rest for name, rest in IMAGE if name == "RUN"]
-    assert f"--uid {user}" in run
+    assert f"useradd --uid {user} --gid {group} " in run
     assert f"install -d -o sonic -g sonic -m 0700 {STORE}" in run
     names = [name for name, _ in IMAGE]
     assert names.index("RUN") < names.index("USER")
