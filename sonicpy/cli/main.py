@@ -7,7 +7,7 @@ import argparse
 import sys
 from collections.abc import Callable
 
-from sonicpy.cli import folders, ping, serve
+from sonicpy.cli import config, folders, ping, serve
 from sonicpy.errors import ConfigError, SonicError
 from sonicpy.version import VERSION
 
@@ -24,7 +24,7 @@ def main(argv: list[str] | None = None) -> int:
     Raises:
         SystemExit: from argparse, for --help, --version and wrong arguments.
     """
-    arguments = _parser().parse_args(argv)
+    arguments = make_parser().parse_args(argv)
     run: Callable[[argparse.Namespace], int] = arguments.run
     try:
         return run(arguments)
@@ -34,7 +34,8 @@ def main(argv: list[str] | None = None) -> int:
         return _fail(error, FAILED)
 
 
-def _parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
+    """Return the parser of the whole command line."""
     parser = argparse.ArgumentParser(
         prog="sonicpy", description="The Sonic search backend: a small, fast index of identifiers."
     )
@@ -42,6 +43,7 @@ def _parser() -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
     serve.add_verb(verbs)
     ping.add_verb(verbs)
+    config.add_verb(verbs)
     folders.add_verbs(verbs)
     return parser
 

@@ -83,7 +83,7 @@ class Given:
     Attributes:
         key: dotted, as written.
         value: what the source holds.
-        source: the file, "environment variable NAME" or "flag --name".
+        source: "FILE:LINE", "environment variable NAME" or "flag --name".
     """
 
     key: str

@@ -57,6 +57,11 @@ def hint(key: str, known: Iterable[str]) -> str:
     return "" if best is None else f"; the nearest known key is {best[0]}"
 
 
+def is_secret(field: FieldInfo) -> bool:
+    """Return whether the value of `field` is shown to nobody."""
+    return any(isinstance(mark, Allowed) and mark.secret for mark in field.metadata)
+
+
 def _known_part(path: Sequence[str], fields: Mapping[str, FieldInfo]) -> str | None:
     starts = [".".join(path[:length]) for length in range(len(path), 0, -1)]
     return next((start for start in starts if start in fields), None)
@@ -69,6 +74,6 @@ def _describe_structure(path: str, kind: str, value: object, fields: Mapping[str
 
 
 def _found(field: FieldInfo, value: object) -> str:
-    if any(isinstance(mark, Allowed) and mark.secret for mark in field.metadata):
+    if is_secret(field):
         return f"a value of type {type(value).__name__}"
     return show(value)

@@ -37,20 +37,30 @@ SONIC_DEFAULTS: dict[str, object] = {
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Two keys of which one must not pass the other."""
+    """Two keys of which the first has to stay below the second.
+
+    Attributes:
+        by_default: whether that also holds for the default of the first.
+    """
 
     lower: str
     upper: str
-    may_be_equal: bool
+    by_default: bool = True
 
 
 ORDERS = (
-    Order("search.query_limit_default", "search.query_limit_maximum", may_be_equal=True),
-    Order("search.suggest_limit_default", "search.suggest_limit_maximum", may_be_equal=True),
-    Order("search.list_limit_default", "search.list_limit_maximum", may_be_equal=True),
-    Order("store.kv.database.flush_after", "store.kv.pool.inactive_after", may_be_equal=False),
-    Order("store.fst.graph.consolidate_after", "store.fst.pool.inactive_after", may_be_equal=False),
+    # Sonic 1.0 has no flush_after, so its files may go below a default that means nothing here.
+    Order("store.kv.database.flush_after", "store.kv.pool.inactive_after", by_default=False),
+    Order("store.fst.graph.consolidate_after", "store.fst.pool.inactive_after"),
 )
+"""Whoever breaks one cannot start, as in Sonic."""
+
+LIMITS = (
+    Order("search.query_limit_default", "search.query_limit_maximum"),
+    Order("search.suggest_limit_default", "search.suggest_limit_maximum"),
+    Order("search.list_limit_default", "search.list_limit_maximum"),
+)
+"""Both may be equal. Sonic has no such rule, so a file that breaks it is read, with a warning."""
 
 
 class Config(Section):
@@ -89,6 +99,19 @@ def value_of(config: Config, key: str) -> Any:
     """Return the value under a dotted key, such as "store.kv.path"."""
     section, name = _holder(config, key)
     return getattr(section, name)
+
+
+def doubts(config: Config, origins: Mapping[str, str]) -> Iterator[str]:
+    """Yield a sentence about each pair of values that works but can hardly be meant."""
+    for order in LIMITS:
+        default = value_of(config, order.lower)
+        if default > value_of(config, order.upper):
+            key, found, other, bound = _blame(config, order)
+            side = "above" if key == order.lower else "below"
+            yield (
+                f"{origins.get(key, key)} is {found}, which is {side} {other} ({bound}); "
+                f"a command without LIMIT still gives up to {default} results."
+            )
 
 
 def _walk(section: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
@@ -139,18 +162,21 @@ def _set_default(settings: dict[str, object], path: list[str], default: object) 
 
 def _check_order(config: Config, order: Order, origins: Mapping[str, str]) -> None:
     lower, upper = value_of(config, order.lower), value_of(config, order.upper)
-    if lower < upper or (order.may_be_equal and lower == upper):
+    if lower < upper or not (order.by_default or _is_given(config, order.lower)):
         return
-    # Blame a key that was given: nobody can find a default in a file.
-    if _is_given(config, order.upper) and not _is_given(config, order.lower):
-        blamed, found, other, bound = order.upper, upper, order.lower, lower
-        relation = "at least" if order.may_be_equal else "more than"
-    else:
-        blamed, found, other, bound = order.lower, lower, order.upper, upper
-        relation = "at most" if order.may_be_equal else "less than"
+    key, found, other, bound = _blame(config, order)
+    relation = "less" if key == order.lower else "more"
+    raise ConfigError(f"{origins.get(key, key)} is {found}; allowed is {relation} than {other}, which is {bound}.")
+
+
+def _blame(config: Config, order: Order) -> tuple[str, Any, str, str]:
+    """Return the key to name first, its value, the other key, and what that one is."""
+    key, other = order.lower, order.upper
+    # One that was given: nobody can find a default in a file.
+    if _is_given(config, other) and not _is_given(config, key):
+        key, other = other, key
     default = "" if _is_given(config, other) else " by default"
-    where = origins.get(blamed, blamed)
-    raise ConfigError(f"{where} is {found}; allowed is {relation} {other}, which is {bound}{default}.")
+    return key, value_of(config, key), other, f"{value_of(config, other)}{default}"
 
 
 def _is_given(config: Config, key: str) -> bool:

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from sonicpy.config.legacy import SECTIONS, Given, resolve
-from sonicpy.config.settings import Config
+from sonicpy.config.lines import KeyPath, lines_of
+from sonicpy.config.settings import Config, doubts
 from sonicpy.errors import ConfigError
 
 SEARCHED_FILES = (
@@ -43,6 +44,13 @@ class Loaded:
     source: Path | None = None
     ignored: tuple[str, ...] = ()
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Return all there is to say at the start, as sentences: the warnings, and one that names the ignored keys."""
+        if not self.ignored:
+            return self.warnings
+        return *self.warnings, f"These settings mean nothing here and are ignored: {', '.join(self.ignored)}."
+
 
 def load(config_file: Path | None, environ: Mapping[str, str], flags: Mapping[str, object]) -> Loaded:
     """Return the settings of this start.
@@ -60,7 +68,8 @@ def load(config_file: Path | None, environ: Mapping[str, str], flags: Mapping[st
     resolved = resolve(_expand(item, environ) for item in given)
     origins = {key: item.where for key, item in resolved.values.items()}
     config = Config.model_validate(_nest(resolved.values), context=origins)
-    return Loaded(config, tuple(resolved.warnings), source, tuple(resolved.ignored))
+    warnings = (*resolved.warnings, *doubts(config, origins))
+    return Loaded(config, warnings, source, tuple(resolved.ignored))
 
 
 def _find_file() -> Path | None:
@@ -82,12 +91,16 @@ def _is_there(path: Path) -> bool:
 def _read_file(path: Path | None) -> Iterator[Given]:
     if path is None:
         return
+    text = _read_text(path)
     try:
-        tables = tomllib.loads(_read_text(path))
+        settings = list(_flatten(tomllib.loads(text), ()))
+        lines = lines_of(text)
     except ValueError as error:  # TOMLDecodeError, or a number too long for int()
         raise ConfigError(f"{path} is not TOML: {error}.") from error
-    for key, value in _flatten(tables, ""):
-        yield Given(key, value, str(path))
+    except RecursionError as error:
+        raise ConfigError(f"{path} is not TOML that can be read: it is nested too deeply.") from error
+    for key_path, value in settings:
+        yield Given(".".join(key_path), value, f"{path}:{lines[key_path]}")
 
 
 def _read_text(path: Path) -> str:
@@ -104,12 +117,17 @@ def _read_text(path: Path) -> str:
         raise ConfigError(f"{path} is not TOML: the text is not UTF-8 (at line {line}).") from error
 
 
-def _flatten(table: Mapping[str, object], prefix: str) -> Iterator[tuple[str, object]]:
+def _flatten(table: Mapping[str, object], prefix: KeyPath) -> Iterator[tuple[KeyPath, object]]:
     for name, value in table.items():
         if isinstance(value, dict):
-            yield from _flatten(value, f"{prefix}{name}.")
+            yield from _flatten(value, (*prefix, name))
         else:
-            yield f"{prefix}{name}", value
+            yield (*prefix, name), value
+
+
+def variable_of(key: str) -> str:
+    """Return the name of the environment variable that sets a dotted key."""
+    return ENVIRONMENT_PREFIX + key.upper().replace(".", "__")
 
 
 def _read_environment(environ: Mapping[str, str]) -> Iterator[Given]:

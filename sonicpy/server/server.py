@@ -57,10 +57,8 @@ def serve(loaded: Loaded, announce: Callable[[str], None]) -> int:
     logging.basicConfig(
         level=LEVELS[loaded.config.server.log_level], format="%(asctime)s %(levelname)s %(message)s", force=True
     )
-    for warning in loaded.warnings:
-        logger.warning("%s", warning)
-    if loaded.ignored:
-        logger.warning("these settings mean nothing here and are ignored: %s", ", ".join(loaded.ignored))
+    for remark in loaded.remarks:
+        logger.warning("%s", remark)
     run_loop(Server(loaded.config, announce).run())
     return 0
 

@@ -45,7 +45,7 @@ def test_the_module_is_the_command() -> None:
     assert done.stdout == f"sonicpy {VERSION}\n"
 
 
-@pytest.mark.parametrize("arguments", [[], ["dance"], ["serve", "--colour"], ["ping", "extra"]])
+@pytest.mark.parametrize("arguments", [[], ["dance"], ["serve", "--colour"], ["ping", "extra"], ["config"]])
 def test_wrong_arguments_end_with_status_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as exit_:
         main(arguments)
@@ -56,7 +56,10 @@ def test_wrong_arguments_end_with_status_2(arguments: list[str], capsys: pytest.
 @pytest.mark.parametrize(
     ("arguments", "names"),
     [
-        (["--help"], ["serve", "ping", "--version"]),
+        (["--help"], ["serve", "ping", "config", "--version"]),
+        (["config", "--help"], ["check", "show"]),
+        (["config", "check", "--help"], ["FILE", "Exit status"]),
+        (["config", "show", "--help"], ["--config", "--inet", "--data", "--show-password", "/etc/sonic.cfg"]),
         (["serve", "--help"], ["--config", "--inet", "--data", "--log-level", "/etc/sonic.cfg"]),
         (["ping", "--help"], ["--inet", "--password", "--timeout", "PING", "Exit status"]),
     ],
@@ -65,7 +68,7 @@ def test_help_names_everything(arguments: list[str], names: list[str], capsys: p
     with pytest.raises(SystemExit) as exit_:
         main(arguments)
     assert exit_.value.code == 0
-    output = capsys.readouterr().out
+    output = " ".join(capsys.readouterr().out.split())
     assert [name for name in names if name not in output] == []
 
 

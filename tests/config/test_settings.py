@@ -73,18 +73,6 @@ WRONG = [
         "store.kv.map_size_mb is 0; allowed is a whole number of MiB from 1 to 16777216.",
     ),
     (
-        {"search": {"query_limit_default": 101}},
-        "search.query_limit_default is 101; allowed is at most search.query_limit_maximum, which is 100 by default.",
-    ),
-    (
-        {"search": {"suggest_limit_maximum": 4}},
-        "search.suggest_limit_maximum is 4; allowed is at least search.suggest_limit_default, which is 5 by default.",
-    ),
-    (
-        {"search": {"list_limit_default": 8, "list_limit_maximum": 7}},
-        "search.list_limit_default is 8; allowed is at most search.list_limit_maximum, which is 7.",
-    ),
-    (
         {"store": {"kv": {"database": {"flush_after": 1800}}}},
         "store.kv.database.flush_after is 1800; allowed is less than store.kv.pool.inactive_after, "
         "which is 1800 by default.",

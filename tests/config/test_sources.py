@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonicpy.config import SEARCHED_FILES, Loaded, load
+from sonicpy.config import SEARCHED_FILES, Config, Loaded, load
 from sonicpy.config.legacy import KNOWN
 from sonicpy.config.settings import value_of
 from sonicpy.errors import ConfigError
@@ -67,7 +67,7 @@ WRONG = [
         "[search]\nranking = 'best'",
         {},
         NO_FLAGS,
-        'FILE: search.ranking is "best"; allowed is "bm25", "sonic" or "newest".',
+        'FILE:2: search.ranking is "best"; allowed is "bm25", "sonic" or "newest".',
     ),
     (
         "",
@@ -82,15 +82,8 @@ WRONG = [
         'flag --inet: channel.inet is "localhost:1491"; allowed is an IP address and a port, '
         'such as "127.0.0.1:1491" or "[::1]:1491".',
     ),
-    (
-        "channel.search.query_limit_default = 500",
-        {},
-        NO_FLAGS,
-        "FILE: channel.search.query_limit_default is 500; "
-        "allowed is at most search.query_limit_maximum, which is 100 by default.",
-    ),
-    ("server = 1", {}, NO_FLAGS, "FILE: server is 1; allowed is a section with keys."),
-    ("[[store.kv]]\npath = 'x'", {}, NO_FLAGS, 'FILE: store.kv is [{"path": "x"}]; allowed is a section with keys.'),
+    ("server = 1", {}, NO_FLAGS, "FILE:1: server is 1; allowed is a section with keys."),
+    ("[[store.kv]]\npath = 'x'", {}, NO_FLAGS, 'FILE:1: store.kv is [{"path": "x"}]; allowed is a section with keys.'),
     (
         "",
         {"SONIC_CHANNEL": "x"},
@@ -101,7 +94,7 @@ WRONG = [
         "channel.auth_password = '${env.MISSING}'",
         {},
         NO_FLAGS,
-        'FILE: channel.auth_password is "${env.MISSING}", but there is no environment variable MISSING.',
+        'FILE:1: channel.auth_password is "${env.MISSING}", but there is no environment variable MISSING.',
     ),
     (
         "store.fst.pool.inactive_after = 90",
@@ -114,7 +107,7 @@ WRONG = [
         "stopwords.allow = ['der']\nstopwords.deny = ['der']",
         {},
         NO_FLAGS,
-        'FILE: stopwords.deny holds "der"; allowed are words that stopwords.allow does not hold.',
+        'FILE:2: stopwords.deny holds "der"; allowed are words that stopwords.allow does not hold.',
     ),
     (
         "[server\n",
@@ -122,7 +115,41 @@ WRONG = [
         NO_FLAGS,
         "FILE is not TOML: Expected ']' at the end of a table declaration (at line 1, column 8).",
     ),
+    (
+        '# ranking = "x"\n[search]\nranking = """\n[search]\n"""\nquery_limit_maximum = 70000\n',
+        {"SONIC_SEARCH__RANKING": "bm25"},
+        NO_FLAGS,
+        "FILE:6: search.query_limit_maximum is 70000; allowed is a whole number from 0 to 65535.",
+    ),
+    (
+        "[channel]\nsearch = { query_limit_default = 5,\"query_limit_maximum\" = -1 }",
+        {},
+        NO_FLAGS,
+        "FILE:2: channel.search.query_limit_maximum is -1; allowed is a whole number from 0 to 65535.",
+    ),
     ("a = 1\na = 2", {}, NO_FLAGS, "FILE is not TOML: Cannot overwrite a value (at end of document)."),
+]
+
+
+DOUBTFUL = [
+    (
+        "[channel.search]\nquery_limit_default = 500",
+        {},
+        "FILE:2: channel.search.query_limit_default is 500, which is above search.query_limit_maximum (100 by "
+        "default); a command without LIMIT still gives up to 500 results.",
+    ),
+    (
+        "\n[search]\nsuggest_limit_maximum = 4",
+        {},
+        "FILE:3: search.suggest_limit_maximum is 4, which is below search.suggest_limit_default (5 by default); "
+        "a command without LIMIT still gives up to 5 results.",
+    ),
+    (
+        "search.list_limit_maximum = 7",
+        {"SONIC_SEARCH__LIST_LIMIT_DEFAULT": "8"},
+        "environment variable SONIC_SEARCH__LIST_LIMIT_DEFAULT: search.list_limit_default is 8, which is above "
+        "search.list_limit_maximum (7); a command without LIMIT still gives up to 8 results.",
+    ),
 ]
 
 
@@ -159,6 +186,27 @@ def test_a_wrong_value_says_where_it_stands(
     with pytest.raises(ConfigError) as caught:
         load(write(content), environ, flags)
     assert str(caught.value) == sentence.replace("FILE", "given.cfg")
+
+
+@pytest.mark.parametrize(("content", "environ", "sentence"), DOUBTFUL)
+def test_a_default_above_its_maximum_is_a_warning(content: str, environ: dict[str, str], sentence: str) -> None:
+    warnings = load(write(content), environ, {}).warnings
+    assert warnings[-1] == sentence.replace("FILE", "given.cfg")
+
+
+def test_a_default_of_1_0_is_not_held_against_its_files() -> None:
+    loaded = load(write("store.kv.pool.inactive_after = 5"), {}, {})
+    assert (loaded.warnings, loaded.ignored) == ((), ("store.kv.pool.inactive_after",))
+
+
+@pytest.mark.parametrize("content", ["a = " + "[" * 5000 + "]" * 5000, "a." * 5000 + "a = 1", "[" + "a." * 5000 + "a]"])
+def test_nesting_without_end_is_no_traceback(content: str) -> None:
+    try:
+        loaded = load(write(content), {}, {})
+    except ConfigError as error:
+        assert str(error).startswith("given.cfg is not TOML")
+    else:
+        assert loaded.config == Config()
 
 
 def test_without_any_source_the_defaults_hold() -> None:

@@ -1,0 +1,56 @@
+"""The settings in force as a TOML text that load() reads back."""
+
+import json
+from pathlib import Path
+
+from sonicpy.config.legacy import UNUSED
+from sonicpy.config.problems import is_secret
+from sonicpy.config.settings import FIELDS, Config, value_of
+from sonicpy.config.sources import variable_of
+from sonicpy.errors import ConfigError
+
+
+def to_toml(config: Config, *, with_secrets: bool = False) -> str:
+    """Return every setting that has an effect, section by section, in the order of the sample file.
+
+    Without `with_secrets` a password is written as a reference to its environment variable, so that a server that
+    reads the text back without that variable does not start, rather than start without a password.
+
+    Raises:
+        ConfigError: a value cannot stand in a TOML file.
+    """
+    sections: dict[str, list[str]] = {}
+    for key in FIELDS:
+        if key not in UNUSED:
+            section, _, name = key.rpartition(".")
+            sections.setdefault(section, []).append(_line(config, key, name, with_secrets))
+    return "\n".join(f"[{section}]\n{''.join(lines)}" for section, lines in sections.items())
+
+
+def _line(config: Config, key: str, name: str, with_secrets: bool) -> str:
+    value = value_of(config, key)
+    if value is None:
+        return f"# {name} is not set.\n"
+    if is_secret(FIELDS[key]) and not with_secrets:
+        return f'{name} = "${{env.{variable_of(key)}}}"\n'
+    line = f"{name} = {_written(value)}\n"
+    if key == "channel.inet" and config.channel.inet_is_default:
+        # Written as a setting it would be an address that somebody chose.
+        return f"# 127.0.0.1 where there is no IPv6:\n#{line}"
+    if not _is_unicode(line):
+        raise ConfigError(f"{key} is {_written(value)!a}; a TOML file holds Unicode only.")
+    return line
+
+
+def _written(value: object) -> str:
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_written, value))}]"
+    if isinstance(value, Path):
+        value = str(value)
+    # JSON is TOML for the values of settings, but for the one control character that only TOML forbids.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _is_unicode(text: str) -> bool:
+    # A byte that is no UTF-8 in the environment or in an argument is half a surrogate pair in Python.
+    return not any("\ud800" <= character <= "\udfff" for character in text)

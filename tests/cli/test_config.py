@@ -1,0 +1,117 @@
+"""`sonicpy config check` and `sonicpy config show`: what they print, where, and the exit status."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from sonicpy.cli.main import main
+from sonicpy.config import load, to_toml
+
+
+@pytest.fixture(autouse=True)
+def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """An empty working directory, no settings in the environment, nothing read from /etc."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sonicpy.config.sources.SEARCHED_FILES", (Path("./sonicpy.cfg"), Path("./config.cfg")))
+    for name in [name for name in os.environ if name.upper().startswith("SONIC_")]:
+        monkeypatch.delenv(name)
+    return tmp_path
+
+
+CHECKED = [
+    ("", "some.cfg is fine.\n", "an empty file"),
+    ("search.ranking = 'newest'", "some.cfg is fine.\n", "a setting"),
+    (
+        "\nserach.ranking = 'newest'\nstore.fst.path = 'fst'\n",
+        "some.cfg:2: serach.ranking is not a known key and is ignored; the nearest known key is search.ranking.\n"
+        "These settings mean nothing here and are ignored: store.fst.path.\n"
+        "some.cfg works, with these warnings.\n",
+        "warnings come first",
+    ),
+]
+
+REFUSED = [
+    (
+        "\n[search]\nquery_limit_default = 'x'",
+        'some.cfg:3: search.query_limit_default is "x"; allowed is a whole number from 0 to 65535.',
+    ),
+    (
+        "channel.inet = 'localhost:1491'",
+        'some.cfg:1: channel.inet is "localhost:1491"; allowed is an IP address and a port, such as "127.0.0.1:1491" '
+        'or "[::1]:1491".',
+    ),
+    ("[server", "some.cfg is not TOML: Expected ']' at the end of a table declaration (at end of document)."),
+]
+
+
+@pytest.mark.parametrize(("content", "printed", "why"), CHECKED)
+def test_a_file_that_works(content: str, printed: str, why: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("some.cfg").write_text(content)
+    assert main(["config", "check", "some.cfg"]) == 0
+    assert capsys.readouterr() == (printed, ""), why
+
+
+@pytest.mark.parametrize("verb", [["config", "check"], ["config", "show", "-c"]])
+@pytest.mark.parametrize(("content", "sentence"), REFUSED)
+def test_a_file_that_does_not_work(
+    verb: list[str], content: str, sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("some.cfg").write_text(content)
+    assert main([*verb, "some.cfg"]) == 2
+    assert capsys.readouterr() == ("", f"sonicpy: {sentence}\n")
+
+
+def test_a_file_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["config", "check", "none.cfg"]) == 2
+    assert capsys.readouterr().err == "sonicpy: none.cfg cannot be read: No such file or directory.\n"
+
+
+def test_without_a_name_the_file_of_serve_is_checked(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["config", "check"]) == 0
+    assert capsys.readouterr().out == "The environment, without a settings file, is fine.\n"
+    Path("config.cfg").write_text("")
+    assert main(["config", "check"]) == 0
+    assert capsys.readouterr().out == "config.cfg is fine.\n"
+    Path("config.cfg").write_text("server = 1")
+    assert main(["config", "check"]) == 2
+
+
+def test_the_environment_is_checked_too(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("SONIC_SERVER__COMPAT", "solr")
+    assert main(["config", "check"]) == 2
+    assert capsys.readouterr().err == (
+        'sonicpy: environment variable SONIC_SERVER__COMPAT: server.compat is "solr"; allowed is "none" or "sonic".\n'
+    )
+
+
+def test_show_prints_what_serve_would_use(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("some.cfg").write_text("server.compat = 'sonic'\nsearch.query_limit_default = 7\nserver.loglevel = 1")
+    monkeypatch.setenv("SONIC_SEARCH__LIVE_WORDS", "true")
+    assert main(["config", "show", "-c", "some.cfg", "--inet", "127.0.0.1:7", "--data", "/srv"]) == 0
+    out, err = capsys.readouterr()
+    flags = {"channel.inet": "127.0.0.1:7", "store.kv.path": "/srv"}
+    assert out == to_toml(load(Path("some.cfg"), os.environ, flags).config)
+    assert 'ranking = "sonic"\nlive_words = true\n' in out
+    assert err == (
+        "sonicpy: some.cfg:3: server.loglevel is not a known key and is ignored; "
+        "the nearest known key is server.log_level.\n"
+    )
+
+
+def test_what_show_prints_is_shown_again(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["config", "show", "--data", "/srv"])
+    shown = capsys.readouterr().out
+    Path("shown.cfg").write_text(shown)
+    assert main(["config", "show", "-c", "shown.cfg"]) == 0
+    assert capsys.readouterr() == (shown, "")
+
+
+def test_show_keeps_the_password_to_itself(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SONIC_CHANNEL__AUTH_PASSWORD", "babel")
+    main(["config", "show"])
+    assert 'auth_password = "${env.SONIC_CHANNEL__AUTH_PASSWORD}"\n' in capsys.readouterr().out
+    main(["config", "show", "--show-password"])
+    assert 'auth_password = "babel"\n' in capsys.readouterr().out
