@@ -47,9 +47,8 @@ def rank_bm25(lexicon: Lexicon, terms: Terms, search: SearchConfig, window: int,
             for other in alternates(lexicon, term, word.df if word else 0, wanted, search.query_alternates_try):
                 lowered = min(idf(objects, other.row.holders), weight) * other.share
                 ranker.add_alternate(reader.blocks(other.row), other.row.dead, lowered, other.completed)
-    rows = reader.length_rows(ranker.length_rows())
     average = reader.state.total_length / objects if objects else 0.0
-    ranker.bm25(rows, average, BM25_K1, BM25_B)
+    ranker.bm25(reader.lengths(), average, BM25_K1, BM25_B)
     return ranker
 
 

@@ -27,6 +27,7 @@ class BucketReader:
     """Reads one bucket through a view."""
 
     def __init__(self, view: View, state: BucketState) -> None:
+        view.settle()
         self.state = state
         self._view = view
         self._transaction = view.transaction
@@ -42,15 +43,19 @@ class BucketReader:
 
     def blocks(self, word: WordRow) -> list[bytes]:
         """Return the blocks of a word's postings, oldest first; the first `word.dead` postings do not count."""
-        first, last = word.first_block, word.last_block
-        if first > last:
-            return []
+        first, last, tail = word.first_block, word.last_block, word.tail
+        if first >= last:
+            return [tail] if tail else []
         if last - first <= 2 * word.df // 128 + 2:  # few are missing: name them all
-            keys = [block_key(self.state.bucket, word.term_id, number) for number in range(first, last + 1)]
-            return [block for _, block in self._transaction.get_many(POSTINGS, keys)]
-        prefix = term_key(self.state.bucket, word.term_id)
-        start = block_key(self.state.bucket, word.term_id, first)
-        return [block for _, block in self._transaction.rows(POSTINGS, prefix, start)]
+            keys = [block_key(self.state.bucket, word.term_id, number) for number in range(first, last)]
+            blocks = [block for _, block in self._transaction.get_many(POSTINGS, keys)]
+        else:
+            prefix = term_key(self.state.bucket, word.term_id)
+            start = block_key(self.state.bucket, word.term_id, first)
+            blocks = [block for _, block in self._transaction.rows(POSTINGS, prefix, start)]
+        if tail:
+            blocks.append(tail)
+        return blocks
 
     def oids(self, iids: list[int]) -> list[str]:
         """Return the names of objects, in the order of their numbers."""
@@ -65,9 +70,9 @@ class BucketReader:
         iid = self._iid(oid.encode())
         return None if iid == NO_IID else self._record(iid)
 
-    def length_rows(self, numbers: list[int]) -> dict[int, bytes | bytearray]:
-        """Return rows of lengths by number."""
-        return self._view.length_rows(self.state, numbers)
+    def lengths(self) -> bytes | bytearray:
+        """Return the packed lengths of all objects, by IID."""
+        return self._view.lengths(self.state)
 
     def lexicon(self, prefix: bytes) -> Iterator[tuple[bytes, WordRow]]:
         """Yield the words that begin with `prefix` in byte order, with their rows, whether they are live or not."""
@@ -94,8 +99,10 @@ class BucketWriter(BucketReader):
     """Changes one bucket; what it writes stands in the view's transaction."""
 
     def __init__(self, view: WriteView, state: BucketState) -> None:
-        super().__init__(view, state)
-        self._writer = view
+        # Not settled: PUSH works on the rows that are still to be written.
+        self.state = state
+        self._view = self._writer = view
+        self._transaction = view.transaction
 
     def push(self, oid: str, terms: Terms, window: int) -> None:
         """Give an object (created where it is missing) the terms of a text.
@@ -116,20 +123,19 @@ class BucketWriter(BucketReader):
             record = ObjectRecord.empty(name)
         else:
             record = self._record(iid)
-        link = Link(state.bucket, iid, terms, record, state.next_term)
+        link = Link(state.bucket, iid, terms, record, state.next_term, self._writer.terms)
         try:
             needed = link.take_rows(transaction.get_many(WORDS, link.word_keys))
             link.take_blocks(transaction.get_many(POSTINGS, needed))
+            if not (is_new or link.changed):
+                return
+            transaction.put_many(POSTINGS, link.blocks)
+            while used_up := link.trim(window):
+                for number in used_up:
+                    self._drop_first_block(link, number)
         except DamagedBytes as fault:
             raise StoreDamaged(f"bucket {state.bucket}: {fault}") from fault
-        if not (is_new or link.changed):
-            return
-        transaction.put_many(POSTINGS, link.blocks)
-        while used_up := link.trim(window):
-            for number in used_up:
-                if not self._drop_first_block(link, number):
-                    raise StoreDamaged(f"bucket {state.bucket}: a word counts postings that it does not have")
-        transaction.put_many(WORDS, link.words())
+        link.finish()
         transaction.put_many(TERMS, link.new_terms())
         self._note_changed_words(link, Why.APPEARED)
         if is_new:
@@ -146,11 +152,13 @@ class BucketWriter(BucketReader):
 
     def pop(self, oid: str, words: list[bytes]) -> int:
         """Take words from an object; return how many shown ones went. The object goes with its last word."""
+        self._writer.settle()
         iid = self._iid(oid.encode())
         return 0 if iid == NO_IID else self._unlink(iid, self._record(iid), words)
 
     def flush_object(self, oid: str) -> int:
         """Forget an object; return how many shown words it held."""
+        self._writer.settle()
         iid = self._iid(oid.encode())
         if iid == NO_IID:
             return 0
@@ -162,14 +170,14 @@ class BucketWriter(BucketReader):
     def _unlink(self, iid: int, record: ObjectRecord, words: list[bytes]) -> int:
         state, transaction = self.state, self._transaction
         unlink = Unlink(state.bucket, iid, words, record)
+        self._writer.terms.forget(unlink.word_keys)
         try:
             needed = unlink.take_rows(transaction.get_many(WORDS, unlink.word_keys))
             unlink.take_blocks(transaction.get_many(POSTINGS, needed))
         except DamagedBytes as fault:
             raise StoreDamaged(f"bucket {state.bucket}: {fault}") from fault
         for number in unlink.used_up:
-            if not self._drop_first_block(unlink, number):
-                unlink.emptied(number)
+            self._drop_first_block(unlink, number)
         transaction.put_many(POSTINGS, unlink.blocks)
         self._delete_all(POSTINGS, unlink.deleted_blocks)
         transaction.put_many(WORDS, unlink.words())
@@ -193,15 +201,15 @@ class BucketWriter(BucketReader):
         self._writer.set_length(self.state, iid, 0)
         self.state.objects -= 1
 
-    def _drop_first_block(self, edits: Edits, number: int) -> bool:
-        """Delete the used-up first block of an edit's word; return whether another one follows."""
+    def _drop_first_block(self, edits: Edits, number: int) -> None:
+        """Delete the used-up first block of an edit's word, and find the one that follows."""
         key = edits.first_block_key(number)
         self._transaction.delete(POSTINGS, key)
         following: Row | None = self._transaction.first(POSTINGS, key)
         if following is None or following[0][:9] != key[:9]:
-            return False
-        edits.advance(number, int.from_bytes(following[0][9:], "big"), following[1][0])
-        return True
+            edits.advance_to_tail(number)
+        else:
+            edits.advance(number, int.from_bytes(following[0][9:], "big"), following[1][0])
 
     def _note_changed_words(self, edits: Edits, why: Why) -> None:
         changed = edits.changed_words()

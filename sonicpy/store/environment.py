@@ -65,6 +65,12 @@ class Transaction:
         self._cursors: list[lmdb.Cursor | None] = [None] * len(tables)
         self.write = write
 
+    @property
+    def number(self) -> int:
+        """Which commit it shows; a write transaction has the number of the next one."""
+        number: int = self._txn.id()
+        return number
+
     def get(self, table: int, key: bytes) -> bytes | None:
         """Return the value under `key`, or None."""
         try:

@@ -28,7 +28,7 @@ from sonicpy.store.keys import BUCKET_MAX, bucket_key, bucket_of
 from sonicpy.store.log import RECORD_MAX_BYTES, Log
 from sonicpy.store.mutations import FlushBucket, FlushCollection, Mutation, pack_mutation, unpack_mutation
 from sonicpy.store.sweep import sweep
-from sonicpy.store.view import PendingIndex, View, WriteView
+from sonicpy.store.view import Memory, View, WriteView
 
 logger = logging.getLogger(__name__)
 
@@ -65,7 +65,8 @@ class Store:
         self._analyser = dict(analyser)
         self._view: WriteView | None = None
         self._owner = 0
-        self._pending = PendingIndex()
+        self._memory = Memory()
+        self._read_lengths: dict[int, tuple[int, bytearray]] = {}  # by snapshots
         self._is_lost = False  # the open transaction failed, and its recovery has not passed yet
         self._unsealed: list[bytes] = []
         self._refusing: StoreError | None = None
@@ -195,13 +196,13 @@ class Store:
     @property
     def pending_buckets(self) -> set[int]:
         """The ids of the buckets that may have words waiting for consolidation."""
-        return self._pending.buckets
+        return self._memory.pending_buckets
 
     def take_flushed(self) -> dict[int, int]:
         """Return the buckets whose flush was committed since the last call, with the versions of their graphs."""
         if self.uncommitted:
             return {}
-        flushed, self._pending.flushed = self._pending.flushed, {}
+        flushed, self._memory.flushed = self._memory.flushed, {}
         return flushed
 
     @property
@@ -230,7 +231,7 @@ class Store:
     def snapshot(self) -> Iterator[View]:
         """A view of the last commit for the length of a `with` block."""
         with self._environment.reading() as transaction:
-            yield View(transaction)
+            yield View(transaction, self._read_lengths)
 
     @property
     def has_doomed(self) -> bool:
@@ -329,7 +330,7 @@ class Store:
             self._recover(None)
         if self._view is None:
             self._owner = threading.get_ident()
-            self._view = WriteView(self._environment.begin(write=True), self._pending, self._owner)
+            self._view = WriteView(self._environment.begin(write=True), self._memory, self._owner)
         return self._view
 
     def _at_most_twice(self, work: Callable[[WriteView], Answer]) -> Answer:
@@ -364,8 +365,7 @@ class Store:
         self._is_lost = True
         for _ in range(GROWTHS_MAX):
             self.recoveries += 1
-            self._pending.words.clear()
-            self._pending.flushed.clear()
+            self._memory.undo()
             self._drop_transaction()
             if isinstance(cause, MapFull):
                 self._environment.grow()
@@ -393,8 +393,8 @@ class Store:
     def _replay(self, from_log_end: int | None) -> None:
         self._is_lost = False
         view = self._writing()
-        self._pending.buckets.clear()
-        self._pending.buckets.update(pending_buckets(view.transaction))
+        self._memory.pending_buckets.clear()
+        self._memory.pending_buckets.update(pending_buckets(view.transaction))
         position = read_position(view.transaction)
         if from_log_end is None and position == self._log.position and not self._unsealed:
             return

@@ -223,22 +223,26 @@ class _BucketCheck:
             yield f"lengths has {used} entries for {self._objects_with_length} objects with words"
 
     def _posting_faults(self) -> Iterator[str]:
-        unseen = {term_id for term_id, word in self._words.items() if word.df}
-        by_term = groupby(self._rows(POSTINGS), key=lambda row: row[0][:NUMBER_BYTES])
-        for key, rows in by_term:
+        untouched = set(self._words)
+        for key, rows in groupby(self._rows(POSTINGS), key=lambda row: row[0][:NUMBER_BYTES]):
             term_id = int.from_bytes(key, "big")
             word = self._words.get(term_id)
             if word is None:
                 yield f"postings has rows of term {term_id}, which does not exist"
                 continue
-            unseen.discard(term_id)
+            untouched.discard(term_id)
             blocks = [(int.from_bytes(key[NUMBER_BYTES:], "big"), block) for key, block in rows]
             for fault in self._block_faults(word, blocks):
                 yield f"word {self._name(term_id)}: {fault}"
-        for term_id in sorted(unseen):
-            yield f"word {self._name(term_id)} counts {self._words[term_id].df} postings, and there are none"
+        for term_id in untouched:
+            for fault in self._block_faults(self._words[term_id], []):
+                yield f"word {self._name(term_id)}: {fault}"
 
     def _block_faults(self, word: WordRow, blocks: list[tuple[int, bytes]]) -> Iterator[str]:
+        if blocks and blocks[-1][0] >= word.last_block:
+            yield f"block {blocks[-1][0]} is not before its last one, {word.last_block}"
+        if word.tail:
+            blocks.append((word.last_block, word.tail))
         total = 0
         for number, block in blocks:
             postings = unpack_block(block)
@@ -247,13 +251,15 @@ class _BucketCheck:
                 yield f"block {number} has {len(postings)} postings"
             for iid, tf in postings:
                 self._balance[word.term_id] -= hash((number, iid, tf))
-        first, last = blocks[0], blocks[-1][0]
-        if first[0] != word.first_block or last > word.last_block:
-            yield f"its blocks are {first[0]} to {last}, its row says {word.first_block} to {word.last_block}"
-        elif word.first_count != first[1][0] or not word.dead < word.first_count:
-            yield f"its first block has {first[1][0]} postings; its row says {word.first_count}, {word.dead} forgotten"
         if word.df != total - word.dead:
             yield f"it has {total} postings, {word.dead} of them forgotten, and counts {word.df}"
+        if not blocks:
+            if (word.first_block, word.dead, word.first_count) != (word.last_block + 1, 0, 0):
+                yield f"it has no postings, but a first block {word.first_block}"
+        elif blocks[0][0] != word.first_block:
+            yield f"its first block is {blocks[0][0]}, its row says {word.first_block}"
+        elif word.first_count != blocks[0][1][0] or not word.dead < word.first_count:
+            yield f"its first block has {blocks[0][1][0]} postings; its row says {word.first_count}, {word.dead} dead"
 
     def _holder_faults(self) -> Iterator[str]:
         for term_id, word in self._words.items():
@@ -265,8 +271,6 @@ class _BucketCheck:
                 )
             if self._balance[term_id]:
                 yield f"word {self._name(term_id)}: its postings are not those that the records of objects tell of"
-            if not word.df and (word.first_block, word.dead, word.first_count) != (word.last_block + 1, 0, 0):
-                yield f"word {self._name(term_id)} has no postings, but a first block {word.first_block}"
 
     def _pending_faults(self) -> Iterator[str]:
         state, numbers = self._state, set[int]()

@@ -4,11 +4,9 @@
 rows that nearly every change touches (counters of buckets, rows of lengths) until `flush`.
 """
 
-from collections.abc import Iterable
 from enum import IntEnum
 
-from sonicpy._native.postings import bucket_key, pack_varints, unpack_varints
-from sonicpy._native.ranking import OBJECTS_PER_ROW
+from sonicpy._native.postings import TermCache, bucket_key, pack_varints, unpack_varints
 from sonicpy.ids import Scope
 from sonicpy.store.environment import (
     BUCKETS,
@@ -17,13 +15,16 @@ from sonicpy.store.environment import (
     META,
     PENDING,
     SCOPES,
+    WORDS,
     Transaction,
 )
 from sonicpy.store.keys import collection_prefix, length_key, scope_key, scope_of
+from sonicpy.store.lengths import Lengths, read_lengths
 from sonicpy.store.scopes import BucketState
 
 NEXT_BUCKET = b"next bucket"
-CACHED_LENGTH_ROWS = 1024  # 4 MB at the most
+TERMS_KEPT = 20_000  # about 4 MB
+BUCKETS_KEPT = 1_000
 
 
 class Why(IntEnum):
@@ -36,30 +37,64 @@ class Why(IntEnum):
     """It vanished with its object."""
 
 
-class PendingIndex:
-    """What is in `pending`, kept in memory for the one writer: which buckets, and the words of those asked for."""
+class Memory:
+    """What the one writer remembers from commit to commit: the store as its open transaction shows it."""
 
     def __init__(self) -> None:
-        self.buckets: set[int] = set()
-        self.words: dict[int, list[bytes]] = {}
+        self.pending_buckets: set[int] = set()
+        self.pending_words: dict[int, list[bytes]] = {}
+        """Of the buckets that were asked for."""
         self.flushed: dict[int, int] = {}
         """Buckets that went since the owner last asked, with the versions of their graphs."""
+        self.terms = TermCache()
+        self.states: dict[tuple[str, str], BucketState] = {}
+        self.lengths: dict[int, Lengths] = {}
+
+    def undo(self) -> None:
+        """Forget what may hold changes of a transaction that was lost; `pending_buckets` is the caller's."""
+        self.pending_words.clear()
+        self.flushed.clear()
+        self.terms.clear()
+        self.states.clear()
+        self.lengths.clear()
 
     def forget(self, bucket: int) -> None:
-        """Drop what is known of a bucket."""
-        self.buckets.discard(bucket)
-        self.words.pop(bucket, None)
+        """Drop what is known of a bucket that was flushed; its rows of words were written."""
+        self.forget_pending(bucket)
+        self.lengths.pop(bucket, None)
+        self.terms.clear()
+
+    def forget_pending(self, bucket: int) -> None:
+        """Drop what is known of the pending words of a bucket."""
+        self.pending_buckets.discard(bucket)
+        self.pending_words.pop(bucket, None)
+
+    def shrink(self) -> None:
+        """Keep to a few MB; everything was written."""
+        if len(self.terms) > TERMS_KEPT:
+            self.terms.clear()
+        if len(self.states) > BUCKETS_KEPT:
+            self.states.clear()
+        if len(self.lengths) > BUCKETS_KEPT:
+            self.lengths.clear()
 
 
 class View:
     """A consistent picture of the store, for reading.
 
+    Args:
+        read_lengths: of buckets, each with the number of the snapshot that showed them; views share it.
+
     Attributes:
         transaction: for reading the other tables.
     """
 
-    def __init__(self, transaction: Transaction) -> None:
+    def __init__(self, transaction: Transaction, read_lengths: dict[int, tuple[int, bytearray]] | None = None) -> None:
         self.transaction = transaction
+        self._read_lengths = {} if read_lengths is None else read_lengths
+
+    def settle(self) -> None:
+        """Make sure that the tables hold everything there is to read."""
 
     def bucket(self, collection: str, bucket: str) -> BucketState | None:
         """Return the state of a bucket, or None if it does not exist."""
@@ -80,10 +115,16 @@ class View:
         """Return the states of all buckets of a collection, by name."""
         return [BucketState.unpack(row) for _, row in self.transaction.rows(SCOPES, collection_prefix(collection))]
 
-    def length_rows(self, state: BucketState, numbers: list[int]) -> dict[int, bytes | bytearray]:
-        """Return the rows of lengths with the given numbers; missing ones are left out."""
-        keys = {length_key(state.bucket, number): number for number in numbers}
-        return {keys[key]: row for key, row in self.transaction.get_many(LENGTHS, list(keys))}
+    def lengths(self, state: BucketState) -> bytearray:
+        """Return the packed lengths of all objects of a bucket, by IID; not to be changed."""
+        held = self._read_lengths.get(state.bucket)
+        if held is not None and held[0] == self.transaction.number:
+            return held[1]
+        lengths = read_lengths(self.transaction, state.bucket)
+        if len(self._read_lengths) >= BUCKETS_KEPT:
+            self._read_lengths.clear()
+        self._read_lengths[state.bucket] = (self.transaction.number, lengths)
+        return lengths
 
     def pending_words(self, state: BucketState) -> list[bytes]:
         """Return the words of a bucket that appeared or vanished since its graph was built, perhaps more than once."""
@@ -93,15 +134,21 @@ class View:
 class WriteView(View):
     """The picture inside an open write transaction, its own changes included."""
 
-    def __init__(self, transaction: Transaction, pending: PendingIndex, owner: int) -> None:
+    def __init__(self, transaction: Transaction, memory: Memory, owner: int) -> None:
         super().__init__(transaction)
         self.owner = owner
         """The only thread that may use it."""
-        self._pending = pending
-        self._states: dict[tuple[str, str], BucketState] = {}
+        self.terms = memory.terms
+        """Rows of words that PUSH changes; whoever reads or changes them otherwise calls `settle` first."""
+        self._memory = memory
+        self._states = memory.states
         self._changed_states: set[tuple[str, str]] = set()
-        self._length_rows: dict[bytes, bytearray] = {}
-        self._changed_length_rows: set[bytes] = set()
+        self._changed_lengths: set[int] = set()
+
+    def settle(self) -> None:
+        """Write the rows of words that PUSH changed."""
+        if self.terms.changed:
+            self.transaction.put_many(WORDS, self.terms.rows())
 
     def bucket(self, collection: str, bucket: str) -> BucketState | None:
         """Return the state of a bucket, or None if it does not exist."""
@@ -136,12 +183,11 @@ class WriteView(View):
             return False
         self._states.pop((collection, bucket), None)
         self._changed_states.discard((collection, bucket))
+        self.settle()
+        self._memory.forget(state.bucket)
+        self._memory.flushed[state.bucket] = state.lexicon_version
+        self._changed_lengths.discard(state.bucket)
         key = bucket_key(state.bucket)
-        for row in [held for held in self._length_rows if held.startswith(key)]:
-            del self._length_rows[row]
-            self._changed_length_rows.discard(row)
-        self._pending.forget(state.bucket)
-        self._pending.flushed[state.bucket] = state.lexicon_version
         self.transaction.delete(SCOPES, scope_key(collection, bucket))
         self.transaction.delete(BUCKETS, key)
         self.transaction.put(DOOMED, key, b"")
@@ -163,34 +209,29 @@ class WriteView(View):
         self.transaction.put(SCOPES, scope_key(*new), state.pack())
         self.transaction.put(BUCKETS, bucket_key(state.bucket), scope_key(*new))
 
-    def length_rows(self, state: BucketState, numbers: list[int]) -> dict[int, bytes | bytearray]:
-        """Return the rows of lengths with the given numbers."""
-        return {number: self._length_row(length_key(state.bucket, number)) for number in numbers}
+    def lengths(self, state: BucketState) -> bytearray:
+        """Return the packed lengths of all objects of a bucket, by IID; not to be changed."""
+        return self._lengths(state.bucket).packed
 
     def set_length(self, state: BucketState, iid: int, packed: int) -> None:
         """Note the length of an object (one byte, see `pack_length`; 0: there is no such object)."""
-        key = length_key(state.bucket, iid // OBJECTS_PER_ROW)
-        row = self._length_row(key)
-        place = iid % OBJECTS_PER_ROW
-        if place >= len(row):
-            row.extend(bytes(place + 1 - len(row)))
-        row[place] = packed
-        self._changed_length_rows.add(key)
+        self._lengths(state.bucket)[iid] = packed
+        self._changed_lengths.add(state.bucket)
 
     def pending_words(self, state: BucketState) -> list[bytes]:
         """Return the words of a bucket that appeared or vanished since its graph was built, perhaps more than once.
 
         The same list as long as it only grows.
         """
-        words = self._pending.words.get(state.bucket)
+        words = self._memory.pending_words.get(state.bucket)
         if words is None:
-            words = self._pending.words[state.bucket] = super().pending_words(state)
+            words = self._memory.pending_words[state.bucket] = super().pending_words(state)
         return words
 
     def note_pending(self, state: BucketState, keys: list[bytes], why: Why) -> None:
         """Note words, by their keys, that appeared or vanished."""
-        self._pending.buckets.add(state.bucket)
-        known = self._pending.words.get(state.bucket)
+        self._memory.pending_buckets.add(state.bucket)
+        known = self._memory.pending_words.get(state.bucket)
         for key in keys:
             state.edits += 1
             self.transaction.put(PENDING, key, state.edits.to_bytes(6, "big") + bytes((why,)))
@@ -201,17 +242,21 @@ class WriteView(View):
         """Forget words, by their keys, that the bucket's graph holds by now."""
         for key in keys:
             self.transaction.delete(PENDING, key)
-        self._pending.forget(bucket)
+        self._memory.forget_pending(bucket)
         prefix = bucket_key(bucket)
         left = self.transaction.first(PENDING, prefix)
         if left is not None and left[0].startswith(prefix):
-            self._pending.buckets.add(bucket)
+            self._memory.pending_buckets.add(bucket)
 
     def flush(self) -> None:
         """Write what was held back; nothing may be missing in the tables after it."""
+        self.settle()
         self._flush_states()
-        self.transaction.put_many(LENGTHS, self._length_rows_to_write())
-        self._changed_length_rows.clear()
+        for bucket in sorted(self._changed_lengths):
+            rows = [(length_key(bucket, row), packed) for row, packed in self._memory.lengths[bucket].take_changed()]
+            self.transaction.put_many(LENGTHS, rows)
+        self._changed_lengths.clear()
+        self._memory.shrink()
 
     def _flush_states(self) -> None:
         self.transaction.put_many(
@@ -219,21 +264,11 @@ class WriteView(View):
         )
         self._changed_states.clear()
 
-    def _length_rows_to_write(self) -> Iterable[tuple[bytes, bytes]]:
-        return [(key, bytes(self._length_rows[key])) for key in sorted(self._changed_length_rows)]
-
-    def _length_row(self, key: bytes) -> bytearray:
-        row = self._length_rows.get(key)
-        if row is None:
-            if len(self._length_rows) >= CACHED_LENGTH_ROWS:
-                self._drop_length_rows()
-            row = self._length_rows[key] = bytearray(self.transaction.get(LENGTHS, key) or b"")
-        return row
-
-    def _drop_length_rows(self) -> None:
-        self.transaction.put_many(LENGTHS, self._length_rows_to_write())
-        self._changed_length_rows.clear()
-        self._length_rows.clear()
+    def _lengths(self, bucket: int) -> Lengths:
+        lengths = self._memory.lengths.get(bucket)
+        if lengths is None:
+            lengths = self._memory.lengths[bucket] = Lengths(read_lengths(self.transaction, bucket))
+        return lengths
 
     def _take_bucket_id(self) -> int:
         row = self.transaction.get(META, NEXT_BUCKET)

@@ -138,7 +138,7 @@ def steps_of_a_restore(index: Index, folder: Path) -> int:
 
 def test_given_up_at_any_step_it_changes_nothing(index: Index, tmp_path: Path) -> None:
     steps = steps_of_a_restore(index, tmp_path / "backup")
-    assert steps > 10
+    assert steps >= 10
     for last in range(steps):
         with index.restoration(tmp_path / "backup") as restoration:
             for step, _ in enumerate(restoration.fill()):
@@ -164,7 +164,7 @@ def test_killed_at_any_step_it_changes_nothing(index: Index, tmp_path: Path) -> 
         restoration.switch()
         shutil.copytree(tmp_path / "store", tmp_path / "switched" / "store")
     killed = sorted(tmp_path.glob("killed*"))
-    assert len(killed) > 10
+    assert len(killed) > 10, killed
     for folder in killed:
         assert verify_folder(folder / "store") == [], "staged buckets are no fault"
         with open_index(folder) as again:

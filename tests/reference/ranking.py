@@ -1,11 +1,8 @@
 """Scoring with dicts and lists: the judge of `Ranker` and `SonicTable`."""
 
 import struct
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import log2
-
-from sonicpy._native.ranking import OBJECTS_PER_ROW
 
 Posting = tuple[int, int]  # IID, tf
 
@@ -86,14 +83,12 @@ class Ranker:
                 if kind != EXACT or term.inserts:
                     self.kinds[iid] = min(kind, self.kinds.get(iid, kind))
 
-    def bm25(self, rows: Mapping[int, bytes | bytearray], average: float, k1: float, b: float) -> None:
+    def bm25(self, lengths: bytes, average: float, k1: float, b: float) -> None:
         """BM25, times the share of the query's weight; without objects that lack a required term."""
         total = sum(term.weight for term in self.terms if term.inserts)
         for iid in self.objects:
-            row, place = divmod(iid, OBJECTS_PER_ROW)
-            lengths = rows.get(row, b"")
-            length = unpack_length(lengths[place]) if place < len(lengths) else 0.0
-            norm = single(k1 * (1 - b + b * length / average) if average > 0 else k1)
+            length = unpack_length(lengths[iid]) if iid < len(lengths) else 0.0
+            norm = k1 * (1 - b + b * length / average) if average > 0 else k1
             score = matched = 0.0
             for term in self.terms:
                 if iid in term.hits:

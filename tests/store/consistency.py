@@ -88,6 +88,12 @@ class _BucketCheck:
         self.blocks: dict[int, dict[int, list[tuple[int, int]]]] = defaultdict(dict)
         for key, row in self._rows[tables.POSTINGS].items():
             self.blocks[number(key[:5])][number(key[5:])] = unpack_block(row)
+        self.strays = [
+            word for word in self.words.values() if any(n >= word.last_block for n in self.blocks.get(word.term_id, ()))
+        ]
+        for word in self.words.values():
+            if word.tail:
+                self.blocks[word.term_id][word.last_block] = unpack_block(word.tail)
 
     def faults(self) -> Iterator[str]:
         yield from self._object_faults()
@@ -129,6 +135,8 @@ class _BucketCheck:
         for key, word in self.words.items():
             if word.term_id in self.terms and word_key(0, self.terms[word.term_id])[4:] != key:
                 yield f"word {key!r} has the term {self.terms[word.term_id]!r}"
+        if self.strays:
+            yield f"the words {[word.term_id for word in self.strays]} have blocks that are not before their last ones"
         strangers = set(self.blocks) - set(self.terms)
         if strangers:
             yield f"postings have the terms {strangers}, which do not exist"

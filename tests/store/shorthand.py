@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from sonicpy._native.postings import ObjectRecord, unpack_block
-from sonicpy._native.ranking import OBJECTS_PER_ROW, pack_length
+from sonicpy._native.ranking import pack_length
 from sonicpy._native.text import PART, STOP, Terms
 from sonicpy.store import environment as tables
 from sonicpy.store.bucket import BucketReader
@@ -57,12 +57,11 @@ def picture(view: View, collection: str, bucket: str) -> dict[str, object]:
     words = list(terms_by_id.values())
     rows = {word: row for word, row in zip(words, reader.words(words), strict=True) if row is not None}
     held = rows
-    packed = view.length_rows(state, sorted({_number(iid) // OBJECTS_PER_ROW for iid in records}))
+    packed = view.lengths(state)
     lengths = {}
     for iid, record in records.items():
-        row_number, place = divmod(_number(iid), OBJECTS_PER_ROW)
         lengths[record.oid.decode()] = record.length
-        assert packed[row_number][place] == pack_length(record.length)
+        assert packed[_number(iid)] == pack_length(record.length)
     return {
         "objects": {
             record.oid.decode(): {

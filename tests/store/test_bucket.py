@@ -10,7 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from sonicpy._native.postings import POSTINGS_PER_BLOCK, pack_varints, unpack_varints
+from sonicpy._native.postings import POSTINGS_PER_BLOCK, WordRow, pack_varints, unpack_varints
 from sonicpy._native.text import PART, STOP, Terms
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.graph.pool import GraphPool
@@ -378,14 +378,17 @@ def test_an_object_without_words_exists_until_it_is_flushed(store: Store) -> Non
 def test_damaged_rows_are_named_as_damage(store: Store, table: int) -> None:
     """Whatever layer reads them first, callers see StoreDamaged and the store goes on."""
     store.apply(push("o1", "alpha beta"))
+    for number in range(POSTINGS_PER_BLOCK):
+        store.apply(push(f"other{number}", "alpha beta"))
     store.commit()
 
     def damage(view: WriteView) -> None:
         for key, row in list(view.transaction.rows(table, b"")):
-            view.transaction.put(table, key, row[:-1] + b"\xff")
+            view.transaction.put(table, key, b"\xff" * 11 if table == tables.WORDS else row[:-1] + b"\xff")
 
     store.maintain(damage)
     store.commit()
+    store.rollback()  # nothing is remembered
     for mutation in (push("o1", "alpha*3 gamma"), Pop("c", "b", "o1", terms("alpha")), FlushObject("c", "b", "o1")):
         with pytest.raises(StoreDamaged):
             store.apply(mutation)
@@ -404,7 +407,8 @@ def test_a_word_that_counts_postings_it_does_not_have_is_damage(store: Store) ->
         ((key, row),) = view.transaction.rows(tables.WORDS, b"")
         numbers = unpack_varints(row)
         numbers[3] = 9  # df
-        view.transaction.put(tables.WORDS, key, pack_varints(numbers))
+        view.transaction.put(tables.WORDS, key, pack_varints(numbers[:8]) + WordRow(row, 5).tail)
+        view.terms.clear()
 
     store.maintain(damage)
     with pytest.raises(StoreDamaged):

@@ -17,6 +17,7 @@ from sonicpy._native.postings import (
     DamagedBytes,
     Link,
     ObjectRecord,
+    TermCache,
     Unlink,
     WordRow,
     block_key,
@@ -249,7 +250,7 @@ def test_every_truncation_is_damage(kind: str) -> None:
             read(whole[:size])
 
 
-@pytest.mark.parametrize("kind", READERS)
+@pytest.mark.parametrize("kind", [kind for kind in READERS if kind != "row"])
 def test_bytes_behind_the_end_are_damage(kind: str) -> None:
     read, whole = READERS[kind]
     for tail in (b"\0", b"\1", b"\x80", b"more"):
@@ -310,26 +311,80 @@ def text(*words: bytes, tf: int = 1, flags: int = 0) -> Terms:
 
 
 def test_a_push_onto_damaged_rows_or_blocks_is_damage() -> None:
-    for cut in range(len(HELD_ROW)):
-        link = Link(0, 1, text(b"a"), ObjectRecord.empty(b"o"), 6)
+    for cut in range(len(HELD_ROW + HELD_BLOCK)):
+        if cut == len(HELD_ROW):
+            continue  # a tail without postings
+        link = Link(0, 1, text(b"a"), ObjectRecord.empty(b"o"), 6, TermCache())
         with pytest.raises(DamagedBytes):
-            link.take_rows([(word_key(0, b"a"), HELD_ROW[:cut])])
-    for cut in range(len(HELD_BLOCK)):
-        link = Link(0, 1, text(b"a"), ObjectRecord.empty(b"o"), 6)
-        (needed,) = link.take_rows([(word_key(0, b"a"), HELD_ROW)])
+            link.take_rows([(word_key(0, b"a"), (HELD_ROW + HELD_BLOCK)[:cut])])
+    row = pack_varints([5, 2, 0, 2, 1, 0, 0, 1]) + HELD_BLOCK  # and block 0
+    for cut in range(1, len(HELD_BLOCK)):
+        record = record_of(b"o", [(5, 1, False, 0)])
+        link = Link(0, 9, text(b"a", tf=2), ObjectRecord.unpack(record), 6, TermCache())
+        (needed,) = link.take_rows([(word_key(0, b"a"), row)])
+        assert needed == block_key(0, 5, 0)
         with pytest.raises(DamagedBytes):
             link.take_blocks([(needed, HELD_BLOCK[:cut])])
 
 
 def test_a_pop_of_an_object_that_its_block_does_not_hold_is_damage() -> None:
     unlink = Unlink(0, 1, [b"a"], ObjectRecord.unpack(HELD_RECORD))
-    (needed,) = unlink.take_rows([(word_key(0, b"a"), HELD_ROW)])
+    assert unlink.take_rows([(word_key(0, b"a"), HELD_ROW + HELD_BLOCK)]) == []
     with pytest.raises(DamagedBytes, match="object 1 is not in the block"):
-        unlink.take_blocks([(needed, HELD_BLOCK)])
+        unlink.take_blocks([])
+
+
+def linked(cache: TermCache, iid: int, *words: bytes, rows: list[tuple[bytes, bytes]] | None = None) -> Link:
+    link = Link(0, iid, text(*words), ObjectRecord.empty(b"o%d" % iid), 10 * iid, cache)
+    link.take_rows([row for row in rows or [] if row[0] in link.word_keys])
+    link.take_blocks([])
+    link.trim(0)
+    link.finish()
+    return link
+
+
+def test_a_cache_gives_rows_that_changed_once_and_by_key() -> None:
+    cache = TermCache()
+    linked(cache, 1, b"b", b"a", b"x" * 600)
+    assert (cache.changed, len(cache)) == (3, 3)
+    linked(cache, 2, b"b")
+    rows = cache.rows()
+    assert [key for key, _ in rows] == sorted(word_key(0, word) for word in (b"a", b"b", b"x" * 600))
+    assert cache.rows() == []
+    assert [WordRow(row, 1).df for _, row in rows] == [1, 2, 1]
+    assert unpack_block(WordRow(rows[1][1], 1).tail) == [(1, 1), (2, 1)]
+    linked(cache, 3, b"x" * 600)
+    ((_, row),) = cache.rows()
+    assert WordRow(row, 600).df == 2, "long words are found again"
+
+
+def test_a_forgotten_row_is_read_again() -> None:
+    cache = TermCache()
+    linked(cache, 1, b"a", b"b")
+    with pytest.raises(ValueError, match="2 rows of words have to be written first"):
+        cache.forget([word_key(0, b"a")])
+    rows = cache.rows()
+    cache.forget([word_key(0, b"a"), word_key(0, b"never there")])
+    link = linked(cache, 2, b"a", b"b", rows=rows)
+    assert link.word_keys == [word_key(0, b"a")]
+    assert [WordRow(row, 1).df for _, row in cache.rows()] == [2, 2]
+    cache.clear()
+    assert (len(cache), cache.changed) == (0, 0)
+    assert linked(cache, 3, b"a", b"b", rows=rows).new_terms() == []
+
+
+def test_thousands_of_rows_fit_into_a_cache() -> None:
+    cache = TermCache()
+    words = [b"word%d" % number for number in range(5_000)]
+    for at in range(0, len(words), 50):
+        linked(cache, at, *words[at : at + 50])
+    assert (len(cache), cache.changed) == (5_000, 5_000)
+    assert [key for key, _ in cache.rows()] == sorted(word_key(0, word) for word in words)
+    assert linked(cache, 9_999, *words).word_keys == []
 
 
 def test_stop_flags_and_counts_reach_the_record() -> None:
-    link = Link(0, 9, Terms([b"b", b"a"], b"\0\xff", bytes((STOP, 0))), ObjectRecord.empty(b"o"), 6)
+    link = Link(0, 9, Terms([b"b", b"a"], b"\0\xff", bytes((STOP, 0))), ObjectRecord.empty(b"o"), 6, TermCache())
     assert link.take_rows([]) == []
     link.take_blocks([])
     assert link.trim(0) == []
@@ -341,21 +396,33 @@ def test_stop_flags_and_counts_reach_the_record() -> None:
 UNSAFE = {
     "a list of words that grew": (
         "t = Terms([b'a'], b'\\1', b'\\0'); t.words.extend([b'x'] * 100_000)\n"
-        "Link(0, 1, t, ObjectRecord.empty(b'o'), 0).take_rows([])"
+        "Link(0, 1, t, ObjectRecord.empty(b'o'), 0, TermCache()).take_rows([])"
     ),
     "an edit that is not there": (
-        "link = Link(0, 1, Terms([b'a'], b'\\1', b'\\0'), ObjectRecord.empty(b'o'), 0)\n"
+        "link = Link(0, 1, Terms([b'a'], b'\\1', b'\\0'), ObjectRecord.empty(b'o'), 0, TermCache())\n"
         "link.take_rows([]); link.advance(1 << 40, 0, 0)"
     ),
     "a negative edit": (
-        "link = Link(0, 1, Terms([b'a'], b'\\1', b'\\0'), ObjectRecord.empty(b'o'), 0)\n"
+        "link = Link(0, 1, Terms([b'a'], b'\\1', b'\\0'), ObjectRecord.empty(b'o'), 0, TermCache())\n"
         "link.take_rows([]); link.first_block_key(-(1 << 40))"
     ),
     "an emptied edit that is not there": (
-        "u = Unlink(0, 1, [b'a'], ObjectRecord.empty(b'o')); u.take_rows([]); u.emptied(1 << 40)"
+        "u = Unlink(0, 1, [b'a'], ObjectRecord.empty(b'o')); u.take_rows([]); u.advance_to_tail(1 << 40)"
+    ),
+    "a cache that was cleared meanwhile": (
+        "c = TermCache(); link = Link(0, 1, Terms([b'a'], b'\\1', b'\\0'), ObjectRecord.empty(b'o'), 0, c)\n"
+        "link.take_rows([]); c.clear(); link.take_blocks([])"
+    ),
+    "a cache that was cleared before the words are told": (
+        "c = TermCache(); link = Link(0, 1, Terms([b'a'], b'\\1', b'\\0'), ObjectRecord.empty(b'o'), 0, c)\n"
+        "link.take_rows([]); c.clear(); link.changed_words()"
+    ),
+    "a tail before the rows were taken": (
+        "link = Link(0, 1, Terms([b'a'], b'\\1', b'\\0'), ObjectRecord.empty(b'o'), 0, TermCache())\n"
+        "link.advance_to_tail(0)"
     ),
     "a record without a name": "ObjectRecord().pack()",
-    "no record": "Link(0, 1, Terms([b'a'], b'\\1', b'\\0'), None, 0).take_rows([(word_key(0, b'a'), b'\\0' * 9)])",
+    "no record": "Link(0, 1, Terms([b'a'], b'\\1', b'\\0'), None, 0, TermCache())",
 }
 
 

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from sonicpy._native.postings import IID_MAX, pack_block
 from sonicpy._native.ranking import (
-    OBJECTS_PER_ROW,
     ObjectTable,
     Ranker,
     SonicTable,
@@ -129,10 +128,9 @@ def test_bm25_ranks_as_the_formula(
 ) -> None:
     """Scores that differ only in their last bits may change places: a compiler may fuse a product and a sum."""
     native, slow = gathered(calls)
-    row = bytes(lengths.get(place, 0) for place in range(max(lengths, default=-1) + 1))
-    rows: dict[int, bytes | bytearray] = {0: row, 1: bytearray(b"\x05"), 3: row}
-    native.bm25(rows, average, *constants)
-    slow.bm25(rows, average, *constants)
+    packed = bytes(lengths.get(place, 0) for place in range(max(lengths, default=-1) + 1))
+    native.bm25(packed, average, *constants)
+    slow.bm25(packed, average, *constants)
     ranked = native.best(0, ALL)
     assert sorted(ranked) == sorted(slow.objects)
     places = {iid: place for place, iid in enumerate(slow.objects)}
@@ -145,7 +143,6 @@ def test_bm25_ranks_as_the_formula(
         if better == worse and abs(better) < 1e-12:
             assert places[one] < places[other], "equals keep their order"
     assert native.best(1, 2) == ranked[1:3]
-    assert set(native.length_rows()) >= {iid // OBJECTS_PER_ROW for iid in slow.objects}
 
 
 # -- single facts -----------------------------------------------------------------------------------------------------
@@ -215,7 +212,7 @@ def test_exact_before_completed_before_corrected() -> None:
     ranker.add(listed(1), 0, 0.1)
     ranker.add_alternate(listed(3), 0, 9.0, False)
     ranker.add_alternate(listed(2), 0, 5.0, True)
-    ranker.bm25({}, 1.0, 1.2, 0.75)
+    ranker.bm25(b"", 1.0, 1.2, 0.75)
     assert ranker.best(0, 10) == [1, 2, 3]
 
 
@@ -224,7 +221,7 @@ def test_a_term_that_does_not_insert_adds_to_those_already_there() -> None:
     ranker.add(listed(1, 2), 0, 1.0)
     ranker.add(listed(3, 1), 0, 1.0, inserts=False)
     assert len(ranker) == 2
-    ranker.bm25({}, 1.0, 1.2, 0.75)
+    ranker.bm25(b"", 1.0, 1.2, 0.75)
     assert ranker.best(0, 10) == [1, 2]
 
 
@@ -240,7 +237,7 @@ def test_objects_without_a_required_term_do_not_answer() -> None:
     ranker.add(listed(1, 2, 3), 0, 1.0)
     ranker.add(listed(2, 3), 0, 0.1, required=True)
     ranker.add(listed(3, 4), 0, 0.1, required=True)
-    ranker.bm25({}, 1.0, 1.2, 0.75)
+    ranker.bm25(b"", 1.0, 1.2, 0.75)
     assert ranker.best(0, 10) == [3]
 
 
@@ -252,7 +249,20 @@ def test_thousands_of_objects_over_many_blocks() -> None:
     ranker.newest()
     assert ranker.best(0, size) == order[:2:-1]
     assert ranker.best(size - 10, 20) == order[9:2:-1]
-    assert sorted(ranker.length_rows()) == list(range(size // OBJECTS_PER_ROW))
+
+
+def test_tables_that_grew_give_their_memory_to_the_next_ones() -> None:
+    """Also several at once, and after one that was far larger."""
+    for size in (10, 5_000, 100_000, 3, 2_000, 40):
+        several = [Ranker() for _ in range(6)]
+        for number, ranker in enumerate(several):
+            iids = [number + 7 * step for step in range(size)]
+            ranker.add([pack_block([(iid, 1) for iid in iids[at : at + 128]]) for at in range(0, size, 128)], 0, 1.0)
+            ranker.bm25(b"\1" * 100, 1.0, 1.2, 0.75)
+        assert [len(ranker) for ranker in several] == [size] * 6
+        for number, ranker in enumerate(several):
+            assert set(ranker.best(0, size)) == {number + 7 * step for step in range(size)}
+        del several, ranker
 
 
 def test_hundreds_of_words() -> None:
@@ -275,8 +285,8 @@ def test_offsets_and_limits_may_lie_beyond_the_end(offset: int, limit: int) -> N
 
 def test_an_empty_table_answers_nothing_in_every_way() -> None:
     ranker, table = Ranker(), SonicTable(1, 10)
-    ranker.bm25({}, 0.0, 1.2, 0.75)
-    assert ranker.best(0, 10) == ranker.length_rows() == []
+    ranker.bm25(b"", 0.0, 1.2, 0.75)
+    assert ranker.best(0, 10) == []
     ranker.newest()
     table.finish(True)
     assert ranker.best(0, 10) == table.best(0, 10) == []

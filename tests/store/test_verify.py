@@ -38,6 +38,8 @@ def store(tmp_path: Path) -> Iterator[Store]:
                 store.apply(push(oid, text, window=5, bucket=chance.choice("bd")))
         if number == 100:
             store.apply(FlushBucket("c", "d"))
+    for number in range(300):  # more than a word's row holds
+        store.apply(push(f"many{number}", "many", bucket="b"))
     store.commit()
     yield store
     store.close()

@@ -56,6 +56,24 @@ cdef enum Kind:
     CORRECTED
 
 
+cdef enum:
+    ROOM_OBJECTS = 256  # what a table has room for at first
+    SPARES = 4
+    SPARE_OBJECTS_MAX = 65536  # larger tables are not kept for the next query
+
+
+cdef struct Room:  # memory of a table, handed on from query to query: taking it from the system costs more than ranking
+    uint64_t *iids
+    double *scores
+    uint8_t *kinds
+    int32_t *slots
+    Py_ssize_t capacity
+
+
+cdef Room spares[SPARES]
+cdef int spare_count = 0
+
+
 cdef class ObjectTable:
     """Objects by IID, in the order they came, each with a score."""
     cdef uint64_t *_iids
@@ -67,21 +85,37 @@ cdef class ObjectTable:
     cdef uint32_t _mask
 
     def __cinit__(self, *args):
-        self._capacity = 256
-        self._mask = 511
-        self._iids = <uint64_t *> malloc(self._capacity * sizeof(uint64_t))
-        self._scores = <double *> malloc(self._capacity * sizeof(double))
-        self._kinds = <uint8_t *> malloc(self._capacity)
-        self._slots = <int32_t *> malloc((self._mask + 1) * sizeof(int32_t))
-        if self._iids == NULL or self._scores == NULL or self._kinds == NULL or self._slots == NULL:
-            raise MemoryError
+        global spare_count
+        cdef Room room
+        if spare_count:
+            spare_count -= 1
+            room = spares[spare_count]
+            self._capacity = room.capacity
+            self._iids = room.iids
+            self._scores = room.scores
+            self._kinds = room.kinds
+            self._slots = room.slots
+        else:
+            self._capacity = ROOM_OBJECTS
+            self._iids = <uint64_t *> malloc(self._capacity * sizeof(uint64_t))
+            self._scores = <double *> malloc(self._capacity * sizeof(double))
+            self._kinds = <uint8_t *> malloc(self._capacity)
+            self._slots = <int32_t *> malloc(2 * self._capacity * sizeof(int32_t))
+            if self._iids == NULL or self._scores == NULL or self._kinds == NULL or self._slots == NULL:
+                raise MemoryError
+        self._mask = 2 * ROOM_OBJECTS - 1
         memset(self._slots, 0xFF, (self._mask + 1) * sizeof(int32_t))
 
     def __dealloc__(self):
+        global spare_count
+        free(self._order)
+        if self._slots != NULL and spare_count < SPARES and self._capacity <= SPARE_OBJECTS_MAX:
+            spares[spare_count] = Room(self._iids, self._scores, self._kinds, self._slots, self._capacity)
+            spare_count += 1
+            return
         free(self._iids)
         free(self._scores)
         free(self._kinds)
-        free(self._order)
         free(self._slots)
 
     def __len__(self) -> int:
@@ -96,10 +130,12 @@ cdef class ObjectTable:
 
     cdef int32_t insert(self, uint64_t iid) except -1:
         """Put an object that is not there at the end of the table and return its number."""
-        cdef uint32_t slot
-        if self._count == self._capacity:
-            self.grow()
-        slot = mix(iid) & self._mask
+        self.make_room(1)
+        return self.put(iid)
+
+    cdef inline int32_t put(self, uint64_t iid) noexcept nogil:
+        """Insert where there is room."""
+        cdef uint32_t slot = mix(iid) & self._mask
         while self._slots[slot] >= 0:
             slot = (slot + 1) & self._mask
         self._slots[slot] = <int32_t> self._count
@@ -109,14 +145,21 @@ cdef class ObjectTable:
         self._count += 1
         return <int32_t> (self._count - 1)
 
-    cdef int grow(self) except -1:
-        cdef Py_ssize_t capacity = 2 * self._capacity, number
-        cdef uint32_t slots = <uint32_t> (2 * capacity), slot
-        self._iids = <uint64_t *> resized(self._iids, capacity * sizeof(uint64_t))
-        self._scores = <double *> resized(self._scores, capacity * sizeof(double))
-        self._kinds = <uint8_t *> resized(self._kinds, capacity)
-        self._slots = <int32_t *> resized(self._slots, slots * sizeof(int32_t))
-        self._capacity = capacity
+    cdef int make_room(self, Py_ssize_t objects) except -1:
+        """Make sure that so many objects more can be put; at most half of the slots are ever taken."""
+        cdef uint32_t slots = self._mask + 1, slot
+        cdef Py_ssize_t number, capacity = self._capacity
+        if 2 * (self._count + objects) <= <Py_ssize_t> slots:
+            return 0
+        while 2 * (self._count + objects) > <Py_ssize_t> slots:
+            slots *= 2
+        if <Py_ssize_t> slots > 2 * capacity:
+            capacity = slots // 2
+            self._iids = <uint64_t *> resized(self._iids, capacity * sizeof(uint64_t))
+            self._scores = <double *> resized(self._scores, capacity * sizeof(double))
+            self._kinds = <uint8_t *> resized(self._kinds, capacity)
+            self._slots = <int32_t *> resized(self._slots, slots * sizeof(int32_t))
+            self._capacity = capacity
         self._mask = slots - 1
         memset(self._slots, 0xFF, slots * sizeof(int32_t))
         for number in range(self._count):
@@ -251,6 +294,17 @@ cdef struct Run:  # the postings of one `add`
     bint inserts
 
 
+cdef struct Notes:  # memory of a ranker, handed on as `Room` is
+    Found *found
+    Py_ssize_t found_capacity
+    Hit *hits
+    Py_ssize_t hit_capacity
+
+
+cdef Notes spare_notes[SPARES]
+cdef int spare_notes_count = 0
+
+
 cdef class Ranker(ObjectTable):
     """The objects that hold some of a query's terms, or words that stand for them."""
     cdef Found *_found
@@ -264,19 +318,29 @@ cdef class Ranker(ObjectTable):
     cdef double _total_weight
 
     def __cinit__(self):
-        self._found_capacity = 256
-        self._hit_capacity = 512
+        global spare_notes_count
+        if spare_notes_count:
+            spare_notes_count -= 1
+            self._found = spare_notes[spare_notes_count].found
+            self._found_capacity = spare_notes[spare_notes_count].found_capacity
+            self._hits = spare_notes[spare_notes_count].hits
+            self._hit_capacity = spare_notes[spare_notes_count].hit_capacity
         self._run_capacity = 16
-        self._found = <Found *> malloc(self._found_capacity * sizeof(Found))
-        self._hits = <Hit *> malloc(self._hit_capacity * sizeof(Hit))
         self._runs = <Run *> malloc(self._run_capacity * sizeof(Run))
-        if self._found == NULL or self._hits == NULL or self._runs == NULL:
+        if self._runs == NULL:
             raise MemoryError
 
     def __dealloc__(self):
+        global spare_notes_count
+        free(self._runs)
+        if spare_notes_count < SPARES and max(self._found_capacity, self._hit_capacity) <= SPARE_OBJECTS_MAX:
+            spare_notes[spare_notes_count] = Notes(
+                self._found, self._found_capacity, self._hits, self._hit_capacity
+            )
+            spare_notes_count += 1
+            return
         free(self._found)
         free(self._hits)
-        free(self._runs)
 
     def add(
         self, list blocks, Py_ssize_t dead, double weight, *, bint required=False, bint inserts=True
@@ -321,6 +385,9 @@ cdef class Ranker(ObjectTable):
         cdef Py_ssize_t number
         cdef int place
         check_dead(dead)
+        self.make_room(len(blocks) * BLOCK_POSTINGS if inserts else 0)
+        self.make_found(self._count + (len(blocks) * BLOCK_POSTINGS if inserts else 0))
+        self.make_hits(self._hit_count + len(blocks) * BLOCK_POSTINGS)
         for number in range(len(blocks) - 1, -1, -1):
             for place in range(decode(blocks[number], postings) - 1, (dead if number == 0 else 0) - 1, -1):
                 self.take(&postings[place], kind, required, inserts)
@@ -331,79 +398,62 @@ cdef class Ranker(ObjectTable):
         self._run_count += 1
         return 0
 
-    cdef int take(self, const Posting *posting, Kind kind, bint required, bint inserts) except -1:
+    cdef int make_found(self, Py_ssize_t objects) except -1:
+        if objects > self._found_capacity:
+            self._found_capacity = max(objects, 2 * self._found_capacity)
+            self._found = <Found *> resized(self._found, self._found_capacity * sizeof(Found))
+        return 0
+
+    cdef int make_hits(self, Py_ssize_t hits) except -1:
+        if hits > self._hit_capacity:
+            self._hit_capacity = max(hits, 2 * self._hit_capacity)
+            self._hits = <Hit *> resized(self._hits, self._hit_capacity * sizeof(Hit))
+        return 0
+
+    cdef inline void take(self, const Posting *posting, Kind kind, bint required, bint inserts) noexcept nogil:
         cdef int32_t number = self.find(posting.iid)
         cdef Found *found
         if number < 0:
             if not inserts:
-                return 0
-            number = self.insert(posting.iid)
-            if self._count > self._found_capacity:
-                self._found = <Found *> resized(self._found, 2 * self._found_capacity * sizeof(Found))
-                self._found_capacity *= 2
+                return
+            number = self.put(posting.iid)
             self._found[number] = Found(0.0, 0, 0)
             self._kinds[number] = kind
         found = &self._found[number]
         if found.last_term == self._terms:
-            return 0
+            return
         found.last_term = self._terms
         found.required += required
         if inserts and kind < self._kinds[number]:
             self._kinds[number] = kind
-        if self._hit_count == self._hit_capacity:
-            self._hits = <Hit *> resized(self._hits, 2 * self._hit_capacity * sizeof(Hit))
-            self._hit_capacity *= 2
         self._hits[self._hit_count] = Hit(<uint32_t> number, posting.tf)
         self._hit_count += 1
-        return 0
 
-    def length_rows(self) -> list:
-        """Return the numbers of the rows of lengths that `bm25` needs: IID // OBJECTS_PER_ROW, each once."""
-        cdef Py_ssize_t number
-        cdef uint64_t row, before = <uint64_t> -1
-        cdef set rows = set()
-        for number in range(self._count):
-            row = self._iids[number] // ROW_OBJECTS
-            if row != before:
-                rows.add(row)
-                before = row
-        return list(rows)
-
-    def bm25(self, dict rows, double average, double k1, double b) -> None:
+    def bm25(self, const uint8_t[::1] lengths not None, double average, double k1, double b) -> None:
         """Score by BM25, scaled by the share of the query's weight that the object holds.
 
         Args:
-            rows: row number -> lengths of its objects, one byte each (`pack_length`); a short row counts as zeros.
+            lengths: of all objects by IID, one byte each (`pack_length`); those beyond its end count as zero.
             average: mean length of the bucket's objects.
             k1, b: the constants of the formula.
         """
-        cdef float *norms = <float *> malloc((self._count if self._count else 1) * sizeof(float))
+        cdef double norms[256]  # by packed length
+        cdef double norm, weight
+        cdef uint64_t iid, known = <uint64_t> lengths.shape[0]
         cdef Py_ssize_t number, step = 0
-        cdef uint64_t place, row, before = <uint64_t> -1
-        cdef const uint8_t[:] lengths = b""
-        cdef double length, weight
         cdef Hit hit
-        if norms == NULL:
-            raise MemoryError
-        try:
-            for number in range(self._count):
-                row = self._iids[number] // ROW_OBJECTS
-                place = self._iids[number] % ROW_OBJECTS
-                if row != before:
-                    lengths = rows.get(row, b"")
-                    before = row
-                length = LENGTHS[lengths[place]] if place < <uint64_t> lengths.shape[0] else 0.0
-                norms[number] = k1 * (1.0 - b + b * length / average) if average > 0 else k1
-            for number in range(self._run_count):
-                weight = self._runs[number].weight
-                while step < self._runs[number].end_hit:
-                    hit = self._hits[step]
-                    self._scores[hit.object] += weight * hit.tf * (k1 + 1.0) / (hit.tf + norms[hit.object])
-                    if self._runs[number].inserts:
-                        self._found[hit.object].matched += weight
-                    step += 1
-        finally:
-            free(norms)
+        for number in range(256):
+            norms[number] = k1 * (1.0 - b + b * LENGTHS[number] / average) if average > 0 else k1
+        for number in range(self._run_count):
+            weight = self._runs[number].weight
+            while step < self._runs[number].end_hit:
+                hit = self._hits[step]
+                iid = self._iids[hit.object]
+                norm = norms[lengths[iid] if iid < known else 0]
+                self._scores[hit.object] += weight * hit.tf * (k1 + 1.0) / (hit.tf + norm)
+                if self._runs[number].inserts:
+                    self._found[hit.object].matched += weight
+                step += 1
         if self._total_weight > 0:
             for number in range(self._count):
                 self._scores[number] *= self._found[number].matched / self._total_weight
