@@ -441,7 +441,7 @@ class Index:
 
     def _read(self, work: Callable[[View], Answer]) -> Answer:
         try:
-            view = self.store.open_view()
+            view = self.store.open_view(begin=not self._autocommit)
             if view is not None:
                 return work(view)
             with self.store.snapshot() as view:
