@@ -17,7 +17,7 @@ def add_verb(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> No
     """Add `serve` and its arguments to the command line."""
     parser = verbs.add_parser("serve", help="run the server", description=DESCRIPTION)
     parser.add_argument("-c", "--config", metavar="FILE", type=Path, help="settings file (TOML)")
-    parser.add_argument("--inet", metavar="HOST:PORT", help="IP address and port to listen on (channel.inet)")
+    parser.add_argument("--inet", metavar="HOST:PORT", help="where to listen; several with commas (channel.inet)")
     parser.add_argument("--data", metavar="DIR", help="folder of the index (store.kv.path)")
     parser.add_argument("--log-level", metavar="L", help="off, error, warn, info, debug or trace (server.log_level)")
     parser.set_defaults(run=run)

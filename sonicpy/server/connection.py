@@ -43,11 +43,13 @@ class Connection(asyncio.Protocol):
         self._scheduled = False
         self._held: asyncio.Task[None] | None = None
         self._at_eof = False
+        self._is_tls = False
 
     # -- called by the loop --------------------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
+        self._is_tls = transport.get_extra_info("sslcontext") is not None
         self._transport.set_write_buffer_limits(high=WRITE_HIGH_BYTES)
         self._service.connected(self)
         self._transport.write(self.session.greeting())
@@ -63,7 +65,13 @@ class Connection(asyncio.Protocol):
         self._at_eof = True
         if not self._waits():
             self._turn()
-        return True  # replies may still be under way; the turn closes
+        if not self._is_tls:
+            return True  # replies may still be under way; the turn closes
+        # Under TLS the loop closes now, whatever is returned: what this turn did not reach is not carried out.
+        farewell = self.session.end_of_input()
+        if farewell:
+            self._write([farewell])
+        return False
 
     def pause_writing(self) -> None:
         self._blocked = True

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import errno
 import logging
 import signal
 import sys
@@ -11,9 +10,9 @@ from collections.abc import Callable
 from sonicpy.channel.session import Session
 from sonicpy.channel.syntax import Limits
 from sonicpy.config import Config, Loaded
-from sonicpy.errors import SonicError
 from sonicpy.index.index import Index
 from sonicpy.server.connection import Connection
+from sonicpy.server.listeners import Listeners, tls_context
 from sonicpy.server.service import Service
 from sonicpy.server.tasker import Tasker
 from sonicpy.version import VERSION
@@ -32,8 +31,6 @@ STOP_S = 2.5
 """How long peers may take to read their last replies."""
 CONSOLIDATE_S = 1.0
 """How long a stop may take to consolidate; what is left stays pending."""
-NO_IPV6 = {errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT}
-IPV4_LOOPBACK = "127.0.0.1"
 
 LEVELS = {
     "off": logging.CRITICAL + 1,
@@ -52,7 +49,7 @@ def serve(loaded: Loaded, announce: Callable[[str], None]) -> int:
         announce: called with one line for the person at the terminal once connections are accepted.
 
     Raises:
-        SonicError: the index cannot be opened or the address cannot be used.
+        SonicError: the index cannot be opened or an address cannot be used.
     """
     logging.basicConfig(
         level=LEVELS[loaded.config.server.log_level], format="%(asctime)s %(levelname)s %(message)s", force=True
@@ -66,7 +63,7 @@ def serve(loaded: Loaded, announce: Callable[[str], None]) -> int:
 
 
 class Server:
-    """One listening address and one index."""
+    """One index, and the addresses it is served on."""
 
     def __init__(self, config: Config, announce: Callable[[str], None]) -> None:
         self._config = config
@@ -87,50 +84,33 @@ class Server:
         stopped = asyncio.Event()
         for number in STOP_SIGNALS:
             loop.add_signal_handler(number, stopped.set)
+        tls = tls_context(self._config.channel)
         index = Index(config=self._config, autocommit=False)
         try:
             service = Service(index, self._config)
-            listener = await self._listen(service)
+            listeners = Listeners(self._config.channel, tls)
+            await listeners.start(lambda: self._connection(service))
+            self._announce(
+                f"sonicpy {VERSION} listens on {', '.join(listeners.names)}, "
+                f"its index is in {self._config.store.kv.path}"
+            )
             tasker = asyncio.create_task(Tasker(service).run())
             try:
                 await stopped.wait()
             finally:
-                await self._stop(service, listener, tasker)
+                await self._stop(service, listeners, tasker)
         finally:
             index.close()
         logger.info("stopped")
-
-    async def _listen(self, service: Service) -> asyncio.Server:
-        host, port = self._config.channel.address
-        try:
-            try:
-                listener = await self._bind(service, host, port)
-            except OSError as fault:
-                if not (self._config.channel.inet_is_default and fault.errno in NO_IPV6):
-                    raise
-                logger.warning("this machine has no IPv6: listening on %s instead of %s", IPV4_LOOPBACK, host)
-                listener = await self._bind(service, IPV4_LOOPBACK, port)
-        except OSError as fault:
-            reason = fault.strerror or str(fault)
-            raise SonicError(
-                f"cannot listen on {self._config.channel.inet}: {reason}; set channel.inet or --inet to a free address"
-            ) from fault
-        host, port, *_ = listener.sockets[0].getsockname()
-        address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-        self._announce(f"sonicpy {VERSION} listens on {address}, its index is in {self._config.store.kv.path}")
-        return listener
-
-    async def _bind(self, service: Service, host: str, port: int) -> asyncio.Server:
-        return await asyncio.get_running_loop().create_server(lambda: self._connection(service), host, port)
 
     def _connection(self, service: Service) -> Connection:
         compat = self._config.server.compat == "sonic"
         session = Session(VERSION, self._config.channel.auth_password, self._limits, compat)
         return Connection(service, session)
 
-    async def _stop(self, service: Service, listener: asyncio.Server, tasker: "asyncio.Task[None]") -> None:
+    async def _stop(self, service: Service, listeners: Listeners, tasker: "asyncio.Task[None]") -> None:
         """Stop accepting, answer what is under way, close the connections."""
-        listener.close()
+        listeners.close()
         tasker.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await tasker
