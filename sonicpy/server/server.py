@@ -11,6 +11,7 @@ from sonicpy.channel.session import Session
 from sonicpy.channel.syntax import Limits
 from sonicpy.config import Config, Loaded
 from sonicpy.index.index import Index
+from sonicpy.server import logs
 from sonicpy.server.connection import Connection
 from sonicpy.server.listeners import Listeners, tls_context
 from sonicpy.server.service import Service
@@ -32,15 +33,6 @@ STOP_S = 2.5
 CONSOLIDATE_S = 1.0
 """How long a stop may take to consolidate; what is left stays pending."""
 
-LEVELS = {
-    "off": logging.CRITICAL + 1,
-    "error": logging.ERROR,
-    "warn": logging.WARNING,
-    "info": logging.INFO,
-    "debug": logging.DEBUG,
-    "trace": logging.DEBUG,
-}
-
 
 def serve(loaded: Loaded, announce: Callable[[str], None]) -> int:
     """Serve until SIGTERM, SIGINT or SIGQUIT; return the exit status.
@@ -51,9 +43,7 @@ def serve(loaded: Loaded, announce: Callable[[str], None]) -> int:
     Raises:
         SonicError: the index cannot be opened or an address cannot be used.
     """
-    logging.basicConfig(
-        level=LEVELS[loaded.config.server.log_level], format="%(asctime)s %(levelname)s %(message)s", force=True
-    )
+    logs.set_up(loaded.config.server.log_level)
     for warning in loaded.warnings:
         logger.warning("%s", warning)
     if loaded.ignored:
