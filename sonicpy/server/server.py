@@ -2,18 +2,22 @@
 
 import asyncio
 import contextlib
+import importlib
 import logging
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from types import ModuleType
 
 from sonicpy.channel.session import Session
 from sonicpy.channel.syntax import Limits
 from sonicpy.config import Config, Loaded
+from sonicpy.errors import ConfigError
 from sonicpy.index.index import Index
 from sonicpy.server import logs
 from sonicpy.server.connection import Connection
 from sonicpy.server.listeners import Listeners, tls_context
+from sonicpy.server.notify import READY, STOPPING, notify
 from sonicpy.server.service import Service
 from sonicpy.server.tasker import Tasker
 from sonicpy.version import VERSION
@@ -75,23 +79,43 @@ class Server:
         for number in STOP_SIGNALS:
             loop.add_signal_handler(number, stopped.set)
         tls = tls_context(self._config.channel)
+        metrics = None if self._config.metrics.address is None else load_metrics()
         index = Index(config=self._config, autocommit=False)
         try:
             service = Service(index, self._config)
             listeners = Listeners(self._config.channel, tls)
-            await listeners.start(lambda: self._connection(service))
-            self._announce(
-                f"sonicpy {VERSION} listens on {', '.join(listeners.names)}, "
-                f"its index is in {self._config.store.kv.path}"
-            )
-            tasker = asyncio.create_task(Tasker(service).run())
-            try:
-                await stopped.wait()
-            finally:
-                await self._stop(service, listeners, tasker)
+            async with self._watched(service, metrics) as watched_on:
+                await listeners.start(lambda: self._connection(service))
+                self._announce(
+                    f"sonicpy {VERSION} listens on {', '.join(listeners.names)}, {watched_on}"
+                    f"its index is in {self._config.store.kv.path}"
+                )
+                service.unready = None
+                notify(READY)
+                tasker = asyncio.create_task(Tasker(service).run())
+                try:
+                    await stopped.wait()
+                finally:
+                    service.unready = "the server is stopping"
+                    notify(STOPPING)
+                    await self._stop(service, listeners, tasker)
         finally:
             index.close()
         logger.info("stopped")
+
+    @contextlib.asynccontextmanager
+    async def _watched(self, service: Service, metrics: ModuleType | None) -> AsyncIterator[str]:
+        """Serve metrics inside a `with` block, if there are any; give what the announcement tells of them."""
+        address = self._config.metrics.address
+        if metrics is None or address is None:
+            yield ""
+            return
+        watched = metrics.MetricsServer(service, *address)
+        watched.start()
+        try:
+            yield f"metrics on {watched.name}, "
+        finally:
+            await watched.stop()
 
     def _connection(self, service: Service) -> Connection:
         compat = self._config.server.compat == "sonic"
@@ -114,3 +138,20 @@ class Server:
             peer.abort()
         service.workers.stop()
         service.consolidate_within(CONSOLIDATE_S)
+
+
+def load_metrics() -> ModuleType:
+    """Return sonicpy.server.metrics, which needs a package and 2.5 MB that other servers do without.
+
+    Raises:
+        ConfigError: the package is not installed.
+    """
+    try:
+        return importlib.import_module("sonicpy.server.metrics")
+    except ModuleNotFoundError as fault:
+        if fault.name != "prometheus_client":
+            raise
+        raise ConfigError(
+            "metrics.inet is set, but the package prometheus-client is not installed: "
+            "run pip install 'sonicpy-search[metrics]'."
+        ) from fault
