@@ -1,15 +1,21 @@
-"""`sonicpy ping`: ask a server whether it answers, over one plain socket."""
+"""`sonicpy ping`: ask a server whether it answers, over one socket: TCP, TLS or Unix."""
 
 import argparse
 import math
 import socket
+import ssl
 import sys
 import time
+from pathlib import Path
 
 from sonicpy.config import split_address
+from sonicpy.errors import ConfigError
 
 DEFAULT_ADDRESSES = (("::1", 1491), ("127.0.0.1", 1491))
 """Where a server without settings listens; the second where the machine has no IPv6."""
+
+Address = tuple[str, int] | Path
+"""Host and port, or a Unix socket."""
 
 ANSWER_MAX_BYTES = 1024
 """More than any line of the greeting; whoever sends more is no Sonic server."""
@@ -23,8 +29,14 @@ Exit status: 0 the server answered, 1 it did not."""
 def add_verb(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add `ping` and its arguments to the command line."""
     parser = verbs.add_parser("ping", help="ask a server whether it answers", description=DESCRIPTION)
-    parser.add_argument(
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument(
         "--inet", metavar="HOST:PORT", type=_address, help="the server (default: [::1]:1491, then 127.0.0.1:1491)"
+    )
+    where.add_argument("--unix", metavar="PATH", type=Path, help="the server, by its Unix socket")
+    parser.add_argument("--tls", action="store_true", help="speak TLS; HOST must be in the server's certificate")
+    parser.add_argument(
+        "--ca", metavar="FILE", type=Path, help="speak TLS; trust this certificate (PEM), not those of the system"
     )
     parser.add_argument("--password", metavar="P", type=_password, help="also open a session with this password")
     parser.add_argument("--timeout", metavar="S", type=_seconds, default=5.0, help="for all of it (default: 5 seconds)")
@@ -32,13 +44,20 @@ def add_verb(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> No
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Ask the server, print one sentence, and return 0 when it answered or 1 when not."""
-    addresses = (arguments.inet,) if arguments.inet else DEFAULT_ADDRESSES
+    """Ask the server, print one sentence, and return 0 when it answered or 1 when not.
+
+    Raises:
+        ConfigError: --ca names no certificate, or TLS is asked of a Unix socket.
+    """
+    addresses: tuple[Address, ...] = DEFAULT_ADDRESSES
+    if arguments.inet or arguments.unix:
+        addresses = (arguments.inet or arguments.unix,)
+    tls = _tls_context(arguments)
     deadline = time.monotonic() + arguments.timeout
     problems = []
     for address in addresses:
         try:
-            banner = _ask(address, arguments.password, deadline)
+            banner = _ask(address, tls, arguments.password, deadline)
         except OSError as problem:
             problems.append(f"{_join(address)} {_reason(problem)}")
         else:
@@ -48,8 +67,38 @@ def run(arguments: argparse.Namespace) -> int:
     return 1
 
 
-def _ask(address: tuple[str, int], password: str | None, deadline: float) -> str:
-    with socket.create_connection(address, timeout=_left(deadline)) as connection:
+def _tls_context(arguments: argparse.Namespace) -> ssl.SSLContext | None:
+    if not arguments.tls and arguments.ca is None:
+        return None
+    if arguments.unix:
+        raise ConfigError("flags --tls and --ca are for --inet; allowed with --unix is neither.")
+    try:
+        return ssl.create_default_context(cafile=arguments.ca)
+    except OSError as fault:
+        reason = "is no PEM certificate" if isinstance(fault, ssl.SSLError) else f"cannot be read: {fault.strerror}"
+        raise ConfigError(f"flag --ca: {arguments.ca} {reason}.") from fault
+
+
+def _connect(address: Address, tls: ssl.SSLContext | None, deadline: float) -> socket.socket:
+    if isinstance(address, Path):
+        connection = socket.socket(socket.AF_UNIX)
+        try:
+            connection.settimeout(_left(deadline))
+            connection.connect(str(address))
+        except OSError:
+            connection.close()
+            raise
+        return connection
+    connection = socket.create_connection(address, timeout=_left(deadline))
+    if tls is None:
+        return connection
+    with connection:  # moved into the one that is returned, or closed
+        connection.settimeout(_left(deadline))
+        return tls.wrap_socket(connection, server_hostname=address[0])
+
+
+def _ask(address: Address, tls: ssl.SSLContext | None, password: str | None, deadline: float) -> str:
+    with _connect(address, tls, deadline) as connection:
         banner = _expect(connection, b"CONNECTED ", deadline)
         if password is not None:
             _converse(connection, f"START control {password}", b"STARTED ", deadline)
@@ -95,12 +144,18 @@ def _left(deadline: float) -> float:
 def _reason(problem: OSError) -> str:
     if isinstance(problem, TimeoutError):
         return "did not answer in time"
+    if isinstance(problem, ssl.SSLCertVerificationError):
+        return f"shows a certificate that is not trusted: {problem.verify_message}"
+    if isinstance(problem, ssl.SSLError):
+        return f"does not speak TLS as it should: {(problem.reason or str(problem)).lower().replace('_', ' ')}"
     if problem.strerror is None:
         return str(problem)
     return f"does not answer: {problem.strerror}"
 
 
-def _join(address: tuple[str, int]) -> str:
+def _join(address: Address) -> str:
+    if isinstance(address, Path):
+        return str(address)
     host, port = address
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 

@@ -15,7 +15,7 @@ and the flags; the later one wins. Without a named file the first of these is re
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """Add -c and the flags that set one key."""
     parser.add_argument("-c", "--config", metavar="FILE", type=Path, help="settings file (TOML)")
-    parser.add_argument("--inet", metavar="HOST:PORT", help="IP address and port to listen on (channel.inet)")
+    parser.add_argument("--inet", metavar="HOST:PORT", help="where to listen; several with commas (channel.inet)")
     parser.add_argument("--data", metavar="DIR", help="folder of the index (store.kv.path)")
     parser.add_argument("--log-level", metavar="L", help="off, error, warn, info, debug or trace (server.log_level)")
 

@@ -100,9 +100,13 @@ Text = Annotated[str, Allowed("text in quotes")]
 Password = Annotated[str | None, BeforeValidator(_empty_is_none), Allowed("text in quotes", secret=True)]
 Words = Annotated[tuple[str, ...], BeforeValidator(_split_words), Allowed("a list of words")]
 Folder = Annotated[Path, BeforeValidator(_refuse_no_path), Allowed("the path of a folder")]
-Inet = Annotated[
-    str, AfterValidator(_check_inet), Allowed('an IP address and a port, such as "127.0.0.1:1491" or "[::1]:1491"')
+FileOrNone = Annotated[
+    Path | None, BeforeValidator(_refuse_no_path), BeforeValidator(_empty_is_none), Allowed("the path of a file")
 ]
+INET = 'an IP address and a port, such as "127.0.0.1:1491" or "[::1]:1491"'
+Inet = Annotated[str, AfterValidator(_check_inet)]
+InetOrNone = Annotated[Inet | None, BeforeValidator(_empty_is_none), Allowed(INET)]
+Inets = Annotated[tuple[Inet, ...], BeforeValidator(_split_words), Allowed(f"{INET}, or a list of them")]
 
 Compat = Annotated[Literal["none", "sonic"], BeforeValidator(_fold)]
 LogLevel = Annotated[Literal["off", "error", "warn", "info", "debug", "trace"], BeforeValidator(_fold)]

@@ -12,8 +12,10 @@ from sonicpy.config.kinds import (
     Compat,
     Count,
     Durability,
+    FileOrNone,
     Folder,
-    Inet,
+    InetOrNone,
+    Inets,
     Limit,
     LogLevel,
     Megabytes,
@@ -44,24 +46,39 @@ class ServerConfig(Section):
 
     compat: Compat = "none"
     log_level: LogLevel = "warn"
+    slow_command_ms: Count = 0
 
 
 class ChannelConfig(Section):
-    """[channel]: the Sonic Channel listener."""
+    """[channel]: where Sonic Channel is spoken."""
 
-    inet: Inet = "[::1]:1491"
+    inet: Inets = ("[::1]:1491",)
+    unix_socket: FileOrNone = None
+    tls_certificate: FileOrNone = None
+    tls_key: FileOrNone = None
     tcp_timeout: Seconds = 300
     auth_password: Password = Field(default=None, repr=False)
 
     @property
-    def address(self) -> tuple[str, int]:
-        """Return `inet` as (IP address, port)."""
-        return split_address(self.inet)
+    def addresses(self) -> list[tuple[str, int]]:
+        """Return `inet` as (IP address, port) each."""
+        return [split_address(inet) for inet in self.inet]
 
     @property
     def inet_is_default(self) -> bool:
         """Return whether nobody chose the address, so that a machine without IPv6 may listen on IPv4 instead."""
         return "inet" not in self.model_fields_set
+
+
+class MetricsConfig(Section):
+    """[metrics]: a second port, for those who watch the server."""
+
+    inet: InetOrNone = None
+
+    @property
+    def address(self) -> tuple[str, int] | None:
+        """Return `inet` as (IP address, port)."""
+        return None if self.inet is None else split_address(self.inet)
 
 
 class NormalizationConfig(Section):

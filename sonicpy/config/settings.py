@@ -13,6 +13,7 @@ from pydantic.fields import FieldInfo
 from sonicpy.config.problems import describe, show
 from sonicpy.config.sections import (
     ChannelConfig,
+    MetricsConfig,
     NormalizationConfig,
     SearchConfig,
     Section,
@@ -74,6 +75,7 @@ class Config(Section):
 
     server: ServerConfig = ServerConfig()
     channel: ChannelConfig = ChannelConfig()
+    metrics: MetricsConfig = MetricsConfig()
     normalization: NormalizationConfig = NormalizationConfig()
     tokenization: TokenizationConfig = TokenizationConfig()
     stopwords: StopwordsConfig = StopwordsConfig()
@@ -91,6 +93,7 @@ class Config(Section):
             raise ConfigError(describe(error, FIELDS, origins)) from None
         for order in ORDERS:
             _check_order(config, order, origins)
+        _check_channel(config.channel, origins)
         _check_stopwords(config.stopwords, origins)
         return config
 
@@ -190,6 +193,16 @@ def _holder(config: Config, key: str) -> tuple[BaseModel, str]:
     for part in path:
         section = getattr(section, part)
     return section, name
+
+
+def _check_channel(channel: ChannelConfig, origins: Mapping[str, str]) -> None:
+    if not channel.inet and channel.unix_socket is None:
+        where = origins.get("channel.inet", "channel.inet")
+        raise ConfigError(f"{where} is empty; allowed is an address at least, unless channel.unix_socket is set.")
+    if (channel.tls_certificate is None) != (channel.tls_key is None):
+        given, missing = ("tls_key", "tls_certificate") if channel.tls_key else ("tls_certificate", "tls_key")
+        where = origins.get(f"channel.{given}", f"channel.{given}")
+        raise ConfigError(f"{where} is set; allowed is to set channel.{missing} too, or neither.")
 
 
 def _check_stopwords(stopwords: StopwordsConfig, origins: Mapping[str, str]) -> None:

@@ -12,11 +12,13 @@ import time
 from typing import cast
 
 from sonicpy.channel import replies
-from sonicpy.channel.commands import Command
+from sonicpy.channel.commands import Command, Ping
 from sonicpy.channel.session import Session
 from sonicpy.errors import CommandError, SonicError, StoreError
 from sonicpy.server.dispatch import CALLS, CHANGES
 from sonicpy.server.service import Service
+from sonicpy.server.slow import log_slow
+from sonicpy.server.statistics import QUICK_S, Tally
 
 logger = logging.getLogger(__name__)
 
@@ -26,6 +28,8 @@ WRITE_HIGH_BYTES = 1 << 18
 """A peer that leaves so much unread is not served until it reads."""
 WRITE_TIMEOUT_S = 300.0
 """A peer that has read nothing for so long is dropped, where channel.tcp_timeout sets no other time."""
+OVERFLOW = b"ERR overflow"
+"""What a line that is too long is counted as."""
 
 
 class Connection(asyncio.Protocol):
@@ -43,11 +47,13 @@ class Connection(asyncio.Protocol):
         self._scheduled = False
         self._held: asyncio.Task[None] | None = None
         self._at_eof = False
+        self._is_tls = False
 
     # -- called by the loop --------------------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
+        self._is_tls = transport.get_extra_info("sslcontext") is not None
         self._transport.set_write_buffer_limits(high=WRITE_HIGH_BYTES)
         self._service.connected(self)
         self._transport.write(self.session.greeting())
@@ -55,6 +61,7 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._moved_s = self._loop.time()
+        self._service.statistics.received_bytes += len(data)
         self.session.feed(data)
         if not self._waits():
             self._turn()
@@ -63,7 +70,13 @@ class Connection(asyncio.Protocol):
         self._at_eof = True
         if not self._waits():
             self._turn()
-        return True  # replies may still be under way; the turn closes
+        if not self._is_tls:
+            return True  # replies may still be under way; the turn closes
+        # Under TLS the loop closes now, whatever is returned: what this turn did not reach is not carried out.
+        farewell = self.session.end_of_input()
+        if farewell:
+            self._write([farewell])
+        return False
 
     def pause_writing(self) -> None:
         self._blocked = True
@@ -110,26 +123,35 @@ class Connection(asyncio.Protocol):
         out: list[bytes] = []
         promises: list[int] = []  # places in `out` that may only leave once the log holds what they tell of or saw
         slow: Command | None = None
-        session, took = self.session, self._service.statistics.took
+        session, tallies = self.session, self._service.statistics.tallies
         began = now = time.perf_counter()
         while (item := session.next()) is not None:
+            kind: type = type(item)
             if isinstance(item, bytes):
+                if item is replies.PONG:
+                    kind = Ping
+                else:
+                    self._note_answer(item)
                 if item:
                     out.append(item)
-            elif (call := CALLS.get(type(item))) is not None:
+            elif (call := CALLS.get(kind)) is not None:
                 try:
                     reply = call(self._service.index, item)
                 except SonicError as trouble:
-                    reply = refusal(trouble)
+                    reply = self._refusal(trouble)
                 else:
-                    if promises or type(item) in CHANGES:
+                    if promises or kind in CHANGES:
                         promises.append(len(out))
                 out.append(reply)
             else:
                 slow = item
                 break
             before, now = now, time.perf_counter()
-            took(now - before)
+            tally = tallies[kind]
+            tally.count += 1
+            tally.seconds += now - before
+            if now - before > QUICK_S:
+                self._took(tally, item, now - before)
             if now - began > TURN_S and not until_empty:
                 self._scheduled = True
                 break
@@ -137,13 +159,26 @@ class Connection(asyncio.Protocol):
             out.append(session.end_of_input())
         self._end_turn(out, promises, slow)
 
+    def _note_answer(self, line: bytes) -> None:
+        is_overflow = not line and self.session.ended  # a line that is too long is not answered
+        self._service.statistics.refused(OVERFLOW if is_overflow else line)
+
+    def _took(self, tally: Tally, item: bytes | Command, seconds: float) -> None:
+        self._service.statistics.took(tally, seconds)
+        if seconds >= self._service.slow_command_s:
+            self._log_slow(tally, item, seconds)
+
+    def _log_slow(self, tally: Tally, item: bytes | Command, seconds: float) -> None:
+        peer = None if self._transport is None else self._transport.get_extra_info("peername")
+        log_slow(tally.verb, item, seconds, peer)
+
     def _end_turn(self, out: list[bytes], promises: list[int], slow: Command | None) -> None:
         sealed: asyncio.Future[None] | None = None
         if promises:
             try:
                 sealed = self._service.seal(self)
             except StoreError as trouble:
-                withdraw(out, promises, trouble)
+                self._withdraw(out, promises, trouble)
         if sealed is not None or slow is not None:
             self._scheduled = False  # the end of what is held goes on
             self._held = self._loop.create_task(self._answer_later(sealed, out, promises, slow))
@@ -178,18 +213,38 @@ class Connection(asyncio.Protocol):
             if sealed is not None:
                 await asyncio.shield(sealed)
         except StoreError as trouble:
-            withdraw(out, promises, trouble)
+            self._withdraw(out, promises, trouble)
         self._write(out)
         if slow is not None:
+            began = time.perf_counter()
             try:
                 reply = await self._service.execute(slow)
             except SonicError as trouble:
-                reply = refusal(trouble)
+                reply = self._refusal(trouble)
+            seconds = time.perf_counter() - began
+            tally = self._service.statistics.tallies[type(slow)]
+            tally.add(seconds)  # INFO's best and worst are those of commands carried out in a turn
+            if seconds >= self._service.slow_command_s:
+                self._log_slow(tally, slow, seconds)
             self._write([reply])
+
+    def _refusal(self, trouble: SonicError) -> bytes:
+        reply = refusal(trouble)
+        self._service.statistics.refused(reply)
+        return reply
+
+    def _withdraw(self, out: list[bytes], promises: list[int], trouble: StoreError) -> None:
+        """Put the refusal in the place of every promise that cannot be kept."""
+        reply = refusal(trouble)
+        for place in promises:
+            out[place] = reply
+            self._service.statistics.refused(reply)
 
     def _write(self, out: list[bytes]) -> None:
         if out and self._transport is not None:
-            self._transport.write(b"".join(out))
+            data = b"".join(out)
+            self._service.statistics.sent_bytes += len(data)
+            self._transport.write(data)
 
     def _close(self) -> None:
         if self._transport is not None:
@@ -247,10 +302,3 @@ def refusal(trouble: SonicError) -> bytes:
     if not isinstance(trouble, CommandError):
         logger.error("%s", trouble)
     return replies.error(trouble)
-
-
-def withdraw(out: list[bytes], promises: list[int], trouble: StoreError) -> None:
-    """Put the refusal in the place of every promise that cannot be kept."""
-    reply = refusal(trouble)
-    for place in promises:
-        out[place] = reply

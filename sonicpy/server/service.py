@@ -6,6 +6,7 @@ Commits happen between turns, so the environment never holds what the log does n
 
 import asyncio
 import logging
+import math
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -59,7 +60,10 @@ class Service:
         self.config = config
         self.statistics = Statistics()
         self.peers: set[Peer] = set()
+        self.unready: str | None = "the server is starting"
+        """Why new clients should not come, as a sentence; None: they may."""
         self.idle_timeout_s = float(config.channel.tcp_timeout)
+        self.slow_command_s = config.server.slow_command_ms / 1000 or math.inf
         self._loop = asyncio.get_running_loop()
         self._syncs_before_reply = config.store.kv.durability == "commit"
         self._log_sync: asyncio.Future[None] | None = None
@@ -77,6 +81,7 @@ class Service:
     def connected(self, peer: Peer) -> None:
         """Note a new connection."""
         self.peers.add(peer)
+        self.statistics.connections += 1
 
     def disconnected(self, peer: Peer) -> None:
         """Note that a connection is gone."""
@@ -217,12 +222,14 @@ class Service:
             if not self.commit():
                 raise StoreError("words cannot be consolidated before the store can be written again")
             faults: list[GraphError] = []
+            began = time.monotonic()
             for some in batched(self.index.due_buckets() if buckets is None else buckets):
                 graphs, failed = await self._build(some)
                 faults += failed
                 for built in self.index.adopt_graphs(graphs):
                     await self._tidy(built)
                 self._warn_of_size(graphs)
+            self.statistics.consolidated(time.monotonic() - began)
             if faults:
                 raise faults[0]
 

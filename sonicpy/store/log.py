@@ -183,6 +183,10 @@ class Log:
         """Return how many bytes of records the current segment holds."""
         return self.position - self._current.start
 
+    def kept_bytes(self) -> int:
+        """Return how many bytes of records all segments hold."""
+        return self.position - min(segment.start for segment in (*self._older, self._current))
+
     def close(self) -> None:
         """Close the files; no sync may be under way."""
         for descriptor in (*self._unsynced, self._descriptor):

@@ -268,6 +268,14 @@ class Store:
         """Return how much of the environment is used."""
         return self._environment.used_bytes()
 
+    def map_bytes(self) -> int:
+        """Return how much address space is reserved for the environment now."""
+        return self._environment.map_bytes()
+
+    def log_bytes(self) -> int:
+        """Return how many bytes of records the log keeps."""
+        return self._log.kept_bytes()
+
     def close(self) -> None:
         """Commit, sync, and let other processes open the store."""
         try:

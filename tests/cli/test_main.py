@@ -61,7 +61,7 @@ def test_wrong_arguments_end_with_status_2(arguments: list[str], capsys: pytest.
         (["config", "check", "--help"], ["FILE", "Exit status"]),
         (["config", "show", "--help"], ["--config", "--inet", "--data", "--show-password", "/etc/sonic.cfg"]),
         (["serve", "--help"], ["--config", "--inet", "--data", "--log-level", "/etc/sonic.cfg"]),
-        (["ping", "--help"], ["--inet", "--password", "--timeout", "PING", "Exit status"]),
+        (["ping", "--help"], ["--inet", "--unix", "--tls", "--ca", "--password", "--timeout", "PING", "Exit status"]),
     ],
 )
 def test_help_names_everything(arguments: list[str], names: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -85,7 +85,7 @@ def test_serve_passes_its_flags(started: list[Loaded], tmp_path: Path) -> None:
     loaded = started[0]
     assert loaded.source == path
     assert loaded.config.search.ranking == "newest"
-    assert loaded.config.channel.address == ("127.0.0.1", 7)
+    assert loaded.config.channel.addresses == [("127.0.0.1", 7)]
     assert loaded.config.store.kv.path == Path("/srv/index")
     assert loaded.config.server.log_level == "debug"
 
@@ -111,11 +111,10 @@ def wrong(flag: str, key: str, value: str, allowed: str) -> tuple[list[str], str
         (["serve", "-c", "none.cfg"], "sonicpy: none.cfg cannot be read: No such file or directory.\n"),
         wrong("--log-level", "server.log_level", "loud", '"off", "error", "warn", "info", "debug" or "trace"'),
         wrong("--data", "store.kv.path", "", "the path of a folder"),
-        wrong(
-            "--inet",
-            "channel.inet",
-            "localhost",
-            'an IP address and a port, such as "127.0.0.1:1491" or "[::1]:1491"',
+        (
+            ["serve", "--inet", "localhost"],
+            'sonicpy: flag --inet: channel.inet holds "localhost"; allowed is an IP address and a port, '
+            'such as "127.0.0.1:1491" or "[::1]:1491", or a list of them.\n',
         ),
     ],
 )

@@ -4,6 +4,7 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from threading import Thread
 
 import pytest
@@ -113,6 +114,45 @@ def test_without_an_address_both_defaults_are_tried(
         monkeypatch.setattr(ping, "DEFAULT_ADDRESSES", (("127.0.0.1", free_port), ("127.0.0.1", port)))
         assert main(["ping"]) == 0
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--ca", "none.pem"], "flag --ca: none.pem cannot be read: No such file or directory."),
+        (["--ca", "{not_pem}"], "flag --ca: {not_pem} is no PEM certificate."),
+        (["--unix", "x", "--tls"], "flags --tls and --ca are for --inet; allowed with --unix is neither."),
+    ],
+)
+def test_tls_that_cannot_be_asked_for(
+    arguments: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "not.pem").write_text("nothing")
+    names = {"not_pem": tmp_path / "not.pem"}
+    assert main(["ping", *(argument.format(**names) for argument in arguments)]) == 2
+    assert capsys.readouterr().err == f"sonicpy: {said.format(**names)}\n"
+
+
+def test_a_server_without_tls_is_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    def answer() -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.recv(1 << 16)
+            connection.sendall(BANNER)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        address = f"127.0.0.1:{listener.getsockname()[1]}"
+        thread = Thread(target=answer)
+        thread.start()
+        assert main(["ping", "--inet", address, "--tls"]) == 1
+        thread.join()
+    assert capsys.readouterr().err.startswith(f"sonicpy: {address} does not speak TLS as it should: ")
+
+
+def test_a_unix_socket_that_nobody_serves(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "s.sock"
+    assert main(["ping", "--unix", str(path)]) == 1
+    assert capsys.readouterr().err == f"sonicpy: {path} does not answer: No such file or directory.\n"
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,14 @@ ROW = re.compile(r"^\| `([a-z_.]+)` \| (\S+) \| (\S+) \| (.+) \|$", re.MULTILINE
 SETTING_IN_COMMENT = re.compile(r"^#(?=\w+ = )", re.MULTILINE)
 
 ROWS = {key: (default, in_compat, meaning) for key, default, in_compat, meaning in ROW.findall(DOCUMENT)}
-WITHOUT_DEFAULT = {"channel.auth_password", "store.kv.database.max_files"}
+WITHOUT_DEFAULT = {
+    "channel.auth_password",
+    "channel.tls_certificate",
+    "channel.tls_key",
+    "channel.unix_socket",
+    "metrics.inet",
+    "store.kv.database.max_files",
+}
 
 
 def as_toml(value: object) -> object:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from sonicpy.config import ChannelConfig, Config, KvConfig, SearchConfig, ServerConfig, split_address
+from sonicpy.config import ChannelConfig, Config, KvConfig, MetricsConfig, SearchConfig, ServerConfig, split_address
 from sonicpy.config.settings import FIELDS, SONIC_DEFAULTS, value_of
 from sonicpy.errors import ConfigError
 
@@ -104,7 +104,6 @@ INETS = [
     ("127.0.0.1:١٤٩١", None, "int() would take it"),
     ("127.0.0.1:" + "1" * 9999, None, "int() would refuse it with a message of its own"),
     ("256.0.0.1:1491", None, "no IPv4 address"),
-    ("", None, "nothing"),
 ]
 
 
@@ -112,7 +111,7 @@ def test_a_bare_config_is_the_default_mode() -> None:
     config = Config()
     assert config.server.compat == "none"
     assert config.search.ranking == "bm25"
-    assert config.channel.inet == "[::1]:1491"
+    assert config.channel.inet == ("[::1]:1491",)
     assert config.channel.auth_password is None
     assert config.store.kv.path == Path("data/store")
     assert config == Config.model_validate({})
@@ -168,9 +167,10 @@ def test_equal_limits_are_allowed() -> None:
 @pytest.mark.parametrize(("inet", "address", "why"), INETS)
 def test_inet_is_an_ip_address_and_a_port(inet: str, address: tuple[str, int] | None, why: str) -> None:
     if address is not None:
-        assert ChannelConfig(inet=inet).address == address, why
+        assert ChannelConfig(inet=inet).addresses == [address], why
+        assert MetricsConfig(inet=inet).address == address, why
         return
-    with pytest.raises(ConfigError, match=r"^channel\.inet is .*; allowed is an IP address and a port, such as"):
+    with pytest.raises(ConfigError, match=r"^channel\.inet holds .*; allowed is an IP address and a port, such as"):
         Config.model_validate({"channel": {"inet": inet}})
 
 

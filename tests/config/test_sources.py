@@ -24,6 +24,11 @@ TAKEN = [
     ("", {"SONIC_STORE__KV__PATH": "/srv/sonic"}, "store.kv.path", Path("/srv/sonic"), "a path"),
     ("", {"SONIC_FOO": "1", "PATH": "/bin"}, "search.ranking", "bm25", "other variables are left alone"),
     ('search.query_limit_default = "7"', {}, "search.query_limit_default", 7, "a number in quotes"),
+    ('channel.inet = "[::1]:1"', {}, "channel.inet", ("[::1]:1",), "one address, as in Sonic"),
+    ('channel.inet = ["[::1]:1", "0.0.0.0:1"]', {}, "channel.inet", ("[::1]:1", "0.0.0.0:1"), "several addresses"),
+    ("", {"SONIC_CHANNEL__INET": "[::1]:1,0.0.0.0:1"}, "channel.inet", ("[::1]:1", "0.0.0.0:1"), "the same as text"),
+    ("", {"SONIC_CHANNEL__UNIX_SOCKET": ""}, "channel.unix_socket", None, "an empty path is none"),
+    ("", {"SONIC_METRICS__INET": ""}, "metrics.inet", None, "an empty address is none"),
     ('stopwords.allow = ["the", "of"]', {}, "stopwords.allow", ("the", "of"), "a list"),
     ('normalization.unicode_normalization = "NFC"', {}, "normalization.unicode_normalization", "nfc", "any case"),
     ('server.log_level = "Debug"', {}, "server.log_level", "debug", "any case"),
@@ -79,8 +84,8 @@ WRONG = [
         "",
         {},
         {"channel.inet": "localhost:1491"},
-        'flag --inet: channel.inet is "localhost:1491"; allowed is an IP address and a port, '
-        'such as "127.0.0.1:1491" or "[::1]:1491".',
+        'flag --inet: channel.inet holds "localhost:1491"; allowed is an IP address and a '
+        'port, such as "127.0.0.1:1491" or "[::1]:1491", or a list of them.',
     ),
     ("server = 1", {}, NO_FLAGS, "FILE:1: server is 1; allowed is a section with keys."),
     ("[[store.kv]]\npath = 'x'", {}, NO_FLAGS, 'FILE:1: store.kv is [{"path": "x"}]; allowed is a section with keys.'),
@@ -102,6 +107,45 @@ WRONG = [
         NO_FLAGS,
         "environment variable SONIC_STORE__FST__GRAPH__CONSOLIDATE_AFTER: store.fst.graph.consolidate_after is 91; "
         "allowed is less than store.fst.pool.inactive_after, which is 90.",
+    ),
+    (
+        "channel.inet = []",
+        {},
+        NO_FLAGS,
+        "FILE: channel.inet is empty; allowed is an address at least, unless channel.unix_socket is set.",
+    ),
+    (
+        "",
+        {"SONIC_CHANNEL__INET": ""},
+        NO_FLAGS,
+        "environment variable SONIC_CHANNEL__INET: channel.inet is empty; "
+        "allowed is an address at least, unless channel.unix_socket is set.",
+    ),
+    (
+        "channel.inet = ['[::1]:1491', 'x']",
+        {},
+        NO_FLAGS,
+        'FILE: channel.inet holds "x"; allowed is an IP address and a port, such as "127.0.0.1:1491" or "[::1]:1491", '
+        "or a list of them.",
+    ),
+    (
+        "metrics.inet = 'x'",
+        {},
+        NO_FLAGS,
+        'FILE: metrics.inet is "x"; allowed is an IP address and a port, such as "127.0.0.1:1491" or "[::1]:1491".',
+    ),
+    (
+        "channel.tls_certificate = 'a.pem'",
+        {},
+        NO_FLAGS,
+        "FILE: channel.tls_certificate is set; allowed is to set channel.tls_key too, or neither.",
+    ),
+    (
+        "",
+        {"SONIC_CHANNEL__TLS_KEY": "a.pem"},
+        NO_FLAGS,
+        "environment variable SONIC_CHANNEL__TLS_KEY: channel.tls_key is set; "
+        "allowed is to set channel.tls_certificate too, or neither.",
     ),
     (
         "stopwords.allow = ['der']\nstopwords.deny = ['der']",

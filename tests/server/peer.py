@@ -2,6 +2,8 @@
 
 import re
 import socket
+import ssl
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -17,15 +19,30 @@ class Peer:
     Args:
         mode: what to START; None: nothing is sent, and the greeting is left to be read.
         receive_bytes: size of the receive buffer, for peers that are slow to read.
+        tls: what the server's certificate is checked with; None: plain.
+        unix: the Unix socket to connect to in the place of the port.
     """
 
-    def __init__(self, server: Server, mode: str | None = None, *, receive_bytes: int | None = None) -> None:
-        self.socket = socket.socket(family(server.host))
+    def __init__(
+        self,
+        server: Server,
+        mode: str | None = None,
+        *,
+        receive_bytes: int | None = None,
+        tls: ssl.SSLContext | None = None,
+        unix: Path | None = None,
+    ) -> None:
+        self.socket = socket.socket(family(server.host) if unix is None else socket.AF_UNIX)
         self.socket.settimeout(TIMEOUT_S)
         if receive_bytes is not None:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
-        self.socket.connect((server.host, server.port))
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if unix is None:
+            self.socket.connect((server.host, server.port))
+            self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        else:
+            self.socket.connect(str(unix))
+        if tls is not None:
+            self.socket = tls.wrap_socket(self.socket, server_hostname=server.host)
         self._received = b""
         if mode is not None:
             assert self.line().startswith("CONNECTED <")

@@ -353,7 +353,7 @@ class TestFiles:
             for bucket in buckets:
                 assert search.results(f'SUGGEST c {bucket} "birme"') == ["birne"]
                 assert search.results(f'QUERY c {bucket} "birme" LANG(none)') == ["o"]
-            assert len(lines_with(" ERROR ", server)) == 2, server.log()
+            assert len(lines_with(" level=error ", server)) == 2, server.log()
             assert len(lines_with("1-1.graph", server)) == len(lines_with("2-1.graph", server)) == 1
             assert children(server) == set()
 

@@ -5,6 +5,7 @@ import errno
 import logging
 import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -14,8 +15,8 @@ import pytest
 from sonicpy.config import Config
 from sonicpy.errors import SonicError
 from sonicpy.index.index import Index
-from sonicpy.server import server as server_module
-from sonicpy.server.service import Service
+from sonicpy.server import listeners
+from sonicpy.server.listeners import bind_tcp
 from tests.processes import HOST, Server, environment, free_port, run_serve
 from tests.server.peer import Peer
 
@@ -117,39 +118,38 @@ class TestWithoutIpv6:
 
     @pytest.mark.parametrize("code", [errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT])
     def test_the_default_address_gives_way(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, code: int
+        self, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, code: int
     ) -> None:
         with caplog.at_level(logging.WARNING):
-            asked = self.listen(Config(), tmp_path, monkeypatch, code)
+            asked = self.listen(Config(), monkeypatch, code)
         assert asked == ["::1", "127.0.0.1"]
         assert "127.0.0.1" in caplog.text
 
-    def test_an_address_that_was_asked_for_does_not(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_an_address_that_was_asked_for_does_not(self, monkeypatch: pytest.MonkeyPatch) -> None:
         config = Config.model_validate({"channel": {"inet": "[::1]:1491"}})
         with pytest.raises(SonicError, match=r"cannot listen on \[::1\]:1491"):
-            self.listen(config, tmp_path, monkeypatch, errno.EADDRNOTAVAIL)
+            self.listen(config, monkeypatch, errno.EADDRNOTAVAIL)
 
-    def test_nor_does_a_port_in_use(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_nor_does_a_port_in_use(self, monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(SonicError, match="cannot listen on"):
-            self.listen(Config(), tmp_path, monkeypatch, errno.EADDRINUSE)
+            self.listen(Config(), monkeypatch, errno.EADDRINUSE)
 
-    def listen(self, config: Config, folder: Path, monkeypatch: pytest.MonkeyPatch, code: int) -> list[str]:
+    def listen(self, config: Config, monkeypatch: pytest.MonkeyPatch, code: int) -> list[str]:
         """Let a server listen where ::1 cannot be bound; return which addresses it tried."""
         tried: list[str] = []
 
-        async def bind(_: object, service: Service, host: str, port: int) -> asyncio.Server:
+        def bind(host: str, port: int, *, takes_ipv4: bool = False) -> socket.socket:
             tried.append(host)
             if host == "::1":
                 raise OSError(code, os.strerror(code))
-            return await asyncio.get_running_loop().create_server(asyncio.Protocol, host, 0)
+            return bind_tcp(host, 0)
 
         async def listen() -> None:
-            with Index(folder, config, autocommit=False) as index:
-                listener = await server_module.Server(config, lambda line: None)._listen(Service(index, config))
-                listener.close()
-                await listener.wait_closed()
+            opened = listeners.Listeners(config.channel, None)
+            await opened.start(asyncio.Protocol)
+            opened.close()
 
-        monkeypatch.setattr(server_module.Server, "_bind", bind)
+        monkeypatch.setattr(listeners, "bind_tcp", bind)
         asyncio.run(listen())
         return tried
 

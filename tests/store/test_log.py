@@ -128,6 +128,16 @@ def test_a_second_rotation_in_a_row_begins_no_segment(log: Log, tmp_path: Path) 
     log.close()
 
 
+def test_kept_bytes_are_those_of_all_segments(log: Log) -> None:
+    first = log.append([b"x" * 100])
+    log.rotate()
+    end = log.append([b"y" * 10])
+    assert (log.kept_bytes(), log.bytes_in_segment()) == (end, end - first)
+    log.retire(first)
+    assert log.kept_bytes() == end - first
+    log.close()
+
+
 def test_files_of_others_are_left_alone(tmp_path: Path) -> None:
     """Hexadecimal words are names of segments only with all sixteen digits."""
     others = {name: b"mine" for name in ("notes.txt", "syslog.log", "cafe.log", "-1.log", "0x10.log", "1_0.log")}

@@ -1,0 +1,219 @@
+"""Where the server listens: TCP addresses, with or without TLS, and a Unix socket; on all of them or on none.
+
+Every socket is bound before the first one listens, so a start that fails has accepted nobody.
+"""
+
+import asyncio
+import contextlib
+import errno
+import logging
+import os
+import socket
+import ssl
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from sonicpy.config import ChannelConfig
+from sonicpy.errors import ConfigError, SonicError
+
+logger = logging.getLogger(__name__)
+
+NO_IPV6 = {errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT}
+IPV4_LOOPBACK = "127.0.0.1"
+ANY_IPV6 = "::"
+BACKLOG = 100
+UNIX_SOCKET_MODE = 0o660
+"""Its owner and its group may connect."""
+TLS_HANDSHAKE_S = 10.0
+"""As long as START may take; a handshake under way is no connection yet."""
+
+Factory = Callable[[], asyncio.Protocol]
+
+
+def tls_context(channel: ChannelConfig) -> ssl.SSLContext | None:
+    """Return what a TLS listener shows its clients; None: the settings ask for none.
+
+    Raises:
+        ConfigError: the certificate or its key cannot be used.
+    """
+    if channel.tls_certificate is None or channel.tls_key is None:
+        return None
+    for name, path in (("tls_certificate", channel.tls_certificate), ("tls_key", channel.tls_key)):
+        try:
+            path.read_bytes()  # OpenSSL does not say which of the two it could not read
+        except OSError as fault:
+            raise ConfigError(f"channel.{name} names {path}, which cannot be read: {fault.strerror}.") from fault
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    try:
+        # Without a passphrase at hand OpenSSL would ask the terminal for one.
+        context.load_cert_chain(channel.tls_certificate, channel.tls_key, password="")
+    except ssl.SSLError as fault:
+        raise ConfigError(
+            f"channel.tls_certificate {channel.tls_certificate} and channel.tls_key {channel.tls_key} cannot be used: "
+            f"{_tls_reason(fault)}; allowed are a PEM certificate and its private key without a passphrase."
+        ) from fault
+    return context
+
+
+def _tls_reason(fault: ssl.SSLError) -> str:
+    if fault.reason == "KEY_VALUES_MISMATCH":
+        return "the key is that of another certificate"
+    return f"one of them is not in this form ({(fault.reason or 'no PEM').lower().replace('_', ' ')})"
+
+
+class Listeners:
+    """The sockets that clients connect to.
+
+    Args:
+        tls: of the TCP addresses; the Unix socket does without.
+    """
+
+    def __init__(self, channel: ChannelConfig, tls: ssl.SSLContext | None) -> None:
+        self._channel = channel
+        self._tls = tls
+        self._servers: list[asyncio.Server] = []
+        self._unix_path = channel.unix_socket
+        self._unix_inode: tuple[int, int] | None = None
+        self.names: list[str] = []
+        """Every address as a person writes it, with the port that was given where 0 was asked for."""
+
+    async def start(self, factory: Factory) -> None:
+        """Accept connections, each with a protocol that `factory` makes.
+
+        Raises:
+            SonicError: an address cannot be used; none is.
+        """
+        bound = self._bind()
+        try:
+            for each in bound:
+                self.names.append(name_of(each))
+                with explaining(self.names[-1], "channel.inet"):
+                    self._servers.append(await self._serve(each, factory))
+        except BaseException:
+            self.close()
+            for each in bound:
+                each.close()
+            raise
+
+    def close(self) -> None:
+        """Accept nobody any more; who is connected stays."""
+        for server in self._servers:
+            server.close()
+        if self._unix_path is not None and self._unix_inode is not None:
+            with contextlib.suppress(OSError):  # somebody else took it away
+                if _inode(self._unix_path) == self._unix_inode:
+                    self._unix_path.unlink()
+
+    async def _serve(self, bound: socket.socket, factory: Factory) -> asyncio.Server:
+        loop = asyncio.get_running_loop()
+        if bound.family == socket.AF_UNIX:
+            return await loop.create_unix_server(factory, sock=bound, backlog=BACKLOG)
+        handshake_s = None if self._tls is None else TLS_HANDSHAKE_S
+        return await loop.create_server(
+            factory, sock=bound, backlog=BACKLOG, ssl=self._tls, ssl_handshake_timeout=handshake_s
+        )
+
+    def _bind(self) -> list[socket.socket]:
+        bound: list[socket.socket] = []
+        try:
+            for name, address in zip(self._channel.inet, self._channel.addresses, strict=True):
+                with explaining(name, "channel.inet"):
+                    bound.append(self._bind_inet(*address))
+            if self._unix_path is not None:
+                with explaining(str(self._unix_path), "channel.unix_socket"):
+                    bound.append(bind_unix(self._unix_path))
+                    self._unix_inode = _inode(self._unix_path)
+        except SonicError:
+            for each in bound:
+                each.close()
+            raise
+        return bound
+
+    def _bind_inet(self, host: str, port: int) -> socket.socket:
+        takes_ipv4 = host == ANY_IPV6 and not any(
+            ":" not in other and port == its_port for other, its_port in self._channel.addresses
+        )
+        try:
+            return bind_tcp(host, port, takes_ipv4=takes_ipv4)
+        except OSError as fault:
+            if not (self._channel.inet_is_default and fault.errno in NO_IPV6):
+                raise
+            logger.warning("this machine has no IPv6: listening on %s instead of %s", IPV4_LOOPBACK, host)
+            return bind_tcp(IPV4_LOOPBACK, port)
+
+
+def bind_tcp(host: str, port: int, *, takes_ipv4: bool = False) -> socket.socket:
+    """Return a TCP socket bound to an IP address. Raises OSError."""
+    numeric = socket.AI_NUMERICHOST | socket.AI_PASSIVE
+    family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=numeric)[0]
+    bound = socket.socket(family, kind, protocol)
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # connections of a server before may linger
+        # Those it accepts take this over. A peer whose machine is gone would stay for ever without a time-out.
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        if family == socket.AF_INET6:
+            bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, not takes_ipv4)
+        bound.bind(address)
+    except OSError:
+        bound.close()
+        raise
+    return bound
+
+
+def bind_unix(path: Path) -> socket.socket:
+    """Return a Unix socket bound to `path`, in the place of one that nobody listens on any more. Raises OSError."""
+    _make_way(path)
+    bound = socket.socket(socket.AF_UNIX)
+    try:
+        bound.bind(str(path))
+        try:
+            path.chmod(UNIX_SOCKET_MODE)  # nobody can connect before it listens
+        except OSError:
+            path.unlink()
+            raise
+    except OSError:
+        bound.close()
+        raise
+    return bound
+
+
+def _make_way(path: Path) -> None:
+    """Delete the socket that a server left behind when it died; raise OSError if anything else stands there."""
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISSOCK(mode):
+        raise OSError(errno.EEXIST, "there is a file that is no socket")
+    with socket.socket(socket.AF_UNIX) as probe:
+        probe.setblocking(False)  # a server whose queue is full would let this one wait
+        code = probe.connect_ex(str(path))
+    if code in (0, errno.EAGAIN):
+        raise OSError(errno.EADDRINUSE, "another process listens there")
+    if code != errno.ECONNREFUSED:
+        raise OSError(code, os.strerror(code))
+    path.unlink(missing_ok=True)
+
+
+def _inode(path: Path) -> tuple[int, int]:
+    status = path.lstat()
+    return status.st_dev, status.st_ino
+
+
+def name_of(bound: socket.socket) -> str:
+    """Return the address of a socket as a person writes it."""
+    address = bound.getsockname()
+    if bound.family == socket.AF_UNIX:
+        return str(address)
+    return f"[{address[0]}]:{address[1]}" if bound.family == socket.AF_INET6 else f"{address[0]}:{address[1]}"
+
+
+@contextlib.contextmanager
+def explaining(name: str, key: str) -> Iterator[None]:
+    """Raise SonicError for an OSError inside a `with` block: which address it was, and which setting to change."""
+    try:
+        yield
+    except OSError as fault:
+        advice = "or --inet to a free address" if key == "channel.inet" else "to another one"
+        raise SonicError(f"cannot listen on {name}: {fault.strerror or fault}; set {key} {advice}") from fault

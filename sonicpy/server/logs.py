@@ -1,0 +1,69 @@
+"""The log: every event is one line on stderr, in logfmt.
+
+    2026-03-01T09:15:02.120Z level=warn logger=store.store msg="..." verb=QUERY ms=120.4
+
+What clients sent may stand in a line: whatever is not printable is escaped, so that nobody else begins a line.
+"""
+
+import json
+import logging
+import re
+import time
+from collections.abc import Mapping
+
+LEVELS = {
+    "off": logging.CRITICAL + 1,
+    "error": logging.ERROR,
+    "warn": logging.WARNING,
+    "info": logging.INFO,
+    "debug": logging.DEBUG,
+    "trace": logging.DEBUG,
+}
+"""By the values of server.log_level."""
+
+LEVEL_NAMES = {logging.WARNING: "warn"}
+FIELDS = "fields"
+"""The attribute of a record that holds its own fields: `logger.warning("slow", extra={FIELDS: {"ms": 3}})`."""
+
+BARE = re.compile(r"[\w.:/@%+\-\[\]]+", re.ASCII)
+"""A value that needs no quotes."""
+
+
+def set_up(level: str) -> None:
+    """Write the log of this process to stderr from now on."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(Logfmt())
+    logging.basicConfig(level=LEVELS[level], handlers=[handler], force=True)
+
+
+class Logfmt(logging.Formatter):
+    """One record, one line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line of a record."""
+        stamp = f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(record.created))}.{int(record.msecs):03}Z"
+        fields: dict[str, object] = {
+            "level": LEVEL_NAMES.get(record.levelno, record.levelname.lower()),
+            "logger": record.name.removeprefix("sonicpy."),
+            "msg": record.getMessage(),
+        }
+        own = getattr(record, FIELDS, None)
+        if isinstance(own, Mapping):
+            fields |= own
+        if record.exc_info:
+            fields["trace"] = self.formatException(record.exc_info)
+        if record.stack_info:
+            fields["stack"] = self.formatStack(record.stack_info)
+        return " ".join([stamp, *(f"{key}={written(value)}" for key, value in fields.items())])
+
+
+def written(value: object) -> str:
+    """Return a value as it stands in a line."""
+    text = str(value)
+    if BARE.fullmatch(text):
+        return text
+    return '"' + "".join([_escaped(character) for character in text]) + '"'
+
+
+def _escaped(character: str) -> str:
+    return character if character.isprintable() and character not in '"\\' else json.dumps(character)[1:-1]

@@ -1,0 +1,209 @@
+"""The second port: /metrics for Prometheus, /healthz and /readyz, over HTTP on threads of its own.
+
+Only this file imports prometheus_client, and only `metrics.inet` imports this file. Every answer asks the loop's thread
+first, so a loop that hangs shows in all three.
+"""
+
+import asyncio
+import logging
+import socket
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from socketserver import TCPServer, ThreadingMixIn
+from typing import TypeVar
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
+from wsgiref.types import StartResponse, WSGIEnvironment
+
+from prometheus_client import CollectorRegistry, Metric, ProcessCollector, make_wsgi_app
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    InfoMetricFamily,
+    SummaryMetricFamily,
+)
+
+from sonicpy.errors import SonicError, StoreError
+from sonicpy.server.listeners import explaining, name_of
+from sonicpy.server.service import Service
+from sonicpy.server.snapshot import Snapshot, not_ready, take_snapshot
+from sonicpy.server.statistics import BOUNDS_S
+from sonicpy.version import VERSION
+
+logger = logging.getLogger(__name__)
+
+LOOP_S = 5.0
+"""The loop counts as hanging after so long: ten thousand turns, or a very slow disk."""
+REQUEST_S = 10.0
+"""How long a client may take over its request."""
+UNAVAILABLE = "503 Service Unavailable"
+
+Answer = TypeVar("Answer")
+
+
+class LoopHangs(SonicError):
+    """The loop's thread has not answered in time."""
+
+
+class MetricsServer:
+    """HTTP on one address.
+
+    Args:
+        service: what it tells of, on the loop that runs now.
+
+    Raises:
+        SonicError: the address cannot be used.
+    """
+
+    def __init__(self, service: Service, host: str, port: int) -> None:
+        self._service = service
+        self._loop = asyncio.get_running_loop()
+        registry = CollectorRegistry()
+        registry.register(Figures(lambda: self._ask(take_snapshot)))
+        ProcessCollector(registry=registry)
+        self._metrics = make_wsgi_app(registry)
+        with explaining(f"[{host}]:{port}" if ":" in host else f"{host}:{port}", "metrics.inet"):
+            self._http = HttpServer(host, port)
+        self._http.set_app(self._answer)
+        self._thread = threading.Thread(target=self._http.serve_forever, name="metrics", daemon=True)
+        self.name = name_of(self._http.socket)
+        """The address as a person writes it."""
+
+    def start(self) -> None:
+        """Answer requests from now on."""
+        self._thread.start()
+
+    async def stop(self) -> None:
+        """Answer no request any more."""
+        await self._loop.run_in_executor(None, self._http.shutdown)
+        self._http.server_close()
+
+    def _answer(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        try:
+            match environ["PATH_INFO"]:
+                case "/metrics":
+                    page: Iterable[bytes] = self._metrics(environ, start_response)
+                    return page
+                case "/healthz":
+                    self._ask(lambda _: None)
+                    return say(start_response, "200 OK", "ok")
+                case "/readyz":
+                    reason = self._ask(not_ready)
+                    return say(start_response, UNAVAILABLE if reason else "200 OK", reason or "ready")
+        except (LoopHangs, StoreError) as trouble:
+            return say(start_response, UNAVAILABLE, str(trouble))
+        return say(start_response, "404 Not Found", "there are /metrics, /healthz and /readyz")
+
+    def _ask(self, question: Callable[[Service], Answer]) -> Answer:
+        """Return what `question` finds out on the loop's thread."""
+
+        async def ask() -> Answer:
+            return question(self._service)
+
+        if self._loop.is_closed():
+            raise LoopHangs("the server has stopped")
+        asked = asyncio.run_coroutine_threadsafe(ask(), self._loop)
+        try:
+            return asked.result(LOOP_S)
+        except TimeoutError:
+            asked.cancel()
+            raise LoopHangs(f"the server has not answered itself for {LOOP_S:.0f} s") from None
+
+
+class HttpServer(ThreadingMixIn, WSGIServer):
+    """One thread a request, so that a client that dawdles keeps nobody waiting."""
+
+    daemon_threads = True
+
+    def __init__(self, host: str, port: int) -> None:
+        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        super().__init__((host, port), QuietHandler)
+
+    def server_bind(self) -> None:
+        """Bind as any TCP server; HTTPServer would look up the name of the address, which may take seconds."""
+        TCPServer.server_bind(self)
+        self.server_name, self.server_port = self.socket.getsockname()[:2]
+        self.setup_environ()
+
+
+class QuietHandler(WSGIRequestHandler):
+    """A request, of which only the debug log tells."""
+
+    timeout = REQUEST_S
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Log what the library has to say."""
+        logger.debug(format, *args)
+
+
+class Figures:
+    """A snapshot in the terms of Prometheus.
+
+    Args:
+        take: gives the snapshot of now.
+    """
+
+    def __init__(self, take: Callable[[], Snapshot]) -> None:
+        self._take = take
+
+    def describe(self) -> list[Metric]:
+        """Return nothing: what there is to tell is not looked at before the first scrape."""
+        return []
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield every metric."""
+        now = self._take()
+        yield InfoMetricFamily("sonicpy_build", "Version of the server.", {"version": VERSION})
+        yield by_label("sonicpy_connections", "Open connections by mode; none: before START.", "mode", now.connections)
+        yield CounterMetricFamily("sonicpy_connections_opened", "Connections opened.", now.connections_total)
+        yield CounterMetricFamily("sonicpy_received_bytes", "Bytes of commands.", now.received_bytes_total)
+        yield CounterMetricFamily("sonicpy_sent_bytes", "Bytes of replies.", now.sent_bytes_total)
+        yield command_seconds(now)
+        errors = CounterMetricFamily("sonicpy_errors", "Lines refused, and connections ended for it.", labels=["code"])
+        for code, count in sorted(now.errors_total.items()):
+            errors.add_metric([code], count)
+        yield errors
+        yield gauge("sonicpy_buckets", "Buckets that hold words.", now.buckets)
+        yield gauge("sonicpy_pending_buckets", "Buckets with words that wait for consolidation.", now.pending_buckets)
+        yield gauge("sonicpy_open_graphs", "Word graphs that are open.", now.open_graphs)
+        yield gauge("sonicpy_uncommitted_changes", "Changes that only the log holds.", now.uncommitted)
+        yield gauge("sonicpy_refusing", "1 while the store cannot be written.", now.is_refusing)
+        yield gauge("sonicpy_store_used_bytes", "Used part of the store's map.", now.store_used_bytes)
+        yield gauge("sonicpy_store_map_bytes", "Address space reserved for the store.", now.store_map_bytes)
+        yield gauge("sonicpy_log_bytes", "Bytes of the log that are kept.", now.log_bytes)
+        yield SummaryMetricFamily(
+            "sonicpy_consolidation_seconds",
+            "Consolidations, and how long they took.",
+            count_value=now.consolidations_total,
+            sum_value=now.consolidation_seconds_total,
+        )
+
+
+def command_seconds(now: Snapshot) -> Metric:
+    """Return the histogram of all commands by verb."""
+    family = HistogramMetricFamily(
+        "sonicpy_command_seconds", "Commands, and how long the index took over them.", labels=["verb"]
+    )
+    for verb, figures in now.verbs.items():
+        buckets = [(str(bound), float(count)) for bound, count in zip(BOUNDS_S, figures.up_to_bound, strict=True)]
+        family.add_metric([verb], [*buckets, ("+Inf", float(figures.count))], figures.seconds)
+    return family
+
+
+def gauge(name: str, meaning: str, value: float) -> Metric:
+    """Return one figure that may rise and fall."""
+    return GaugeMetricFamily(name, meaning, value)
+
+
+def by_label(name: str, meaning: str, label: str, values: dict[str, int]) -> Metric:
+    """Return one such figure for each value of a label."""
+    family = GaugeMetricFamily(name, meaning, labels=[label])
+    for key, value in values.items():
+        family.add_metric([key], value)
+    return family
+
+
+def say(start_response: StartResponse, status: str, sentence: str) -> list[bytes]:
+    """Answer with one line of text."""
+    start_response(status, [("Content-Type", "text/plain; charset=utf-8"), ("Cache-Control", "no-store")])
+    return [f"{sentence}\n".encode()]

@@ -1,0 +1,26 @@
+"""Tell the service manager how far the server is: systemd's protocol of READY=1, for units of Type=notify."""
+
+import logging
+import os
+import socket
+
+logger = logging.getLogger(__name__)
+
+READY = "READY=1"
+STOPPING = "STOPPING=1"
+SEND_S = 1.0
+"""A manager that does not read is not waited for."""
+
+
+def notify(state: str) -> None:
+    """Send `state` to the socket that NOTIFY_SOCKET names, if there is one; a fault is only logged."""
+    name = os.environ.get("NOTIFY_SOCKET", "")
+    if not name:
+        return
+    address = f"\0{name[1:]}" if name.startswith("@") else name  # "@" stands for the NUL of an abstract name
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+            manager.settimeout(SEND_S)
+            manager.sendto(state.encode(), address)
+    except OSError as fault:
+        logger.warning("cannot tell %s to NOTIFY_SOCKET %s: %s", state, name, fault.strerror or fault)

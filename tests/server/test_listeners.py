@@ -1,0 +1,197 @@
+"""Several addresses, a Unix socket, and starts that fail as a whole."""
+
+import asyncio
+import os
+import signal
+import socket
+import stat
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import uvloop
+
+from sonicpy.config import ChannelConfig
+from sonicpy.errors import SonicError
+from sonicpy.server.listeners import Listeners
+from tests.processes import HOST, Server, environment, free_port, run_serve, serve_command
+from tests.server.peer import Peer
+from tests.server.test_start import is_one_sentence
+
+
+@contextmanager
+def announced(folder: Path, inet: str, settings: dict[str, object] | None = None) -> Iterator[str]:
+    """Run a server; give the line it says when it accepts connections."""
+    process = subprocess.Popen(
+        serve_command("--inet", inet, "--data", str(folder / "store")),
+        cwd=folder,
+        env=environment(settings or {}),
+        stdout=subprocess.PIPE,
+    )
+    try:
+        assert process.stdout is not None
+        yield process.stdout.readline().decode()
+    finally:
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(10) == 0
+        process.stdout.close()
+
+
+def greeting(host: str, port: int) -> bytes:
+    with socket.create_connection((host, port), timeout=5) as connection:
+        return connection.recv(100)
+
+
+def is_open(host: str, port: int) -> bool:
+    try:
+        socket.create_connection((host, port), timeout=5).close()
+    except OSError:
+        return False
+    return True
+
+
+def test_every_address_is_served_and_announced(tmp_path: Path) -> None:
+    path = tmp_path / "s.sock"
+    with announced(tmp_path, f"{HOST}:0,{HOST}:0", {"channel.unix_socket": path}) as line:
+        listens = line.split("listens on ")[1].split(", its index")[0].split(", ")
+        *inets, unix = listens
+        assert unix == str(path)
+        ports = [int(inet.removeprefix(f"{HOST}:")) for inet in inets]
+        assert len(set(ports)) == 2
+        assert all(greeting(HOST, port).startswith(b"CONNECTED <sonicpy") for port in ports)
+
+
+@pytest.mark.parametrize(("inet", "ipv4", "why"), [
+    ("[::]:{port}", True, "as Sonic: any address takes IPv4 too"),
+    ("[::]:{port},127.0.0.1:{port}", True, "both, side by side"),
+    ("[::1]:{port}", False, "IPv6 alone"),
+])  # fmt: skip
+def test_ipv6_and_ipv4(tmp_path: Path, inet: str, ipv4: bool, why: str) -> None:
+    try:
+        port = free_port("::1")
+    except OSError:
+        pytest.skip("this machine has no IPv6")
+    with announced(tmp_path, inet.format(port=port)):
+        assert is_open("::1", port)
+        assert is_open(HOST, port) == ipv4, why
+
+
+def test_one_address_in_use_stops_the_start_and_none_stays_open(tmp_path: Path) -> None:
+    path = tmp_path / "s.sock"
+    free = free_port()
+    with socket.create_server((HOST, 0)) as taken:
+        used = taken.getsockname()[1]
+        arguments = ["--inet", f"{HOST}:{free},{HOST}:{used}", "--data", str(tmp_path / "store")]
+        status, said = run_serve(arguments, tmp_path, {"channel.unix_socket": path})
+    assert (status, is_one_sentence(said)) == (1, True), said
+    assert f"{HOST}:{used}" in said
+    assert not path.exists()
+
+
+def test_a_failed_start_accepts_nobody() -> None:
+    async def start(taken: int, free: int) -> bool:
+        listeners = Listeners(ChannelConfig(inet=(f"{HOST}:{free}", f"{HOST}:{taken}")), None)
+        with pytest.raises(SonicError, match=f"cannot listen on {HOST}:{taken}: "):
+            await listeners.start(asyncio.Protocol)
+        return await asyncio.get_running_loop().run_in_executor(None, is_open, HOST, free)
+
+    with socket.create_server((HOST, 0)) as used:
+        assert not asyncio.run(start(used.getsockname()[1], free_port()))
+
+
+@pytest.mark.parametrize("run", [asyncio.run, uvloop.run])
+def test_accepted_sockets_are_kept_alive(run) -> None:  # type: ignore[no-untyped-def]
+    async def connect() -> int:
+        accepted: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+        class Looked(asyncio.Protocol):
+            def connection_made(self, transport: asyncio.BaseTransport) -> None:
+                with socket.socket(fileno=os.dup(transport.get_extra_info("socket").fileno())) as same:
+                    accepted.set_result(same.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE))
+                transport.close()  # type: ignore[attr-defined]
+
+        listeners = Listeners(ChannelConfig(inet=(f"{HOST}:0",)), None)
+        await listeners.start(Looked)
+        _, writer = await asyncio.open_connection(HOST, int(listeners.names[0].rpartition(":")[2]))
+        kept_alive = await accepted
+        writer.close()
+        await writer.wait_closed()
+        listeners.close()
+        return kept_alive
+
+    assert run(connect()) == 1
+
+
+class TestUnixSocket:
+    """A Unix socket beside the port."""
+
+    def test_it_is_served_and_removed_at_the_stop(self, tmp_path: Path) -> None:
+        path = tmp_path / "s.sock"
+        with Server(tmp_path, {"channel.unix_socket": path}) as server:
+            assert stat.S_IMODE(path.stat().st_mode) == 0o660
+            with Peer(server, "ingest", unix=path) as peer:
+                assert peer.ask('PUSH c b o "durch die Datei"') == "OK"
+                peer.send(b"PING\n" * 5_000)
+                peer.half_close()
+                assert peer.rest() == b"PONG\r\n" * 5_000
+        assert not path.exists()
+
+    def test_it_can_be_the_only_address(self, tmp_path: Path) -> None:
+        path = tmp_path / "s.sock"
+        (tmp_path / "only.cfg").write_text(f'[channel]\ninet = []\nunix_socket = "{path}"\n')
+        command = serve_command("-c", "only.cfg", "--data", str(tmp_path / "store"))
+        process = subprocess.Popen(command, cwd=tmp_path, env=environment({}), stdout=subprocess.PIPE)
+        try:
+            assert process.stdout is not None
+            assert f"listens on {path}, its index" in process.stdout.readline().decode()
+        finally:
+            process.terminate()
+            assert process.wait(10) == 0
+            process.stdout.close()
+
+    def test_one_left_by_a_dead_server_is_replaced(self, tmp_path: Path) -> None:
+        path = tmp_path / "s.sock"
+        server = Server(tmp_path, {"channel.unix_socket": path})
+        with server:
+            server.kill()
+            assert path.is_socket(), "nobody was there to remove it"
+            server.start()
+            with Peer(server, "search", unix=path) as peer:
+                assert peer.ask("PING") == "PONG"
+
+    def test_one_in_use_stops_the_start(self, tmp_path: Path) -> None:
+        path = tmp_path / "s.sock"
+        with Server(tmp_path, {"channel.unix_socket": path}) as server:
+            arguments = ["--inet", f"{HOST}:{free_port()}", "--data", str(tmp_path / "other")]
+            status, said = run_serve(arguments, tmp_path, {"channel.unix_socket": path})
+            assert (status, is_one_sentence(said)) == (1, True), said
+            assert f"{path}: another process listens there; set channel.unix_socket" in said
+            with Peer(server, "search", unix=path) as peer:
+                assert peer.ask("PING") == "PONG", "the first one goes on"
+
+    def test_a_file_in_its_place_is_left_alone(self, tmp_path: Path) -> None:
+        path = tmp_path / "s.sock"
+        path.write_text("precious")
+        arguments = ["--inet", f"{HOST}:{free_port()}", "--data", str(tmp_path / "store")]
+        status, said = run_serve(arguments, tmp_path, {"channel.unix_socket": path})
+        assert (status, is_one_sentence(said)) == (1, True), said
+        assert f"{path}: there is a file that is no socket" in said
+        assert path.read_text() == "precious"
+
+    def test_one_of_another_server_is_not_removed_at_the_stop(self, tmp_path: Path) -> None:
+        path = tmp_path / "s.sock"
+        with Server(tmp_path, {"channel.unix_socket": path}) as server:
+            path.unlink()
+            with socket.socket(socket.AF_UNIX) as other:
+                other.bind(str(path))
+                server.stop()
+                assert path.is_socket()
+
+    @pytest.mark.parametrize(("name", "reason"), [("x" * 200, "too long"), ("none/s.sock", "No such file")])
+    def test_a_path_that_cannot_be_used(self, tmp_path: Path, name: str, reason: str) -> None:
+        arguments = ["--inet", f"{HOST}:{free_port()}", "--data", str(tmp_path / "store")]
+        status, said = run_serve(arguments, tmp_path, {"channel.unix_socket": tmp_path / name})
+        assert (status, is_one_sentence(said)) == (1, True), said
+        assert reason in said

@@ -1,0 +1,55 @@
+"""Counters: what INFO shows, and what a histogram needs."""
+
+import pytest
+
+from sonicpy.channel.commands import Query
+from sonicpy.server.statistics import BOUNDS_S, QUICK_S, Statistics, Tally
+
+
+def best_and_worst(statistics: Statistics) -> tuple[int, int]:
+    figures = statistics.figures(connections=0, lines_of_open=0, open_scopes=0, open_graphs=0, pending_graphs=0)
+    return figures.command_latency_best, figures.command_latency_worst
+
+
+TIMES = [
+    ([], (0, 0), "nothing yet"),
+    ([0.0001, 0.0005], (0, 0), "half a millisecond rounds to none"),
+    ([0.0006], (1, 1), "a millisecond"),
+    ([0.0001, 0.004, 0.0021, 0.009, 0.00049], (2, 9), "quick ones are never the best"),
+]
+
+
+@pytest.mark.parametrize(("times", "expected", "why"), TIMES)
+def test_best_and_worst_are_whole_milliseconds(times: list[float], expected: tuple[int, int], why: str) -> None:
+    statistics = Statistics()
+    for seconds in times:
+        statistics.took(statistics.tallies[Query], seconds)
+    assert best_and_worst(statistics) == expected, why
+
+
+def test_a_histogram_counts_what_is_at_most_each_bound() -> None:
+    times = [0.0, QUICK_S, 6e-5, 1e-4, 2e-4, 0.0005, 0.05, 3.0, 10.0, 11.0]
+    tally = Tally("QUERY")
+    for seconds in times:
+        tally.add(seconds)
+    assert tally.count == len(times)
+    assert tally.seconds == pytest.approx(sum(times))
+    assert tally.up_to_bound() == [sum(seconds <= bound for seconds in times) for bound in BOUNDS_S]
+
+
+REPLIES = [
+    (b"ERR unknown_command\r\n", {"unknown_command": 1}),
+    (b"ERR invalid_format(PUSH <collection>)\r\n", {"invalid_format": 1}),
+    (b"ENDED authentication_failed\r\n", {"authentication_failed": 1}),
+    (b"ENDED quit\r\n", {}),
+    (b"STARTED search protocol(1) buffer(20000)\r\n", {}),
+    (b"PONG\r\n", {}),
+    (b"", {}),
+]
+
+
+@pytest.mark.parametrize(("reply", "expected"), REPLIES)
+def test_refusals_are_counted_by_code(reply: bytes, expected: dict[str, int]) -> None:
+    statistics = Statistics()
+    statistics.refused(reply)
+    assert statistics.errors == expected

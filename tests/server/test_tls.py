@@ -1,0 +1,211 @@
+"""TLS on the TCP addresses: the same answers, the same limits, and starts that fail for want of a good certificate."""
+
+import select
+import socket
+import ssl
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives import serialization
+
+from tests.processes import HOST, Server, free_port, run_serve
+from tests.server.certificates import Certificates, write_certificates
+from tests.server.peer import Peer
+from tests.server.test_start import is_one_sentence, ping
+from tests.server.test_timeouts import MEGABYTE, READ_BYTES_PER_S, SENT_BYTES_MAX, WORDS
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    return write_certificates(tmp_path_factory.mktemp("certificates"))
+
+
+@pytest.fixture(scope="module")
+def tls_server(tmp_path_factory: pytest.TempPathFactory, certificates: Certificates) -> Iterator[Server]:
+    """A server that speaks TLS, gives its peers one second, and holds words enough for long answers."""
+    folder = tmp_path_factory.mktemp("tls")
+    settings = {**certificates.settings(), "channel.tcp_timeout": 1, "channel.unix_socket": folder / "s.sock"}
+    with Server(folder, settings) as server:
+        with Peer(server, "ingest", tls=certificates.client()) as ingest:
+            for number in range(WORDS):
+                ingest.send_lines(f'PUSH many b o{number % 7} "{"a" * 32}{number:05}" LANG(none)')
+            assert set(ingest.lines(WORDS)) == {"OK"}
+        yield server
+        assert server.log() == "", "nothing that peers do is worth a line"
+
+
+def test_many_commands_in_one_go(tls_server: Server, certificates: Certificates) -> None:
+    with Peer(tls_server, "search", tls=certificates.client()) as peer:
+        peer.send(b"PING\n" * 20_000)
+        assert peer.lines(20_000) == ["PONG"] * 20_000
+        assert len(peer.results("LIST many b LIMIT(500)")) == WORDS
+
+
+def test_the_unix_socket_does_without(tls_server: Server) -> None:
+    with Peer(tls_server, "search", unix=tls_server.folder / "s.sock") as peer:
+        assert peer.ask("PING") == "PONG"
+
+
+def test_a_plain_client_is_turned_away(tls_server: Server) -> None:
+    with Peer(tls_server) as peer:
+        peer.send(b"START search\n")
+        assert b"CONNECTED" not in peer.rest()
+
+
+def test_a_silent_connection_is_closed(tls_server: Server, certificates: Certificates) -> None:
+    with Peer(tls_server, "search", tls=certificates.client()) as peer:
+        began = time.monotonic()
+        assert peer.rest() == b""
+        assert 0.9 < time.monotonic() - began < 3
+
+
+def test_quit_closes(tls_server: Server, certificates: Certificates) -> None:
+    with Peer(tls_server, "search", tls=certificates.client()) as peer:
+        peer.send(b"PING\nQUIT\nPING\n")
+        assert peer.rest() == b"PONG\r\nENDED quit\r\n"
+
+
+def test_a_peer_that_never_reads_is_paused_bounded_and_dropped(tls_server: Server, certificates: Certificates) -> None:
+    before = tls_server.rss_bytes()
+    with Peer(tls_server, "search", receive_bytes=4096, tls=certificates.client()) as peer:
+        began = time.monotonic()
+        sent = send_until_paused(peer.socket, b"LIST many b LIMIT(500)\n" * 10_000)
+        assert sent < SENT_BYTES_MAX, "the server did not stop reading"
+        assert tls_server.rss_bytes() - before < 10 * MEGABYTE
+        with Peer(tls_server, "search", tls=certificates.client()) as other:
+            assert other.ask("PING") == "PONG"
+        while connections(tls_server) > 1:
+            assert time.monotonic() - began < 10, "a peer that never reads stays connected"
+            time.sleep(0.1)
+
+
+def test_a_slow_reader_gets_everything(tls_server: Server, certificates: Certificates) -> None:
+    lists = 280
+    with Peer(tls_server, "search", receive_bytes=65_536, tls=certificates.client()) as peer:
+        peer.send(b"LIST many b LIMIT(500)\n" * lists)
+        began = time.monotonic()
+        lines = 0
+        while lines < 2 * lists:
+            data = peer.socket.recv(65_536)
+            assert data, f"closed after {lines} lines and {time.monotonic() - began:.1f} s"
+            lines += data.count(b"\r\n")
+            time.sleep(len(data) / READ_BYTES_PER_S)
+        assert time.monotonic() - began > 1.5, "otherwise it was not slow"
+
+
+def test_the_end_of_input_ends_a_connection(tls_server: Server, certificates: Certificates) -> None:
+    """TLS has no half-close here: what was answered by then arrives, and the server closes."""
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    client = certificates.client().wrap_bio(incoming, outgoing, server_hostname=HOST)
+    with socket.create_connection((HOST, tls_server.port), timeout=10) as connection:
+        while True:
+            try:
+                client.do_handshake()
+                break
+            except ssl.SSLWantReadError:
+                connection.sendall(outgoing.read())
+                incoming.write(connection.recv(1 << 16))
+        client.write(b"START search\nPING\nPING\n")
+        with pytest.raises(ssl.SSLWantReadError):
+            client.unwrap()  # says that nothing more will be sent
+        connection.sendall(outgoing.read())
+        while data := connection.recv(1 << 16):
+            incoming.write(data)
+        incoming.write_eof()
+        answers = b""
+        with pytest.raises(ssl.SSLZeroReturnError):  # the server says the same
+            while True:
+                answers += client.read()
+    assert answers.split(b"\r\n")[1:] == [b"STARTED search protocol(1) buffer(20000)", b"PONG", b"PONG", b""]
+
+
+def test_a_peer_that_vanishes_harms_nobody(tls_server: Server, certificates: Certificates) -> None:
+    for sent in (b'PUSH gone b o "words"\n' * 5_000, b"PING\nQUIT\n"):
+        for close in (Peer.half_close, Peer.close):
+            peer = Peer(tls_server, "ingest", tls=certificates.client())
+            peer.send(sent)
+            close(peer)
+            peer.close()
+    with socket.create_connection((HOST, tls_server.port)):
+        pass  # before the handshake
+    with Peer(tls_server, "search", tls=certificates.client()) as peer:
+        assert peer.ask("PING") == "PONG"
+
+
+def test_a_stop_answers_what_is_under_way_and_does_not_wait_for_handshakes(
+    tmp_path: Path, certificates: Certificates
+) -> None:
+    with Server(tmp_path, certificates.settings()) as server:
+        with socket.create_connection((HOST, server.port)), Peer(server, "ingest", tls=certificates.client()) as peer:
+            peer.send(b'PUSH c b o "eins"\n' * 2_000)
+            assert peer.line() == "OK"
+            assert server.stop() == 0
+            assert set(peer.rest().decode().split("\r\n")) <= {"OK", "ERR shutting_down", ""}
+        assert server.log() == ""
+
+
+def test_ping_over_tls(tls_server: Server, certificates: Certificates, tmp_path: Path) -> None:
+    address = f"{HOST}:{tls_server.port}"
+    assert ping("--inet", address, "--ca", str(certificates.ca), "--password", "x")[0] == 0
+    assert ping("--unix", str(tls_server.folder / "s.sock"))[0] == 0
+    status, said = ping("--inet", address, "--tls")
+    assert (status, is_one_sentence(said)) == (1, True), said
+    assert "a certificate that is not trusted" in said
+
+
+def wrong_key(good: Certificates, other: Certificates) -> tuple[Path, Path, str]:
+    return good.certificate, other.key, "the key is that of another certificate"
+
+
+def swapped(good: Certificates, other: Certificates) -> tuple[Path, Path, str]:
+    return good.key, good.certificate, "cannot be used"
+
+
+def missing(good: Certificates, other: Certificates) -> tuple[Path, Path, str]:
+    return good.certificate, good.key.with_name("none.pem"), "none.pem, which cannot be read: No such file"
+
+
+def encrypted(good: Certificates, other: Certificates) -> tuple[Path, Path, str]:
+    key = serialization.load_pem_private_key(good.key.read_bytes(), None)
+    path = good.key.with_name("encrypted.pem")
+    path.write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.BestAvailableEncryption(b"secret"),
+        )
+    )
+    return good.certificate, path, "without a passphrase"
+
+
+@pytest.mark.parametrize("case", [wrong_key, swapped, missing, encrypted])
+def test_a_certificate_that_cannot_be_used_ends_the_server(tmp_path: Path, certificates: Certificates, case) -> None:  # type: ignore[no-untyped-def]
+    certificate, key, named = case(certificates, write_certificates(tmp_path / "other"))
+    settings = {"channel.tls_certificate": certificate, "channel.tls_key": key}
+    arguments = ["--inet", f"{HOST}:{free_port()}", "--data", str(tmp_path / "store")]
+    status, said = run_serve(arguments, tmp_path, settings)
+    assert (status, is_one_sentence(said)) == (2, True), said
+    assert named in said
+    assert not (tmp_path / "store").exists(), "nothing was touched"
+
+
+def connections(server: Server) -> int:
+    with Peer(server, "control", unix=server.folder / "s.sock") as control:
+        return int(control.ask("INFO").split("clients_connected(")[1].split(")")[0])
+
+
+def send_until_paused(target: socket.socket, data: bytes) -> int:
+    """Send over and over until the peer takes nothing for 0.2 s; return how much it took."""
+    target.setblocking(False)
+    sent, begun = 0, time.monotonic()
+    while time.monotonic() - begun < 20:
+        try:
+            sent += target.send(data)
+        except (ssl.SSLWantWriteError, BlockingIOError):
+            if not select.select([], [target], [], 0.2)[1]:
+                return sent
+        if sent > SENT_BYTES_MAX:
+            return sent
+    raise AssertionError("the server neither took nor refused what was sent")
