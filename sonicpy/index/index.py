@@ -70,6 +70,9 @@ class Index:
         self, path: Path | str | None = None, config: Config | None = None, *, autocommit: bool = True
     ) -> None:
         self.config = config or Config()
+        self._autocommit = autocommit
+        self._batching = False
+        self._lock = threading.RLock()
         kv = self.config.store.kv
         compat = self.config.server.compat == "sonic"
         self._window = kv.retain_word_objects
@@ -89,9 +92,6 @@ class Index:
         graph = self.config.store.fst.graph
         # In the default mode the limits bind nothing: a large lexicon is worth a word in the log, not lost words.
         self.graph_limits = Limits(graph.max_words, graph.max_size << 10, keeps_orphans=True) if compat else Limits()
-        self._autocommit = autocommit
-        self._batching = False
-        self._lock = threading.RLock()
 
     # -- changes -------------------------------------------------------------------------------------------------
 

@@ -38,8 +38,8 @@ REFUSED = [
     ),
     (
         "channel.inet = 'localhost:1491'",
-        'some.cfg:1: channel.inet is "localhost:1491"; allowed is an IP address and a port, such as "127.0.0.1:1491" '
-        'or "[::1]:1491".',
+        'some.cfg:1: channel.inet holds "localhost:1491"; allowed is an IP address and a port, such as '
+        '"127.0.0.1:1491" or "[::1]:1491", or a list of them.',
     ),
     ("[server", "some.cfg is not TOML: Expected ']' at the end of a table declaration (at end of document)."),
 ]

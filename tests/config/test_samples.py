@@ -36,7 +36,7 @@ CHANGED: dict[str, dict[str, object]] = {
         "store.fst.graph.consolidate_after": 181,
     },
     "1.3": {
-        "channel.inet": "127.0.0.1:14910",
+        "channel.inet": ("127.0.0.1:14910",),
         "channel.tcp_timeout": 60,
         "search.query_limit_default": 20,
         "search.query_limit_maximum": 20,
@@ -50,7 +50,7 @@ CHANGED: dict[str, dict[str, object]] = {
     },
     "1.4": {
         "server.log_level": "info",
-        "channel.inet": "0.0.0.0:1491",
+        "channel.inet": ("0.0.0.0:1491",),
         "channel.auth_password": "s3cret",
         "search.query_limit_maximum": 200,
         "search.suggest_limit_maximum": 50,
@@ -62,7 +62,7 @@ CHANGED: dict[str, dict[str, object]] = {
     },
     "1.5": {
         "server.log_level": "debug",
-        "channel.inet": "[::]:1491",
+        "channel.inet": ("[::]:1491",),
         "channel.auth_password": "from outside",
         "search.query_limit_default": 30,
         "search.suggest_limit_default": 7,
@@ -72,7 +72,7 @@ CHANGED: dict[str, dict[str, object]] = {
     },
     "1.7": {
         "server.log_level": "info",
-        "channel.inet": "0.0.0.0:1491",
+        "channel.inet": ("0.0.0.0:1491",),
         "channel.auth_password": 'pass"word\\',
         "normalization.unicode_normalization": "none",
         "normalization.diacritic_folding_enabled": True,
@@ -97,7 +97,7 @@ CHANGED: dict[str, dict[str, object]] = {
     },
     "1.10": {
         "server.log_level": "trace",
-        "channel.inet": "192.0.2.1:2000",
+        "channel.inet": ("192.0.2.1:2000",),
         "channel.tcp_timeout": 0,
         "channel.auth_password": "open",
         "normalization.unicode_normalization": "nfc",

@@ -112,7 +112,7 @@ WRONG = [
         "channel.inet = []",
         {},
         NO_FLAGS,
-        "FILE: channel.inet is empty; allowed is an address at least, unless channel.unix_socket is set.",
+        "FILE:1: channel.inet is empty; allowed is an address at least, unless channel.unix_socket is set.",
     ),
     (
         "",
@@ -125,20 +125,20 @@ WRONG = [
         "channel.inet = ['[::1]:1491', 'x']",
         {},
         NO_FLAGS,
-        'FILE: channel.inet holds "x"; allowed is an IP address and a port, such as "127.0.0.1:1491" or "[::1]:1491", '
+        'FILE:1: channel.inet holds "x"; allowed is an IP address and a port, such as "127.0.0.1:1491" or "[::1]:1491", '
         "or a list of them.",
     ),
     (
         "metrics.inet = 'x'",
         {},
         NO_FLAGS,
-        'FILE: metrics.inet is "x"; allowed is an IP address and a port, such as "127.0.0.1:1491" or "[::1]:1491".',
+        'FILE:1: metrics.inet is "x"; allowed is an IP address and a port, such as "127.0.0.1:1491" or "[::1]:1491".',
     ),
     (
         "channel.tls_certificate = 'a.pem'",
         {},
         NO_FLAGS,
-        "FILE: channel.tls_certificate is set; allowed is to set channel.tls_key too, or neither.",
+        "FILE:1: channel.tls_certificate is set; allowed is to set channel.tls_key too, or neither.",
     ),
     (
         "",
