@@ -51,6 +51,7 @@ class ChannelConfig(Section):
 
     inet: Inet = "[::1]:1491"
     tcp_timeout: Seconds = 300
+    max_connections: Count = 10_000
     auth_password: Password = Field(default=None, repr=False)
 
     @property

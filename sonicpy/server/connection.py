@@ -2,7 +2,8 @@
 
 A turn reads lines until its time is up or none is left, then seals what it changed and writes all replies with one
 call. Reading stops while a turn is unfinished (`_scheduled`), while something runs that takes longer (`_held`), and
-while the peer does not take its replies (`_blocked`): so what one connection can make the server hold is bounded.
+while the peer does not take its replies (`_blocked`): so what one connection can make the server hold is bounded, by
+one read, one unfinished line, and WRITE_HIGH_BYTES of replies twice.
 """
 
 import asyncio
@@ -13,22 +14,25 @@ from typing import cast
 
 from sonicpy.channel import replies
 from sonicpy.channel.commands import Command
-from sonicpy.channel.session import Session
+from sonicpy.channel.session import WRONG_PASSWORD, Session
 from sonicpy.errors import CommandError, SonicError, StoreError
 from sonicpy.server.dispatch import CALLS, CHANGES
+from sonicpy.server.passwords import network_of
 from sonicpy.server.service import Service
+from sonicpy.server.turned_away import TurnedAway
 
 logger = logging.getLogger(__name__)
 
 TURN_S = 0.0005
 START_TIMEOUT_S = 10.0
-WRITE_HIGH_BYTES = 1 << 18
-"""A peer that leaves so much unread is not served until it reads."""
+FULL = "too_many_connections"
+WRITE_HIGH_BYTES = 1 << 16
+"""A peer that leaves so much unread is not served until it reads; a turn that answers so much ends."""
 WRITE_TIMEOUT_S = 300.0
 """A peer that has read nothing for so long is dropped, where channel.tcp_timeout sets no other time."""
 
 
-class Connection(asyncio.Protocol):
+class Connection(asyncio.BufferedProtocol):
     """The socket side of a session."""
 
     def __init__(self, service: Service, session: Session) -> None:
@@ -42,20 +46,28 @@ class Connection(asyncio.Protocol):
         self._blocked = False
         self._scheduled = False
         self._held: asyncio.Task[None] | None = None
+        self._penance: asyncio.TimerHandle | None = None  # a wrong password waits for its answer
+        self._network = ""
         self._at_eof = False
 
     # -- called by the loop --------------------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
+        if self._service.is_full:
+            TurnedAway(self._transport, replies.ended(FULL), self._service.turned_away, self._service.read_buffer)
+            return
         self._transport.set_write_buffer_limits(high=WRITE_HIGH_BYTES)
         self._service.connected(self)
         self._transport.write(self.session.greeting())
         self._check_time()
 
-    def data_received(self, data: bytes) -> None:
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._service.read_buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
         self._moved_s = self._loop.time()
-        self.session.feed(data)
+        self.session.feed(bytes(self._service.read_buffer[:nbytes]))
         if not self._waits():
             self._turn()
 
@@ -77,6 +89,7 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, error: Exception | None) -> None:
         if self._timer is not None:
             self._timer.cancel()
+        self._end_penance()
         self._transport = None
         self._service.disconnected(self)
 
@@ -86,6 +99,8 @@ class Connection(asyncio.Protocol):
         """Answer what has arrived, refuse what comes later, and close once the replies are sent."""
         self._turn(until_empty=True)
         self.session.shutting_down = True
+        if self._end_penance():
+            self._write([replies.ended(WRONG_PASSWORD)])
         if self._held is None and self._transport is not None:
             self._transport.close()
 
@@ -110,12 +125,14 @@ class Connection(asyncio.Protocol):
         out: list[bytes] = []
         promises: list[int] = []  # places in `out` that may only leave once the log holds what they tell of or saw
         slow: Command | None = None
+        out_bytes = 0
         session, took = self.session, self._service.statistics.took
         began = now = time.perf_counter()
         while (item := session.next()) is not None:
             if isinstance(item, bytes):
-                if item:
-                    out.append(item)
+                reply = item
+                if reply:
+                    out.append(reply)
             elif (call := CALLS.get(type(item))) is not None:
                 try:
                     reply = call(self._service.index, item)
@@ -130,7 +147,8 @@ class Connection(asyncio.Protocol):
                 break
             before, now = now, time.perf_counter()
             took(now - before)
-            if now - began > TURN_S and not until_empty:
+            out_bytes += len(reply)
+            if (now - began > TURN_S or out_bytes > WRITE_HIGH_BYTES) and not until_empty:
                 self._scheduled = True
                 break
         if item is None and self._at_eof:
@@ -138,6 +156,9 @@ class Connection(asyncio.Protocol):
         self._end_turn(out, promises, slow)
 
     def _end_turn(self, out: list[bytes], promises: list[int], slow: Command | None) -> None:
+        if self.session.wrong_password:
+            self._do_penance()
+            return
         sealed: asyncio.Future[None] | None = None
         if promises:
             try:
@@ -187,6 +208,33 @@ class Connection(asyncio.Protocol):
                 reply = refusal(trouble)
             self._write([reply])
 
+    def _do_penance(self) -> None:
+        """Tell of the wrong password, the later the more of them came from there; what follows is not kept."""
+        self._network = network_of(self._transport.get_extra_info("peername")) if self._transport else ""
+        delay_s = self._service.wrong_passwords.delay_s(self._network, self._loop.time())
+        if delay_s is None:
+            self.abort()
+        elif delay_s:
+            self._service.wrong_passwords.waits(self._network)
+            self._penance = self._loop.call_later(delay_s, self._refuse_password)
+        else:
+            self._refuse_password()
+
+    def _refuse_password(self) -> None:
+        self._end_penance()
+        self._moved_s = self._loop.time()
+        self._write([replies.ended(WRONG_PASSWORD)])
+        self._close()
+
+    def _end_penance(self) -> bool:
+        """Return whether there was one."""
+        if self._penance is None:
+            return False
+        self._penance.cancel()
+        self._penance = None
+        self._service.wrong_passwords.waited(self._network)
+        return True
+
     def _write(self, out: list[bytes]) -> None:
         if out and self._transport is not None:
             self._transport.write(b"".join(out))
@@ -230,7 +278,7 @@ class Connection(asyncio.Protocol):
                 due = min(due, now + idle_s)  # START may come and begin the idle time
         else:
             unsent = self._transport.get_write_buffer_size()
-            if unsent < self._unsent_bytes or self._held is not None or self._scheduled:
+            if unsent < self._unsent_bytes or self._held is not None or self._scheduled or self._penance is not None:
                 self._moved_s = now
             self._unsent_bytes = unsent
             limit_s = idle_s or (WRITE_TIMEOUT_S if unsent else math.inf)

@@ -142,5 +142,7 @@ class Server:
             await asyncio.sleep(0.01)
         for peer in list(service.peers):
             peer.abort()
+        for stranger in list(service.turned_away):
+            stranger.abort()
         service.workers.stop()
         service.consolidate_within(CONSOLIDATE_S)

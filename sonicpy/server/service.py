@@ -17,7 +17,9 @@ from sonicpy.config import Config
 from sonicpy.errors import GraphError, SonicError, StoreError
 from sonicpy.index.consolidate import Built, build_in_worker
 from sonicpy.index.index import Index
+from sonicpy.server.passwords import WrongPasswords
 from sonicpy.server.statistics import Statistics
+from sonicpy.server.turned_away import TurnedAway
 from sonicpy.server.workers import Workers
 
 logger = logging.getLogger(__name__)
@@ -32,6 +34,8 @@ COMMIT_AFTER_SYNCED_S = 1.0
 SWEEP_ROWS = 200
 """Rows of flushed buckets deleted between two turns: about 0.2 ms."""
 SWEEPS_PER_COMMIT = 50
+READ_BYTES = 1 << 15
+"""What is read from a connection at once: some hundred commands. The rest waits in the system's buffers."""
 BUCKETS_PER_JOB = 50
 """Graphs built by one job of a worker, and made valid by one commit."""
 
@@ -57,6 +61,10 @@ class Service:
         self.config = config
         self.statistics = Statistics()
         self.peers: set[Peer] = set()
+        self.turned_away: set[TurnedAway] = set()
+        self.wrong_passwords = WrongPasswords()
+        self.read_buffer = memoryview(bytearray(READ_BYTES))
+        """One for all: what was read is taken out before anything else is."""
         self.idle_timeout_s = float(config.channel.tcp_timeout)
         self._loop = asyncio.get_running_loop()
         self._syncs_before_reply = config.store.kv.durability == "commit"
@@ -69,6 +77,11 @@ class Service:
         self.workers = Workers()
 
     # -- connections ---------------------------------------------------------------------------------------------
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there are as many connections as the settings allow."""
+        return 0 < self.config.channel.max_connections <= len(self.peers)
 
     def connected(self, peer: Peer) -> None:
         """Note a new connection."""
