@@ -95,9 +95,9 @@ class Connection(asyncio.BufferedProtocol):
 
     # -- called by the server ------------------------------------------------------------------------------------
 
-    def shut_down(self) -> None:
-        """Answer what has arrived, refuse what comes later, and close once the replies are sent."""
-        self._turn(until_empty=True)
+    def shut_down(self, longest_s: float) -> None:
+        """Answer what has arrived, for so long at the most, refuse what comes later, and close once that is sent."""
+        self._turn(longest_s)
         self.session.shutting_down = True
         if self._end_penance():
             self._write([replies.ended(WRONG_PASSWORD)])
@@ -111,14 +111,14 @@ class Connection(asyncio.BufferedProtocol):
 
     # -- one turn ------------------------------------------------------------------------------------------------
 
-    def _turn(self, *, until_empty: bool = False) -> None:
+    def _turn(self, longest_s: float = TURN_S) -> None:
         try:
-            self._run_turn(until_empty=until_empty)
+            self._run_turn(longest_s)
         except BaseException:
             self.abort()  # nobody foresaw this: the client shall not wait for an answer that never comes
             raise
 
-    def _run_turn(self, *, until_empty: bool) -> None:
+    def _run_turn(self, longest_s: float) -> None:
         self._scheduled = False
         if self._transport is None or self._held or self._blocked or self.session.ended:
             return
@@ -148,7 +148,7 @@ class Connection(asyncio.BufferedProtocol):
             before, now = now, time.perf_counter()
             took(now - before)
             out_bytes += len(reply)
-            if (now - began > TURN_S or out_bytes > WRITE_HIGH_BYTES) and not until_empty:
+            if now - began > longest_s or (out_bytes > WRITE_HIGH_BYTES and longest_s == TURN_S):
                 self._scheduled = True
                 break
         if item is None and self._at_eof:

@@ -2,12 +2,15 @@
 
 import re
 import socket
+import sys
 from types import TracebackType
 from typing import Self
 
 from tests.processes import Server, family
 
 TIMEOUT_S = 20.0
+CROWD = "127.0.0.2" if sys.platform == "linux" else ""
+"""Where crowds come from, so that they take no port away that another server of the tests is about to listen on."""
 EVENT = re.compile(r"EVENT (QUERY|SUGGEST|LIST) ([A-Za-z0-9]{8}) (.*)", re.DOTALL)
 
 
@@ -17,13 +20,18 @@ class Peer:
     Args:
         mode: what to START; None: nothing is sent, and the greeting is left to be read.
         receive_bytes: size of the receive buffer, for peers that are slow to read.
+        source: the address to come from, where it matters.
     """
 
-    def __init__(self, server: Server, mode: str | None = None, *, receive_bytes: int | None = None) -> None:
+    def __init__(
+        self, server: Server, mode: str | None = None, *, receive_bytes: int | None = None, source: str = ""
+    ) -> None:
         self.socket = socket.socket(family(server.host))
         self.socket.settimeout(TIMEOUT_S)
         if receive_bytes is not None:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
+        if source:
+            self.socket.bind((source, 0))
         self.socket.connect((server.host, server.port))
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._received = b""
