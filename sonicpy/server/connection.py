@@ -1,9 +1,11 @@
 """One connection: bytes from the socket into a Session, its replies back, in turns of about half a millisecond.
 
 A turn reads lines until its time is up or none is left, then seals what it changed and writes all replies with one
-call. Reading stops while a turn is unfinished (`_scheduled`), while something runs that takes longer (`_held`), and
-while the peer does not take its replies (`_blocked`): so what one connection can make the server hold is bounded, by
-one read, one unfinished line, and WRITE_HIGH_BYTES of replies twice.
+call. Who has used up a turn queues for the next one (`Service.put_off`); the others are served as they come.
+
+Reading stops while a turn is unfinished (`_scheduled`), while something runs that takes longer (`_held`), and while the
+peer does not take its replies (`_blocked`): so what one connection can make the server hold is bounded, by one read,
+one unfinished line, and WRITE_HIGH_BYTES of replies twice.
 """
 
 import asyncio
@@ -24,6 +26,10 @@ from sonicpy.server.turned_away import TurnedAway
 logger = logging.getLogger(__name__)
 
 TURN_S = 0.0005
+SHORT_TURN_S = 0.00005
+"""Of a connection that was not busy, while very many become so at the same time."""
+BUSY_S = 0.1
+"""Who has used up a turn has to queue for the next one for so long."""
 START_TIMEOUT_S = 10.0
 FULL = "too_many_connections"
 WRITE_HIGH_BYTES = 1 << 16
@@ -45,6 +51,7 @@ class Connection(asyncio.BufferedProtocol):
         self._unsent_bytes = 0  # when the time was last looked at
         self._blocked = False
         self._scheduled = False
+        self._busy_until_s = 0.0
         self._held: asyncio.Task[None] | None = None
         self._penance: asyncio.TimerHandle | None = None  # a wrong password waits for its answer
         self._network = ""
@@ -68,8 +75,12 @@ class Connection(asyncio.BufferedProtocol):
     def buffer_updated(self, nbytes: int) -> None:
         self._moved_s = self._loop.time()
         self.session.feed(bytes(self._service.read_buffer[:nbytes]))
-        if not self._waits():
-            self._turn()
+        if self._waits():
+            return
+        if time.perf_counter() < self._busy_until_s:
+            self._go_on()
+        else:
+            self._turn(SHORT_TURN_S if self._service.is_crowded else TURN_S)
 
     def eof_received(self) -> bool:
         self._at_eof = True
@@ -148,9 +159,14 @@ class Connection(asyncio.BufferedProtocol):
             before, now = now, time.perf_counter()
             took(now - before)
             out_bytes += len(reply)
-            if now - began > longest_s or (out_bytes > WRITE_HIGH_BYTES and longest_s == TURN_S):
+            if now - began > longest_s:
+                self._busy_until_s = now + BUSY_S
                 self._scheduled = True
                 break
+            if out_bytes > WRITE_HIGH_BYTES and longest_s <= TURN_S:
+                self._scheduled = True
+                break
+        self._service.spent(now - began)
         if item is None and self._at_eof:
             out.append(session.end_of_input())
         self._end_turn(out, promises, slow)
@@ -173,7 +189,7 @@ class Connection(asyncio.BufferedProtocol):
             if self.session.ended:
                 self._close()
             elif self._scheduled:
-                self._loop.call_soon(self._turn)
+                self._service.put_off(self._turn)
         self._read_on_or_wait()
 
     async def _answer_later(
@@ -251,7 +267,7 @@ class Connection(asyncio.BufferedProtocol):
     def _go_on(self) -> None:
         if not self._waits() and not self.session.ended:
             self._scheduled = True
-            self._loop.call_soon(self._turn)
+            self._service.put_off(self._turn)
         self._read_on_or_wait()
 
     def _read_on_or_wait(self) -> None:

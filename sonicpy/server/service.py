@@ -7,7 +7,8 @@ Commits happen between turns, so the environment never holds what the log does n
 import asyncio
 import logging
 import time
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from sonicpy.channel import replies
@@ -34,6 +35,8 @@ COMMIT_AFTER_SYNCED_S = 1.0
 SWEEP_ROWS = 200
 """Rows of flushed buckets deleted between two turns: about 0.2 ms."""
 SWEEPS_PER_COMMIT = 50
+ROUND_S = 0.005
+"""Turns that were put off are carried out for so long, then the loop looks for what else has arrived."""
 READ_BYTES = 1 << 15
 """What is read from a connection at once: some hundred commands. The rest waits in the system's buffers."""
 BUCKETS_PER_JOB = 50
@@ -67,6 +70,9 @@ class Service:
         """One for all: what was read is taken out before anything else is."""
         self.idle_timeout_s = float(config.channel.tcp_timeout)
         self._loop = asyncio.get_running_loop()
+        self._turns: deque[Callable[[], None]] = deque()
+        self._has_round = False
+        self._spent_s = 0.0
         self._syncs_before_reply = config.store.kv.durability == "commit"
         self._log_sync: asyncio.Future[None] | None = None
         self._commit_timer: asyncio.TimerHandle | None = None
@@ -91,6 +97,37 @@ class Service:
         """Note that a connection is gone."""
         self.peers.discard(peer)
         self.statistics.closed(peer.session.lines_handled)
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether turns have taken so long already that others should not wait for whole ones."""
+        return self._spent_s > ROUND_S
+
+    def spent(self, seconds: float) -> None:
+        """Note how long a turn took."""
+        if self._spent_s <= ROUND_S < self._spent_s + seconds:
+            self._loop.call_soon(self._forget_spent)  # before the loop looks for what has arrived again
+        self._spent_s += seconds
+
+    def _forget_spent(self) -> None:
+        self._spent_s = 0.0
+
+    def put_off(self, turn: Callable[[], None]) -> None:
+        """Carry out a turn behind those of others: however many are busy, who is not waits for one round at most."""
+        self._turns.append(turn)
+        if not self._has_round:
+            self._has_round = True
+            self._loop.call_soon(self._take_turns)
+
+    def _take_turns(self) -> None:
+        deadline = time.perf_counter() + ROUND_S
+        try:
+            while self._turns and time.perf_counter() < deadline:
+                self._turns.popleft()()
+        finally:
+            self._has_round = bool(self._turns)
+            if self._has_round:
+                self._loop.call_soon(self._take_turns)
 
     # -- keeping promises ----------------------------------------------------------------------------------------
 

@@ -16,10 +16,17 @@ LOOK_S = 0.01
 
 @dataclass(slots=True)
 class Seen:
-    """What was seen; `ping_s` is known at the end of the watch."""
+    """What was seen; the times are known at the end of the watch.
+
+    Attributes:
+        rss_bytes: the most memory the server held.
+        ping_s: the slowest PING.
+        busy_s: the longest time for which the machine kept a process waiting that had nothing to wait for.
+    """
 
     rss_bytes: int = 0
     ping_s: float = 0.0
+    busy_s: float = 0.0
 
 
 @contextmanager
@@ -41,7 +48,7 @@ def watch(server: Server) -> Iterator[Seen]:
             looking.start()
             yield seen
             process.stdin.close()
-            seen.ping_s = float(process.stdout.readline())
+            seen.ping_s, seen.busy_s = map(float, process.stdout.readline().split())
         finally:
             ended.set()
             process.kill()

@@ -1,4 +1,5 @@
-"""PING a server every few milliseconds until stdin ends, then print how long the slowest took, in seconds.
+"""PING a server every few milliseconds until stdin ends, then print how long the slowest took, in seconds; and by how
+much a pause was too long at the most, which is what the machine takes from any process while it is busy.
 
 A process of its own, so that the threads of a test that attacks the server do not slow it down:
 
@@ -31,13 +32,16 @@ def main(host: str, port: int, password: str) -> None:
         ended = threading.Event()
         threading.Thread(target=wait_for_end, args=(ended,), daemon=True).start()
         print("watching", flush=True)
-        slowest = 0.0
+        slowest = latest = 0.0
+        paused = time.perf_counter()
         while not ended.wait(PAUSE_S):
             began = time.perf_counter()
+            latest = max(latest, began - paused - PAUSE_S)
             connection.sendall(b"PING\n")
             assert lines.readline() == b"PONG\r\n"
-            slowest = max(slowest, time.perf_counter() - began)
-        print(slowest, flush=True)
+            paused = time.perf_counter()
+            slowest = max(slowest, paused - began)
+        print(slowest, latest, flush=True)
 
 
 if __name__ == "__main__":
