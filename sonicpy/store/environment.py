@@ -7,6 +7,7 @@ Invariants:
 - Every lmdb error leaves this file as a StoreError.
 """
 
+import os
 import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -40,6 +41,8 @@ TABLE_NAMES: Final = (
 BUCKET_TABLES: Final = (WORDS, TERMS, POSTINGS, OBJECTS, LENGTHS, OIDS, PENDING)
 
 MAX_READERS: Final = 512
+LOCK_FILE: Final = "lock.mdb"
+LOCK_BYTES: Final = 1024 + 64 * MAX_READERS  # at least what LMDB maps: a head, and a slot for each reader
 GROW_WHEN_USED: Final = 0.75  # of the map: growth happens between transactions, long before it is needed
 
 Row = tuple[bytes, bytes]
@@ -197,6 +200,7 @@ class Environment:
         try:
             if not read_only:
                 folder.mkdir(parents=True, exist_ok=True)
+                reserve_lock_file(folder / LOCK_FILE)
             self._env = lmdb.open(
                 str(folder), map_size=map_bytes, max_dbs=len(TABLE_NAMES), max_readers=MAX_READERS,
                 sync=sync, metasync=sync, max_spare_txns=8, readonly=read_only, create=not read_only,
@@ -312,6 +316,17 @@ class Environment:
             if not self._open_transactions[thread]:
                 del self._open_transactions[thread]
             self._turn.notify_all()
+
+
+def reserve_lock_file(path: Path) -> None:
+    """Give the lock file its room on the disk before LMDB maps it: a page without room would kill the process."""
+    if not hasattr(os, "posix_fallocate"):
+        return
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
+    try:
+        os.posix_fallocate(descriptor, 0, LOCK_BYTES)
+    finally:
+        os.close(descriptor)
 
 
 def translated(fault: lmdb.Error) -> StoreError:

@@ -142,6 +142,7 @@ def test_a_stop_does_not_wait_for_refusals(locked: Server) -> None:
         assert peer.rest() == b"ENDED authentication_failed\r\n"
 
 
+@pytest.mark.full
 def test_guessers_that_leave_leave_nothing_behind(locked: Server) -> None:
     for _ in range(FREE + WAITING_MAX + 30):
         with socket.create_connection((locked.host, locked.port)) as guesser:
