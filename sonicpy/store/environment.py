@@ -41,6 +41,8 @@ TABLE_NAMES: Final = (
 BUCKET_TABLES: Final = (WORDS, TERMS, POSTINGS, OBJECTS, LENGTHS, OIDS, PENDING)
 
 MAX_READERS: Final = 512
+DATA_FILE: Final = "data.mdb"
+DATA_BYTES_MIN: Final = 8192  # the two pages that LMDB writes when it makes the file
 LOCK_FILE: Final = "lock.mdb"
 LOCK_BYTES: Final = 1024 + 64 * MAX_READERS  # at least what LMDB maps: a head, and a slot for each reader
 GROW_WHEN_USED: Final = 0.75  # of the map: growth happens between transactions, long before it is needed
@@ -200,6 +202,7 @@ class Environment:
         try:
             if not read_only:
                 folder.mkdir(parents=True, exist_ok=True)
+                forget_unfinished(folder / DATA_FILE)
                 reserve_lock_file(folder / LOCK_FILE)
             self._env = lmdb.open(
                 str(folder), map_size=map_bytes, max_dbs=len(TABLE_NAMES), max_readers=MAX_READERS,
@@ -316,6 +319,16 @@ class Environment:
             if not self._open_transactions[thread]:
                 del self._open_transactions[thread]
             self._turn.notify_all()
+
+
+def forget_unfinished(path: Path) -> None:
+    """Delete a data file whose making ran out of disk: it has never held anything, and LMDB would always refuse it."""
+    try:
+        size = path.stat().st_size
+    except FileNotFoundError:
+        return
+    if size < DATA_BYTES_MIN:
+        path.unlink()
 
 
 def reserve_lock_file(path: Path) -> None:
