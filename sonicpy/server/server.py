@@ -6,6 +6,7 @@ import errno
 import logging
 import signal
 import sys
+import time
 from collections.abc import Callable
 
 from sonicpy.channel.session import Session
@@ -137,11 +138,10 @@ class Server:
         with contextlib.suppress(asyncio.CancelledError):
             await tasker
         await asyncio.sleep(DRAIN_S)
-        clock = asyncio.get_running_loop().time
-        deadline = clock() + STOP_S
+        deadline = time.monotonic() + STOP_S  # the loop's own clock stands still while peers are answered
         for peer in list(service.peers):
-            peer.shut_down(max(0.0, deadline - ANSWERS_S - clock()))
-        while service.peers and clock() < deadline:
+            peer.shut_down(max(0.0, deadline - ANSWERS_S - time.monotonic()))
+        while service.peers and time.monotonic() < deadline:
             await asyncio.sleep(0.01)
         for peer in list(service.peers):
             peer.abort()
