@@ -22,6 +22,7 @@ from sonicpy.langcodes import LANG_CODES, SONIC_LANG_CODES
 
 MANUAL = "commands"
 """The only manual there is."""
+WRONG_PASSWORD = "authentication_failed"
 
 
 class Session:
@@ -44,6 +45,7 @@ class Session:
         "lines_handled",
         "mode",
         "shutting_down",
+        "wrong_password",
     )
 
     def __init__(self, version: str, password: str | None, limits: Limits, compat: bool) -> None:
@@ -55,6 +57,8 @@ class Session:
         """Lines since START, blank and refused ones too, but not INFO."""
         self.shutting_down = False
         """To be set when the server stops: from then on every line but QUIT is refused."""
+        self.wrong_password = False
+        """START brought another password, and the session has ended."""
         self._version = version
         self._password = None if password is None else password.encode(errors="surrogateescape")
         self._rules = Rules(limits, SONIC_LANG_CODES if compat else LANG_CODES)
@@ -136,7 +140,8 @@ class Session:
             if len(words) == 1:
                 raise SessionEnded("authentication_required")
             if not hmac.compare_digest(words[1].encode(), self._password):
-                raise SessionEnded("authentication_failed")
+                self.wrong_password = True
+                raise SessionEnded(WRONG_PASSWORD)
         return Mode(words[0])
 
     def _handle(self, line: bytes) -> bytes | Command:

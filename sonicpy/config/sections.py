@@ -57,6 +57,7 @@ class ChannelConfig(Section):
     tls_certificate: FileOrNone = None
     tls_key: FileOrNone = None
     tcp_timeout: Seconds = 300
+    max_connections: Count = 10_000
     auth_password: Password = Field(default=None, repr=False)
 
     @property

@@ -23,6 +23,13 @@ from sonicpy.store.bucket import BucketReader
 BM25_K1 = 1.2
 BM25_B = 0.75
 
+CORRECTED_WORDS = 16
+"""Words of one query that others may stand for: each costs up to 2 ms in a large bucket, and a line holds thousands."""
+CORRECTED_WORDS_SONIC = 128
+"""The same in compat mode, where no budget is used up by words that resemble nothing."""
+SPELLED_BYTES_MAX = 500
+"""Longer words have one spelling: putting n marks on one letter in order takes n * n steps."""
+
 Ranking = Callable[[Lexicon, Terms, SearchConfig, int, int], ObjectTable]
 """Arguments: the bucket's words, the query's terms, the settings, the window, the end of the page asked for."""
 
@@ -34,6 +41,7 @@ def rank_bm25(lexicon: Lexicon, terms: Terms, search: SearchConfig, window: int,
     words = list(zip(terms.words, reader.words(terms.words), terms.flags, strict=True))
     only_stops = all(flags & STOP for flags in terms.flags)
     ranker = Ranker()
+    corrected = 0
     for stops in (False, True):
         for term, word, flags in words:
             if bool(flags & STOP and not only_stops) is not stops:
@@ -42,9 +50,11 @@ def rank_bm25(lexicon: Lexicon, terms: Terms, search: SearchConfig, window: int,
             weight = idf(objects, word.holders if word else 0)
             blocks, dead = _postings(reader, word)
             ranker.add(blocks, dead, weight, required=bool(flags & SPECIAL), inserts=not stops)
-            if flags & (SPECIAL | STOP | PART):
+            found = word.df if word else 0
+            if flags & (SPECIAL | STOP | PART) or found >= wanted or corrected == CORRECTED_WORDS:
                 continue
-            for other in alternates(lexicon, term, word.df if word else 0, wanted, search.query_alternates_try):
+            corrected += 1
+            for other in alternates(lexicon, term, found, wanted, search.query_alternates_try):
                 lowered = min(idf(objects, other.row.holders), weight) * other.share
                 ranker.add_alternate(reader.blocks(other.row), other.row.dead, lowered, other.completed)
     average = reader.state.total_length / objects if objects else 0.0
@@ -61,13 +71,15 @@ def rank_newest(lexicon: Lexicon, terms: Terms, search: SearchConfig, window: in
     only_stops = all(flags & STOP for flags in terms.flags)
     pairs = [term for term, flags in zip(terms.words, terms.flags, strict=True) if flags & PART]
     ranker = Ranker()
+    corrected = 0
     for term, word, flags in zip(terms.words, reader.words(terms.words), terms.flags, strict=True):
         if flags & STOP and not only_stops:
             continue
         if not flags & PART and any(pair in term for pair in pairs):
             continue  # inside a longer run it may have been cut otherwise; its pairs are there all the same
         ranker.add(*_postings(reader, word), 0.0)
-        if (word is None or not word.df) and not flags & (SPECIAL | STOP | PART):
+        if (word is None or not word.df) and not flags & (SPECIAL | STOP | PART) and corrected < CORRECTED_WORDS:
+            corrected += 1
             for other in alternates(lexicon, term, 0, wanted, search.query_alternates_try):
                 ranker.add_alternate(reader.blocks(other.row), other.row.dead, 0.0, other.completed)
     ranker.newest()
@@ -105,7 +117,7 @@ def is_cut(objects: int, df: int, search: SearchConfig) -> bool:
 
 def other_spellings(term: bytes) -> list[bytes]:
     """Return the composed and the decomposed spelling of a word, where they differ from it."""
-    if term.isascii():
+    if term.isascii() or len(term) > SPELLED_BYTES_MAX:
         return []
     word = term.decode()
     spellings = (unicodedata.normalize("NFC", word), unicodedata.normalize("NFD", word))
@@ -149,9 +161,13 @@ def _visit_prefixes(table: SonicTable, lexicon: Lexicon, terms: Terms, search: S
 
 
 def _visit_typos(table: SonicTable, lexicon: Lexicon, terms: Terms, search: SearchConfig, budget: int) -> int:
+    corrected = 0
     for number, (term, typed, flags) in enumerate(zip(terms.words, terms.typed, terms.flags, strict=True)):
         if flags & SPECIAL:
             continue
+        if corrected == CORRECTED_WORDS_SONIC:
+            break
+        corrected += 1
         allowed = edits_allowed_by_sonic(term, typed)
         matches = lexicon.corrections(term, allowed, transpositions=False)
         for distance in range(1, allowed + 1):

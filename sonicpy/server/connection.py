@@ -1,8 +1,11 @@
 """One connection: bytes from the socket into a Session, its replies back, in turns of about half a millisecond.
 
 A turn reads lines until its time is up or none is left, then seals what it changed and writes all replies with one
-call. Reading stops while a turn is unfinished (`_scheduled`), while something runs that takes longer (`_held`), and
-while the peer does not take its replies (`_blocked`): so what one connection can make the server hold is bounded.
+call. Who has used up a turn queues for the next one (`Service.put_off`); the others are served as they come.
+
+Reading stops while a turn is unfinished (`_scheduled`), while something runs that takes longer (`_held`), and while the
+peer does not take its replies (`_blocked`): so what one connection can make the server hold is bounded, by one read,
+one unfinished line, and WRITE_HIGH_BYTES of replies twice.
 """
 
 import asyncio
@@ -13,26 +16,33 @@ from typing import cast
 
 from sonicpy.channel import replies
 from sonicpy.channel.commands import Command, Ping
-from sonicpy.channel.session import Session
+from sonicpy.channel.session import WRONG_PASSWORD, Session
 from sonicpy.errors import CommandError, SonicError, StoreError
 from sonicpy.server.dispatch import CALLS, CHANGES
+from sonicpy.server.passwords import network_of
 from sonicpy.server.service import Service
 from sonicpy.server.slow import log_slow
 from sonicpy.server.statistics import QUICK_S, Tally
+from sonicpy.server.turned_away import TurnedAway
 
 logger = logging.getLogger(__name__)
 
 TURN_S = 0.0005
+SHORT_TURN_S = 0.00005
+"""Of a connection that was not busy, while very many become so at the same time."""
+BUSY_S = 0.1
+"""Who has used up a turn has to queue for the next one for so long."""
 START_TIMEOUT_S = 10.0
-WRITE_HIGH_BYTES = 1 << 18
-"""A peer that leaves so much unread is not served until it reads."""
+FULL = "too_many_connections"
+WRITE_HIGH_BYTES = 1 << 16
+"""A peer that leaves so much unread is not served until it reads; a turn that answers so much ends."""
 WRITE_TIMEOUT_S = 300.0
 """A peer that has read nothing for so long is dropped, where channel.tcp_timeout sets no other time."""
 OVERFLOW = b"ERR overflow"
 """What a line that is too long is counted as."""
 
 
-class Connection(asyncio.Protocol):
+class Connection(asyncio.BufferedProtocol):
     """The socket side of a session."""
 
     def __init__(self, service: Service, session: Session) -> None:
@@ -45,7 +55,10 @@ class Connection(asyncio.Protocol):
         self._unsent_bytes = 0  # when the time was last looked at
         self._blocked = False
         self._scheduled = False
+        self._busy_until_s = 0.0
         self._held: asyncio.Task[None] | None = None
+        self._penance: asyncio.TimerHandle | None = None  # a wrong password waits for its answer
+        self._network = ""
         self._at_eof = False
         self._is_tls = False
 
@@ -53,18 +66,28 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
+        if self._service.is_full:
+            TurnedAway(self._transport, replies.ended(FULL), self._service.turned_away, self._service.read_buffer)
+            return
         self._is_tls = transport.get_extra_info("sslcontext") is not None
         self._transport.set_write_buffer_limits(high=WRITE_HIGH_BYTES)
         self._service.connected(self)
         self._transport.write(self.session.greeting())
         self._check_time()
 
-    def data_received(self, data: bytes) -> None:
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._service.read_buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
         self._moved_s = self._loop.time()
-        self._service.statistics.received_bytes += len(data)
-        self.session.feed(data)
-        if not self._waits():
-            self._turn()
+        self._service.statistics.received_bytes += nbytes
+        self.session.feed(bytes(self._service.read_buffer[:nbytes]))
+        if self._waits():
+            return
+        if time.perf_counter() < self._busy_until_s:
+            self._go_on()
+        else:
+            self._turn(SHORT_TURN_S if self._service.is_crowded else TURN_S)
 
     def eof_received(self) -> bool:
         self._at_eof = True
@@ -90,15 +113,18 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, error: Exception | None) -> None:
         if self._timer is not None:
             self._timer.cancel()
+        self._end_penance()
         self._transport = None
         self._service.disconnected(self)
 
     # -- called by the server ------------------------------------------------------------------------------------
 
-    def shut_down(self) -> None:
-        """Answer what has arrived, refuse what comes later, and close once the replies are sent."""
-        self._turn(until_empty=True)
+    def shut_down(self, longest_s: float) -> None:
+        """Answer what has arrived, for so long at the most, refuse what comes later, and close once that is sent."""
+        self._turn(longest_s)
         self.session.shutting_down = True
+        if self._end_penance():
+            self._write([replies.ended(WRONG_PASSWORD)])
         if self._held is None and self._transport is not None:
             self._transport.close()
 
@@ -109,31 +135,33 @@ class Connection(asyncio.Protocol):
 
     # -- one turn ------------------------------------------------------------------------------------------------
 
-    def _turn(self, *, until_empty: bool = False) -> None:
+    def _turn(self, longest_s: float = TURN_S) -> None:
         try:
-            self._run_turn(until_empty=until_empty)
+            self._run_turn(longest_s)
         except BaseException:
             self.abort()  # nobody foresaw this: the client shall not wait for an answer that never comes
             raise
 
-    def _run_turn(self, *, until_empty: bool) -> None:
+    def _run_turn(self, longest_s: float) -> None:
         self._scheduled = False
         if self._transport is None or self._held or self._blocked or self.session.ended:
             return
         out: list[bytes] = []
         promises: list[int] = []  # places in `out` that may only leave once the log holds what they tell of or saw
         slow: Command | None = None
+        out_bytes = 0
         session, tallies = self.session, self._service.statistics.tallies
         began = now = time.perf_counter()
         while (item := session.next()) is not None:
             kind: type = type(item)
             if isinstance(item, bytes):
+                reply = item
                 if item is replies.PONG:
                     kind = Ping
                 else:
                     self._note_answer(item)
-                if item:
-                    out.append(item)
+                if reply:
+                    out.append(reply)
             elif (call := CALLS.get(kind)) is not None:
                 try:
                     reply = call(self._service.index, item)
@@ -152,9 +180,15 @@ class Connection(asyncio.Protocol):
             tally.seconds += now - before
             if now - before > QUICK_S:
                 self._took(tally, item, now - before)
-            if now - began > TURN_S and not until_empty:
+            out_bytes += len(reply)
+            if now - began > longest_s:
+                self._busy_until_s = now + BUSY_S
                 self._scheduled = True
                 break
+            if out_bytes > WRITE_HIGH_BYTES and longest_s <= TURN_S:
+                self._scheduled = True
+                break
+        self._service.spent(now - began)
         if item is None and self._at_eof:
             out.append(session.end_of_input())
         self._end_turn(out, promises, slow)
@@ -173,6 +207,9 @@ class Connection(asyncio.Protocol):
         log_slow(tally.verb, item, seconds, peer)
 
     def _end_turn(self, out: list[bytes], promises: list[int], slow: Command | None) -> None:
+        if self.session.wrong_password:
+            self._do_penance()
+            return
         sealed: asyncio.Future[None] | None = None
         if promises:
             try:
@@ -187,7 +224,7 @@ class Connection(asyncio.Protocol):
             if self.session.ended:
                 self._close()
             elif self._scheduled:
-                self._loop.call_soon(self._turn)
+                self._service.put_off(self._turn)
         self._read_on_or_wait()
 
     async def _answer_later(
@@ -240,6 +277,33 @@ class Connection(asyncio.Protocol):
             out[place] = reply
             self._service.statistics.refused(reply)
 
+    def _do_penance(self) -> None:
+        """Tell of the wrong password, the later the more of them came from there; what follows is not kept."""
+        self._network = network_of(self._transport.get_extra_info("peername")) if self._transport else ""
+        delay_s = self._service.wrong_passwords.delay_s(self._network, self._loop.time())
+        if delay_s is None:
+            self.abort()
+        elif delay_s:
+            self._service.wrong_passwords.waits(self._network)
+            self._penance = self._loop.call_later(delay_s, self._refuse_password)
+        else:
+            self._refuse_password()
+
+    def _refuse_password(self) -> None:
+        self._end_penance()
+        self._moved_s = self._loop.time()
+        self._write([replies.ended(WRONG_PASSWORD)])
+        self._close()
+
+    def _end_penance(self) -> bool:
+        """Return whether there was one."""
+        if self._penance is None:
+            return False
+        self._penance.cancel()
+        self._penance = None
+        self._service.wrong_passwords.waited(self._network)
+        return True
+
     def _write(self, out: list[bytes]) -> None:
         if out and self._transport is not None:
             data = b"".join(out)
@@ -258,7 +322,7 @@ class Connection(asyncio.Protocol):
     def _go_on(self) -> None:
         if not self._waits() and not self.session.ended:
             self._scheduled = True
-            self._loop.call_soon(self._turn)
+            self._service.put_off(self._turn)
         self._read_on_or_wait()
 
     def _read_on_or_wait(self) -> None:
@@ -285,7 +349,7 @@ class Connection(asyncio.Protocol):
                 due = min(due, now + idle_s)  # START may come and begin the idle time
         else:
             unsent = self._transport.get_write_buffer_size()
-            if unsent < self._unsent_bytes or self._held is not None or self._scheduled:
+            if unsent < self._unsent_bytes or self._held is not None or self._scheduled or self._penance is not None:
                 self._moved_s = now
             self._unsent_bytes = unsent
             limit_s = idle_s or (WRITE_TIMEOUT_S if unsent else math.inf)

@@ -28,7 +28,7 @@ UNIX_SOCKET_MODE = 0o660
 TLS_HANDSHAKE_S = 10.0
 """As long as START may take; a handshake under way is no connection yet."""
 
-Factory = Callable[[], asyncio.Protocol]
+Factory = Callable[[], asyncio.BaseProtocol]
 
 
 def tls_context(channel: ChannelConfig) -> ssl.SSLContext | None:

@@ -33,7 +33,9 @@ STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT)
 DRAIN_S = 0.05
 """How long commands that were under way when the signal came may still arrive."""
 STOP_S = 2.5
-"""How long peers may take to read their last replies."""
+"""How long a stop may take to answer what has arrived, and the peers to read it."""
+ANSWERS_S = 1.0
+"""The part of it that is left for reading."""
 CONSOLIDATE_S = 1.0
 """How long a stop may take to consolidate; what is left stays pending."""
 
@@ -127,13 +129,16 @@ class Server:
         with contextlib.suppress(asyncio.CancelledError):
             await tasker
         await asyncio.sleep(DRAIN_S)
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + STOP_S
         for peer in list(service.peers):
-            peer.shut_down()
-        deadline = asyncio.get_running_loop().time() + STOP_S
-        while service.peers and asyncio.get_running_loop().time() < deadline:
+            peer.shut_down(max(0.0, deadline - ANSWERS_S - clock()))
+        while service.peers and clock() < deadline:
             await asyncio.sleep(0.01)
         for peer in list(service.peers):
             peer.abort()
+        for stranger in list(service.turned_away):
+            stranger.abort()
         await service.stop()
         service.consolidate_within(CONSOLIDATE_S)
 

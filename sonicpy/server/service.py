@@ -8,7 +8,8 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Protocol
 
@@ -20,7 +21,9 @@ from sonicpy.errors import GraphError, ShuttingDown, SonicError, StoreError
 from sonicpy.index.consolidate import Built, build_in_worker
 from sonicpy.index.index import Index
 from sonicpy.index.verify import check_backup
+from sonicpy.server.passwords import WrongPasswords
 from sonicpy.server.statistics import Statistics
+from sonicpy.server.turned_away import TurnedAway
 from sonicpy.server.workers import Workers
 
 logger = logging.getLogger(__name__)
@@ -35,6 +38,10 @@ COMMIT_AFTER_SYNCED_S = 1.0
 SWEEP_ROWS = 200
 """Rows of flushed buckets deleted between two turns: about 0.2 ms."""
 SWEEPS_PER_COMMIT = 50
+ROUND_S = 0.005
+"""Turns that were put off are carried out for so long, then the loop looks for what else has arrived."""
+READ_BYTES = 1 << 15
+"""What is read from a connection at once: some hundred commands. The rest waits in the system's buffers."""
 BUCKETS_PER_JOB = 50
 """Graphs built by one job of a worker, and made valid by one commit."""
 
@@ -44,7 +51,7 @@ class Peer(Protocol):
 
     session: Session
 
-    def shut_down(self) -> None: ...
+    def shut_down(self, longest_s: float) -> None: ...
     def abort(self) -> None: ...
 
 
@@ -62,9 +69,16 @@ class Service:
         self.peers: set[Peer] = set()
         self.unready: str | None = "the server is starting"
         """Why new clients should not come, as a sentence; None: they may."""
+        self.turned_away: set[TurnedAway] = set()
+        self.wrong_passwords = WrongPasswords()
+        self.read_buffer = memoryview(bytearray(READ_BYTES))
+        """One for all: what was read is taken out before anything else is."""
         self.idle_timeout_s = float(config.channel.tcp_timeout)
         self.slow_command_s = config.server.slow_command_ms / 1000 or math.inf
         self._loop = asyncio.get_running_loop()
+        self._turns: deque[Callable[[], None]] = deque()
+        self._has_round = False
+        self._spent_s = 0.0
         self._syncs_before_reply = config.store.kv.durability == "commit"
         self._log_sync: asyncio.Future[None] | None = None
         self._commit_timer: asyncio.TimerHandle | None = None
@@ -78,6 +92,11 @@ class Service:
 
     # -- connections ---------------------------------------------------------------------------------------------
 
+    @property
+    def is_full(self) -> bool:
+        """Whether there are as many connections as the settings allow."""
+        return 0 < self.config.channel.max_connections <= len(self.peers)
+
     def connected(self, peer: Peer) -> None:
         """Note a new connection."""
         self.peers.add(peer)
@@ -87,6 +106,37 @@ class Service:
         """Note that a connection is gone."""
         self.peers.discard(peer)
         self.statistics.closed(peer.session.lines_handled)
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether turns have taken so long already that others should not wait for whole ones."""
+        return self._spent_s > ROUND_S
+
+    def spent(self, seconds: float) -> None:
+        """Note how long a turn took."""
+        if self._spent_s <= ROUND_S < self._spent_s + seconds:
+            self._loop.call_soon(self._forget_spent)  # before the loop looks for what has arrived again
+        self._spent_s += seconds
+
+    def _forget_spent(self) -> None:
+        self._spent_s = 0.0
+
+    def put_off(self, turn: Callable[[], None]) -> None:
+        """Carry out a turn behind those of others: however many are busy, who is not waits for one round at most."""
+        self._turns.append(turn)
+        if not self._has_round:
+            self._has_round = True
+            self._loop.call_soon(self._take_turns)
+
+    def _take_turns(self) -> None:
+        deadline = time.perf_counter() + ROUND_S
+        try:
+            while self._turns and time.perf_counter() < deadline:
+                self._turns.popleft()()
+        finally:
+            self._has_round = bool(self._turns)
+            if self._has_round:
+                self._loop.call_soon(self._take_turns)
 
     # -- keeping promises ----------------------------------------------------------------------------------------
 

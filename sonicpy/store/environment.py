@@ -7,6 +7,7 @@ Invariants:
 - Every lmdb error leaves this file as a StoreError.
 """
 
+import os
 import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -39,9 +40,12 @@ TABLE_NAMES: Final = (
 # The tables whose keys begin with a bucket id: what goes when a bucket is flushed.
 BUCKET_TABLES: Final = (WORDS, TERMS, POSTINGS, OBJECTS, LENGTHS, OIDS, PENDING)
 
-DATA_FILE: Final = "data.mdb"
 
 MAX_READERS: Final = 512
+DATA_FILE: Final = "data.mdb"
+DATA_BYTES_MIN: Final = 8192  # the two pages that LMDB writes when it makes the file
+LOCK_FILE: Final = "lock.mdb"
+LOCK_BYTES: Final = 1024 + 64 * MAX_READERS  # at least what LMDB maps: a head, and a slot for each reader
 GROW_WHEN_USED: Final = 0.75  # of the map: growth happens between transactions, long before it is needed
 
 Row = tuple[bytes, bytes]
@@ -210,6 +214,8 @@ class Environment:
         try:
             if not read_only:
                 folder.mkdir(parents=True, exist_ok=True)
+                forget_unfinished(folder / DATA_FILE)
+                reserve_lock_file(folder / LOCK_FILE)
             self._env = lmdb.open(
                 str(folder), map_size=map_bytes, max_dbs=len(TABLE_NAMES), max_readers=MAX_READERS,
                 sync=sync, metasync=sync, max_spare_txns=8, readonly=read_only, create=not read_only,
@@ -355,6 +361,27 @@ class Environment:
             if not self._open_transactions[thread]:
                 del self._open_transactions[thread]
             self._turn.notify_all()
+
+
+def forget_unfinished(path: Path) -> None:
+    """Delete a data file whose making ran out of disk: it has never held anything, and LMDB would always refuse it."""
+    try:
+        size = path.stat().st_size
+    except FileNotFoundError:
+        return
+    if size < DATA_BYTES_MIN:
+        path.unlink()
+
+
+def reserve_lock_file(path: Path) -> None:
+    """Give the lock file its room on the disk before LMDB maps it: a page without room would kill the process."""
+    if not hasattr(os, "posix_fallocate"):
+        return
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
+    try:
+        os.posix_fallocate(descriptor, 0, LOCK_BYTES)
+    finally:
+        os.close(descriptor)
 
 
 def translated(fault: lmdb.Error) -> StoreError:

@@ -13,7 +13,7 @@ import os
 from pathlib import Path
 from types import TracebackType
 
-from sonicpy.errors import StoreError, StoreLocked
+from sonicpy.errors import StoreError, StoreFull, StoreLocked
 
 LOCK_FILE = "sonicpy.lock"
 BOOT_FILE = "sonicpy.boot"
@@ -44,8 +44,12 @@ class WriterLock:
                 f"the store {folder} is already open for writing by process {holder}: "
                 "stop that one, or give this one another store.kv.path"
             ) from fault
-        os.ftruncate(self._descriptor, 0)
-        os.pwrite(self._descriptor, f"{os.getpid()}\n".encode(), 0)
+        try:
+            os.ftruncate(self._descriptor, 0)
+            os.pwrite(self._descriptor, f"{os.getpid()}\n".encode(), 0)
+        except OSError as fault:
+            os.close(self._descriptor)
+            raise StoreFull(f"cannot write the store folder {folder}: {fault.strerror}") from fault
 
     def release(self) -> None:
         """Give the right back."""
@@ -70,10 +74,17 @@ def was_switched_off(folder: Path) -> bool:
 
 
 def note_boot(folder: Path, *, clean: bool) -> None:
-    """Note in which boot the store is written, and whether it was closed in order."""
+    """Note in which boot the store is written, and whether it was closed in order.
+
+    Raises:
+        StoreFull: it cannot be noted.
+    """
     temporary = folder / f"{BOOT_FILE}.new"
-    temporary.write_text(json.dumps({"boot": boot_id(), "clean": clean}))
-    os.replace(temporary, folder / BOOT_FILE)
+    try:
+        temporary.write_text(json.dumps({"boot": boot_id(), "clean": clean}))
+        os.replace(temporary, folder / BOOT_FILE)
+    except OSError as fault:
+        raise StoreFull(f"cannot write the store folder {folder}: {fault.strerror}") from fault
 
 
 def boot_id() -> str:

@@ -125,8 +125,8 @@ WRONG = [
         "channel.inet = ['[::1]:1491', 'x']",
         {},
         NO_FLAGS,
-        'FILE:1: channel.inet holds "x"; allowed is an IP address and a port, such as "127.0.0.1:1491" or "[::1]:1491", '
-        "or a list of them.",
+        'FILE:1: channel.inet holds "x"; allowed is an IP address and a port, such as "127.0.0.1:1491" or '
+        '"[::1]:1491", or a list of them.',
     ),
     (
         "metrics.inet = 'x'",

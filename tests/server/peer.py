@@ -3,6 +3,7 @@
 import re
 import socket
 import ssl
+import sys
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -10,6 +11,8 @@ from typing import Self
 from tests.processes import Server, family
 
 TIMEOUT_S = 20.0
+CROWD = "127.0.0.2" if sys.platform == "linux" else ""
+"""Where crowds come from, so that they take no port away that another server of the tests is about to listen on."""
 EVENT = re.compile(r"EVENT (QUERY|SUGGEST|LIST) ([A-Za-z0-9]{8}) (.*)", re.DOTALL)
 
 
@@ -21,6 +24,7 @@ class Peer:
         receive_bytes: size of the receive buffer, for peers that are slow to read.
         tls: what the server's certificate is checked with; None: plain.
         unix: the Unix socket to connect to in the place of the port.
+        source: the address to come from, where it matters.
     """
 
     def __init__(
@@ -31,11 +35,14 @@ class Peer:
         receive_bytes: int | None = None,
         tls: ssl.SSLContext | None = None,
         unix: Path | None = None,
+        source: str = "",
     ) -> None:
         self.socket = socket.socket(family(server.host) if unix is None else socket.AF_UNIX)
         self.socket.settimeout(TIMEOUT_S)
         if receive_bytes is not None:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
+        if source:
+            self.socket.bind((source, 0))
         if unix is None:
             self.socket.connect((server.host, server.port))
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -35,9 +35,11 @@ class Change:
     oid: str = ""
     words: tuple[str, ...] = ()
 
-    def line(self, bucket: str) -> str:
+    def line(self, collection: str, bucket: str) -> str:
         """Return the command."""
-        line = f"{self.verb} {COLLECTION} {bucket} {self.oid}".rstrip()
+        if self.verb == "FLUSHC":
+            return f"FLUSHC {collection}"
+        line = f"{self.verb} {collection} {bucket} {self.oid}".rstrip()
         if self.verb not in ("PUSH", "POP"):
             return line
         return f'{line} "{" ".join(self.words)}"' + (" LANG(none)" if self.verb == "PUSH" else "")
@@ -64,6 +66,11 @@ class Stream:
     _shared_word: str = ""
     _pushed: int = 0
 
+    @property
+    def collection(self) -> str:
+        """The collection of its own, so that it may be flushed."""
+        return f"{COLLECTION}-{self.bucket}"
+
     def run(self, server: Server, stopped: threading.Event) -> None:
         """Send changes until `stopped`, the end of the connection, or the first refusal."""
         chance = random.Random(f"{self.bucket} {self.seed} {self.acknowledged}")
@@ -87,7 +94,8 @@ class Stream:
         found: dict[str, set[str]] = {}
         for first in range(0, len(self._words), READ_AT_ONCE):
             words = self._words[first : first + READ_AT_ONCE]
-            search.send_lines(*(f'QUERY {COLLECTION} {self.bucket} "{word}" LIMIT(100) LANG(none)' for word in words))
+            scope = f"{self.collection} {self.bucket}"
+            search.send_lines(*(f'QUERY {scope} "{word}" LIMIT(100) LANG(none)' for word in words))
             for word, event in zip(words, search.lines(2 * len(words))[1::2], strict=True):
                 for oid in event.split()[3:]:
                     found.setdefault(oid, set()).add(word)
@@ -104,7 +112,7 @@ class Stream:
             change = self._invent(chance)
             apply(self._ahead, change)
             self.in_flight.append(change)
-        peer.send_lines(*(change.line(self.bucket) for change in self.in_flight))
+        peer.send_lines(*(change.line(self.collection, self.bucket) for change in self.in_flight))
         while self.in_flight:
             answer = peer.line()
             if answer == "ERR shutting_down":
@@ -122,7 +130,7 @@ class Stream:
         if dice > 0.3 or not self._ahead:
             return self._push_new()
         if dice < 0.001:
-            return Change("FLUSHB")
+            return Change(chance.choice(["FLUSHB", "FLUSHC"]))
         oid = f"o{chance.randrange(max(0, self._pushed - 5 * GROUP), self._pushed)}"
         if dice < 0.1:
             return Change("PUSH", oid, (self._new_word(),))
@@ -158,7 +166,7 @@ def apply(objects: Objects, change: Change) -> str:
             return f"RESULT {len(held) - len(left)}"
         case "FLUSHO":
             return f"RESULT {len(held)}"
-        case "FLUSHB":
+        case "FLUSHB" | "FLUSHC":
             objects.clear()
             return "RESULT 1"
     raise ValueError(change.verb)

@@ -1,4 +1,5 @@
-"""kill -9 at random moments: what was acknowledged is there after the restart, and nothing of it is undone."""
+"""kill -9 at random moments: what was acknowledged is there after the restart, nothing of it is undone, and all tables
+agree with each other."""
 
 import random
 import threading
@@ -7,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from sonicpy import Index
 from tests.processes import Server
 from tests.server.peer import Peer
-from tests.server.streams import COLLECTION, SETTINGS, Stream
+from tests.server.streams import SETTINGS, Stream
+from tests.store.consistency import check_consistent
 
 CONNECTIONS = 4
 LONGEST_S = 0.3
@@ -33,9 +36,9 @@ def check_and_settle(server: Server, streams: list[Stream]) -> None:
             assert stream.wrong == []
             held = stream.read(search)
             assert held in list(stream.possible_states()), difference(stream, held)
-            assert ingest.ask(f"COUNTB {COLLECTION} {stream.bucket}") == f"RESULT {len(held)}"
+            assert ingest.ask(f"COUNTB {stream.collection} {stream.bucket}") == f"RESULT {len(held)}"
             words = set().union(*held.values()) if held else set()
-            assert ingest.ask(f"COUNT {COLLECTION} {stream.bucket}") == f"RESULT {len(words)}"
+            assert ingest.ask(f"COUNT {stream.collection} {stream.bucket}") == f"RESULT {len(words)}"
             stream.settle(held)
 
 
@@ -57,6 +60,8 @@ def kill_again_and_again(folder: Path, rounds: int, seed: int, durability: str) 
             assert sum(stream.acknowledged for stream in streams) > before, "nothing was promised: a test of nothing"
         with server:
             check_and_settle(server, streams)
+        with Index(folder / "store") as index:
+            check_consistent(index.store)
     with server:
         check_and_settle(server, streams)
 

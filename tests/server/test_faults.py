@@ -1,0 +1,207 @@
+"""The machine fails under a running server: it says so in a sentence, loses nothing it acknowledged, and goes on by
+itself as soon as it can."""
+
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import sonicpy
+from tests.disk import disk, fill
+from tests.processes import HOST, Server, free_port, run_serve
+from tests.server.peer import Peer
+
+resource = pytest.importorskip("resource")
+
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="needs what only Linux offers")
+COMES_BACK_S = 10.0
+
+
+def comes_back(peer: Peer, line: str) -> bool:
+    """Whether a change is taken again soon, without a restart."""
+    deadline = time.monotonic() + COMES_BACK_S
+    while peer.ask(line) != "OK":
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def faults(server: Server) -> list[str]:
+    """Return the different things that were reported, without their times."""
+    return sorted({re.sub(r"^\S+ \S+ ERROR ", "", line) for line in server.log().splitlines() if " ERROR " in line})
+
+
+def all_are_there(server: Server, oids: list[str]) -> bool:
+    """Whether the bucket holds these objects, found by their own words, and no other."""
+    with Peer(server, "ingest") as ingest, Peer(server, "search") as search:
+        search.send_lines(*(f'QUERY disk b "own{oid}" LANG(none)' for oid in oids))
+        events = search.lines(2 * len(oids))[1::2]
+        return [event.split()[3:] for event in events] == [[oid] for oid in oids] and ingest.ask(
+            "COUNTB disk b"
+        ) == f"RESULT {len(oids)}"
+
+
+@LINUX
+@pytest.mark.parametrize("durability", ["interval", "commit"])
+def test_a_full_disk_that_gets_room_again(tmp_path: Path, durability: str) -> None:
+    settings = {"store.kv.durability": durability, "search.query_alternates_try": 0}
+    with disk(tmp_path / "disk") as folder:
+        server = Server(folder, settings)
+        held = [f"o{number}" for number in range(50)]
+        with server, Peer(server, "ingest") as ingest:
+            for oid in held:
+                assert ingest.ask(f'PUSH disk b {oid} "own{oid} common" LANG(none)') == "OK"
+            time.sleep(0.2)
+            filler = fill(folder)
+            for number in range(50, 1_500):
+                answer = ingest.ask(f'PUSH disk b o{number} "owno{number} {f"w{number} " * 300}" LANG(none)')
+                if answer == "OK":
+                    held.append(f"o{number}")
+            assert len(held) < 1_200, "the disk was never full"
+            assert all_are_there(server, held), "reading goes on, and what was refused did not happen"
+            filler.unlink()
+            assert comes_back(ingest, 'PUSH disk b later "ownlater"')
+            held.append("later")
+            assert all_are_there(server, held)
+            server.kill()
+        with server:
+            assert all_are_there(server, held)
+
+
+@LINUX
+def test_a_disk_that_can_only_be_read(tmp_path: Path) -> None:
+    with disk(tmp_path / "disk") as folder:
+        store = folder / "store"
+        arguments = ["--inet", f"{HOST}:{free_port()}", "--data", str(store)]
+        for exists in (False, True):
+            if exists:
+                subprocess.run(["mount", "-o", "remount,rw", str(folder)], check=True)
+                with sonicpy.Index(store) as index:
+                    index.push("disk", "b", "o", "text")
+            subprocess.run(["mount", "-o", "remount,ro", str(folder)], check=True)
+            status, said = run_serve(arguments, tmp_path)
+            assert status == 1
+            assert re.fullmatch(rf"sonicpy: cannot write the store folder {store}: Read-only file system\n", said), said
+
+
+def limit_files(server: Server, more: int | None) -> None:
+    """Let the server open so many more files, and no others; None: as many as it likes."""
+    _, hard = resource.prlimit(server.pid, resource.RLIMIT_NOFILE)
+    used = max(int(path.name) for path in Path(f"/proc/{server.pid}/fd").iterdir()) + 1
+    resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (hard if more is None else used + more, hard))
+
+
+@LINUX
+def test_out_of_descriptors(tmp_path: Path) -> None:
+    """No new segment, no sync, no worker, no graph; changes are taken all the same, and nothing of them is lost."""
+    text = "x" * 19_000
+    pushes = 1_000  # more than a segment of the log holds
+    with Server(tmp_path, {"search.query_alternates_try": 0}) as server:
+        with Peer(server, "ingest") as ingest, Peer(server, "control") as control, Peer(server, "search") as search:
+            ingest.send_lines(*(f'PUSH disk b o{number} "owno{number} rest{number}"' for number in range(2_000)))
+            assert ingest.lines(2_000) == ["OK"] * 2_000
+            limit_files(server, 0)
+            for _ in range(pushes // 50):
+                ingest.send_lines(*[f'PUSH disk b o0 "{text}" LANG(none)'] * 50)
+                assert ingest.lines(50) == ["OK"] * 50
+            assert control.ask("TRIGGER consolidate") == "ERR internal_error"
+            assert search.results('QUERY disk b "owno77"') == ["o77"]
+            assert ingest.ask('PUSH disk b late "ownlate"') == "OK"
+            time.sleep(1.2)  # a sync is due every second
+            said = faults(server)
+            assert any("cannot sync the log" in line and "Too many open files" in line for line in said), said
+            assert any("cannot begin the log file" in line and "Too many open files" in line for line in said), said
+            limit_files(server, None)
+            assert control.ask("TRIGGER consolidate") == "OK"
+            assert ingest.ask('PUSH disk b later "ownlater"') == "OK"
+            assert len(list((tmp_path / "store" / "log").glob("*.log"))) >= 1
+        server.kill()
+        server.start()
+        held = [f"o{number}" for number in range(2_000)] + ["late", "later"]
+        assert all_are_there(server, held)
+
+
+CLOCK = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <sys/time.h>
+#include <time.h>
+
+/* The clock on the wall, an hour earlier for every second that passes. */
+static long back(long seconds) { return seconds - 3600 * (seconds % 1000); }
+
+int clock_gettime(clockid_t id, struct timespec *now)
+{
+    static int (*real)(clockid_t, struct timespec *);
+    if (!real)
+        real = dlsym(RTLD_NEXT, "clock_gettime");
+    int failed = real(id, now);
+    if (!failed && id == CLOCK_REALTIME)
+        now->tv_sec = back(now->tv_sec);
+    return failed;
+}
+
+int gettimeofday(struct timeval *now, void *zone)
+{
+    struct timespec exact;
+    int failed = clock_gettime(CLOCK_REALTIME, &exact);
+    now->tv_sec = exact.tv_sec;
+    now->tv_usec = exact.tv_nsec / 1000;
+    return failed;
+}
+
+time_t time(time_t *at)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (at)
+        *at = now.tv_sec;
+    return now.tv_sec;
+}
+"""
+
+
+@LINUX
+@pytest.mark.full
+def test_a_clock_that_goes_backwards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("needs a C compiler to put another clock under the server")
+    (tmp_path / "clock.c").write_text(CLOCK)
+    library = tmp_path / "clock.so"
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", library, tmp_path / "clock.c", "-ldl"], check=True)
+    settings = {"channel.tcp_timeout": 2, "store.fst.graph.consolidate_after": 1}
+    monkeypatch.setenv("LD_PRELOAD", str(library))
+    code = "import time; a = time.time(); time.sleep(1.5); print(time.time() < a)"
+    assert subprocess.check_output([sys.executable, "-c", code]) == b"True\n", "else it tests nothing"
+    server = Server(tmp_path, settings)
+    with server, Peer(server, "ingest") as ingest, Peer(server, "search") as search, Peer(server) as idle:
+        held = [f"o{number}" for number in range(40)]
+        for oid in held:
+            assert ingest.ask(f'PUSH disk b {oid} "own{oid}"') == "OK"
+            assert search.ask("PING") == "PONG"
+            time.sleep(0.1)
+        assert idle.line().startswith("CONNECTED <"), "it has ten seconds, by whatever clock"
+        with Peer(server, "control") as control:
+            uptime = int(control.ask("INFO").split("uptime(")[1].split(")")[0])
+            assert 3 <= uptime <= 30
+            assert "fst_consolidate_count(0)" in control.ask("INFO"), "consolidated in time"
+        began = time.monotonic()
+        assert search.rest() == b""
+        assert time.monotonic() - began < 4, "silent for longer than the idle time"
+        ingest.close()
+        server.kill()
+        server.start()
+        assert all_are_there(server, held)
+
+
+def test_no_decision_asks_the_clock_on_the_wall() -> None:
+    wall = re.compile(r"\btime\.time(_ns)?\(|datetime\.(now|utcnow|today)|from time import|localtime|gmtime")
+    sources = sorted(Path(sonicpy.__file__).parent.rglob("*.py"))
+    assert len(sources) > 50
+    assert [str(path) for path in sources if wall.search(path.read_text(encoding="utf-8"))] == []

@@ -1,0 +1,72 @@
+"""channel.max_connections: one more is told so in a line and closed; room comes back when somebody leaves."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sonicpy.server.turned_away import LINGERING_MAX
+from tests.processes import Server
+from tests.server.attacks import crowd
+from tests.server.peer import Peer
+
+MOST = 5
+FULL = b"ENDED too_many_connections\r\n"
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Iterator[Server]:
+    server = Server(tmp_path, {"channel.max_connections": MOST})
+    with server:
+        with Peer(server, "control") as control:  # the one that saw the server start is noticed to be gone
+            while "clients_connected(1)" not in control.ask("INFO"):
+                time.sleep(0.01)
+        yield server
+
+
+def comes_in(server: Server) -> bool:
+    with Peer(server) as peer:
+        return peer.line().startswith("CONNECTED <")
+
+
+def wait_for_room(server: Server) -> None:
+    deadline = time.monotonic() + 5
+    while not comes_in(server):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_one_more_is_turned_away(small: Server) -> None:
+    with crowd(small, MOST - 2) as strangers, Peer(small, "search") as known:
+        with Peer(small), Peer(small) as one_more:
+            assert one_more.rest() == FULL
+            with Peer(small) as eager:  # clients in a hurry do not wait for the banner
+                eager.send(b"START search\nPING\n")
+                assert eager.rest() == FULL
+        assert known.ask("PING") == "PONG"
+        for peer in strangers:
+            assert peer.line().startswith("CONNECTED <"), "those before START count, and are served"
+        wait_for_room(small)
+
+
+def test_a_crowd_at_the_door(small: Server) -> None:
+    with crowd(small, MOST, "search") as inside, crowd(small, 3 * LINGERING_MAX) as outside:
+        for peer in outside:  # they stay on their side until the server has had enough of them
+            assert peer.rest() == FULL
+        began = time.monotonic()
+        assert all(peer.ask("PING") == "PONG" for peer in inside)
+        assert time.monotonic() - began < 1
+    wait_for_room(small)
+
+
+def test_a_stop_with_a_crowd_at_the_door(small: Server) -> None:
+    with crowd(small, MOST, "search"), crowd(small, 10) as outside:
+        assert all(peer.rest() == FULL for peer in outside)
+        assert small.stop() == 0
+        assert small.log() == ""
+
+
+def test_zero_sets_no_limit(tmp_path: Path) -> None:
+    with Server(tmp_path, {"channel.max_connections": 0}) as server, crowd(server, 50, "search") as peers:
+        assert [peer.ask("PING") for peer in peers] == ["PONG"] * 50

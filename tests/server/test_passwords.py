@@ -1,0 +1,154 @@
+"""Wrong passwords: counted by network and forgotten, in bounded memory; refused late, while right ones are not."""
+
+import socket
+import sys
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from sonicpy.server.passwords import (
+    FIRST_DELAY_S,
+    FORGOTTEN_AFTER_S,
+    FREE,
+    LONGEST_DELAY_S,
+    NETWORKS_MAX,
+    WAITING_IN_ALL_MAX,
+    WAITING_MAX,
+    WrongPasswords,
+    network_of,
+)
+from tests.processes import Server
+from tests.server.peer import Peer
+
+NETWORKS = [
+    (("192.0.2.7", 5000), "192.0.2.7", "IPv4"),
+    (("::ffff:192.0.2.7", 5000, 0, 0), "192.0.2.7", "IPv4 inside IPv6"),
+    (("2001:db8:1:2:3:4:5:6", 5000, 0, 0), "20010db800010002::/64", "half of IPv6"),
+    (("2001:db8:1:2::1", 5000, 0, 0), "20010db800010002::/64", "the other half is free to choose"),
+    (("fe80::1%eth0", 5000, 0, 2), "fe80000000000000::/64", "with a zone"),
+    (("::1", 5000, 0, 0), "0::/64", "this machine"),
+    ("", "local", "a socket without an address"),
+    (None, "local", "gone"),
+]
+
+
+@pytest.mark.parametrize(("peername", "network", "why"), NETWORKS, ids=[row[2] for row in NETWORKS])
+def test_network_of(peername: object, network: str, why: str) -> None:
+    assert network_of(peername) == network
+
+
+def test_the_delay_doubles_up_to_a_bound() -> None:
+    table = WrongPasswords()
+    delays = [table.delay_s("a", 100.0) for _ in range(FREE + 10)]
+    assert delays[:FREE] == [0.0] * FREE
+    assert delays[FREE:] == [min(FIRST_DELAY_S * 2**turn, LONGEST_DELAY_S) for turn in range(10)]
+    assert table.delay_s("b", 100.0) == 0.0, "of another network nothing is known"
+
+
+def test_it_is_forgotten_after_a_while_without_another() -> None:
+    table = WrongPasswords()
+    for turn in range(FREE + 3):
+        table.delay_s("a", turn * FORGOTTEN_AFTER_S)
+    assert table.delay_s("a", (FREE + 3) * FORGOTTEN_AFTER_S), "never a while without"
+    assert table.delay_s("a", (FREE + 4.1) * FORGOTTEN_AFTER_S) == 0.0
+
+
+def test_a_million_networks_take_no_more_memory_than_some_thousand() -> None:
+    table = WrongPasswords()
+    for number in range(3 * NETWORKS_MAX):
+        table.delay_s(str(number), 1.0)
+        table.delay_s("busy", 1.0)
+    assert len(table) == NETWORKS_MAX
+    assert table.delay_s("busy", 1.0) == LONGEST_DELAY_S, "those quiet for longest go first"
+
+
+def test_only_so_many_wait_at_a_time() -> None:
+    table = WrongPasswords()
+    for _ in range(FREE):
+        table.delay_s("a", 1.0)
+    for _ in range(WAITING_MAX):
+        assert table.delay_s("a", 1.0)
+        table.waits("a")
+    assert table.delay_s("a", 1.0) is None
+    table.waited("a")
+    assert table.delay_s("a", 1.0) == LONGEST_DELAY_S
+
+
+def test_only_so_many_wait_from_all_networks() -> None:
+    table = WrongPasswords()
+    for number in range(WAITING_IN_ALL_MAX):
+        table.waits(str(number))
+    assert [table.delay_s("a", 1.0) for _ in range(FREE + 1)] == [0.0] * FREE + [None]
+    table.waited("7")
+    assert table.delay_s("a", 1.0)
+
+
+@pytest.fixture
+def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with Server(tmp_path_factory.mktemp("locked"), {"channel.tcp_timeout": 1}, password="SecretPassword") as server:
+        yield server
+
+
+def refused_after_s(server: Server, source: str = "") -> float:
+    """Return how long the refusal of a wrong password takes."""
+    with Peer(server, source=source) as peer:
+        began = time.monotonic()
+        peer.send(b"START search wrong\nPING\n")
+        assert peer.rest().endswith(b">\r\nENDED authentication_failed\r\n")
+        return time.monotonic() - began
+
+
+def test_refusals_come_later_and_later(locked: Server) -> None:
+    took = [refused_after_s(locked) for _ in range(FREE + 4)]
+    for turn, seconds in enumerate(took[FREE:]):
+        assert seconds >= FIRST_DELAY_S * 2**turn, "the last of them longer than the idle time"
+    assert max(took[:FREE]) < took[-1]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a second address of this machine")
+def test_others_do_not_wait(locked: Server) -> None:
+    with Peer(locked, "search") as inside:
+        for _ in range(FREE + 1):
+            refused_after_s(locked)
+        waiting = [Peer(locked) for _ in range(WAITING_MAX)]
+        try:
+            for peer in waiting:
+                peer.send(b"START search wrong\n")
+            began = time.monotonic()
+            assert inside.ask("PING") == "PONG", "who is in"
+            with Peer(locked, "search") as later:
+                assert later.ask("PING") == "PONG", "who knows the password, from the same address"
+            refused_after_s(locked, "127.0.0.2")
+            assert time.monotonic() - began < FIRST_DELAY_S, "a first wrong one from another address"
+            with Peer(locked) as one_more:
+                one_more.send(b"START search wrong\n")
+                assert b"ENDED" not in one_more.rest(), "too many wait: closed without a word"
+        finally:
+            for peer in waiting:
+                peer.close()
+
+
+def test_a_stop_does_not_wait_for_refusals(locked: Server) -> None:
+    for _ in range(FREE + 2):
+        refused_after_s(locked)
+    with Peer(locked) as peer:
+        peer.send(b"START search wrong\n")
+        assert peer.line().startswith("CONNECTED <")
+        time.sleep(0.1)
+        began = time.monotonic()
+        assert locked.stop() == 0
+        assert time.monotonic() - began < 0.9
+        assert peer.rest() == b"ENDED authentication_failed\r\n"
+
+
+@pytest.mark.full
+def test_guessers_that_leave_leave_nothing_behind(locked: Server) -> None:
+    for _ in range(FREE + WAITING_MAX + 30):
+        with socket.create_connection((locked.host, locked.port)) as guesser:
+            guesser.sendall(b"START search wrong\n")
+    deadline = time.monotonic() + LONGEST_DELAY_S + 2
+    with Peer(locked, "control") as control:
+        while "clients_connected(1)" not in control.ask("INFO"):
+            assert time.monotonic() < deadline
+            time.sleep(0.1)

@@ -1,0 +1,56 @@
+"""What an attack on a server costs the others: memory, and the time of a PING, looked at from outside."""
+
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.processes import Server
+from tests.server import watcher
+
+LOOK_S = 0.01
+
+
+@dataclass(slots=True)
+class Seen:
+    """What was seen; the times are known at the end of the watch.
+
+    Attributes:
+        rss_bytes: the most memory the server held.
+        ping_s: the slowest PING.
+        busy_s: the longest time for which the machine kept a process waiting that had nothing to wait for.
+    """
+
+    rss_bytes: int = 0
+    ping_s: float = 0.0
+    busy_s: float = 0.0
+
+
+@contextmanager
+def watch(server: Server) -> Iterator[Seen]:
+    """Note the most memory a server holds, and its slowest PING, inside a `with` block."""
+    seen = Seen(server.rss_bytes())
+    ended = threading.Event()
+
+    def look() -> None:
+        while not ended.wait(LOOK_S):
+            seen.rss_bytes = max(seen.rss_bytes, server.rss_bytes())
+
+    command = [sys.executable, str(Path(watcher.__file__)), server.host, str(server.port), server.password or "-"]
+    looking = threading.Thread(target=look)
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin and process.stdout
+        try:
+            assert process.stdout.readline() == b"watching\n"
+            looking.start()
+            yield seen
+            process.stdin.close()
+            seen.ping_s, seen.busy_s = map(float, process.stdout.readline().split())
+        finally:
+            ended.set()
+            process.kill()
+    looking.join()
+    assert server.rss_bytes() > 0, "it is still there"

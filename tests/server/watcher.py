@@ -1,0 +1,48 @@
+"""PING a server every few milliseconds until stdin ends, then print how long the slowest took, in seconds; and by how
+much a pause was too long at the most, which is what the machine takes from any process while it is busy.
+
+A process of its own, so that the threads of a test that attacks the server do not slow it down:
+
+    python watcher.py HOST PORT PASSWORD
+"""
+
+import socket
+import sys
+import threading
+import time
+
+PAUSE_S = 0.005
+ANSWER_S = 30.0
+
+
+def wait_for_end(ended: threading.Event) -> None:
+    """Set `ended` at the end of stdin."""
+    sys.stdin.read()
+    ended.set()
+
+
+def main(host: str, port: int, password: str) -> None:
+    """Say "watching" on stdout once the session has begun; print the slowest PING at the end."""
+    with socket.create_connection((host, port), ANSWER_S) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        lines = connection.makefile("rb")
+        connection.sendall(f"START search {password}\n".encode())
+        assert lines.readline().startswith(b"CONNECTED ")
+        assert lines.readline().startswith(b"STARTED search ")
+        ended = threading.Event()
+        threading.Thread(target=wait_for_end, args=(ended,), daemon=True).start()
+        print("watching", flush=True)
+        slowest = latest = 0.0
+        paused = time.perf_counter()
+        while not ended.wait(PAUSE_S):
+            began = time.perf_counter()
+            latest = max(latest, began - paused - PAUSE_S)
+            connection.sendall(b"PING\n")
+            assert lines.readline() == b"PONG\r\n"
+            paused = time.perf_counter()
+            slowest = max(slowest, paused - began)
+        print(slowest, latest, flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), sys.argv[3])

@@ -1,0 +1,123 @@
+"""A log cut short or damaged at any byte: the store that opens on it is one that a serial run had."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sonicpy.errors import StoreError
+from sonicpy.store.log import HEADER
+from sonicpy.store.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, Pop
+from sonicpy.store.store import Store
+from tests.reference.store import Model
+from tests.store.consistency import check_consistent
+from tests.store.shorthand import open_store, picture, push, terms
+
+SCOPES = (("c", "b"), ("c", "b2"), ("d", "b"))
+RUN: list[Mutation] = [
+    push("o1", "alpha beta*2", 2),
+    push("o2", "alpha", 2),
+    push("o3", "alpha gamma", 2),
+    Pop("c", "b", "o2", terms("alpha")),
+    push("o9", "zeta", bucket="b2"),
+    FlushObject("c", "b", "o1"),
+    push("o1", "iota", collection="d"),
+    FlushBucket("c", "b2"),
+    push("o4", "beta", 2),
+    FlushCollection("d"),
+]
+VERSION_BYTES = range(8, 10)
+EVERY = 23
+"""Of the places, at the gate; all of them in the full run."""
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, bytes]:
+    """The name and the content of a segment that holds the run and nothing that was committed."""
+    folder = tmp_path_factory.mktemp("written")
+    store = open_store(folder)
+    for mutation in RUN:
+        store.apply(mutation)
+        store.seal()
+    (segment,) = (folder / "log").glob("*.log")
+    name, content = segment.name, segment.read_bytes()
+    store.close()
+    return name, content
+
+
+def states() -> Iterator[dict[tuple[str, str], object]]:
+    """Yield what the buckets look like before the run and after each of its steps."""
+    model = Model()
+    yield {}
+    for mutation in RUN:
+        model.apply(mutation)
+        yield {scope: bucket.picture() for scope, bucket in model.copy().buckets.items()}
+
+
+def state_of(store: Store) -> dict[tuple[str, str], object]:
+    with store.reading() as view:
+        return {scope: picture(view, *scope) for scope in SCOPES if view.bucket(*scope) is not None}
+
+
+def opened_on(folder: Path, name: str, content: bytes) -> dict[tuple[str, str], object]:
+    """Return what a store holds whose only file is this segment; it takes changes, and keeps them."""
+    shutil.rmtree(folder, ignore_errors=True)
+    (folder / "log").mkdir(parents=True)
+    (folder / "log" / name).write_bytes(content)
+    store = open_store(folder)
+    check_consistent(store)
+    held = state_of(store)
+    store.apply(push("after", "omega", bucket="b3"))
+    store.close()
+    store = open_store(folder)
+    assert state_of(store) == held
+    with store.reading() as view:
+        assert view.bucket("c", "b3") is not None
+    store.close()
+    return held
+
+
+def check_prefixes(folder: Path, written: tuple[str, bytes], step: int) -> None:
+    name, content = written
+    serial = list(states())
+    last = 0
+    for size in range(0, len(content) + 1, step):
+        place = serial.index(opened_on(folder, name, content[:size]))
+        assert place >= last, f"{size} bytes hold less than fewer did"
+        last = place
+    assert opened_on(folder, name, content) == serial[-1], "all of it"
+
+
+def check_damage(folder: Path, written: tuple[str, bytes], step: int) -> None:
+    name, content = written
+    serial = list(states())
+    for place in range(0, len(content), step):
+        damaged = bytearray(content)
+        damaged[place] ^= 0x5A
+        if place in VERSION_BYTES:
+            with pytest.raises(StoreError, match="format version"):
+                opened_on(folder, name, bytes(damaged))
+            continue
+        held = opened_on(folder, name, bytes(damaged))
+        assert held in serial[:-1], place
+        if place < HEADER.size:
+            assert held == serial[0]
+
+
+def test_cut_short_anywhere(tmp_path: Path, written: tuple[str, bytes]) -> None:
+    check_prefixes(tmp_path / "store", written, EVERY)
+
+
+def test_damaged_anywhere(tmp_path: Path, written: tuple[str, bytes]) -> None:
+    check_damage(tmp_path / "store", written, EVERY)
+
+
+@pytest.mark.full
+def test_cut_short_at_every_byte(tmp_path: Path, written: tuple[str, bytes]) -> None:
+    check_prefixes(tmp_path / "store", written, 1)
+
+
+@pytest.mark.full
+def test_damaged_at_every_byte(tmp_path: Path, written: tuple[str, bytes]) -> None:
+    check_damage(tmp_path / "store", written, 1)
