@@ -118,7 +118,7 @@ def test_the_image_is_asked_whether_it_is_well() -> None:
 def test_the_settings_of_the_image_listen_everywhere_and_store_in_the_volume() -> None:
     loaded = load(CONFIGS / "container.cfg", {}, {})
     assert loaded.remarks == ()
-    assert loaded.config.channel.addresses == (("0.0.0.0", PORT),)
+    assert loaded.config.channel.addresses == [("0.0.0.0", PORT)]
     assert loaded.config.store.kv.path == Path(STORE)
 
 

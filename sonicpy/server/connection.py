@@ -146,6 +146,8 @@ class Connection(asyncio.BufferedProtocol):
         self._scheduled = False
         if self._transport is None or self._held or self._blocked or self.session.ended:
             return
+        if self._is_tls and self._transport.is_closing():
+            return
         out: list[bytes] = []
         promises: list[int] = []  # places in `out` that may only leave once the log holds what they tell of or saw
         slow: Command | None = None

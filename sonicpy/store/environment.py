@@ -40,7 +40,6 @@ TABLE_NAMES: Final = (
 # The tables whose keys begin with a bucket id: what goes when a bucket is flushed.
 BUCKET_TABLES: Final = (WORDS, TERMS, POSTINGS, OBJECTS, LENGTHS, OIDS, PENDING)
 
-
 MAX_READERS: Final = 512
 DATA_FILE: Final = "data.mdb"
 DATA_BYTES_MIN: Final = 8192  # the two pages that LMDB writes when it makes the file

@@ -33,7 +33,7 @@ def comes_back(peer: Peer, line: str) -> bool:
 
 def faults(server: Server) -> list[str]:
     """Return the different things that were reported, without their times."""
-    return sorted({re.sub(r"^\S+ \S+ ERROR ", "", line) for line in server.log().splitlines() if " ERROR " in line})
+    return sorted({line.partition(" msg=")[2] for line in server.log().splitlines() if "level=error" in line})
 
 
 def all_are_there(server: Server, oids: list[str]) -> bool:
@@ -202,6 +202,7 @@ def test_a_clock_that_goes_backwards(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_no_decision_asks_the_clock_on_the_wall() -> None:
     wall = re.compile(r"\btime\.time(_ns)?\(|datetime\.(now|utcnow|today)|from time import|localtime|gmtime")
-    sources = sorted(Path(sonicpy.__file__).parent.rglob("*.py"))
+    sources = {path.name: path for path in Path(sonicpy.__file__).parent.rglob("*.py")}
     assert len(sources) > 50
-    assert [str(path) for path in sources if wall.search(path.read_text(encoding="utf-8"))] == []
+    del sources["logs.py"]  # shows times to people
+    assert [name for name, path in sources.items() if wall.search(path.read_text(encoding="utf-8"))] == []
