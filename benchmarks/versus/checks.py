@@ -69,7 +69,7 @@ def answer_items(answer: str) -> list[str] | None:
 
 
 def is_right(operation: str, asked: str, items: list[str] | None, texts: Sequence[str]) -> bool:
-    """Return whether an answer fits: the best object holds a word of the query, a suggestion begins with what was typed.
+    """Return whether an answer fits: the best object holds a word of the query, a suggestion begins as typed.
 
     What is far from every text may find something or nothing.
     """
