@@ -101,7 +101,8 @@ def measure(
     if LIBRARIES in parts:
         say("libraries" if libraries.find_tantivy() else "libraries; skipped: tantivy, which is not installed")
         (folder / "libraries").mkdir()
-        libraries.compare(folder / "libraries", results, pushed[: profile.library], commands)
+        some = pushed[: profile.library]
+        libraries.compare(folder / "libraries", results, some, Commands(some))
 
 
 def find_servers(folder: Path, checkouts: dict[str, Path]) -> list[Server]:
@@ -128,7 +129,7 @@ def measure_servers(
         for server in servers:
             scenes.idle(server, results, profile)
         say("PUSH")
-        results.rates.update(push_rates(servers, pushed, profile.rounds, profile.pushes))
+        results.rates.update(push_rates(servers, pushed, profile))
         done = profile.rounds * len(MODES) * profile.pushes
         for server in servers:
             say(f"{server.name}: {len(pushed) - done} more texts, consolidation")
@@ -139,6 +140,8 @@ def measure_servers(
                 results.figures[f"share of right answers, {operation}", server.name] = share
         say("PING, QUERY, SUGGEST")
         results.rates.update(read_rates(servers, commands, profile.rounds, profile.read_s))
+        for server in servers:
+            results.figures[scenes.ASKED_MB, server.name] = server.memory_bytes() / scenes.MB
         say("QUERY beside PUSH, and starts")
         for server in servers:
             scenes.queries_beside_pushes(server, results, profile, commands, pushed)

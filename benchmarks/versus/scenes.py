@@ -34,6 +34,7 @@ PEAK_MB = "memory at most while loading and consolidating, MB"
 LOAD_CPU_US = "CPU us a PUSH, consolidation included"
 CONSOLIDATE_S = "consolidation, s"
 CONSOLIDATE_PING_MS = "slowest PING during consolidation, ms"
+ASKED_MB = "memory after all queries, MB"
 DISK_MB = "disk after consolidation, MB"
 OBJECTS = "objects"
 BESIDE_P99_MS = "QUERY p99 beside PUSH with 16 in flight, ms"
@@ -43,8 +44,6 @@ INTERVAL_S, COMMIT_S = "PUSH ops/s, durability interval", "PUSH ops/s, durabilit
 EARLY_US, LATE_US = "CPU us a PUSH in a small index", "CPU us a PUSH in a large index"
 EARLY_S, LATE_S = "PUSH ops/s in a small index", "PUSH ops/s in a large index"
 HALF_CHURNED_MB, CHURNED_MB = "disk halfway through the churns, MB", "disk after the churns, MB"
-PINGS_AFTER_S = 1.0
-"""What a consolidation leaves behind is cleared up after its answer."""
 MB = 1e6
 
 
@@ -63,7 +62,7 @@ def load(server: Server, results: Results, profile: Profile, texts: Sequence[str
     with MemoryWatch(server.pid) as watch:
         push_run(server, SIXTEEN, [push_line(number, texts[number]) for number in range(start, len(texts))])
         loaded = server.memory_bytes()
-        consolidate(server, results)
+        consolidate(server, results, profile)
     results.figures[LOAD_CPU_US, name] = (server.cpu_s() - before_s) / max(1, len(texts) - start) * 1e6
     results.figures[PEAK_MB, name] = watch.peak_bytes / MB
     time.sleep(profile.settle_s)
@@ -75,14 +74,17 @@ def load(server: Server, results: Results, profile: Profile, texts: Sequence[str
         results.figures[OBJECTS, name] = int(answer.split()[1])
 
 
-def consolidate(server: Server, results: Results) -> None:
-    """Consolidate at once and note how long it took, and the slowest PING of another connection meanwhile."""
+def consolidate(server: Server, results: Results, profile: Profile) -> None:
+    """Consolidate at once and note how long it took, and the slowest PING of another connection meanwhile.
+
+    PINGs go on for a while, because what a consolidation leaves behind is cleared up after its answer.
+    """
     with server.connect("control") as control, server.connect("search") as pinging:
         trigger = Lane(control, [b"TRIGGER consolidate\n"])
         beside = Lane(pinging, endless_pings(), endless=True)
         results.figures[CONSOLIDATE_S, server.name] = drive([trigger, beside])[0]
         after = Lane(pinging, endless_pings())
-        drive([after], PINGS_AFTER_S)
+        drive([after], profile.settle_s)
     results.figures[CONSOLIDATE_PING_MS, server.name] = 1e3 * max(*beside.latencies_s, *after.latencies_s)
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import cycle
 
 from benchmarks.data import SEED, messages
+from sonicpy.langcodes import LANG_CODES
 from sonicpy.lexer.stopwords import StopWords
 
 COLLECTION = "messages"
@@ -99,11 +100,17 @@ def plain_words(text: str) -> list[str]:
     return [word.lower() for word in PLAIN_WORD.findall(text)]
 
 
+def stop_words() -> frozenset[str]:
+    """Return the stop words of every language: of which one a word is, servers guess differently."""
+    lists = StopWords()
+    return frozenset().union(*(lists.words(code) for code in LANG_CODES))
+
+
 class Commands:
     """The commands of every operation that reads, made from the texts that were pushed."""
 
     def __init__(self, pushed: Sequence[str]) -> None:
-        stops = StopWords().words("eng")
+        stops = stop_words()
         self._rows = [[word for word in dict.fromkeys(plain_words(text)) if word not in stops] for text in pushed]
         self._known = {word for text in pushed for word in re.findall(r"\w+", text.lower())}
         self.by_operation = {
