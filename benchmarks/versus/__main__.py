@@ -14,10 +14,11 @@ import sys
 import tempfile
 import time
 from contextlib import ExitStack
+from dataclasses import asdict
 from pathlib import Path
 
 from benchmarks.versus import libraries, report, scenes
-from benchmarks.versus.bars import OURS, THEIRS
+from benchmarks.versus.bars import BARS, OURS, THEIRS
 from benchmarks.versus.checks import right_share
 from benchmarks.versus.profiles import PROFILES, Profile
 from benchmarks.versus.rates import floor_rates, push_rates, read_rates
@@ -36,12 +37,14 @@ def main() -> None:
     began = time.monotonic()
     results = Results()
     with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
-        measure(Path(folder), results, profile, arguments.only, dict(arguments.checkout))
+        versions = measure(Path(folder), results, profile, arguments.only, dict(arguments.checkout))
     took_s = time.monotonic() - began
     if arguments.json:
-        about = {"profile": profile.name, "messages": profile.messages, "seconds": took_s, "machine": machine()}
-        arguments.json.write_text(json.dumps({**about, **results.as_json()}, indent=1) + "\n")
-    print(f"{machine()}; profile {profile.name}: {profile.messages} messages, {took_s:.0f} s\n")
+        about = {"profile": asdict(profile), "seconds": took_s, "machine": machine(), "versions": versions}
+        bars = {"bars": [bar.judged(results) for bar in BARS]}
+        arguments.json.write_text(json.dumps({**about, **results.as_json(), **bars}, indent=1) + "\n")
+    print(f"{machine()}; profile {profile.name}: {profile.messages} messages, {took_s:.0f} s")
+    print("; ".join(f"{name} is {version}" for name, version in versions.items()), end="\n\n")
     print(report.rate_table(results), report.figure_table(results), report.bar_table(results), sep="\n\n")
     print(f"\n{report.summary(results)}")
 
@@ -79,13 +82,14 @@ def machine() -> str:
 
 def measure(
     folder: Path, results: Results, profile: Profile, parts: tuple[str, ...], checkouts: dict[str, Path]
-) -> None:
-    """Run the parts one after the other."""
+) -> dict[str, str]:
+    """Run the parts one after the other; return what the servers say they are."""
+    versions = {}
     pushed = texts(profile.messages)
     commands = Commands(pushed)
     if RATES in parts:
         servers = find_servers(folder, checkouts)
-        measure_servers(servers, results, profile, pushed, commands)
+        versions = measure_servers(servers, results, profile, pushed, commands)
         measure_floor(folder, results, profile)
     if DURABILITY in parts:
         say("durability")
@@ -103,6 +107,7 @@ def measure(
         (folder / "libraries").mkdir()
         some = pushed[: profile.library]
         libraries.compare(folder / "libraries", results, some, Commands(some))
+    return versions
 
 
 def find_servers(folder: Path, checkouts: dict[str, Path]) -> list[Server]:
@@ -121,11 +126,12 @@ def find_servers(folder: Path, checkouts: dict[str, Path]) -> list[Server]:
 
 def measure_servers(
     servers: list[Server], results: Results, profile: Profile, pushed: list[str], commands: Commands
-) -> None:
-    """Fill the servers side by side, ask them side by side, and start them again."""
+) -> dict[str, str]:
+    """Fill the servers side by side, ask them side by side, and start them again; return what they say they are."""
     with ExitStack() as stack:
         for server in servers:
             stack.enter_context(server)
+        versions = {server.name: server.version() for server in servers}
         for server in servers:
             scenes.idle(server, results, profile)
         say("PUSH")
@@ -147,6 +153,7 @@ def measure_servers(
             scenes.queries_beside_pushes(server, results, profile, commands, pushed)
         for server in servers:
             scenes.restart(server, results, commands)
+    return versions
 
 
 def measure_floor(folder: Path, results: Results, profile: Profile) -> None:

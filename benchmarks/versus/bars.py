@@ -31,6 +31,17 @@ class Bar:
         return MET if (value >= self.limit if self.is_least else value <= self.limit) else MISSED
 
 
+    def judged(self, results: Results) -> dict[str, object]:
+        """Return what JSON says of it."""
+        return {
+            "name": self.name,
+            "limit": self.limit,
+            "is_least": self.is_least,
+            "value": self.value(results),
+            "verdict": self.verdict(results),
+        }
+
+
 def speed(operation: str, mode: str, limit: float) -> Bar:
     """Operations a second, against Sonic's."""
     return Bar(
@@ -106,7 +117,7 @@ BARS = (
     ),
     share("PUSH: CPU in a large index against a small one", 1.3, (scenes.LATE_US, OURS), (scenes.EARLY_US, OURS)),
     share(
-        "disk after all churns against half of them",
+        "tables on disk after all churns against half of them",
         1.02,
         (scenes.CHURNED_MB, OURS),
         (scenes.HALF_CHURNED_MB, OURS),

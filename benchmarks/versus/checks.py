@@ -69,9 +69,10 @@ def answer_items(answer: str) -> list[str] | None:
 
 
 def is_right(operation: str, asked: str, items: list[str] | None, texts: Sequence[str]) -> bool:
-    """Return whether an answer fits: the best object holds a word of the query, a suggestion begins as typed.
+    """Return whether an answer fits: an object in it holds a word of the query, a suggestion begins as typed.
 
-    What is far from every text may find something or nothing.
+    It need not be the first, for Sonic puts rare corrections before exact words. What is far from every text may find
+    something or nothing.
     """
     if items is None:
         return False
@@ -79,9 +80,8 @@ def is_right(operation: str, asked: str, items: list[str] | None, texts: Sequenc
         return any(item.startswith(asked) for item in items)
     if operation == QUERY_MISS:
         return all(asked not in texts[oid_number(item)].lower() for item in items)
-    if not items:
-        return False
-    best = texts[oid_number(items[0])].lower()
+    found = [texts[oid_number(item)].lower() for item in items]
     if operation == QUERY_TYPO:
-        return any(Levenshtein.distance(asked, word) <= EDITS_MAX for word in re.findall(r"\w+", best))
-    return any(word in best for word in asked.split())
+        words = (word for text in found for word in re.findall(r"\w+", text))
+        return any(Levenshtein.distance(asked, word) <= EDITS_MAX for word in words)
+    return any(word in text for text in found for word in asked.split())

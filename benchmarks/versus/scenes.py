@@ -31,7 +31,7 @@ from benchmarks.versus.workload import (
 IDLE_MB = "memory idle, MB"
 LOADED_MB = "memory after all messages, MB"
 PEAK_MB = "memory at most while loading and consolidating, MB"
-LOAD_CPU_US = "CPU us a PUSH, consolidation included"
+LOAD_CPU_US = "CPU us a PUSH while loading"
 CONSOLIDATE_S = "consolidation, s"
 CONSOLIDATE_PING_MS = "slowest PING during consolidation, ms"
 ASKED_MB = "memory after all queries, MB"
@@ -43,7 +43,9 @@ FIRST_ANSWER_S = "start to first answer, s"
 INTERVAL_S, COMMIT_S = "PUSH ops/s, durability interval", "PUSH ops/s, durability commit"
 EARLY_US, LATE_US = "CPU us a PUSH in a small index", "CPU us a PUSH in a large index"
 EARLY_S, LATE_S = "PUSH ops/s in a small index", "PUSH ops/s in a large index"
-HALF_CHURNED_MB, CHURNED_MB = "disk halfway through the churns, MB", "disk after the churns, MB"
+HALF_CHURNED_MB, CHURNED_MB = "tables halfway through the churns, MB", "tables after the churns, MB"
+FRESH = 500
+"""Texts pushed right before a consolidation, so that there is something to consolidate."""
 MB = 1e6
 
 
@@ -58,12 +60,14 @@ def idle(server: Server, results: Results, profile: Profile) -> None:
 def load(server: Server, results: Results, profile: Profile, texts: Sequence[str], start: int) -> None:
     """Push the texts from `start` on, consolidate with PING beside, and note memory, disk and what it cost."""
     name = server.name
-    before_s = server.cpu_s()
+    fresh = max(start, len(texts) - FRESH)
     with MemoryWatch(server.pid) as watch:
-        push_run(server, SIXTEEN, [push_line(number, texts[number]) for number in range(start, len(texts))])
+        run = push_numbers(server, texts, start, fresh, profile.rest_s)
+        push_numbers(server, texts, fresh, len(texts))
         loaded = server.memory_bytes()
         consolidate(server, results, profile)
-    results.figures[LOAD_CPU_US, name] = (server.cpu_s() - before_s) / max(1, len(texts) - start) * 1e6
+    if run.latencies_s:
+        results.figures[LOAD_CPU_US, name] = run.cpu_s / len(run.latencies_s) * 1e6
     results.figures[PEAK_MB, name] = watch.peak_bytes / MB
     time.sleep(profile.settle_s)
     results.figures[LOADED_MB, name] = max(loaded, server.memory_bytes()) / MB
@@ -144,12 +148,13 @@ def growth(server: Server, results: Results, profile: Profile, texts: Sequence[s
         done = until
 
 
-def push_numbers(server: Server, texts: Sequence[str], start: int, end: int) -> Run:
-    return push_run(server, SIXTEEN, [push_line(number, texts[number]) for number in range(start, end)])
+def push_numbers(server: Server, texts: Sequence[str], start: int, end: int, rest_s: float = 0.0) -> Run:
+    """Push the texts from `start` to `end` with 16 in flight."""
+    return push_run(server, SIXTEEN, [push_line(number, texts[number]) for number in range(start, end)], rest_s)
 
 
-def churn(server: Server, results: Results, profile: Profile, texts: Sequence[str]) -> None:
-    """Pop and push the same objects again and again, and note what the store takes of the disk on the way."""
+def churn(server: Sonicpy, results: Results, profile: Profile, texts: Sequence[str]) -> None:
+    """Pop and push the same objects again and again, and note what its tables take of the disk on the way."""
     some = list(enumerate(texts[: profile.churned]))
     push_run(server, SIXTEEN, [push_line(number, text) for number, text in some])
     for done in range(1, profile.churns + 1):
@@ -158,7 +163,7 @@ def churn(server: Server, results: Results, profile: Profile, texts: Sequence[st
         if done in (profile.churns // 2, profile.churns):
             time.sleep(profile.settle_s)
             figure = CHURNED_MB if done == profile.churns else HALF_CHURNED_MB
-            results.figures[figure, server.name] = server.disk_bytes() / MB
+            results.figures[figure, server.name] = server.table_bytes() / MB
 
 
 def pop_all(server: Server, lines: Iterable[bytes]) -> None:

@@ -116,6 +116,11 @@ class Server(ABC):
             raise ConnectionError(f"{self.name} said {greeting!r} and {started!r}")
         return connection
 
+    def version(self) -> str:
+        """Return what it says it is."""
+        with connect(HOST, self.port) as connection:
+            return read_lines(connection, 1).removeprefix("CONNECTED ").strip().strip("<>")
+
     def cpu_s(self) -> float:
         """Return the CPU seconds it has taken."""
         return accounting.cpu_s(self.pid)
@@ -161,6 +166,10 @@ class Sonicpy(Server):
     def command(self) -> list[str]:
         store = str(self.folder / "store")
         return [sys.executable, "-m", "sonicpy", "serve", "--inet", f"{HOST}:{self.port}", "--data", store]
+
+    def table_bytes(self) -> int:
+        """Return what its files take of the disk, the log left out, which grows and is cut off in turns."""
+        return self.disk_bytes() - accounting.allocated_bytes(self.folder / "store" / "log")
 
     def variables(self) -> dict[str, str]:
         return {**environment(self._settings), "PYTHONPATH": str(self._checkout)}

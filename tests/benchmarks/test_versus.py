@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.versus.bars import BARS, OURS
+from benchmarks.versus.bars import BARS, NOT_RUN, OURS
 from benchmarks.versus.workload import MODES, OPERATIONS
+from sonicpy.version import VERSION
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -33,6 +34,7 @@ def test_a_tiny_run(tmp_path: Path) -> None:
     measured = {(rate["operation"], rate["mode"]) for rate in results["rates"] if rate["server"] == OURS}
     assert measured == {(operation, mode.name) for operation in OPERATIONS for mode in MODES}
     assert all(rate["operations"] > 0 and rate["cpu_us"] > 0 for rate in results["rates"])
-    verdicts = [line.rsplit("|", 2)[1].strip() for line in run.stdout.splitlines() if "| not run |" in line]
-    assert len(verdicts) == sum("Sonic" in bar.name for bar in BARS), "only what needs Sonic was not run"
+    not_run = {bar["name"] for bar in results["bars"] if bar["verdict"] == NOT_RUN}
+    assert not_run == {bar.name for bar in BARS if "Sonic" in bar.name}, "only what needs Sonic was not run"
+    assert results["versions"] == {OURS: f"sonicpy v{VERSION}"}
     assert list(tmp_path.iterdir()) == [written], "the stores are gone"

@@ -87,6 +87,7 @@ def test_answer_items(answer: str, items: list[str] | None) -> None:
     [
         (QUERY_1, "ubuntu", ["message:0"], True),
         (QUERY_1, "ubuntu", ["message:1"], False),
+        (QUERY_1, "ubuntu", ["message:1", "message:0"], True),
         (QUERY_1, "ubuntu", [], False),
         (QUERY_1, "ubuntu", None, False),
         (QUERY_3, "fresh ubuntu ticket", ["message:1"], True),
