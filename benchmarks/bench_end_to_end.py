@@ -1,0 +1,17 @@
+"""A line in, its reply out, in process: everything but the socket."""
+
+from benchmarks import stages
+from benchmarks.conftest import Timed
+
+
+def test_push(timed_afresh: Timed) -> None:
+    assert set(timed_afresh(stages.whole_push)) == {b"OK\r\n"}
+
+
+def test_query(timed: Timed, texts: list[str]) -> None:
+    replies = timed(stages.whole_query)
+    assert sum(b"message:" in reply for reply in replies) > len(texts) * 0.9
+
+
+def test_suggest(timed: Timed) -> None:
+    assert all(reply.startswith(b"PENDING ") and b"EVENT SUGGEST" in reply for reply in timed(stages.whole_suggest))

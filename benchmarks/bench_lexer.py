@@ -1,0 +1,10 @@
+"""The lexer: texts in a known language to terms."""
+
+from benchmarks import stages
+from benchmarks.conftest import Timed
+
+
+def test_cut_text(timed: Timed, texts: list[str]) -> None:
+    terms = timed(stages.cut_text)
+    assert len(terms) == len(texts)
+    assert sum(map(len, terms)) > 3 * len(texts)

@@ -1,0 +1,13 @@
+"""The log: a mutation to bytes, bytes to the file."""
+
+from benchmarks import stages
+from benchmarks.conftest import Timed
+
+
+def test_pack_record(timed: Timed) -> None:
+    assert all(timed(stages.pack_record))
+
+
+def test_append_record(timed_afresh: Timed) -> None:
+    positions = timed_afresh(stages.append_record)
+    assert positions == sorted(set(positions))

@@ -1,0 +1,176 @@
+"""Compare our server with Sonic, Redis, SQLite FTS5 and tantivy, and print which bars are met.
+
+    python -m benchmarks.versus [--profile quick|full] [--only PART ...] [--json FILE] [--checkout NAME=FOLDER]
+
+Sonic is $SONIC_BIN or `sonic` on the PATH (cargo install sonic-server --locked --root FOLDER), Redis is `redis-server`
+on the PATH, tantivy the package of that name; what is not installed is named and skipped.
+"""
+
+import argparse
+import json
+import os
+import platform
+import sys
+import tempfile
+import time
+from contextlib import ExitStack
+from dataclasses import asdict
+from pathlib import Path
+
+from benchmarks.versus import libraries, report, scenes
+from benchmarks.versus.bars import BARS, OURS, THEIRS
+from benchmarks.versus.checks import right_share
+from benchmarks.versus.profiles import PROFILES, Profile
+from benchmarks.versus.rates import floor_rates, push_rates, read_rates
+from benchmarks.versus.results import Results
+from benchmarks.versus.servers import Redis, Server, Sonic, Sonicpy, find_redis, find_sonic
+from benchmarks.versus.workload import MODES, Commands, texts
+
+RATES, DURABILITY, GROWTH, CHURN, LIBRARIES = "rates", "durability", "growth", "churn", "libraries"
+PARTS = (RATES, DURABILITY, GROWTH, CHURN, LIBRARIES)
+
+
+def main() -> None:
+    """Measure, print the tables, and write the JSON."""
+    arguments = parse()
+    profile = PROFILES[arguments.profile]
+    began = time.monotonic()
+    results = Results()
+    with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
+        versions = measure(Path(folder), results, profile, arguments.only, dict(arguments.checkout))
+    took_s = time.monotonic() - began
+    if arguments.json:
+        about = {"profile": asdict(profile), "seconds": took_s, "machine": machine(), "versions": versions}
+        bars = {"bars": [bar.judged(results) for bar in BARS]}
+        arguments.json.write_text(json.dumps({**about, **results.as_json(), **bars}, indent=1) + "\n")
+    print(f"{machine()}; profile {profile.name}: {profile.messages} messages, {took_s:.0f} s")
+    print("; ".join(f"{name} is {version}" for name, version in versions.items()), end="\n\n")
+    print(report.rate_table(results), report.figure_table(results), report.bar_table(results), sep="\n\n")
+    print(f"\n{report.summary(results)}")
+
+
+def parse() -> argparse.Namespace:
+    """Return the arguments of the command line."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.versus", description=__doc__.splitlines()[0])
+    parser.add_argument("--profile", choices=list(PROFILES), default="quick", help="how much is measured")
+    parser.add_argument("--only", choices=PARTS, nargs="+", default=PARTS, help="these parts, not all")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there too")
+    parser.add_argument("--folder", type=Path, help="make the temporary folder of all stores in this one")
+    parser.add_argument(
+        "--checkout",
+        action="append",
+        default=[],
+        type=named_folder,
+        metavar="NAME=FOLDER",
+        help="compare with another checkout of this project too, built in place",
+    )
+    return parser.parse_args()
+
+
+def named_folder(text: str) -> tuple[str, Path]:
+    """Return the two parts of NAME=FOLDER."""
+    name, _, folder = text.partition("=")
+    if not name or not Path(folder, "sonicpy").is_dir():
+        raise argparse.ArgumentTypeError(f"{text} is not NAME=FOLDER with a checkout in the folder")
+    return name, Path(folder).resolve()
+
+
+def machine() -> str:
+    """Return what the numbers depend on."""
+    return f"{os.cpu_count()} CPUs, {platform.machine()}, Python {platform.python_version()}"
+
+
+def measure(
+    folder: Path, results: Results, profile: Profile, parts: tuple[str, ...], checkouts: dict[str, Path]
+) -> dict[str, str]:
+    """Run the parts one after the other; return what the servers say they are."""
+    versions = {}
+    pushed = texts(profile.messages)
+    commands = Commands(pushed)
+    if RATES in parts:
+        servers = find_servers(folder, checkouts)
+        versions = measure_servers(servers, results, profile, pushed, commands)
+        measure_floor(folder, results, profile)
+    if DURABILITY in parts:
+        say("durability")
+        scenes.durability(folder / "durability", results, profile, pushed, OURS)
+    if GROWTH in parts:
+        say("growth")
+        with Sonicpy(OURS, folder / "growth") as server:
+            scenes.growth(server, results, profile, texts(profile.grown[1]))
+    if CHURN in parts:
+        say("churn")
+        with Sonicpy(OURS, folder / "churn") as server:
+            scenes.churn(server, results, profile, pushed)
+    if LIBRARIES in parts:
+        say("libraries" if libraries.find_tantivy() else "libraries; skipped: tantivy, which is not installed")
+        (folder / "libraries").mkdir()
+        some = pushed[: profile.library]
+        libraries.compare(folder / "libraries", results, some, Commands(some))
+    return versions
+
+
+def find_servers(folder: Path, checkouts: dict[str, Path]) -> list[Server]:
+    """Return our server and those to compare it with."""
+    servers: list[Server] = [Sonicpy(OURS, folder / OURS)]
+    servers += [Sonicpy(name, folder / name, checkout=checkout) for name, checkout in checkouts.items()]
+    binary = find_sonic()
+    if THEIRS in checkouts:
+        say("Sonic is not looked for: a checkout has its name")
+    elif binary is None:
+        say("skipped: Sonic, which is not installed ($SONIC_BIN, or `sonic` on the PATH)")
+    else:
+        servers.append(Sonic(THEIRS, folder / THEIRS, binary))
+    return servers
+
+
+def measure_servers(
+    servers: list[Server], results: Results, profile: Profile, pushed: list[str], commands: Commands
+) -> dict[str, str]:
+    """Fill the servers side by side, ask them side by side, and start them again; return what they say they are."""
+    with ExitStack() as stack:
+        for server in servers:
+            stack.enter_context(server)
+        versions = {server.name: server.version() for server in servers}
+        for server in servers:
+            scenes.idle(server, results, profile)
+        say("PUSH")
+        results.rates.update(push_rates(servers, pushed, profile))
+        done = profile.rounds * len(MODES) * profile.pushes
+        for server in servers:
+            say(f"{server.name}: {len(pushed) - done} more texts, consolidation")
+            scenes.load(server, results, profile, pushed, done)
+        for operation, asked in commands.by_operation.items():
+            for server in servers:
+                share = right_share(server, operation, asked[: profile.checked], pushed)
+                results.figures[f"share of right answers, {operation}", server.name] = share
+        say("PING, QUERY, SUGGEST")
+        results.rates.update(read_rates(servers, commands, profile.rounds, profile.read_s))
+        for server in servers:
+            results.figures[scenes.ASKED_MB, server.name] = server.memory_bytes() / scenes.MB
+        say("QUERY beside PUSH, and starts")
+        for server in servers:
+            scenes.queries_beside_pushes(server, results, profile, commands, pushed)
+        for server in servers:
+            scenes.restart(server, results, commands)
+    return versions
+
+
+def measure_floor(folder: Path, results: Results, profile: Profile) -> None:
+    """Note what Redis does, where it is installed."""
+    binary = find_redis()
+    if binary is None:
+        say("skipped: Redis, which is not installed (`redis-server` on the PATH)")
+        return
+    say("Redis")
+    with Redis("redis", folder / "redis", binary) as server:
+        results.rates.update(floor_rates(server, profile.rounds, profile.read_s))
+
+
+def say(what: str) -> None:
+    """Tell the person who waits what is going on."""
+    print(what, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,126 @@
+"""The bars: what the harness holds its results against."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from benchmarks.versus import scenes
+from benchmarks.versus.results import Results
+from benchmarks.versus.workload import EIGHT, MODES, ONE, PING, PUSH, QUERIES, SIXTEEN, SUGGEST
+
+OURS = "sonicpy"
+THEIRS = "sonic"
+MET, MISSED, NOT_RUN = "met", "not met", "not run"
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A limit for one value of the results."""
+
+    name: str
+    limit: float
+    is_least: bool
+    """Whether the value has to be at least the limit, not at most."""
+    value: Callable[[Results], float | None]
+    """None: it was not measured."""
+
+    def verdict(self, results: Results) -> str:
+        """Return whether the results meet it."""
+        value = self.value(results)
+        if value is None:
+            return NOT_RUN
+        return MET if (value >= self.limit if self.is_least else value <= self.limit) else MISSED
+
+
+    def judged(self, results: Results) -> dict[str, object]:
+        """Return what JSON says of it."""
+        return {
+            "name": self.name,
+            "limit": self.limit,
+            "is_least": self.is_least,
+            "value": self.value(results),
+            "verdict": self.verdict(results),
+        }
+
+
+def speed(operation: str, mode: str, limit: float) -> Bar:
+    """Operations a second, against Sonic's."""
+    return Bar(
+        f"{operation}, {mode}: ops/s against Sonic",
+        limit,
+        True,
+        lambda results: results.ratio(operation, mode, "operations_s", OURS, THEIRS),
+    )
+
+
+def cpu(operation: str, limit: float) -> Bar:
+    """CPU an operation, against Sonic's, in the mode where it is worst."""
+
+    def value(results: Results) -> float | None:
+        shares = [results.ratio(operation, mode.name, "cpu_us", OURS, THEIRS) for mode in MODES]
+        return max((share for share in shares if share is not None), default=None)
+
+    return Bar(f"{operation}: CPU against Sonic, worst mode", limit, False, value)
+
+
+def figure(name: str, limit: float) -> Bar:
+    """A figure of ours."""
+    return Bar(name, limit, False, lambda results: results.figures.get((name, OURS)))
+
+
+def share(name: str, limit: float, first: tuple[str, str], second: tuple[str, str], *, is_least: bool = False) -> Bar:
+    """One figure over another."""
+
+    def value(results: Results) -> float | None:
+        over, under = results.figures.get(first), results.figures.get(second)
+        return over / under if over is not None and under else None
+
+    return Bar(name, limit, is_least, value)
+
+
+def suggest_against_ping(results: Results) -> float | None:
+    suggest, ping = (results.rates.get((operation, ONE.name, OURS)) for operation in (SUGGEST, PING))
+    return suggest.operations_s / ping.operations_s if suggest and ping else None
+
+
+def slowest_query_p99_ms(results: Results) -> float | None:
+    rates = [results.rates.get((operation, ONE.name, OURS)) for operation in QUERIES]
+    return max((rate.p99_us / 1e3 for rate in rates if rate), default=None)
+
+
+BARS = (
+    speed(PUSH, ONE.name, 1.4),
+    speed(PUSH, EIGHT.name, 1.5),
+    speed(PUSH, SIXTEEN.name, 3.0),
+    *(
+        speed(operation, mode.name, limit)
+        for operation in QUERIES
+        for mode, limit in ((ONE, 5.0), (EIGHT, 5.0), (SIXTEEN, 8.0))
+    ),
+    Bar("SUGGEST, 1 connection: ops/s against our PING", 0.8, True, suggest_against_ping),
+    speed(SUGGEST, EIGHT.name, 2.5),
+    speed(SUGGEST, SIXTEEN.name, 8.0),
+    cpu(PUSH, 1 / 3),
+    *(cpu(operation, 1 / 8) for operation in QUERIES),
+    cpu(SUGGEST, 1 / 4),
+    Bar("QUERY, 1 connection: p99 of the slowest kind, ms", 1.0, False, slowest_query_p99_ms),
+    figure(scenes.BESIDE_P99_MS, 3.0),
+    figure(scenes.CONSOLIDATE_PING_MS, 20.0),
+    figure(scenes.IDLE_MB, 45.0),
+    figure(scenes.LOADED_MB, 80.0),
+    share("disk against Sonic, both consolidated", 1.0, (scenes.DISK_MB, OURS), (scenes.DISK_MB, THEIRS)),
+    share(
+        "PUSH, 8 connections: durability commit against interval",
+        1 / 3,
+        (scenes.COMMIT_S, OURS),
+        (scenes.INTERVAL_S, OURS),
+        is_least=True,
+    ),
+    share("PUSH: CPU in a large index against a small one", 1.3, (scenes.LATE_US, OURS), (scenes.EARLY_US, OURS)),
+    share(
+        "tables on disk after all churns against half of them",
+        1.02,
+        (scenes.CHURNED_MB, OURS),
+        (scenes.HALF_CHURNED_MB, OURS),
+    ),
+    figure(scenes.FIRST_ANSWER_S, 1.0),
+)

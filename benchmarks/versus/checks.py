@@ -1,0 +1,87 @@
+"""Whether answers are right: a rate counts only for a server that answers what was asked."""
+
+import re
+from collections.abc import Sequence
+
+from rapidfuzz.distance import Levenshtein
+
+from benchmarks.versus.client import Lane
+from benchmarks.versus.servers import Server, ask
+from benchmarks.versus.workload import (
+    PING,
+    PUSH,
+    QUERIES,
+    QUERY_MISS,
+    QUERY_TYPO,
+    SET,
+    SUGGEST,
+    Command,
+    oid_number,
+)
+
+RIGHT_SHARE = 0.9
+"""Servers may differ in what they find, for languages and stop words are guessed; not in this many answers."""
+EDITS_MAX = 3
+SIGNS = {
+    PING: b"PONG\r\n",
+    PUSH: b"OK\r\n",
+    SET: b"+OK\r\n",
+    SUGGEST: b"\nEVENT SUGGEST ",
+    **dict.fromkeys(QUERIES, b"\nEVENT QUERY "),
+}
+"""What stands once in every right reply, and in no other."""
+
+
+class WrongAnswers(Exception):
+    """A server did not answer what it was asked."""
+
+
+def check_replies(server: Server, operation: str, lane: Lane) -> None:
+    """Raise WrongAnswers unless every command of a run was answered, and none by an error."""
+    answered, expected = b"".join(lane.received).count(SIGNS[operation]), len(lane.latencies_s)
+    if answered != expected:
+        raise WrongAnswers(f"{server.name}: {answered} of {expected} replies to {operation} are what they should be")
+
+
+def right_share(server: Server, operation: str, commands: Sequence[Command], texts: Sequence[str]) -> float:
+    """Ask, and return the share of answers that are right.
+
+    Args:
+        texts: what the objects hold.
+
+    Raises:
+        WrongAnswers: it is less than RIGHT_SHARE.
+    """
+    with server.connect("search") as connection:
+        answers = [answer_items(ask(connection, command.line, 2)) for command in commands]
+    right = sum(
+        is_right(operation, command.text, items, texts) for command, items in zip(commands, answers, strict=True)
+    )
+    if right < RIGHT_SHARE * len(commands):
+        raise WrongAnswers(f"{server.name}: {right} of {len(commands)} answers to {operation} are right")
+    return right / len(commands)
+
+
+def answer_items(answer: str) -> list[str] | None:
+    """Return the items of a PENDING line and its EVENT line; None: it is something else."""
+    found = re.fullmatch(r"PENDING (\w+)\r\nEVENT (?:QUERY|SUGGEST) (\w+) (.*)\r\n", answer)
+    return found[3].split() if found and found[1] == found[2] else None
+
+
+def is_right(operation: str, asked: str, items: list[str] | None, texts: Sequence[str]) -> bool:
+    """Return whether an answer fits: an object in it holds a word of the query, a suggestion begins as typed.
+
+    It need not be the first, for Sonic puts rare corrections before exact words. What is far from every text may find
+    something or nothing.
+    """
+    if items is None:
+        return False
+    if operation == SUGGEST:
+        return any(item.startswith(asked) for item in items)
+    if operation == QUERY_MISS:
+        return all(asked not in texts[oid_number(item)].lower() for item in items)
+    found = [texts[oid_number(item)].lower() for item in items]
+    if operation == QUERY_TYPO:
+        words = (word for text in found for word in re.findall(r"\w+", text))
+        return any(Levenshtein.distance(asked, word) <= EDITS_MAX for word in words)
+    return any(word in text for text in found for word in asked.split())

@@ -1,0 +1,142 @@
+"""The load: connections that send lines prepared before, and count the lines that come back.
+
+One thread, one system call to send and one to receive for whatever is ready, so that the server is the limit and not
+the client; how much of the time the client itself was busy is part of every result.
+"""
+
+import gc
+import select
+import socket
+import struct
+import time
+from array import array
+from collections import deque
+from collections.abc import Iterable, Sequence
+from itertools import islice, repeat
+from time import perf_counter
+
+RECEIVE_BYTES = 1 << 18
+TIMEOUT_S = 60
+"""A server that says nothing for so long is given up."""
+
+
+def connect(host: str, port: int) -> socket.socket:
+    """Return a connection whose calls block; a receive that takes TIMEOUT_S raises BlockingIOError."""
+    connection = socket.create_connection((host, port), TIMEOUT_S)
+    connection.settimeout(None)  # with a time-out of its own Python makes two system calls of each
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", TIMEOUT_S, 0))
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return connection
+
+
+class Lane:
+    """What one connection does in one run.
+
+    Args:
+        connection: with no reply under way.
+        lines: the commands, with their line ends.
+        in_flight: how many commands wait for their replies at any time.
+        reply_lines: how many lines answer a command.
+        endless: the run does not wait for the end of `lines`.
+    """
+
+    def __init__(
+        self,
+        connection: socket.socket,
+        lines: Iterable[bytes],
+        *,
+        in_flight: int = 1,
+        reply_lines: int = 1,
+        endless: bool = False,
+    ) -> None:
+        self.connection = connection
+        self.endless = endless
+        self.latencies_s = array("d")
+        """From the call that sent a command to the return of the one that received the end of its reply."""
+        self.received: list[bytes] = []
+        self._lines = iter(lines)
+        self._in_flight = in_flight
+        self._reply_lines = reply_lines
+        self._odd_lines = 0
+        self._sent_s: deque[float] = deque()
+        self.is_open = True
+        """Whether more is to be sent."""
+
+    @property
+    def waits(self) -> bool:
+        """Whether a reply is to come."""
+        return bool(self._sent_s)
+
+    def start(self) -> None:
+        """Send the first commands."""
+        self._send(self._in_flight)
+
+    def turn(self) -> None:
+        """Receive what there is, and send one command for every reply."""
+        data = self.connection.recv(RECEIVE_BYTES)
+        now = perf_counter()
+        if not data:
+            raise ConnectionError("the server closed the connection in the middle of a run")
+        self.received.append(data)
+        whole, self._odd_lines = divmod(self._odd_lines + data.count(b"\n"), self._reply_lines)
+        if whole:
+            took, sent_s = self.latencies_s.append, self._sent_s.popleft
+            for _ in range(whole):
+                took(now - sent_s())
+            if self.is_open:
+                self._send(whole)
+
+    def _send(self, count: int) -> None:
+        lines = list(islice(self._lines, count))
+        if len(lines) < count:
+            self.is_open = False
+        if lines:
+            self._sent_s.extend(repeat(perf_counter(), len(lines)))
+            self.connection.sendall(b"".join(lines))
+
+
+def drive(lanes: Sequence[Lane], seconds: float = float("inf")) -> tuple[float, float]:
+    """Run the lanes until all are through, or the time is over; return seconds passed and CPU seconds of this process.
+
+    Nothing is under way when it returns. Lanes that are endless end with the last of the others.
+
+    Raises:
+        OSError: a connection broke, or a server fell silent.
+    """
+    gc.collect()
+    gc.disable()
+    try:
+        cpu_s, began = time.process_time(), perf_counter()
+        for lane in lanes:
+            lane.start()
+        if len(lanes) == 1:
+            drive_one(lanes[0], began + seconds)
+        else:
+            drive_many(lanes, began + seconds)
+        return perf_counter() - began, time.process_time() - cpu_s
+    finally:
+        gc.enable()
+
+
+def drive_one(lane: Lane, end_s: float) -> None:
+    while lane.waits:
+        lane.turn()
+        if perf_counter() > end_s:
+            lane.is_open = False
+
+
+def drive_many(lanes: Sequence[Lane], end_s: float) -> None:
+    by_number = {lane.connection.fileno(): lane for lane in lanes}
+    waited_for = [lane for lane in lanes if not lane.endless]
+    with select.epoll() as poll:
+        for number in by_number:
+            poll.register(number, select.EPOLLIN)
+        while any(lane.waits for lane in lanes):
+            ready = poll.poll(TIMEOUT_S)
+            if not ready:
+                raise TimeoutError(f"the server said nothing for {TIMEOUT_S} s")
+            for number, _ in ready:
+                by_number[number].turn()
+            if perf_counter() > end_s or not any(lane.waits for lane in waited_for):
+                for lane in lanes:
+                    lane.is_open = False

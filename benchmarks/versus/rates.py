@@ -1,0 +1,123 @@
+"""Rates: every operation in every mode, the servers in turn, round by round, so that a busy moment meets them all."""
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+
+from benchmarks.versus.checks import check_replies
+from benchmarks.versus.client import Lane, drive
+from benchmarks.versus.profiles import Profile
+from benchmarks.versus.results import Rate, Run
+from benchmarks.versus.servers import Server
+from benchmarks.versus.workload import MODES, PING, PUSH, READS, SET, Commands, Mode, push_line, reply_lines, set_lines
+
+Key = tuple[str, str, str]
+"""An operation, a mode, a server."""
+QUIET_S, QUIET_TRIES = 0.1, 50
+Runs = dict[Key, list[Run]]
+
+
+def push_rates(servers: Sequence[Server], texts: Sequence[str], profile: Profile) -> dict[Key, Rate]:
+    """Push the first `rounds * modes * pushes` texts, each server the same ones, and return the rates.
+
+    Work that a server puts off until it has said OK counts, and does not disturb the other one's turn.
+    """
+    runs: Runs = {}
+    start = 0
+    for _ in range(profile.rounds):
+        for mode in MODES:
+            lines = [push_line(number, texts[number]) for number in range(start, start + profile.pushes)]
+            for server in servers:
+                note(runs, PUSH, mode, server, push_run(server, mode, lines, profile.rest_s))
+            start += profile.pushes
+    return rates(runs)
+
+
+def read_rates(servers: Sequence[Server], commands: Commands, rounds: int, seconds: float) -> dict[Key, Rate]:
+    """Send every operation that changes nothing for so long, and return the rates."""
+    runs: Runs = {}
+    for _ in range(rounds):
+        for operation in (PING, *READS):
+            for mode in MODES:
+                for server in servers:
+                    lines = commands.lines(operation)
+                    note(runs, operation, mode, server, read_run(server, operation, mode, lines, seconds))
+    return rates(runs)
+
+
+def floor_rates(server: Server, rounds: int, seconds: float) -> dict[Key, Rate]:
+    """Return what a server that keeps values in memory and searches nothing does: the floor of a round trip."""
+    runs: Runs = {}
+    for _ in range(rounds):
+        for mode in MODES:
+            for operation, lines in ((PING, endless_pings()), (SET, set_lines())):
+                note(runs, operation, mode, server, read_run(server, operation, mode, lines, seconds))
+    return rates(runs)
+
+
+def endless_pings() -> Iterator[bytes]:
+    """Yield PING lines without end."""
+    while True:
+        yield b"PING\n"
+
+
+def push_run(server: Server, mode: Mode, lines: Sequence[bytes], rest_s: float = 0.0) -> Run:
+    """Push lines over the connections of a mode, each taking its share of them, and rest until the server does."""
+    with ExitStack() as stack:
+        connections = [stack.enter_context(server.connect("ingest")) for _ in range(mode.connections)]
+        lanes = [
+            Lane(connection, lines[number :: mode.connections], in_flight=mode.in_flight)
+            for number, connection in enumerate(connections)
+        ]
+        return run(server, PUSH, lanes, rest_s=rest_s)
+
+
+def read_run(server: Server, operation: str, mode: Mode, lines: Iterator[bytes], seconds: float) -> Run:
+    """Send lines over the connections of a mode, which share them, until the time is over."""
+    with ExitStack() as stack:
+        connections = [stack.enter_context(server.connect("search")) for _ in range(mode.connections)]
+        lanes = [
+            Lane(connection, lines, in_flight=mode.in_flight, reply_lines=reply_lines(operation))
+            for connection in connections
+        ]
+        return run(server, operation, lanes, seconds)
+
+
+def run(
+    server: Server, operation: str, lanes: Sequence[Lane], seconds: float = float("inf"), *, rest_s: float = 0.0
+) -> Run:
+    """Drive lanes of one operation; what the server does while it is waited for counts as its CPU.
+
+    Raises:
+        WrongAnswers: a reply is not what it should be.
+    """
+    before_s = server.cpu_s()
+    took_s, client_cpu_s = drive(lanes, seconds)
+    if rest_s:
+        time.sleep(rest_s)
+        wait_until_quiet(server)
+    cpu_s = server.cpu_s() - before_s
+    latencies_s = lanes[0].latencies_s
+    for lane in lanes:
+        check_replies(server, operation, lane)
+        if lane is not lanes[0]:
+            latencies_s.extend(lane.latencies_s)
+    return Run(took_s, cpu_s, client_cpu_s, latencies_s)
+
+
+def wait_until_quiet(server: Server) -> None:
+    """Wait until a server does next to nothing, but not for ever."""
+    cpu_s = server.cpu_s()
+    for _ in range(QUIET_TRIES):
+        time.sleep(QUIET_S)
+        before_s, cpu_s = cpu_s, server.cpu_s()
+        if cpu_s - before_s < QUIET_S / 10:
+            return
+
+
+def note(runs: Runs, operation: str, mode: Mode, server: Server, done: Run) -> None:
+    runs.setdefault((operation, mode.name, server.name), []).append(done)
+
+
+def rates(runs: Runs) -> dict[Key, Rate]:
+    return {key: Rate.of(some) for key, some in runs.items()}

@@ -1,0 +1,178 @@
+"""What a rate does not tell: memory and disk, delays beside pushes and consolidation, growth, starts, durability.
+
+Every scene notes figures by name and server; bars.py says which of them are held against a limit.
+"""
+
+import time
+from collections.abc import Iterable, Sequence
+from itertools import cycle
+from pathlib import Path
+
+from benchmarks.versus.accounting import MemoryWatch
+from benchmarks.versus.checks import check_replies
+from benchmarks.versus.client import Lane, drive
+from benchmarks.versus.profiles import Profile
+from benchmarks.versus.rates import endless_pings, push_run
+from benchmarks.versus.results import Rate, Results, Run
+from benchmarks.versus.servers import Server, Sonicpy, ask
+from benchmarks.versus.workload import (
+    BUCKET,
+    COLLECTION,
+    EIGHT,
+    PUSH,
+    QUERIES,
+    QUERY_1,
+    SIXTEEN,
+    Commands,
+    pop_line,
+    push_line,
+)
+
+IDLE_MB = "memory idle, MB"
+LOADED_MB = "memory after all messages, MB"
+PEAK_MB = "memory at most while loading and consolidating, MB"
+LOAD_CPU_US = "CPU us a PUSH while loading"
+CONSOLIDATE_S = "consolidation, s"
+CONSOLIDATE_PING_MS = "slowest PING during consolidation, ms"
+ASKED_MB = "memory after all queries, MB"
+DISK_MB = "disk after consolidation, MB"
+OBJECTS = "objects"
+BESIDE_P99_MS = "QUERY p99 beside PUSH with 16 in flight, ms"
+BESIDE_PUSH_S = "PUSH ops/s beside QUERY"
+FIRST_ANSWER_S = "start to first answer, s"
+INTERVAL_S, COMMIT_S = "PUSH ops/s, durability interval", "PUSH ops/s, durability commit"
+EARLY_US, LATE_US = "CPU us a PUSH in a small index", "CPU us a PUSH in a large index"
+EARLY_S, LATE_S = "PUSH ops/s in a small index", "PUSH ops/s in a large index"
+HALF_CHURNED_MB, CHURNED_MB = "tables halfway through the churns, MB", "tables after the churns, MB"
+FRESH = 500
+"""Texts pushed right before a consolidation, so that there is something to consolidate."""
+MB = 1e6
+
+
+def idle(server: Server, results: Results, profile: Profile) -> None:
+    """Note the memory of a server that was just started, with one connection."""
+    with server.connect("search") as connection:
+        ask(connection, b"PING\n")
+        time.sleep(profile.settle_s)
+        results.figures[IDLE_MB, server.name] = server.memory_bytes() / MB
+
+
+def load(server: Server, results: Results, profile: Profile, texts: Sequence[str], start: int) -> None:
+    """Push the texts from `start` on, consolidate with PING beside, and note memory, disk and what it cost."""
+    name = server.name
+    fresh = max(start, len(texts) - FRESH)
+    with MemoryWatch(server.pid) as watch:
+        run = push_numbers(server, texts, start, fresh, profile.rest_s)
+        push_numbers(server, texts, fresh, len(texts))
+        loaded = server.memory_bytes()
+        consolidate(server, results, profile)
+    if run.latencies_s:
+        results.figures[LOAD_CPU_US, name] = run.cpu_s / len(run.latencies_s) * 1e6
+    results.figures[PEAK_MB, name] = watch.peak_bytes / MB
+    time.sleep(profile.settle_s)
+    results.figures[LOADED_MB, name] = max(loaded, server.memory_bytes()) / MB
+    results.figures[DISK_MB, name] = server.disk_bytes() / MB
+    with server.connect("ingest") as connection:
+        answer = ask(connection, f"COUNTB {COLLECTION} {BUCKET}\n".encode())
+    if answer.startswith("RESULT "):
+        results.figures[OBJECTS, name] = int(answer.split()[1])
+
+
+def consolidate(server: Server, results: Results, profile: Profile) -> None:
+    """Consolidate at once and note how long it took, and the slowest PING of another connection meanwhile.
+
+    PINGs go on for a while, because what a consolidation leaves behind is cleared up after its answer.
+    """
+    with server.connect("control") as control, server.connect("search") as pinging:
+        trigger = Lane(control, [b"TRIGGER consolidate\n"])
+        beside = Lane(pinging, endless_pings(), endless=True)
+        results.figures[CONSOLIDATE_S, server.name] = drive([trigger, beside])[0]
+        after = Lane(pinging, endless_pings())
+        drive([after], profile.settle_s)
+    results.figures[CONSOLIDATE_PING_MS, server.name] = 1e3 * max(*beside.latencies_s, *after.latencies_s)
+
+
+def queries_beside_pushes(
+    server: Server, results: Results, profile: Profile, commands: Commands, texts: Sequence[str]
+) -> None:
+    """Note how long queries of one connection take while another pushes the texts again, to other objects."""
+    lines = (push_line(len(texts) + number, text) for number, text in enumerate(cycle(texts)))
+    mixed = interleaved([[command.line for command in commands.by_operation[kind]] for kind in QUERIES])
+    with server.connect("search") as asking, server.connect("ingest") as pushing:
+        asked = Lane(asking, cycle(mixed), reply_lines=2)
+        pushed = Lane(pushing, lines, in_flight=16, endless=True)
+        took_s, _ = drive([asked, pushed], profile.beside_s)
+    check_replies(server, QUERY_1, asked)
+    check_replies(server, PUSH, pushed)
+    rate = Rate.of([Run(took_s, 0.0, 0.0, asked.latencies_s)])
+    results.figures[BESIDE_P99_MS, server.name] = rate.p99_us / 1e3
+    results.figures[BESIDE_PUSH_S, server.name] = len(pushed.latencies_s) / took_s
+
+
+def restart(server: Server, results: Results, commands: Commands) -> None:
+    """Stop a server, start it on what it holds, and note how long the first answer takes."""
+    server.stop()
+    began = time.perf_counter()
+    server.start()
+    with server.connect("search") as connection:
+        answer = ask(connection, commands.by_operation[QUERY_1][0].line, 2)
+    results.figures[FIRST_ANSWER_S, server.name] = time.perf_counter() - began
+    assert "EVENT QUERY" in answer, answer
+
+
+def durability(folder: Path, results: Results, profile: Profile, texts: Sequence[str], name: str) -> None:
+    """Note what waiting for the disk costs our server, in turns with what it does by default."""
+    with (
+        Sonicpy(name, folder / "interval") as interval,
+        Sonicpy(name, folder / "commit", {"store.kv.durability": "commit"}) as commit,
+    ):
+        runs: dict[str, list[Run]] = {INTERVAL_S: [], COMMIT_S: []}
+        for number in range(profile.rounds):
+            some = range(number * profile.pushes, (number + 1) * profile.pushes)
+            lines = [push_line(number, texts[number]) for number in some]
+            for figure, server in ((INTERVAL_S, interval), (COMMIT_S, commit)):
+                runs[figure].append(push_run(server, EIGHT, lines))
+    for figure, some_runs in runs.items():
+        results.figures[figure, name] = Rate.of(some_runs).operations_s
+
+
+def growth(server: Server, results: Results, profile: Profile, texts: Sequence[str]) -> None:
+    """Note what PUSH costs at the end of the smaller and of the larger number of texts."""
+    small, large = profile.grown
+    done = 0
+    for until, cost, speed in ((small, EARLY_US, EARLY_S), (large, LATE_US, LATE_S)):
+        push_numbers(server, texts, done, until - profile.window)
+        run = push_numbers(server, texts, until - profile.window, until)
+        results.figures[cost, server.name] = run.cpu_s / profile.window * 1e6
+        results.figures[speed, server.name] = profile.window / run.seconds
+        done = until
+
+
+def push_numbers(server: Server, texts: Sequence[str], start: int, end: int, rest_s: float = 0.0) -> Run:
+    """Push the texts from `start` to `end` with 16 in flight."""
+    return push_run(server, SIXTEEN, [push_line(number, texts[number]) for number in range(start, end)], rest_s)
+
+
+def churn(server: Sonicpy, results: Results, profile: Profile, texts: Sequence[str]) -> None:
+    """Pop and push the same objects again and again, and note what its tables take of the disk on the way."""
+    some = list(enumerate(texts[: profile.churned]))
+    push_run(server, SIXTEEN, [push_line(number, text) for number, text in some])
+    for done in range(1, profile.churns + 1):
+        pop_all(server, [pop_line(number, text) for number, text in some])
+        push_run(server, SIXTEEN, [push_line(number, text) for number, text in some])
+        if done in (profile.churns // 2, profile.churns):
+            time.sleep(profile.settle_s)
+            figure = CHURNED_MB if done == profile.churns else HALF_CHURNED_MB
+            results.figures[figure, server.name] = server.table_bytes() / MB
+
+
+def pop_all(server: Server, lines: Iterable[bytes]) -> None:
+    with server.connect("ingest") as connection:
+        lane = Lane(connection, lines, in_flight=16)
+        drive([lane])
+    assert b"ERR" not in b"".join(lane.received)
+
+
+def interleaved(kinds: Sequence[Sequence[bytes]]) -> list[bytes]:
+    """Return the lines of all kinds, one of each in turn."""
+    return [line for some in zip(*kinds, strict=False) for line in some]

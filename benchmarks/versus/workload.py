@@ -1,0 +1,165 @@
+"""What is sent: the same texts and commands for every server, from a fixed seed.
+
+More texts than there are messages are the messages again, with other objects and the number of the pass as a word.
+"""
+
+import random
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import cycle
+
+from benchmarks.data import SEED, messages
+from sonicpy.langcodes import LANG_CODES
+from sonicpy.lexer.stopwords import StopWords
+
+COLLECTION = "messages"
+BUCKET = "default"
+COMMANDS = 2_000
+"""Different commands of a kind; a run that sends more begins again."""
+PLAIN_WORD = re.compile(r"(?<!\S)[A-Za-z]{3,20}(?=[.,!?]?(?!\S))")
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+PING = "PING"
+PUSH = "PUSH"
+SET = "SET"
+QUERY_1, QUERY_2, QUERY_3 = "QUERY 1 word", "QUERY 2 words", "QUERY 3 words"
+QUERY_TYPO, QUERY_MISS = "QUERY with a typo", "QUERY of no text"
+SUGGEST = "SUGGEST"
+QUERIES = (QUERY_1, QUERY_2, QUERY_3, QUERY_TYPO, QUERY_MISS)
+READS = (*QUERIES, SUGGEST)
+OPERATIONS = (PING, PUSH, *READS)
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """How the commands of an operation are sent."""
+
+    name: str
+    connections: int
+    in_flight: int
+
+
+ONE = Mode("1 connection", 1, 1)
+EIGHT = Mode("8 connections", 8, 1)
+SIXTEEN = Mode("16 in flight", 1, 16)
+MODES = (ONE, EIGHT, SIXTEEN)
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A line to send and what it asks for, by which its answer is judged."""
+
+    line: bytes
+    text: str
+
+
+def texts(count: int) -> list[str]:
+    """Return `count` texts, none of them blank; object `n` is the one of text `n`."""
+    once = [text.strip() for text in messages(min(count, 330_000)) if text.strip()]
+    return [once[number % len(once)] + pass_word(number // len(once)) for number in range(count)]
+
+
+def pass_word(number: int) -> str:
+    """Return what a pass over the messages adds to each; nothing for the first."""
+    return f" {number + 1}" if number else ""
+
+
+def push_line(number: int, text: str) -> bytes:
+    """Return the PUSH of a text."""
+    return f"PUSH {COLLECTION} {BUCKET} {oid(number)} {quoted(text)}\n".encode()
+
+
+def pop_line(number: int, text: str) -> bytes:
+    """Return the POP of a text."""
+    return f"POP {COLLECTION} {BUCKET} {oid(number)} {quoted(text)}\n".encode()
+
+
+def oid(number: int) -> str:
+    """Return the name of the object of a text."""
+    return f"message:{number}"
+
+
+def oid_number(name: str) -> int:
+    """Return which text an object is of."""
+    return int(name.removeprefix("message:"))
+
+
+def quoted(text: str) -> str:
+    """Return a text as the channel takes it."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def set_lines() -> Iterator[bytes]:
+    """Yield SET commands for Redis without end."""
+    return cycle([f"SET {oid(number)} {'x' * 60}\n".encode() for number in range(COMMANDS)])
+
+
+def plain_words(text: str) -> list[str]:
+    """Return the words of a text that stand between blanks and are nothing but letters, in lower case."""
+    return [word.lower() for word in PLAIN_WORD.findall(text)]
+
+
+def stop_words() -> frozenset[str]:
+    """Return the stop words of every language: of which one a word is, servers guess differently."""
+    lists = StopWords()
+    return frozenset().union(*(lists.words(code) for code in LANG_CODES))
+
+
+class Commands:
+    """The commands of every operation that reads, made from the texts that were pushed."""
+
+    def __init__(self, pushed: Sequence[str]) -> None:
+        stops = stop_words()
+        self._rows = [[word for word in dict.fromkeys(plain_words(text)) if word not in stops] for text in pushed]
+        self._known = {word for text in pushed for word in re.findall(r"\w+", text.lower())}
+        self.by_operation = {
+            QUERY_1: self._queries(1),
+            QUERY_2: self._queries(2),
+            QUERY_3: self._queries(3),
+            QUERY_TYPO: self._typos(),
+            QUERY_MISS: self._misses(),
+            SUGGEST: self._prefixes(),
+        }
+
+    def lines(self, operation: str) -> Iterator[bytes]:
+        """Yield the lines of an operation without end, always in the same order."""
+        return cycle([b"PING\n"] if operation == PING else [found.line for found in self.by_operation[operation]])
+
+    def _queries(self, words: int) -> list[Command]:
+        chance = random.Random(SEED + words)
+        rows = [row for row in self._rows if len(row) >= words]
+        return [query(" ".join(chance.sample(chance.choice(rows), words))) for _ in range(COMMANDS)]
+
+    def _typos(self) -> list[Command]:
+        chance = random.Random(SEED + 4)
+        words = [word for row in self._rows for word in row if len(word) >= 5]
+        found: list[Command] = []
+        while len(found) < COMMANDS:
+            word = chance.choice(words)
+            at = chance.randrange(1, len(word))
+            typed = word[:at] + chance.choice(LETTERS) + word[at + 1 :]
+            if typed not in self._known:
+                found.append(query(typed))
+        return found
+
+    def _misses(self) -> list[Command]:
+        chance = random.Random(SEED + 5)
+        made = ("".join(chance.choices(LETTERS, k=chance.randint(5, 10))) for _ in range(2 * COMMANDS))
+        return [query(word) for word in made if word not in self._known][:COMMANDS]
+
+    def _prefixes(self) -> list[Command]:
+        chance = random.Random(SEED + 6)
+        words = [word for row in self._rows for word in row if len(word) >= 6]
+        typed = [chance.choice(words)[: chance.randint(3, 5)] for _ in range(COMMANDS)]
+        return [Command(f'SUGGEST {COLLECTION} {BUCKET} "{prefix}"\n'.encode(), prefix) for prefix in typed]
+
+
+def query(text: str) -> Command:
+    """Return the QUERY of a text."""
+    return Command(f"QUERY {COLLECTION} {BUCKET} {quoted(text)}\n".encode(), text)
+
+
+def reply_lines(operation: str) -> int:
+    """Return how many lines answer a command of an operation: PENDING and EVENT, or one."""
+    return 2 if operation in READS else 1

@@ -1,0 +1,36 @@
+"""The benchmarks still do what they measure: each runs once, untimed; and counts of instructions are read right."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.instructions import counted, read_table
+from benchmarks.stages import STAGES
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_every_benchmark_once() -> None:
+    command = [sys.executable, "-m", "pytest", "benchmarks", "-n", "0", "--benchmark-disable", "-q"]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=100)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "skipped" not in run.stdout
+
+
+def test_every_stage_has_a_committed_count() -> None:
+    assert list(read_table()) == list(STAGES)
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("==7== \n==7== Collected : 258351\n", 258351),
+        ("18446,,instructions:u,201334,100.00,,\n", 18446),
+        ("<not supported>,,instructions:u,0,100.00,,\n", None),
+        ("valgrind: no such tool\n", None),
+    ],
+)
+def test_counted(said: str, expected: int | None) -> None:
+    assert counted(said) == expected
