@@ -18,6 +18,7 @@ from sonicpy.errors import CommandError, GraphError, StoreDamaged
 from sonicpy.graph.pool import GraphPool, Name
 from sonicpy.ids import check_bucket, check_collection, check_object
 from sonicpy.index import count as counting
+from sonicpy.index.answers import Answers
 from sonicpy.index.consolidate import Built, Limits, adopt, build, graph_folder, tidy
 from sonicpy.index.lexicon import Lexicon, Lexicons
 from sonicpy.index.query import query
@@ -87,6 +88,7 @@ class Index:
         )
         drop_staged(self.store)
         self.graphs = GraphPool(graph_folder(self.store.folder))
+        self._suggested: Answers[list[str]] = Answers()
         self._lexicons = Lexicons(self.graphs, live=self._live, recoveries=lambda: self.store.recoveries)
         self._read(self._tidy_graphs)
         graph = self.config.store.fst.graph
@@ -168,15 +170,14 @@ class Index:
         Raises:
             CommandError: `word` holds no word or more than one, or a name is not valid.
         """
-        _check_names(collection, bucket)
-        term, typed_bytes = one_word(_lexed(self._lexer.lex_plain, word))
-        if self.config.search.suggest_order == "likely":
-            found = self._read_words(collection, bucket, lambda lexicon: suggest_likely(lexicon, term, limit))
-        else:
-            found = self._read_words(
-                collection, bucket, lambda lexicon: suggest_alphabetical(lexicon, term, limit, typed_bytes)
-            )
-        return [suggestion.decode() for suggestion in found]
+        question = (collection, bucket, word, limit)
+        stamp = self.store.readable_stamp()
+        answer = None if stamp is None else self._suggested.get(question, stamp)
+        if answer is None:
+            answer = self._suggest(collection, bucket, word, limit)
+            if stamp is not None and stamp == self.store.readable_stamp():
+                self._suggested.put(question, stamp, answer)
+        return answer.copy()
 
     def words(self, collection: str, bucket: str, *, limit: int = 100, offset: int = 0) -> list[str]:
         """Return words of the bucket in byte order. Raises CommandError like `push`."""
@@ -438,6 +439,17 @@ class Index:
         if self.has_doomed:
             self.sweep(SWEEP_ROWS)
             self.store.commit()
+
+    def _suggest(self, collection: str, bucket: str, word: str, limit: int) -> list[str]:
+        _check_names(collection, bucket)
+        term, typed_bytes = one_word(_lexed(self._lexer.lex_plain, word))
+        if self.config.search.suggest_order == "likely":
+            found = self._read_words(collection, bucket, lambda lexicon: suggest_likely(lexicon, term, limit))
+        else:
+            found = self._read_words(
+                collection, bucket, lambda lexicon: suggest_alphabetical(lexicon, term, limit, typed_bytes)
+            )
+        return [suggestion.decode() for suggestion in found]
 
     def _read(self, work: Callable[[View], Answer]) -> Answer:
         try:

@@ -99,6 +99,21 @@ class Lexicon:
             return []
         return list(islice((found for found in self.reader.lexicon(prefix) if found[1].live), most))
 
+    def likely(self, word: bytes, limit: int, examined: int) -> list[bytes]:
+        """Return at most `limit` completions of the first `examined`: `word` itself, then by frequency."""
+        if not self.live:
+            found = self.completed(word, examined)
+            found.sort(key=lambda found: (found[0] != word, -found[1].holders, len(found[0]), found[0]))
+            return [completion for completion, _ in found[:limit]]
+        if len(word) > WORD_BYTES_MAX:
+            return []
+        words = self.reader.likely_words(word, limit, examined)
+        if word in words:
+            words.remove(word)
+        elif not self.held([word]):
+            return words
+        return [word, *words][:limit]
+
     def corrections(self, word: bytes, distance: int, *, transpositions: bool) -> list[tuple[bytes, int]]:
         """Return the words within `distance` edits and their distances: nearest first, then in byte order.
 

@@ -15,9 +15,7 @@ def suggest_likely(lexicon: Lexicon, word: bytes, limit: int) -> list[bytes]:
 
     Frequency decides among corrections of one distance, then byte order.
     """
-    examined = lexicon.completed(word, COMPLETIONS_EXAMINED)
-    examined.sort(key=lambda found: (found[0] != word, -found[1].holders, len(found[0]), found[0]))
-    words = [found for found, _ in examined[:limit]]
+    words = lexicon.likely(word, limit, COMPLETIONS_EXAMINED)
     if len(words) == limit:
         return words
     matches = lexicon.corrections(word, edits_allowed(len(word.decode())), transpositions=True)

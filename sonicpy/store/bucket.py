@@ -10,6 +10,7 @@ from sonicpy._native.postings import (
     ObjectRecord,
     Unlink,
     WordRow,
+    likely_words,
     record_oid,
 )
 from sonicpy._native.ranking import pack_length
@@ -80,6 +81,27 @@ class BucketReader:
         for key, row in self._transaction.rows(WORDS, start):
             word = key[4:]
             yield word, WordRow(row, len(word))
+
+    def likely_words(self, prefix: bytes, limit: int, examined: int) -> list[bytes]:
+        """Return the live words that begin with `prefix`: those that most objects hold first, then short ones.
+
+        Args:
+            limit: so many at the most.
+            examined: about so many words, the first in byte order, are compared.
+        """
+        key_prefix = start = word_key(self.state.bucket, prefix)
+        best: list[tuple[int, int, bytes]] = []
+        size, goes_on = 32, True
+        while goes_on and examined > 0:
+            rows = self._transaction.some_rows(WORDS, start, size)
+            found, goes_on = likely_words(rows, key_prefix, limit)
+            goes_on = goes_on and len(rows) == size
+            best = sorted(best + found)[:limit]
+            examined -= size
+            if goes_on:
+                start = rows[-1][0] + b"\0"
+                size = min(4 * size, examined)
+        return [word for _, _, word in best]
 
     def _iid(self, oid: bytes) -> int:
         row = self._transaction.get(OIDS, oid_key(self.state.bucket, oid))

@@ -12,6 +12,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -134,6 +135,14 @@ class Transaction:
             if not cursor.set_range(start):
                 return None
             return cursor.item()  # type: ignore[return-value]
+        except lmdb.Error as fault:
+            raise translated(fault) from fault
+
+    def some_rows(self, table: int, start: bytes, limit: int) -> list[Row]:
+        """Return the first `limit` rows whose keys are not before `start`, in key order."""
+        try:
+            cursor = self._cursor(table)
+            return list(islice(cursor.iternext(), limit)) if cursor.set_range(start) else []  # type: ignore[arg-type]
         except lmdb.Error as fault:
             raise translated(fault) from fault
 

@@ -73,6 +73,8 @@ class Store:
         self._has_doomed = True  # found out by the first sweep
         self.uncommitted = 0
         """Mutations applied since the last commit."""
+        self.stamp = 0
+        """Grows before and after everything that changes what is read: the same stamp, the same answers."""
         self.recoveries = 0
         """How often changes were undone: what was read inside the open transaction before may not be so any more."""
         self._lock = store_folder.WriterLock(folder)
@@ -105,11 +107,15 @@ class Store:
                 f"a change of {len(record)} bytes of terms is refused: at most {RECORD_MAX_BYTES} are taken; "
                 "split the text"
             )
-        result = self._at_most_twice(lambda view: apply_mutation(view, mutation))
+        self.uncommitted += 1  # from before it can be read: see readable_stamp
+        try:
+            result = self._at_most_twice(lambda view: apply_mutation(view, mutation))
+        except BaseException:
+            self.uncommitted -= 1
+            raise
         if isinstance(mutation, FlushBucket | FlushCollection):
             self._has_doomed = True
         self._unsealed.append(record)
-        self.uncommitted += 1
         return result
 
     def seal(self) -> None:
@@ -264,6 +270,11 @@ class Store:
         """
         return write_backup(self._environment, folder)
 
+    def readable_stamp(self) -> int | None:
+        """Return `stamp` if what this thread reads now is what it stands for; None: others read an older commit."""
+        stamp = self.stamp  # before the count: a change raises the count first
+        return stamp if not self.uncommitted or self._owner == threading.get_ident() else None
+
     def size_bytes(self) -> int:
         """Return how much of the environment is used."""
         return self._environment.used_bytes()
@@ -335,6 +346,7 @@ class Store:
                 self._is_new = False
                 self._committed_position = self._log.position
                 self.uncommitted = 0
+                self.stamp += 1
                 return
         raise StoreFull("the store cannot be committed: its map is full whatever its size")
 
@@ -353,6 +365,13 @@ class Store:
         Whatever else it raises, nothing half done stays behind.
         """
         self._owner = threading.get_ident()
+        self.stamp += 1
+        try:
+            return self._at_most_twice_unstamped(work)
+        finally:
+            self.stamp += 1
+
+    def _at_most_twice_unstamped(self, work: Callable[[WriteView], Answer]) -> Answer:
         try:
             return work(self._writing())
         except StoreDamaged:
@@ -379,6 +398,7 @@ class Store:
         self._is_lost = True
         for _ in range(GROWTHS_MAX):
             self.recoveries += 1
+            self.stamp += 1
             self._memory.undo()
             self._drop_transaction()
             if isinstance(cause, MapFull):

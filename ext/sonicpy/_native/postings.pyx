@@ -306,6 +306,41 @@ cdef class WordRow:
         return is_live(&self._word, self._size)
 
 
+def likely_words(list rows, bytes prefix not None, Py_ssize_t limit) -> tuple:
+    """Return the most frequent live words of some rows of `words`, and whether rows with the prefix may follow.
+
+    Args:
+        rows: (key, row) pairs by key, the first ones not before `prefix`.
+        prefix: what keys must begin with, the bucket's number included.
+        limit: so many words at the most.
+
+    Returns:
+        (-holders, number of bytes, word) of each, most frequent first, and False once a row lies behind the prefix.
+
+    Raises:
+        DamagedBytes: a row cannot be read.
+    """
+    cdef Py_ssize_t size = len(prefix)
+    cdef bytes key
+    cdef Word word
+    cdef uint64_t least = 0
+    cdef list best = []
+    for key, row in rows:
+        if len(key) < size or memcmp(<const char *> key, <const char *> prefix, size) != 0:
+            best.sort()
+            return best[:limit], False
+        read_word(row, &word)
+        if word.holders <= least or not is_live(&word, len(key) - 4):
+            continue
+        best.append((-<int64_t> word.holders, len(key) - 4, key[4:]))
+        if len(best) >= 4 * limit:
+            best.sort()
+            del best[limit:]
+            least = <uint64_t> -<int64_t> best[limit - 1][0] - 1 if limit else 0
+    best.sort()
+    return best[:limit], True
+
+
 # -- records of objects -------------------------------------------------------------------------------------------
 
 cdef struct Held:
