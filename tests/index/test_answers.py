@@ -1,0 +1,91 @@
+"""Remembered suggestions are never older than what was pushed, on whatever thread one asks."""
+
+import random
+import threading
+from pathlib import Path
+
+from sonicpy import Index
+from sonicpy.index.answers import KEPT, Answers
+from tests.index.shorthand import B, C, open_index, push
+
+WORDS = [f"{head}{tail}" for head in ("amber", "amble", "birch") for tail in ("", "a", "es", "ing", "ling")]
+ASKED = ["a", "am", "amb", "ambe", "bir", "birchs", "ambre"]
+
+
+def suggestions(index: Index) -> list[list[str]]:
+    return [index.suggest(C, B, word, limit=limit) for word in ASKED for limit in (1, 5)]
+
+
+def fresh_suggestions(index: Index) -> list[list[str]]:
+    return [index._suggest(C, B, word, limit) for word in ASKED for limit in (1, 5)]
+
+
+def change(index: Index, chance: random.Random) -> None:
+    oid, word = f"o{chance.randrange(6)}", chance.choice(WORDS)
+    match chance.randrange(8):
+        case 0:
+            index.flush_object(C, B, oid)
+        case 1:
+            index.pop(C, B, oid, word)
+        case 2:
+            index.consolidate()
+        case _:
+            push(index, oid, word)
+
+
+def test_after_every_change_suggestions_are_fresh(tmp_path: Path) -> None:
+    chance = random.Random(3)
+    with open_index(tmp_path) as index:
+        for _ in range(300):
+            change(index, chance)
+            assert suggestions(index) == suggestions(index) == fresh_suggestions(index)
+
+
+def test_inside_a_batch_and_from_another_thread(tmp_path: Path) -> None:
+    """The thread that changes sees its changes, others what was committed; neither is given the other's answers."""
+    with open_index(tmp_path) as index:
+        push(index, "o1", "amber")
+        seen: list[list[str]] = []
+
+        def ask() -> None:
+            seen.append(index.suggest(C, B, "am"))
+
+        with index.batch():
+            push(index, "o2", "amble")
+            push(index, "o3", "amble")
+            for _ in range(2):
+                assert index.suggest(C, B, "am") == ["amble", "amber"]
+                thread = threading.Thread(target=ask)
+                thread.start()
+                thread.join()
+            assert seen == [["amber"], ["amber"]]
+        ask()
+        assert seen[-1] == ["amble", "amber"]
+
+
+def test_undone_changes_are_not_remembered(tmp_path: Path) -> None:
+    with open_index(tmp_path) as index:
+        push(index, "o1", "amber")
+        index._autocommit = False
+        push(index, "o2", "amble")
+        assert index.suggest(C, B, "am") == ["amber", "amble"]
+        index.store.rollback()
+        assert index.suggest(C, B, "am") == ["amber"]
+        index._autocommit = True
+
+
+def test_an_answer_belongs_to_who_asked(tmp_path: Path) -> None:
+    with open_index(tmp_path) as index:
+        push(index, "o1", "amber")
+        index.suggest(C, B, "am").clear()
+        assert index.suggest(C, B, "am") == ["amber"]
+
+
+def test_answers_are_bounded() -> None:
+    answers: Answers[int] = Answers()
+    for number in range(3 * KEPT):
+        answers.put(number, 1, number)
+    held = sum(answers.get(number, 1) is not None for number in range(3 * KEPT))
+    assert 0 < held <= KEPT
+    answers.put(0, 2, 7)
+    assert (answers.get(0, 2), answers.get(0, 1), answers.get(1, 2)) == (7, None, None)
