@@ -84,10 +84,12 @@ class Connection(asyncio.BufferedProtocol):
         self.session.feed(bytes(self._service.read_buffer[:nbytes]))
         if self._waits():
             return
-        if time.perf_counter() < self._busy_until_s:
+        began = time.perf_counter()
+        if began < self._busy_until_s:
             self._go_on()
-        else:
-            self._turn(SHORT_TURN_S if self._service.is_crowded else TURN_S)
+            return
+        self._turn(SHORT_TURN_S if self._service.is_crowded else TURN_S)
+        self._service.spent(time.perf_counter() - began)
 
     def eof_received(self) -> bool:
         self._at_eof = True
@@ -190,7 +192,6 @@ class Connection(asyncio.BufferedProtocol):
             if out_bytes > WRITE_HIGH_BYTES and longest_s <= TURN_S:
                 self._scheduled = True
                 break
-        self._service.spent(now - began)
         if item is None and self._at_eof:
             out.append(session.end_of_input())
         self._end_turn(out, promises, slow)

@@ -109,13 +109,13 @@ class Service:
 
     @property
     def is_crowded(self) -> bool:
-        """Whether turns have taken so long already that others should not wait for whole ones."""
+        """Whether what has just arrived has taken so long already that others should not wait for whole turns."""
         return self._spent_s > ROUND_S
 
     def spent(self, seconds: float) -> None:
-        """Note how long a turn took."""
+        """Note how long a turn took that was not put off."""
         if self._spent_s <= ROUND_S < self._spent_s + seconds:
-            self._loop.call_soon(self._forget_spent)  # before the loop looks for what has arrived again
+            self._loop.call_soon(self._forget_spent)  # called before the loop looks for what has arrived again
         self._spent_s += seconds
 
     def _forget_spent(self) -> None:
