@@ -70,8 +70,8 @@ def parse() -> argparse.Namespace:
 def named_folder(text: str) -> tuple[str, Path]:
     """Return the two parts of NAME=FOLDER."""
     name, _, folder = text.partition("=")
-    if not name or not Path(folder, "sonicpy").is_dir():
-        raise argparse.ArgumentTypeError(f"{text} is not NAME=FOLDER with a checkout in the folder")
+    if name in ("", OURS) or not Path(folder, "sonicpy").is_dir():
+        raise argparse.ArgumentTypeError(f"{text} is not NAME=FOLDER with a new name and a checkout")
     return name, Path(folder).resolve()
 
 

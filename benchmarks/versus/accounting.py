@@ -33,11 +33,12 @@ def cpu_s(pid: int) -> float:
 
 
 def own_cpu_s(pid: int) -> float:
-    """Return the CPU seconds of a process with all its threads; /proc/<pid>/stat tells the same in steps of 10 ms."""
+    """Return the CPU seconds of a process with all its threads; the system's clock of it is finer than its files."""
     try:
         return time.clock_gettime(((~pid) << 3) | 2)  # what clock_getcpuclockid(3) returns
     except OSError:
-        return 0.0
+        fields = stat_fields(pid)
+        return (int(fields[11]) + int(fields[12])) / TICKS_S if fields else 0.0
 
 
 def ended_cpu_s(pid: int) -> float:

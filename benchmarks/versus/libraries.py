@@ -63,7 +63,7 @@ class Fts5(Library):
 
     def __init__(self, folder: Path) -> None:
         self._database = sqlite3.connect(folder / "index.db")
-        self._database.execute("CREATE VIRTUAL TABLE texts USING fts5(oid UNINDEXED, text, content='')")
+        self._database.execute("CREATE VIRTUAL TABLE texts USING fts5(text, content='')")
 
     def add(self, texts: Sequence[str]) -> None:
         with self._database:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from itertools import repeat
 
 from benchmarks.versus.checks import check_replies
 from benchmarks.versus.client import Lane, drive
@@ -13,8 +14,9 @@ from benchmarks.versus.workload import MODES, PING, PUSH, READS, SET, Commands, 
 
 Key = tuple[str, str, str]
 """An operation, a mode, a server."""
-QUIET_S, QUIET_TRIES = 0.1, 50
 Runs = dict[Key, list[Run]]
+QUIET_S, QUIET_SHARE, QUIET_TRIES = 0.1, 0.1, 50
+"""A server is quiet that took less than this share of a core for so long; it is waited for so many times."""
 
 
 def push_rates(servers: Sequence[Server], texts: Sequence[str], profile: Profile) -> dict[Key, Rate]:
@@ -36,11 +38,11 @@ def push_rates(servers: Sequence[Server], texts: Sequence[str], profile: Profile
 def read_rates(servers: Sequence[Server], commands: Commands, rounds: int, seconds: float) -> dict[Key, Rate]:
     """Send every operation that changes nothing for so long, and return the rates."""
     runs: Runs = {}
-    for _ in range(rounds):
+    for number in range(rounds):
         for operation in (PING, *READS):
             for mode in MODES:
                 for server in servers:
-                    lines = commands.lines(operation)
+                    lines = commands.lines(operation, number / rounds)
                     note(runs, operation, mode, server, read_run(server, operation, mode, lines, seconds))
     return rates(runs)
 
@@ -50,15 +52,9 @@ def floor_rates(server: Server, rounds: int, seconds: float) -> dict[Key, Rate]:
     runs: Runs = {}
     for _ in range(rounds):
         for mode in MODES:
-            for operation, lines in ((PING, endless_pings()), (SET, set_lines())):
+            for operation, lines in ((PING, repeat(b"PING\n")), (SET, set_lines())):
                 note(runs, operation, mode, server, read_run(server, operation, mode, lines, seconds))
     return rates(runs)
-
-
-def endless_pings() -> Iterator[bytes]:
-    """Yield PING lines without end."""
-    while True:
-        yield b"PING\n"
 
 
 def push_run(server: Server, mode: Mode, lines: Sequence[bytes], rest_s: float = 0.0) -> Run:
@@ -111,7 +107,7 @@ def wait_until_quiet(server: Server) -> None:
     for _ in range(QUIET_TRIES):
         time.sleep(QUIET_S)
         before_s, cpu_s = cpu_s, server.cpu_s()
-        if cpu_s - before_s < QUIET_S / 10:
+        if cpu_s - before_s < QUIET_S * QUIET_SHARE:
             return
 
 

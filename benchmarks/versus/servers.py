@@ -61,6 +61,10 @@ class Server(ABC):
         """Return its environment."""
         return environment({})
 
+    def beside(self, suffix: str) -> Path:
+        """Return the path of a file that does not count as data."""
+        return self.folder.with_name(f"{self.folder.name}.{suffix}")
+
     @property
     def pid(self) -> int:
         """The number of its first process."""
@@ -75,7 +79,7 @@ class Server(ABC):
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         self.port = free_port(HOST)
-        log = self.folder.with_suffix(".log")
+        log = self.beside("log")
         with open(log, "wb") as said:
             self._process = subprocess.Popen(
                 self.command(), cwd=self.folder, env=self.variables(), stdout=said, stderr=said
@@ -183,7 +187,7 @@ class Sonic(Server):
         self._binary = binary
 
     def command(self) -> list[str]:
-        config = self.folder.with_suffix(".cfg")
+        config = self.beside("cfg")
         config.write_text(SONIC_CONFIG.format(host=HOST, port=self.port, password=PASSWORD, folder=self.folder))
         return [self._binary, "-c", str(config)]
 

@@ -122,9 +122,17 @@ class Commands:
             SUGGEST: self._prefixes(),
         }
 
-    def lines(self, operation: str) -> Iterator[bytes]:
-        """Yield the lines of an operation without end, always in the same order."""
-        return cycle([b"PING\n"] if operation == PING else [found.line for found in self.by_operation[operation]])
+    def lines(self, operation: str, start: float = 0.0) -> Iterator[bytes]:
+        """Yield the lines of an operation without end, always in the same order.
+
+        Args:
+            start: where to begin, as a share of all: a slow server gets through few of them in one run.
+        """
+        if operation == PING:
+            return cycle([b"PING\n"])
+        found = self.by_operation[operation]
+        first = int(start * len(found))
+        return cycle([command.line for command in found[first:] + found[:first]])
 
     def _queries(self, words: int) -> list[Command]:
         chance = random.Random(SEED + words)
