@@ -2,19 +2,24 @@
 
 import asyncio
 import contextlib
-import errno
+import gc
+import importlib
 import logging
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from types import ModuleType
 
 from sonicpy.channel.session import Session
 from sonicpy.channel.syntax import Limits
 from sonicpy.config import Config, Loaded
-from sonicpy.errors import SonicError
+from sonicpy.errors import ConfigError
 from sonicpy.index.index import Index
+from sonicpy.server import logs
 from sonicpy.server.connection import Connection
+from sonicpy.server.listeners import Listeners, tls_context
+from sonicpy.server.notify import READY, STOPPING, notify
 from sonicpy.server.service import Service
 from sonicpy.server.tasker import Tasker
 from sonicpy.version import VERSION
@@ -33,19 +38,10 @@ STOP_S = 2.5
 """How long a stop may take to answer what has arrived, and the peers to read it."""
 ANSWERS_S = 1.0
 """The part of it that is left for reading."""
+GARBAGE_OBJECTS = 10_000
+"""New objects between two collections: a few hundred commands, and a collection of them takes some 0.1 ms."""
 CONSOLIDATE_S = 1.0
 """How long a stop may take to consolidate; what is left stays pending."""
-NO_IPV6 = {errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT}
-IPV4_LOOPBACK = "127.0.0.1"
-
-LEVELS = {
-    "off": logging.CRITICAL + 1,
-    "error": logging.ERROR,
-    "warn": logging.WARNING,
-    "info": logging.INFO,
-    "debug": logging.DEBUG,
-    "trace": logging.DEBUG,
-}
 
 
 def serve(loaded: Loaded, announce: Callable[[str], None]) -> int:
@@ -55,21 +51,17 @@ def serve(loaded: Loaded, announce: Callable[[str], None]) -> int:
         announce: called with one line for the person at the terminal once connections are accepted.
 
     Raises:
-        SonicError: the index cannot be opened or the address cannot be used.
+        SonicError: the index cannot be opened or an address cannot be used.
     """
-    logging.basicConfig(
-        level=LEVELS[loaded.config.server.log_level], format="%(asctime)s %(levelname)s %(message)s", force=True
-    )
-    for warning in loaded.warnings:
-        logger.warning("%s", warning)
-    if loaded.ignored:
-        logger.warning("these settings mean nothing here and are ignored: %s", ", ".join(loaded.ignored))
+    logs.set_up(loaded.config.server.log_level)
+    for remark in loaded.remarks:
+        logger.warning("%s", remark)
     run_loop(Server(loaded.config, announce).run())
     return 0
 
 
 class Server:
-    """One listening address and one index."""
+    """One index, and the addresses it is served on."""
 
     def __init__(self, config: Config, announce: Callable[[str], None]) -> None:
         self._config = config
@@ -90,50 +82,57 @@ class Server:
         stopped = asyncio.Event()
         for number in STOP_SIGNALS:
             loop.add_signal_handler(number, stopped.set)
+        tls = tls_context(self._config.channel)
+        metrics = None if self._config.metrics.address is None else load_metrics()
         index = Index(config=self._config, autocommit=False)
         try:
             service = Service(index, self._config)
-            listener = await self._listen(service)
-            tasker = asyncio.create_task(Tasker(service).run())
-            try:
-                await stopped.wait()
-            finally:
-                await self._stop(service, listener, tasker)
+            listeners = Listeners(self._config.channel, tls)
+            async with self._watched(service, metrics) as watched_on:
+                await listeners.start(lambda: self._connection(service))
+                self._announce(
+                    f"sonicpy {VERSION} listens on {', '.join(listeners.names)}, {watched_on}"
+                    f"its index is in {self._config.store.kv.path}"
+                )
+                service.unready = None
+                # What is there now stays: collections look at what commands leave behind, and that has few cycles.
+                gc.collect()
+                gc.freeze()
+                gc.set_threshold(GARBAGE_OBJECTS)
+                notify(READY)
+                tasker = asyncio.create_task(Tasker(service).run())
+                try:
+                    await stopped.wait()
+                finally:
+                    service.unready = "the server is stopping"
+                    notify(STOPPING)
+                    await self._stop(service, listeners, tasker)
         finally:
             index.close()
         logger.info("stopped")
 
-    async def _listen(self, service: Service) -> asyncio.Server:
-        host, port = self._config.channel.address
+    @contextlib.asynccontextmanager
+    async def _watched(self, service: Service, metrics: ModuleType | None) -> AsyncIterator[str]:
+        """Serve metrics inside a `with` block, if there are any; give what the announcement tells of them."""
+        address = self._config.metrics.address
+        if metrics is None or address is None:
+            yield ""
+            return
+        watched = metrics.MetricsServer(service, *address)
+        watched.start()
         try:
-            try:
-                listener = await self._bind(service, host, port)
-            except OSError as fault:
-                if not (self._config.channel.inet_is_default and fault.errno in NO_IPV6):
-                    raise
-                logger.warning("this machine has no IPv6: listening on %s instead of %s", IPV4_LOOPBACK, host)
-                listener = await self._bind(service, IPV4_LOOPBACK, port)
-        except OSError as fault:
-            reason = fault.strerror or str(fault)
-            raise SonicError(
-                f"cannot listen on {self._config.channel.inet}: {reason}; set channel.inet or --inet to a free address"
-            ) from fault
-        host, port, *_ = listener.sockets[0].getsockname()
-        address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-        self._announce(f"sonicpy {VERSION} listens on {address}, its index is in {self._config.store.kv.path}")
-        return listener
-
-    async def _bind(self, service: Service, host: str, port: int) -> asyncio.Server:
-        return await asyncio.get_running_loop().create_server(lambda: self._connection(service), host, port)
+            yield f"metrics on {watched.name}, "
+        finally:
+            await watched.stop()
 
     def _connection(self, service: Service) -> Connection:
         compat = self._config.server.compat == "sonic"
         session = Session(VERSION, self._config.channel.auth_password, self._limits, compat)
         return Connection(service, session)
 
-    async def _stop(self, service: Service, listener: asyncio.Server, tasker: "asyncio.Task[None]") -> None:
+    async def _stop(self, service: Service, listeners: Listeners, tasker: "asyncio.Task[None]") -> None:
         """Stop accepting, answer what is under way, close the connections."""
-        listener.close()
+        listeners.close()
         tasker.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await tasker
@@ -147,5 +146,22 @@ class Server:
             peer.abort()
         for stranger in list(service.turned_away):
             stranger.abort()
-        service.workers.stop()
+        await service.stop()
         service.consolidate_within(CONSOLIDATE_S)
+
+
+def load_metrics() -> ModuleType:
+    """Return sonicpy.server.metrics, which needs a package and 2.5 MB that other servers do without.
+
+    Raises:
+        ConfigError: the package is not installed.
+    """
+    try:
+        return importlib.import_module("sonicpy.server.metrics")
+    except ModuleNotFoundError as fault:
+        if fault.name != "prometheus_client":
+            raise
+        raise ConfigError(
+            "metrics.inet is set, but the package prometheus-client is not installed: "
+            "run pip install 'sonicpy-search[metrics]'."
+        ) from fault
