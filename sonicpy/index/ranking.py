@@ -24,7 +24,7 @@ BM25_K1 = 1.2
 BM25_B = 0.75
 
 CORRECTED_WORDS = 16
-"""Words of one query that others may stand for: each costs up to 2 ms in a large bucket, and a line holds thousands."""
+"""Words of one query that others may stand for: each is compared with all pending words, and a line holds thousands."""
 CORRECTED_WORDS_SONIC = 128
 """The same in compat mode, where no budget is used up by words that resemble nothing."""
 SPELLED_BYTES_MAX = 500
