@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchmarks.data import queries
 from sonicpy import Config
-from sonicpy._native.postings import Link, ObjectRecord
+from sonicpy._native.postings import Link, ObjectRecord, TermCache
 from sonicpy._native.ranking import Ranker
 from sonicpy._native.text import Terms
 from sonicpy.channel import replies
@@ -87,22 +87,21 @@ def append_record(texts: list[str], folder: Path) -> Work:
 
 
 def link_terms(texts: list[str], folder: Path) -> Work:
-    """Add a new object to the postings of its terms, in compiled code alone; rows and blocks are in a dict."""
+    """Add a new object to the postings of its terms, in compiled code alone; one of COMMIT_CHANGES gives the rows."""
     terms = lexed(texts)
-    rows: dict[bytes, bytes] = {}
-    blocks: dict[bytes, bytes] = {}
+    cache = TermCache()
     next_term = 0
 
     def work(number: int) -> Link:
         nonlocal next_term
         record = ObjectRecord.empty(oid(number).encode())
-        link = Link(0, number, terms[number % len(terms)], record, next_term)
-        needed = link.take_rows([(key, rows[key]) for key in link.word_keys if key in rows])
-        link.take_blocks([(key, blocks[key]) for key in needed])
-        blocks.update(link.blocks)
-        rows.update(link.words())
+        link = Link(0, number, terms[number % len(terms)], record, next_term, cache)
+        link.take_blocks(link.take_rows([]))
+        link.finish()
         link.new_terms()
         link.record()
+        if number % COMMIT_CHANGES == COMMIT_CHANGES - 1:
+            cache.rows()
         next_term = link.next_term
         return link
 
@@ -141,24 +140,24 @@ def correct_word(texts: list[str], folder: Path) -> Work:
 
 def score_objects(texts: list[str], folder: Path) -> Work:
     """Score the objects of two words and pick the best ten, in compiled code alone."""
-    cases: list[tuple[list[tuple[list[bytes], int, float]], dict[int, bytes | bytearray], float]] = []
+    cases: list[tuple[list[tuple[list[bytes], int, float]], float]] = []
     lexer = prepared_lexer()
     with filled_index(texts, folder) as index, index.store.snapshot() as view:
         state = view.bucket(COLLECTION, BUCKET)
         assert state is not None
         reader = BucketReader(view, state)
-        rows = {number: bytes(row) for number, row in reader.length_rows(list(range(256))).items()}
+        lengths = bytes(reader.lengths())
         for text in queries(texts, 2, len(texts)):
             words = [word for word in reader.words(lexer.lex(text, "eng").words) if word is not None]
             postings = [(reader.blocks(word), word.dead, idf(state.objects, word.holders)) for word in words]
-            cases.append((postings, rows, state.total_length / state.objects))
+            cases.append((postings, state.total_length / state.objects))
 
     def work(number: int) -> list[int]:
-        postings, rows, average = cases[number % len(cases)]
+        postings, average = cases[number % len(cases)]
         ranker = Ranker()
         for blocks, dead, weight in postings:
             ranker.add(blocks, dead, weight)
-        ranker.bm25({row: rows[row] for row in ranker.length_rows()}, average, BM25_K1, BM25_B)
+        ranker.bm25(lengths, average, BM25_K1, BM25_B)
         return ranker.best(0, 10)
 
     return work
