@@ -91,7 +91,7 @@ class TestWhen:
             assert (figures["kv_open_count"], figures["fst_open_count"], figures["fst_consolidate_count"]) == (1, 1, 0)
             end = time.monotonic() + 2.5
             while time.monotonic() < end:
-                assert search.results('SUGGEST c b "valer"') == ["valeriane"]
+                assert search.results("LIST c b") == ["valeriane"]
                 assert info(control)["fst_open_count"] == 1, "it is used"
                 time.sleep(0.1)
             wait_for(control, "fst_open_count", 0)
