@@ -17,11 +17,9 @@ from sonicpy._native.ranking import pack_length
 from sonicpy._native.text import Terms
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.store.environment import OBJECTS, OIDS, POSTINGS, TERMS, WORDS, Row
-from sonicpy.store.keys import block_key, object_key, oid_key, term_key, word_key
+from sonicpy.store.keys import block_key, iid_of, object_key, oid_key, oid_prefix, term_key, word_key
 from sonicpy.store.scopes import BucketState
 from sonicpy.store.view import View, Why, WriteView
-
-NO_IID = -1
 
 
 class BucketReader:
@@ -68,8 +66,8 @@ class BucketReader:
 
     def object(self, oid: str) -> ObjectRecord | None:
         """Return what an object holds, or None."""
-        iid = self._iid(oid.encode())
-        return None if iid == NO_IID else self._record(iid)
+        found = self._find(oid.encode())
+        return None if found is None else found[1]
 
     def lengths(self) -> bytes | bytearray:
         """Return the packed lengths of all objects, by IID."""
@@ -103,18 +101,20 @@ class BucketReader:
                 size = min(4 * size, examined)
         return [word for _, _, word in best]
 
-    def _iid(self, oid: bytes) -> int:
-        row = self._transaction.get(OIDS, oid_key(self.state.bucket, oid))
-        return NO_IID if row is None else int.from_bytes(row, "big")
-
-    def _record(self, iid: int) -> ObjectRecord:
-        record = self._transaction.get(OBJECTS, object_key(self.state.bucket, iid))
-        if record is None:
-            raise StoreDamaged(f"bucket {self.state.bucket}: object {iid} has a name but no record")
-        try:
-            return ObjectRecord.unpack(record)
-        except DamagedBytes as fault:
-            raise StoreDamaged(f"bucket {self.state.bucket}, object {iid}: {fault}") from fault
+    def _find(self, oid: bytes) -> tuple[int, ObjectRecord] | None:
+        """Return the number and the record of an object, or None."""
+        for key in self._transaction.keys(OIDS, oid_prefix(self.state.bucket, oid)):
+            iid = iid_of(key)
+            packed = self._transaction.get(OBJECTS, object_key(self.state.bucket, iid))
+            if packed is None:
+                raise StoreDamaged(f"bucket {self.state.bucket}: object {iid} has a name but no record")
+            try:
+                record = ObjectRecord.unpack(packed)
+            except DamagedBytes as fault:
+                raise StoreDamaged(f"bucket {self.state.bucket}, object {iid}: {fault}") from fault
+            if record.oid == oid:
+                return iid, record
+        return None
 
 
 class BucketWriter(BucketReader):
@@ -136,15 +136,14 @@ class BucketWriter(BucketReader):
         """
         state, transaction = self.state, self._transaction
         name = oid.encode()
-        iid = self._iid(name)
-        is_new = iid == NO_IID
-        if is_new:
-            iid = state.next_iid
+        found = self._find(name)
+        is_new = found is None
+        if found is None:
+            iid, record = state.next_iid, ObjectRecord.empty(name)
             if iid > IID_MAX:
                 raise StoreError(f"bucket {state.bucket} has used up its {IID_MAX + 1} object numbers")
-            record = ObjectRecord.empty(name)
         else:
-            record = self._record(iid)
+            iid, record = found
         link = Link(state.bucket, iid, terms, record, state.next_term, self._writer.terms)
         try:
             needed = link.take_rows(transaction.get_many(WORDS, link.word_keys))
@@ -163,7 +162,7 @@ class BucketWriter(BucketReader):
         if is_new:
             state.next_iid += 1
             state.objects += 1
-            transaction.put(OIDS, oid_key(state.bucket, name), iid.to_bytes(5, "big"))
+            transaction.put(OIDS, oid_key(state.bucket, name, iid), b"")
             transaction.append(OBJECTS, object_key(state.bucket, iid), link.record())
         else:
             transaction.put(OBJECTS, object_key(state.bucket, iid), link.record())
@@ -175,16 +174,16 @@ class BucketWriter(BucketReader):
     def pop(self, oid: str, words: list[bytes]) -> int:
         """Take words from an object; return how many shown ones went. The object goes with its last word."""
         self._writer.settle()
-        iid = self._iid(oid.encode())
-        return 0 if iid == NO_IID else self._unlink(iid, self._record(iid), words)
+        found = self._find(oid.encode())
+        return 0 if found is None else self._unlink(*found, words)
 
     def flush_object(self, oid: str) -> int:
         """Forget an object; return how many shown words it held."""
         self._writer.settle()
-        iid = self._iid(oid.encode())
-        if iid == NO_IID:
+        found = self._find(oid.encode())
+        if found is None:
             return 0
-        record = self._record(iid)
+        iid, record = found
         keys = [term_key(self.state.bucket, term_id) for term_id, *_ in record.terms()]
         words = [term for _, term in self._transaction.get_many(TERMS, keys)]
         return self._unlink(iid, record, words)
@@ -219,7 +218,7 @@ class BucketWriter(BucketReader):
 
     def _forget_object(self, iid: int, record: ObjectRecord) -> None:
         self._transaction.delete(OBJECTS, object_key(self.state.bucket, iid))
-        self._transaction.delete(OIDS, oid_key(self.state.bucket, record.oid))
+        self._transaction.delete(OIDS, oid_key(self.state.bucket, record.oid, iid))
         self._writer.set_length(self.state, iid, 0)
         self.state.objects -= 1
 

@@ -91,6 +91,22 @@ class Transaction:
         except lmdb.Error as fault:
             raise translated(fault) from fault
 
+    def keys(self, table: int, prefix: bytes) -> list[bytes]:
+        """Return the keys that begin with `prefix`, which are few."""
+        found: list[bytes] = []
+        try:
+            cursor = self._cursor(table)
+            is_there = cursor.set_range(prefix)
+            while is_there:
+                key: bytes = cursor.key()  # type: ignore[assignment]
+                if not key.startswith(prefix):
+                    break
+                found.append(key)
+                is_there = cursor.next()
+        except lmdb.Error as fault:
+            raise translated(fault) from fault
+        return found
+
     def put(self, table: int, key: bytes, value: bytes) -> None:
         """Write one row.
 

@@ -185,8 +185,7 @@ class _BucketCheck:
             self._objects_with_length += record.length > 0
             if iid >= self._state.next_iid:
                 yield f"object {_shown(record.oid)} has the number {iid}; the next one is {self._state.next_iid}"
-            named = self._transaction.get(OIDS, oid_key(self._state.bucket, record.oid))
-            if named != iid.to_bytes(NUMBER_BYTES, "big"):
+            if self._transaction.get(OIDS, oid_key(self._state.bucket, record.oid, iid)) is None:
                 yield f"object {_shown(record.oid)} with the number {iid} is not in oids"
             if iid // OBJECTS_PER_ROW != lengths:
                 lengths = iid // OBJECTS_PER_ROW

@@ -5,6 +5,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from hashlib import blake2b
 
 from sonicpy._native.postings import POSTINGS_PER_BLOCK, WORD_BYTES_MAX, ObjectRecord, WordRow, unpack_block
 from sonicpy._native.ranking import OBJECTS_PER_ROW, pack_length
@@ -76,6 +77,7 @@ class _BucketCheck:
             {key[4:]: row for key, row in transaction.rows(table, prefix)} if table in BUCKET_TABLES else {}
             for table in range(len(TABLE_NAMES))
         ]
+        self.oids = [key[4:] for key, _ in transaction.rows(tables.OIDS, prefix)]
         self.records = {number(key): ObjectRecord.unpack(row) for key, row in self._rows[tables.OBJECTS].items()}
         self.terms = {number(key): term for key, term in self._rows[tables.TERMS].items()}
         self.words = {
@@ -106,9 +108,9 @@ class _BucketCheck:
 
     def _object_faults(self) -> Iterator[str]:
         names = {record.oid: iid for iid, record in self.records.items()}
-        oids = {oid: number(row) for oid, row in self._rows[tables.OIDS].items()}
-        if names != oids or len(names) != len(self.records):
-            yield f"objects {names} and oids {oids} do not name each other"
+        expected = sorted(blake2b(oid, digest_size=6).digest() + iid.to_bytes(5, "big") for oid, iid in names.items())
+        if self.oids != expected or len(names) != len(self.records):
+            yield f"objects {names} and oids {self.oids} do not name each other"
         if any(iid >= self.state.next_iid for iid in self.records):
             yield f"object numbers {set(self.records)} are not below the next one, {self.state.next_iid}"
         held = bytearray(OBJECTS_PER_ROW * (self.state.next_iid // OBJECTS_PER_ROW + 1))

@@ -27,6 +27,15 @@ def transaction(environment: Environment) -> Iterator[Transaction]:
     environment.abort(open_one)
 
 
+def test_keys_with_a_prefix(transaction: Transaction) -> None:
+    for key in reversed(NEIGHBOURS):
+        transaction.put(OIDS, key, b"")
+    assert transaction.keys(OIDS, PREFIX) == NEIGHBOURS[1:4]
+    assert transaction.keys(OIDS, PREFIX + b"aa") == [key for key in NEIGHBOURS if key.startswith(PREFIX + b"aa")]
+    assert transaction.keys(OIDS, b"\xff\xff\xff\xff\xff") == []
+    assert transaction.keys(WORDS, PREFIX) == []
+
+
 def test_rows_end_with_their_prefix(transaction: Transaction) -> None:
     for key in reversed(NEIGHBOURS):
         transaction.put(WORDS, key, key[::-1])

@@ -67,7 +67,7 @@ def test_every_damaged_row_that_the_twin_notices_is_named(store: Store, table: i
         rows = [(b"\0\0\0\0", b"")]  # the bucket that is in use
     noticed = 0
     for key, row in chance.sample(rows, min(len(rows), 6)):
-        damaged: list[bytes | None] = [None, row[:-1], row + b"\1", row + b"\x80"] if row else [b""]
+        damaged: list[bytes | None] = [None, row[:-1], row + b"\1", row + b"\x80"] if row else [None, b""]
         damaged += [bytes((*row[:at], row[at] ^ flip, *row[at + 1 :])) for at in range(len(row)) for flip in (1, 0x40)]
         for value in damaged:
             transaction = store._environment.begin(write=True)
