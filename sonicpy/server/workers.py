@@ -9,11 +9,14 @@ import logging
 import multiprocessing
 import os
 import signal
+import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from multiprocessing.connection import wait
+from types import ModuleType
 from typing import ParamSpec, TypeVar
 
 from sonicpy.errors import WorkerError
@@ -23,6 +26,8 @@ logger = logging.getLogger(__name__)
 IDLE_S = 30.0
 """A worker holds about 30 MB; after so long without work it leaves."""
 TRIES = 3
+NICENESS = 5
+"""Where processors are scarce, those who wait for an answer go before a graph."""
 GIVEN_UP = "the job was given up because the workers were stopped"
 
 Arguments = ParamSpec("Arguments")
@@ -54,7 +59,8 @@ class Workers:
             for _ in range(TRIES):
                 try:
                     executor = self._started()
-                    future = executor.submit(job, *args, **named)
+                    with nothing_to_import():
+                        future = executor.submit(job, *args, **named)
                 except OSError as fault:
                     self._end(self._executor)
                     raise WorkerError(f"no worker process can be started: {fault.strerror}") from fault
@@ -114,9 +120,24 @@ class Workers:
         executor.shutdown(wait=False, cancel_futures=True)
 
 
+@contextmanager
+def nothing_to_import() -> Iterator[None]:
+    """Let workers start without the program that this process runs.
+
+    A worker imports it again, settings, loop and all, in case a job is a function of it; ours are not.
+    """
+    program = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = program
+
+
 def prepare_worker() -> None:
     """Leave Control-C to the parent, and end with it however it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.nice(NICENESS)
     parent = multiprocessing.parent_process()
     assert parent is not None
 
