@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from sonicpy import Index
+from sonicpy.index.verify import verify_folder
 from tests.processes import Server
 from tests.server.peer import Peer
 from tests.server.streams import SETTINGS, Stream
@@ -58,6 +59,7 @@ def kill_again_and_again(folder: Path, rounds: int, seed: int, durability: str) 
             before = sum(stream.acknowledged for stream in streams)
             run_until_killed(server, streams, chance.uniform(0.05, LONGEST_S))
             assert sum(stream.acknowledged for stream in streams) > before, "nothing was promised: a test of nothing"
+        assert verify_folder(folder / "store") == []
         with server:
             check_and_settle(server, streams)
         with Index(folder / "store") as index:
