@@ -302,7 +302,7 @@ class Index:
         state = self._read(lambda view: view.bucket_numbered(bucket))
         return state is None or state.live_words <= SMALL_WORDS
 
-    def back_up(self, folder: Path | str) -> Path:
+    def backup_committed(self, folder: Path | str) -> Path:
         """Copy the last commit into a folder as `sonicpy.backup`, and return that file; other threads go on meanwhile.
 
         Args:
@@ -311,13 +311,13 @@ class Index:
         Raises:
             StoreError: it could not be written; the one before is still there.
         """
-        return self.store.back_up(Path(folder))
+        return self.store.backup(Path(folder))
 
     def backup(self, folder: Path | str) -> Path:
-        """Commit, then write a backup as `back_up` does: it holds every change that was made before."""
+        """Commit, then write a backup as `backup_committed` does: it holds every change that was made before."""
         with self._lock:
             self.store.commit()
-        return self.back_up(folder)
+        return self.backup_committed(folder)
 
     def restore(self, folder: Path | str) -> None:
         """Replace the collections that the backup in a folder holds; others stay as they are.

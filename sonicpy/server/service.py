@@ -217,14 +217,14 @@ class Service:
                 await self.consolidate()
                 return replies.OK
             case Trigger(action="backup", argument=str(folder)):
-                await self.back_up(Path(folder))
+                await self.backup(Path(folder))
                 return replies.OK
             case Trigger(action="restore", argument=str(folder)):
                 await self.restore(Path(folder))
                 return replies.OK
         raise AssertionError(f"{command} is carried out in a turn")
 
-    async def back_up(self, folder: Path) -> None:
+    async def backup(self, folder: Path) -> None:
         """Write everything that was acknowledged so far into a folder, while others go on reading and writing.
 
         Raises:
@@ -232,7 +232,7 @@ class Service:
         """
         if not self.commit():
             raise StoreError(f"no backup is written to {folder} before the store can be written again")
-        path = await self._loop.run_in_executor(None, self.index.back_up, folder)
+        path = await self._loop.run_in_executor(None, self.index.backup_committed, folder)
         logger.info("the backup %s is written", path)
 
     async def restore(self, folder: Path) -> None:

@@ -262,7 +262,7 @@ class Store:
         view = self._view  # read once: another thread may end its transaction and begin the next meanwhile
         return view if view is not None and view.owner == thread else None
 
-    def back_up(self, folder: Path) -> Path:
+    def backup(self, folder: Path) -> Path:
         """Copy what was committed last into a folder; return the file. May be called from any thread.
 
         Raises:

@@ -36,7 +36,7 @@ def objects_in(folder: Path) -> int:
 
 def test_a_backup_holds_the_last_commit(store: Store, tmp_path: Path) -> None:
     store.apply(push("later", "alpha"))
-    path = store.back_up(tmp_path / "some" / "folder")
+    path = store.backup(tmp_path / "some" / "folder")
     assert path == tmp_path / "some" / "folder" / BACKUP_FILE
     assert objects_in(path.parent) == 10
     assert os.listdir(path.parent) == [BACKUP_FILE]
@@ -44,7 +44,7 @@ def test_a_backup_holds_the_last_commit(store: Store, tmp_path: Path) -> None:
         assert read_position(transaction) > 0
         assert transaction.get(META, b"format") == b"1"
     store.commit()
-    store.back_up(path.parent)
+    store.backup(path.parent)
     assert objects_in(path.parent) == 11, "the second one has taken its place"
 
 
@@ -56,12 +56,12 @@ def test_a_folder_without_a_backup(tmp_path: Path) -> None:
 def test_a_file_in_the_place_of_the_folder(store: Store, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     with pytest.raises(StoreError, match="cannot write the backup"):
-        store.back_up(tmp_path / "file")
+        store.backup(tmp_path / "file")
     assert (tmp_path / "file").read_text() == "mine"
 
 
 def test_every_length_and_every_byte_of_a_backup_counts(store: Store, tmp_path: Path) -> None:
-    path = store.back_up(tmp_path)
+    path = store.backup(tmp_path)
     whole = path.read_bytes()
     places = [*range(0, len(whole), 997), *range(len(whole) - SEAL.size, len(whole))]
     for place in places:
@@ -78,7 +78,7 @@ def test_every_length_and_every_byte_of_a_backup_counts(store: Store, tmp_path: 
 def test_a_backup_that_fails_leaves_the_one_before(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store.back_up(tmp_path)
+    store.backup(tmp_path)
     push_some(store, 5, "new")
 
     def copy_half(environment: Environment, descriptor: int) -> None:
@@ -87,14 +87,14 @@ def test_a_backup_that_fails_leaves_the_one_before(
 
     monkeypatch.setattr(Environment, "copy", copy_half)
     with pytest.raises(StoreError, match="No space left"):
-        store.back_up(tmp_path)
+        store.backup(tmp_path)
     assert sorted(os.listdir(tmp_path)) == [BACKUP_FILE, "store"]
     assert objects_in(tmp_path) == 10
 
 
 def test_what_a_killed_backup_left_behind_does_not_matter(store: Store, tmp_path: Path) -> None:
     (tmp_path / f"{BACKUP_FILE}.new").write_bytes(b"x" * 1_000_000)
-    store.back_up(tmp_path)
+    store.backup(tmp_path)
     assert objects_in(tmp_path) == 10
 
 
@@ -108,11 +108,11 @@ def test_two_backups_into_one_folder_at_once(store: Store, tmp_path: Path, monke
         copy(environment, descriptor)
 
     monkeypatch.setattr(Environment, "copy", slow_copy)
-    first = threading.Thread(target=store.back_up, args=(tmp_path,))
+    first = threading.Thread(target=store.backup, args=(tmp_path,))
     first.start()
     assert begun.wait(20)
     with pytest.raises(StoreError, match="another backup is being written"):
-        store.back_up(tmp_path)
+        store.backup(tmp_path)
     go_on.set()
     first.join()
     assert objects_in(tmp_path) == 10
@@ -135,5 +135,5 @@ def test_a_map_that_is_nearly_full_grows_only_after_the_copy(
         copy(self, descriptor)
 
     monkeypatch.setattr(Environment, "copy", copy_while_others_commit)
-    store.back_up(tmp_path)
+    store.backup(tmp_path)
     assert environment.needs_room()
