@@ -52,9 +52,16 @@ class Peer:
             self.socket = tls.wrap_socket(self.socket, server_hostname=server.host)
         self._received = b""
         if mode is not None:
-            assert self.line().startswith("CONNECTED <")
-            started = self.ask(f"START {mode} {server.password or ''}")
-            assert started == f"STARTED {mode} protocol(1) buffer(20000)"
+            try:
+                self._start(mode, server.password or "")
+            except BaseException:
+                self.close()
+                raise
+
+    def _start(self, mode: str, password: str) -> None:
+        assert self.line().startswith("CONNECTED <")
+        started = self.ask(f"START {mode} {password}")
+        assert started == f"STARTED {mode} protocol(1) buffer(20000)"
 
     def send(self, data: bytes) -> None:
         """Send bytes as they are."""
