@@ -12,10 +12,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.data import messages, queries
+from benchmarks.stages import session
 from sonicpy import Config
 from sonicpy.channel import replies
 from sonicpy.channel.session import Session
-from sonicpy.channel.syntax import Limits
 from sonicpy.config import SearchConfig
 from sonicpy.index.index import Index
 from sonicpy.index.lexicon import Lexicons
@@ -27,7 +27,6 @@ from sonicpy.server.dispatch import CALLS
 from sonicpy.server.service import COMMIT_CHANGES
 from sonicpy.store.bucket import BucketReader
 from sonicpy.store.mutations import Push, pack_mutation
-from sonicpy.version import VERSION
 
 QUERIES = 5_000
 
@@ -37,14 +36,6 @@ def cpu_us(work: Callable[[], object], operations: int) -> float:
     began = time.process_time()
     work()
     return (time.process_time() - began) / operations * 1e6
-
-
-def session(mode: str) -> Session:
-    """Return a session in `mode`."""
-    started = Session(VERSION, None, Limits(), compat=False)
-    started.feed(f"START {mode}\n".encode())
-    started.next()
-    return started
 
 
 def quoted(text: str) -> str:

@@ -1,11 +1,10 @@
 """The verbs that work on folders while no server runs: `sonicpy backup`, `restore` and `verify`."""
 
 import argparse
-import os
 import sys
 from pathlib import Path
 
-from sonicpy.config import Config, load
+from sonicpy.cli.settings import add_index_flags, load_settings
 from sonicpy.errors import StoreError
 from sonicpy.index.index import Index
 from sonicpy.index.verify import holds_store, verify_folder
@@ -33,19 +32,19 @@ def add_verbs(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     ):
         parser = verbs.add_parser(name, help=what, description=description)
         parser.add_argument("path", metavar="PATH", type=Path, help="folder of the backup")
-        _add_index(parser)
+        add_index_flags(parser)
         parser.set_defaults(run=run)
     parser = verbs.add_parser("verify", help="check an index or a backup", description=VERIFY)
     parser.add_argument(
         "path", metavar="PATH", type=Path, nargs="?", help="folder of an index or of a backup (default: store.kv.path)"
     )
-    _add_index(parser)
+    add_index_flags(parser)
     parser.set_defaults(run=verify)
 
 
 def back_up(arguments: argparse.Namespace) -> int:
     """Write a backup; raises SonicError if that does not work."""
-    config = _config(arguments)
+    config = load_settings(arguments).config
     if not holds_store(config.store.kv.path):
         raise StoreError(f"there is no index in {config.store.kv.path} to write a backup of")
     with Index(config=config) as index:
@@ -56,7 +55,7 @@ def back_up(arguments: argparse.Namespace) -> int:
 
 def restore(arguments: argparse.Namespace) -> int:
     """Restore a backup; raises SonicError if that does not work."""
-    with Index(config=_config(arguments)) as index:
+    with Index(config=load_settings(arguments).config) as index:
         index.restore(arguments.path)
         print(f"the collections of {arguments.path} are restored into {index.store.folder}")
     return 0
@@ -64,7 +63,7 @@ def restore(arguments: argparse.Namespace) -> int:
 
 def verify(arguments: argparse.Namespace) -> int:
     """Print what is wrong and return the exit status; raises SonicError if there is nothing to look at."""
-    folder = arguments.path or _config(arguments).store.kv.path
+    folder = arguments.path or load_settings(arguments).config.store.kv.path
     faults = verify_folder(folder)
     for fault in faults:
         print(fault)
@@ -73,12 +72,3 @@ def verify(arguments: argparse.Namespace) -> int:
         return FAULTY
     print(f"nothing is wrong with {folder}")
     return 0
-
-
-def _add_index(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-c", "--config", metavar="FILE", type=Path, help="settings file (TOML), as for serve")
-    parser.add_argument("--data", metavar="DIR", help="folder of the index (store.kv.path)")
-
-
-def _config(arguments: argparse.Namespace) -> Config:
-    return load(arguments.config, os.environ, {"store.kv.path": arguments.data}).config

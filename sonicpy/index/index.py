@@ -359,7 +359,7 @@ class Index:
         with self._lock:
             self.store.commit()
         with self.store.snapshot() as view:
-            return [*table_faults(view.transaction), *graph_faults(view, self.graphs.folder)]
+            return [*table_faults(view.transaction), *graph_faults(view, self.graphs)]
 
     def sweep(self, rows: int) -> bool:
         """Delete at most about `rows` rows of flushed buckets, and a few graphs; return whether any are left."""

@@ -14,9 +14,10 @@ from sonicpy.store.backup import BACKUP_FILE, open_backup
 from sonicpy.store.environment import DATA_FILE, META, PENDING, SCOPES, WORDS, Environment
 from sonicpy.store.folder import LOCK_FILE
 from sonicpy.store.keys import scope_of
+from sonicpy.store.log import log_faults
 from sonicpy.store.scopes import BucketState
-from sonicpy.store.store import ANALYSER, FORMAT, check_analyser, check_format
-from sonicpy.store.verify import environment_faults, table_faults
+from sonicpy.store.store import ANALYSER, FORMAT, check_analyser, check_format, read_position
+from sonicpy.store.verify import table_faults
 from sonicpy.store.view import View
 
 
@@ -38,8 +39,10 @@ def verify_folder(folder: Path) -> list[str]:
     try:
         with environment.reading() as transaction:
             check_format(transaction.get(META, FORMAT))
-            tables = table_faults(transaction) if is_written else environment_faults(transaction, folder / "log")
-            return [*tables, *graph_faults(View(transaction), graph_folder(folder))]
+            faults = [*table_faults(transaction), *graph_faults(View(transaction), GraphPool(graph_folder(folder)))]
+            if not is_written:
+                faults += log_faults(folder / "log", read_position(transaction))
+            return faults
     finally:
         environment.close()
 
@@ -73,12 +76,11 @@ def check_backup(folder: Path, analyser: Mapping[str, str]) -> None:
         raise StoreDamaged(f"the backup in {folder} is not restored, it is damaged: {faults[0]}{more}")
 
 
-def graph_faults(view: View, folder: Path) -> Iterator[str]:
-    """Yield what is wrong with the word graphs in a folder; each is built again once that is noticed.
+def graph_faults(view: View, pool: GraphPool) -> Iterator[str]:
+    """Yield what is wrong with the files of word graphs; each is built again once that is noticed.
 
     A graph may hold words that are gone: compat mode keeps them, and who looks a word up finds out.
     """
-    pool = GraphPool(folder)
     for key, row in view.transaction.rows(SCOPES, b""):
         state = BucketState.unpack(row)
         if not state.lexicon_version:

@@ -5,9 +5,11 @@ In `lengths` they stand in rows of OBJECTS_PER_ROW; ranking wants all of them in
 
 from collections.abc import Iterable
 
-from sonicpy._native.ranking import OBJECTS_PER_ROW
 from sonicpy.store.environment import LENGTHS, Transaction
 from sonicpy.store.keys import bucket_key
+
+OBJECTS_PER_ROW = 4_000
+"""With the header of its page, one row fills one page of LMDB."""
 
 
 class Lengths:

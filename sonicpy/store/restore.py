@@ -48,7 +48,6 @@ def drop_staged(store: Store) -> None:
         staged = [scope_of(key) for key, _ in view.transaction.rows(SCOPES, collection_prefix(STAGING))]
     if staged:
         store.maintain(lambda view: _forget(view, staged))
-        store.expect_doomed()
         store.commit()
 
 
@@ -102,7 +101,6 @@ class Restoration:
         """
         self._do(self._switch)
         self._finish_steps()
-        self._store.expect_doomed()
 
     def _switch(self, view: WriteView) -> None:
         states = [view.bucket(*_staged(number)) for number in range(len(self._scopes))]

@@ -26,7 +26,7 @@ from sonicpy.store.backup import write_backup
 from sonicpy.store.environment import META, PENDING, TABLE_NAMES, Environment, MapFull, Transaction
 from sonicpy.store.keys import BUCKET_MAX, bucket_key, bucket_of
 from sonicpy.store.log import RECORD_MAX_BYTES, Log
-from sonicpy.store.mutations import FlushBucket, FlushCollection, Mutation, pack_mutation, unpack_mutation
+from sonicpy.store.mutations import Mutation, pack_mutation, unpack_mutation
 from sonicpy.store.sweep import sweep
 from sonicpy.store.view import Memory, View, WriteView
 
@@ -70,7 +70,6 @@ class Store:
         self._is_lost = False  # the open transaction failed, and its recovery has not passed yet
         self._unsealed: list[bytes] = []
         self._refusing: StoreError | None = None
-        self._has_doomed = True  # found out by the first sweep
         self.uncommitted = 0
         """Mutations applied since the last commit."""
         self.stamp = 0
@@ -113,8 +112,6 @@ class Store:
         except BaseException:
             self.uncommitted -= 1
             raise
-        if isinstance(mutation, FlushBucket | FlushCollection):
-            self._has_doomed = True
         self._unsealed.append(record)
         return result
 
@@ -184,12 +181,8 @@ class Store:
 
     def sweep(self, rows: int) -> bool:
         """Delete at most about `rows` rows of flushed buckets; return whether any are left."""
-        self._has_doomed = self.maintain(lambda view: sweep(view, rows))
-        return self._has_doomed
-
-    def expect_doomed(self) -> None:
-        """Note that `maintain` flushed buckets, so that there is something to sweep."""
-        self._has_doomed = True
+        self._memory.has_doomed = self.maintain(lambda view: sweep(view, rows))
+        return self._memory.has_doomed
 
     def maintain(self, work: Callable[[WriteView], Answer]) -> Answer:
         """Let `work` change rows in a way that needs no log record: losing it loses nothing that was acknowledged.
@@ -242,7 +235,7 @@ class Store:
     @property
     def has_doomed(self) -> bool:
         """Whether rows of flushed buckets may wait for `sweep`."""
-        return self._has_doomed
+        return self._memory.has_doomed
 
     def open_view(self, *, begin: bool = False) -> View | None:
         """Return the view of the open write transaction if this thread owns one, for reading.
@@ -428,7 +421,7 @@ class Store:
         self._is_lost = False
         view = self._writing()
         self._memory.pending_buckets.clear()
-        self._memory.pending_buckets.update(pending_buckets(view.transaction))
+        self._memory.pending_buckets.update(buckets_in(view.transaction, PENDING))
         position = read_position(view.transaction)
         if from_log_end is None and position == self._log.position and not self._unsealed:
             return
@@ -448,24 +441,29 @@ class Store:
         """
         try:
             with self._environment.reading() as transaction:
-                for table in range(len(TABLE_NAMES)):
-                    rows = sum(1 for _ in transaction.rows(table, b""))
-                    if rows != transaction.count(table):
-                        name = TABLE_NAMES[table].decode()
-                        raise StoreDamaged(f"table {name} has {rows} rows but counts {transaction.count(table)}")
+                for fault in miscounted_tables(transaction):
+                    raise StoreDamaged(fault)
         except StoreError as fault:
             raise StoreDamaged(
                 f"the store {self.folder} was damaged when the machine stopped ({fault}): restore a backup into it"
             ) from fault
 
 
-def pending_buckets(transaction: Transaction) -> Iterator[int]:
-    """Yield the ids of the buckets that have rows in `pending`."""
-    row = transaction.first(PENDING, b"")
+def miscounted_tables(transaction: Transaction) -> Iterator[str]:
+    """Read every row of every table; yield a sentence for each table that counts more or fewer than it has."""
+    for table, name in enumerate(TABLE_NAMES):
+        rows = sum(1 for _ in transaction.rows(table, b""))
+        if rows != transaction.count(table):
+            yield f"table {name.decode()} has {rows} rows but counts {transaction.count(table)}"
+
+
+def buckets_in(transaction: Transaction, table: int) -> Iterator[int]:
+    """Yield the ids of the buckets that have rows in a table."""
+    row = transaction.first(table, b"")
     while row is not None:
         bucket = bucket_of(row[0])
         yield bucket
-        row = transaction.first(PENDING, bucket_key(bucket + 1)) if bucket < BUCKET_MAX else None
+        row = transaction.first(table, bucket_key(bucket + 1)) if bucket < BUCKET_MAX else None
 
 
 def read_position(transaction: Transaction) -> int:

@@ -1,4 +1,4 @@
-"""Check every table against every other, and the log against the tables: one line for each thing that is wrong.
+"""Check every table against every other: one line for each thing that is wrong.
 
 Rows are read once, in order. Per term of a bucket its row is kept, and a balance: every posting that the records of
 objects tell of adds its hash, every posting that is there takes its hash away, so what is left over is a fault.
@@ -7,7 +7,6 @@ objects tell of adds its hash, every posting that is there takes its hash away, 
 from collections import Counter
 from collections.abc import Iterator
 from itertools import chain, groupby
-from pathlib import Path
 
 from sonicpy._native.postings import (
     POSTINGS_PER_BLOCK,
@@ -19,7 +18,7 @@ from sonicpy._native.postings import (
     unpack_block,
     unpack_varints,
 )
-from sonicpy._native.ranking import OBJECTS_PER_ROW, pack_length
+from sonicpy._native.ranking import pack_length
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.ids import Scope
 from sonicpy.store.environment import (
@@ -39,10 +38,10 @@ from sonicpy.store.environment import (
     Transaction,
 )
 from sonicpy.store.keys import BUCKET_MAX, bucket_of, length_key, oid_key, scope_key, scope_of, term_key, word_key
-from sonicpy.store.log import log_faults
+from sonicpy.store.lengths import OBJECTS_PER_ROW
 from sonicpy.store.restore import is_staged
 from sonicpy.store.scopes import BucketState
-from sonicpy.store.store import read_position
+from sonicpy.store.store import buckets_in, miscounted_tables
 from sonicpy.store.view import NEXT_BUCKET, Why
 
 NUMBER_BYTES = 5
@@ -51,10 +50,7 @@ NUMBER_BYTES = 5
 
 def table_faults(transaction: Transaction) -> Iterator[str]:
     """Yield what is wrong with the tables that a transaction shows."""
-    for table, table_name in enumerate(TABLE_NAMES):
-        seen = sum(1 for _ in transaction.rows(table, b""))
-        if seen != transaction.count(table):
-            yield f"table {table_name.decode()} has {seen} rows but counts {transaction.count(table)}"
+    yield from miscounted_tables(transaction)
     states: dict[Scope, BucketState] = {}
     for key, row in transaction.rows(SCOPES, b""):
         try:
@@ -71,12 +67,6 @@ def table_faults(transaction: Transaction) -> Iterator[str]:
                 yield f"{name}: {fault}"
         except (DamagedBytes, StoreError) as trouble:
             yield f"{name}: cannot be read to its end: {trouble}"
-
-
-def environment_faults(transaction: Transaction, log: Path) -> Iterator[str]:
-    """Yield what is wrong with tables and log of a store that nobody writes."""
-    yield from table_faults(transaction)
-    yield from log_faults(log, read_position(transaction))
 
 
 def _number_faults(transaction: Transaction, states: dict[Scope, BucketState]) -> Iterator[str]:
@@ -101,17 +91,9 @@ def _number_faults(transaction: Transaction, states: dict[Scope, BucketState]) -
         if number >= following:
             yield f"bucket number {number} is not below the next one, {following}"
     for table in BUCKET_TABLES:
-        for number in _buckets_in(transaction, table):
+        for number in buckets_in(transaction, table):
             if number not in named and number not in doomed:
                 yield f"table {TABLE_NAMES[table].decode()} has rows of bucket {number}, which does not exist"
-
-
-def _buckets_in(transaction: Transaction, table: int) -> Iterator[int]:
-    row = transaction.first(table, b"")
-    while row is not None:
-        number = bucket_of(row[0])
-        yield number
-        row = transaction.first(table, bucket_key(number + 1)) if number < BUCKET_MAX else None
 
 
 class _BucketCheck:

@@ -49,6 +49,8 @@ class Memory:
         self.terms = TermCache()
         self.states: dict[tuple[str, str], BucketState] = {}
         self.lengths: dict[int, Lengths] = {}
+        self.has_doomed = True
+        """Rows of flushed buckets may wait for the sweeper; the first sweep finds out."""
 
     def undo(self) -> None:
         """Forget what may hold changes of a transaction that was lost; `pending_buckets` is the caller's."""
@@ -186,6 +188,7 @@ class WriteView(View):
         self.settle()
         self._memory.forget(state.bucket)
         self._memory.flushed[state.bucket] = state.lexicon_version
+        self._memory.has_doomed = True
         self._changed_lengths.discard(state.bucket)
         key = bucket_key(state.bucket)
         self.transaction.delete(SCOPES, scope_key(collection, bucket))

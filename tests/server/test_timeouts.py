@@ -92,18 +92,23 @@ def test_peers_that_never_read_are_paused_bounded_and_dropped(hasty_server: Serv
             peer.close()
 
 
-def test_a_slow_reader_gets_everything(hasty_server: Server) -> None:
+def read_slowly(peer: Peer) -> None:
+    """Ask for many lists and read the replies for longer than a silent peer would be kept."""
     lists = 280
+    peer.send(b"LIST many b LIMIT(500)\n" * lists)
+    began = time.monotonic()
+    lines = 0
+    while lines < 2 * lists:
+        data = peer.socket.recv(65_536)
+        assert data, f"closed after {lines} lines and {time.monotonic() - began:.1f} s"
+        lines += data.count(b"\r\n")
+        time.sleep(len(data) / READ_BYTES_PER_S)
+    assert time.monotonic() - began > 1.5, "otherwise it was not slow"
+
+
+def test_a_slow_reader_gets_everything(hasty_server: Server) -> None:
     with Peer(hasty_server, "search", receive_bytes=65_536) as peer:
-        peer.send(b"LIST many b LIMIT(500)\n" * lists)
-        began = time.monotonic()
-        lines = 0
-        while lines < 2 * lists:
-            data = peer.socket.recv(65_536)
-            assert data, f"closed after {lines} lines and {time.monotonic() - began:.1f} s"
-            lines += data.count(b"\r\n")
-            time.sleep(len(data) / READ_BYTES_PER_S)
-        assert time.monotonic() - began > 1.5, "otherwise it was not slow"
+        read_slowly(peer)
 
 
 def test_the_clock_of_a_slow_reader_starts_when_it_has_read(hasty_server: Server) -> None:

@@ -14,7 +14,7 @@ from tests.processes import HOST, Server, free_port, run_serve
 from tests.server.certificates import Certificates, write_certificates
 from tests.server.peer import Peer
 from tests.server.test_start import is_one_sentence, ping
-from tests.server.test_timeouts import MEGABYTE, READ_BYTES_PER_S, SENT_BYTES_MAX, WORDS
+from tests.server.test_timeouts import MEGABYTE, SENT_BYTES_MAX, WORDS, read_slowly
 
 
 @pytest.fixture(scope="module")
@@ -82,17 +82,8 @@ def test_a_peer_that_never_reads_is_paused_bounded_and_dropped(tls_server: Serve
 
 
 def test_a_slow_reader_gets_everything(tls_server: Server, certificates: Certificates) -> None:
-    lists = 280
     with Peer(tls_server, "search", receive_bytes=65_536, tls=certificates.client()) as peer:
-        peer.send(b"LIST many b LIMIT(500)\n" * lists)
-        began = time.monotonic()
-        lines = 0
-        while lines < 2 * lists:
-            data = peer.socket.recv(65_536)
-            assert data, f"closed after {lines} lines and {time.monotonic() - began:.1f} s"
-            lines += data.count(b"\r\n")
-            time.sleep(len(data) / READ_BYTES_PER_S)
-        assert time.monotonic() - began > 1.5, "otherwise it was not slow"
+        read_slowly(peer)
 
 
 def test_the_end_of_input_ends_a_connection(tls_server: Server, certificates: Certificates) -> None:

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from hashlib import blake2b
 
 from sonicpy._native.postings import POSTINGS_PER_BLOCK, WORD_BYTES_MAX, ObjectRecord, WordRow, unpack_block
-from sonicpy._native.ranking import OBJECTS_PER_ROW, pack_length
+from sonicpy._native.ranking import pack_length
 from sonicpy.store import environment as tables
 from sonicpy.store.environment import BUCKET_TABLES, TABLE_NAMES, Transaction
 from sonicpy.store.keys import bucket_key, bucket_of, scope_of, word_key
+from sonicpy.store.lengths import OBJECTS_PER_ROW
 from sonicpy.store.scopes import BucketState
 from sonicpy.store.store import Store, read_position
 from sonicpy.store.view import NEXT_BUCKET, View, WriteView

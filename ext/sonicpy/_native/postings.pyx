@@ -584,7 +584,7 @@ cdef class TermCache:
         self._count = self._dirty_count = 0
         self._generation += 1
 
-    cdef void free_entries(self) noexcept:
+    cdef void free_entries(self) noexcept nogil:
         cdef uint32_t slot
         for slot in range(self._mask + 1):
             if self._slots[slot] != NULL:

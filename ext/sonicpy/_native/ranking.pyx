@@ -21,11 +21,7 @@ from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, read_block
 from sonicpy._native.postings import DamagedBytes
 
 cdef enum:
-    ROW_OBJECTS = 4000  # with the header of its page, one row of lengths fills one page of LMDB
     EXACT_LENGTHS = 64
-
-# Objects whose lengths share a row of the store.
-OBJECTS_PER_ROW = ROW_OBJECTS
 
 cdef double STEPS_PER_DOUBLING = 16.0
 cdef float LENGTHS[256]
