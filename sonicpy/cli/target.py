@@ -1,11 +1,11 @@
-"""Which index a verb works on: a folder (`--data DIR`, `-c FILE`) or a server (`--server URL`); the methods are the same.
+"""Which index a verb works on: a folder (`--data DIR`, `-c FILE`) or a server (`--server URL`), with the same methods.
 
     --data or -c          that folder, or the one of these settings
     --server URL          that server
     neither               the server of the variable SONICPY_SERVER; without it the folder of the settings that serve
                           would use
 
-The password of a server stands in its URL or in the variable SONICPY_PASSWORD, which nobody sees in a list of processes.
+The password of a server stands in its URL, or in the variable SONICPY_PASSWORD, which no list of processes shows.
 """
 
 import argparse
@@ -26,8 +26,8 @@ PASSWORD_VARIABLE = "SONICPY_PASSWORD"
 """Not SONIC_..., which are settings."""
 
 WHERE = f"""\
-The index is the folder --data, or the server --server; without either the server in the variable {SERVER_VARIABLE}, else
-the folder of the settings."""
+The index is the folder --data, or the server --server; without either the server in the variable {SERVER_VARIABLE},
+else the folder of the settings."""
 
 Target = Index
 

@@ -5,7 +5,7 @@ Every change is applied, logged and committed before its method returns. `batch`
 """
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -20,9 +20,11 @@ from sonicpy.ids import check_bucket, check_collection, check_object
 from sonicpy.index import count as counting
 from sonicpy.index.answers import Answers
 from sonicpy.index.consolidate import Built, Limits, adopt, build, graph_folder, tidy
+from sonicpy.index.holdings import Holding, holdings, scopes_of
 from sonicpy.index.lexicon import Lexicon, Lexicons
 from sonicpy.index.query import query
 from sonicpy.index.suggest import suggest_alphabetical, suggest_likely
+from sonicpy.index.terms import NO_TERMS, packed_terms
 from sonicpy.index.verify import check_backup, graph_faults
 from sonicpy.langcodes import LANG_CODES
 from sonicpy.lexer.lexer import NO_LANGUAGE, Lexer
@@ -110,6 +112,22 @@ class Index:
         """
         _check_names(collection, bucket, object)
         self._change(Push(collection, bucket, object, self._lex(text, lang), self._window))
+
+    def push_terms(
+        self, collection: str, bucket: str, object: str, terms: Mapping[str, int], hidden: Mapping[str, int] = NO_TERMS
+    ) -> None:
+        """Add terms to an object as `holdings` gave them: what it held in another index, it holds in this one.
+
+        Args:
+            terms: words as texts give them, each with its frequency, 1 to 255.
+            hidden: stop words and parts of runs without blanks, in the same way.
+
+        Raises:
+            CommandError: a name is not valid, or the terms are not of this kind.
+            StoreError: they were not stored.
+        """
+        _check_names(collection, bucket, object)
+        self._change(Push(collection, bucket, object, packed_terms(terms, hidden), self._window))
 
     def pop(self, collection: str, bucket: str, object: str, text: str) -> int:
         """Take the words of a text from an object; return how many went. Raises like `push`."""
@@ -353,6 +371,30 @@ class Index:
             finally:
                 with self._lock:
                     drop_staged(self.store)
+
+    def holdings(self, collection: str | None = None, bucket: str | None = None) -> Iterator[Holding]:
+        """Yield every object and the words it holds, bucket by bucket; an object may come more than once.
+
+        The order is the one in which `push_terms` makes the same index of them again. They are those of the moment when the first is taken. Take them to the end before this thread changes the index.
+
+        Args:
+            collection: of this collection alone; None: of all.
+            bucket: of this bucket alone.
+
+        Raises:
+            CommandError: a name is not valid.
+            StoreError: the store cannot be read.
+        """
+        if collection is not None:
+            _check_names(collection, bucket or collection)
+        with self._lock:
+            self.store.commit()
+        try:
+            with self.store.snapshot() as view:
+                for scope, state in scopes_of(view, collection, bucket):
+                    yield from holdings(view, scope, state)
+        except DamagedBytes as fault:
+            raise StoreDamaged(f"the store {self.store.folder} is damaged: {fault}") from fault
 
     def verify(self) -> list[str]:
         """Check every table against every other, and the graphs against the tables; return what is wrong."""

@@ -17,7 +17,7 @@ from sonicpy._native.ranking import pack_length
 from sonicpy._native.text import Terms
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.store.environment import OBJECTS, OIDS, POSTINGS, TERMS, WORDS, Row
-from sonicpy.store.keys import block_key, iid_of, object_key, oid_key, oid_prefix, term_key, word_key
+from sonicpy.store.keys import block_key, bucket_key, iid_of, object_key, oid_key, oid_prefix, term_key, word_key
 from sonicpy.store.scopes import BucketState
 from sonicpy.store.view import View, Why, WriteView
 
@@ -69,6 +69,27 @@ class BucketReader:
         found = self._find(oid.encode())
         return None if found is None else found[1]
 
+    def objects(self) -> Iterator[tuple[int, ObjectRecord]]:
+        """Yield the numbers of all objects and what they hold, in the order in which they were made."""
+        for key, packed in self._transaction.rows(OBJECTS, bucket_key(self.state.bucket)):
+            iid = int.from_bytes(key[4:], "big")
+            yield iid, self._unpacked(iid, packed)
+
+    def object_numbered(self, iid: int) -> ObjectRecord:
+        """Return what the object with this number holds. Raises StoreDamaged if there is none."""
+        packed = self._transaction.get(OBJECTS, object_key(self.state.bucket, iid))
+        if packed is None:
+            raise StoreDamaged(f"bucket {self.state.bucket}: object {iid} is missing")
+        return self._unpacked(iid, packed)
+
+    def terms(self, term_ids: list[int]) -> list[str]:
+        """Return the terms with these numbers. Raises StoreDamaged if one is missing."""
+        keys = [term_key(self.state.bucket, term_id) for term_id in term_ids]
+        rows = self._transaction.get_many(TERMS, keys)
+        if len(rows) != len(keys):
+            raise StoreDamaged(f"bucket {self.state.bucket}: objects name {len(keys) - len(rows)} missing terms")
+        return [term.decode() for _, term in rows]
+
     def lengths(self) -> bytes | bytearray:
         """Return the packed lengths of all objects, by IID."""
         return self._view.lengths(self.state)
@@ -108,13 +129,16 @@ class BucketReader:
             packed = self._transaction.get(OBJECTS, object_key(self.state.bucket, iid))
             if packed is None:
                 raise StoreDamaged(f"bucket {self.state.bucket}: object {iid} has a name but no record")
-            try:
-                record = ObjectRecord.unpack(packed)
-            except DamagedBytes as fault:
-                raise StoreDamaged(f"bucket {self.state.bucket}, object {iid}: {fault}") from fault
+            record = self._unpacked(iid, packed)
             if record.oid == oid:
                 return iid, record
         return None
+
+    def _unpacked(self, iid: int, packed: bytes) -> ObjectRecord:
+        try:
+            return ObjectRecord.unpack(packed)
+        except DamagedBytes as fault:
+            raise StoreDamaged(f"bucket {self.state.bucket}, object {iid}: {fault}") from fault
 
 
 class BucketWriter(BucketReader):
