@@ -375,7 +375,8 @@ class Index:
     def holdings(self, collection: str | None = None, bucket: str | None = None) -> Iterator[Holding]:
         """Yield every object and the words it holds, bucket by bucket; an object may come more than once.
 
-        The order is the one in which `push_terms` makes the same index of them again. They are those of the moment when the first is taken. Take them to the end before this thread changes the index.
+        The order is the one in which `push_terms` makes the same index of them again. They are those of the moment when
+        the first is taken. Take them to the end before this thread changes the index.
 
         Args:
             collection: of this collection alone; None: of all.
