@@ -10,18 +10,46 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from sonicpy.errors import SonicError
+from sonicpy.errors import (
+    ClientError,
+    CommandError,
+    ConnectionLost,
+    NotOffered,
+    SonicError,
+    TimedOut,
+    WrongPassword,
+)
 from sonicpy.version import VERSION as __version__
 
 if TYPE_CHECKING:
+    from sonicpy.client.client import Client
+    from sonicpy.client.connect import connect
     from sonicpy.config import Config
     from sonicpy.index.index import Index
 
-__all__ = ["Config", "Index", "SonicError", "__version__"]
+__all__ = [
+    "Client",
+    "ClientError",
+    "CommandError",
+    "Config",
+    "ConnectionLost",
+    "Index",
+    "NotOffered",
+    "SonicError",
+    "TimedOut",
+    "WrongPassword",
+    "__version__",
+    "connect",
+]
 
 # Imported when first asked for: a worker process that only builds word graphs does without them, and starts in a
 # fraction of the time.
-_LATE = {"Config": "sonicpy.config", "Index": "sonicpy.index.index"}
+_LATE = {
+    "Client": "sonicpy.client.client",
+    "Config": "sonicpy.config",
+    "Index": "sonicpy.index.index",
+    "connect": "sonicpy.client.connect",
+}
 
 
 def __getattr__(name: str) -> Any:

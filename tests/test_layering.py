@@ -9,9 +9,10 @@ import sonicpy
 
 PACKAGE = Path(sonicpy.__file__).parent
 
-EVERYBODY = {"errors", "ids", "langcodes", "version"}
+EVERYBODY = {"errors", "hits", "ids", "langcodes", "version"}
 ALLOWED = {
     "errors": set(),
+    "hits": set(),
     "ids": {"errors"},
     "langcodes": set(),
     "version": set(),
@@ -23,9 +24,10 @@ ALLOWED = {
     "store": EVERYBODY | {"_native"},
     "graph": EVERYBODY | {"_native"},
     "index": EVERYBODY | {"_native", "config", "graph", "lexer", "store"},
+    "client": EVERYBODY | {"channel"},
     "server": EVERYBODY | {"config", "channel", "index"},
     "cli": EVERYBODY | {"config", "index", "server"},
-    "__init__": EVERYBODY | {"config", "index"},
+    "__init__": EVERYBODY | {"client", "config", "index"},
     "__main__": {"cli"},
 }
 
