@@ -1,7 +1,7 @@
 """sonicpy: the Sonic search backend as a library and a server.
 
-    >>> from sonicpy import Index
-    >>> with Index("./data/store") as index:
+    >>> import sonicpy
+    >>> with sonicpy.open("./data/store") as index:
     ...     index.push("messages", "default", "conversation:1", "Hello from Nantes")
     ...     index.query("messages", "default", "nantes")
     ['conversation:1']
@@ -16,18 +16,24 @@ from sonicpy.version import VERSION as __version__
 if TYPE_CHECKING:
     from sonicpy.config import Config
     from sonicpy.index.index import Index
+    from sonicpy.index.opening import open_index as open
 
-__all__ = ["Config", "Index", "SonicError", "__version__"]
+__all__ = ["Config", "Index", "SonicError", "__version__", "open"]
 
 # Imported when first asked for: a worker process that only builds word graphs does without them, and starts in a
 # fraction of the time.
-_LATE = {"Config": "sonicpy.config", "Index": "sonicpy.index.index"}
+_LATE = {
+    "Config": ("sonicpy.config", "Config"),
+    "Index": ("sonicpy.index.index", "Index"),
+    "open": ("sonicpy.index.opening", "open_index"),
+}
 
 
 def __getattr__(name: str) -> Any:
     if name not in _LATE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(_LATE[name]), name)
+    module, attribute = _LATE[name]
+    value = getattr(importlib.import_module(module), attribute)
     globals()[name] = value
     return value
 
