@@ -4,7 +4,7 @@
     >>> with Index("./data/store") as index:
     ...     index.push("messages", "default", "conversation:1", "Hello from Nantes")
     ...     index.query("messages", "default", "nantes")
-    ['conversation:1']
+    Hits(['conversation:1'])
 """
 
 import importlib
@@ -15,13 +15,19 @@ from sonicpy.version import VERSION as __version__
 
 if TYPE_CHECKING:
     from sonicpy.config import Config
+    from sonicpy.hits import Hit, Hits
     from sonicpy.index.index import Index
 
-__all__ = ["Config", "Index", "SonicError", "__version__"]
+__all__ = ["Config", "Hit", "Hits", "Index", "SonicError", "__version__"]
 
 # Imported when first asked for: a worker process that only builds word graphs does without them, and starts in a
 # fraction of the time.
-_LATE = {"Config": "sonicpy.config", "Index": "sonicpy.index.index"}
+_LATE = {
+    "Config": "sonicpy.config",
+    "Hit": "sonicpy.hits",
+    "Hits": "sonicpy.hits",
+    "Index": "sonicpy.index.index",
+}
 
 
 def __getattr__(name: str) -> Any:
