@@ -4,7 +4,7 @@
     >>> with sonicpy.open("./data/store") as index:
     ...     index.push("messages", "default", "conversation:1", "Hello from Nantes")
     ...     index.query("messages", "default", "nantes")
-    ['conversation:1']
+    Hits(['conversation:1'])
 """
 
 import importlib
@@ -15,15 +15,18 @@ from sonicpy.version import VERSION as __version__
 
 if TYPE_CHECKING:
     from sonicpy.config import Config
+    from sonicpy.hits import Hit, Hits
     from sonicpy.index.index import Index
     from sonicpy.index.opening import open_index as open
 
-__all__ = ["Config", "Index", "SonicError", "__version__", "open"]
+__all__ = ["Config", "Hit", "Hits", "Index", "SonicError", "__version__", "open"]
 
 # Imported when first asked for: a worker process that only builds word graphs does without them, and starts in a
 # fraction of the time.
 _LATE = {
     "Config": ("sonicpy.config", "Config"),
+    "Hit": ("sonicpy.hits", "Hit"),
+    "Hits": ("sonicpy.hits", "Hits"),
     "Index": ("sonicpy.index.index", "Index"),
     "open": ("sonicpy.index.opening", "open_index"),
 }
