@@ -26,7 +26,7 @@ ALLOWED = {
     "index": EVERYBODY | {"_native", "config", "graph", "lexer", "store"},
     "client": EVERYBODY | {"channel"},
     "server": EVERYBODY | {"config", "channel", "index"},
-    "cli": EVERYBODY | {"config", "index", "server"},
+    "cli": EVERYBODY | {"client", "config", "index", "server"},
     "__init__": EVERYBODY | {"client", "config", "index"},
     "__main__": {"cli"},
 }
