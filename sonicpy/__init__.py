@@ -22,12 +22,14 @@ from sonicpy.errors import (
 from sonicpy.version import VERSION as __version__
 
 if TYPE_CHECKING:
+    from sonicpy.client.aio_client import AsyncClient
     from sonicpy.client.client import Client
-    from sonicpy.client.connect import connect
+    from sonicpy.client.connect import connect, connect_async
     from sonicpy.config import Config
     from sonicpy.index.index import Index
 
 __all__ = [
+    "AsyncClient",
     "Client",
     "ClientError",
     "CommandError",
@@ -40,15 +42,18 @@ __all__ = [
     "WrongPassword",
     "__version__",
     "connect",
+    "connect_async",
 ]
 
 # Imported when first asked for: a worker process that only builds word graphs does without them, and starts in a
 # fraction of the time.
 _LATE = {
+    "AsyncClient": "sonicpy.client.aio_client",
     "Client": "sonicpy.client.client",
     "Config": "sonicpy.config",
     "Index": "sonicpy.index.index",
     "connect": "sonicpy.client.connect",
+    "connect_async": "sonicpy.client.connect",
 }
 
 
