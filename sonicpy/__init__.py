@@ -4,7 +4,7 @@
     >>> with Index("./data/store") as index:
     ...     index.push("messages", "default", "conversation:1", "Hello from Nantes")
     ...     index.query("messages", "default", "nantes")
-    ['conversation:1']
+    Hits(['conversation:1'])
 """
 
 import importlib
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sonicpy.client.client import Client
     from sonicpy.client.connect import connect, connect_async
     from sonicpy.config import Config
+    from sonicpy.hits import Hit, Hits
     from sonicpy.index.index import Index
 
 __all__ = [
@@ -35,6 +36,8 @@ __all__ = [
     "CommandError",
     "Config",
     "ConnectionLost",
+    "Hit",
+    "Hits",
     "Index",
     "NotOffered",
     "SonicError",
@@ -51,6 +54,8 @@ _LATE = {
     "AsyncClient": "sonicpy.client.aio_client",
     "Client": "sonicpy.client.client",
     "Config": "sonicpy.config",
+    "Hit": "sonicpy.hits",
+    "Hits": "sonicpy.hits",
     "Index": "sonicpy.index.index",
     "connect": "sonicpy.client.connect",
     "connect_async": "sonicpy.client.connect",

@@ -16,12 +16,13 @@ from sonicpy._native.text import PART, STOP, Terms
 from sonicpy.config import Config
 from sonicpy.errors import CommandError, GraphError, StoreDamaged
 from sonicpy.graph.pool import GraphPool, Name
+from sonicpy.hits import Hits
 from sonicpy.ids import check_bucket, check_collection, check_object
 from sonicpy.index import count as counting
 from sonicpy.index.answers import Answers
 from sonicpy.index.consolidate import Built, Limits, adopt, build, graph_folder, tidy
 from sonicpy.index.lexicon import Lexicon, Lexicons
-from sonicpy.index.query import query
+from sonicpy.index.query import query, query_hits
 from sonicpy.index.suggest import suggest_alphabetical, suggest_likely
 from sonicpy.index.verify import check_backup, graph_faults
 from sonicpy.langcodes import LANG_CODES
@@ -152,13 +153,39 @@ class Index:
     # -- answers -------------------------------------------------------------------------------------------------
 
     def query(
+        self,
+        collection: str,
+        bucket: str,
+        text: str,
+        *,
+        limit: int = 10,
+        offset: int = 0,
+        lang: str | None = None,
+        total: bool = False,
+    ) -> Hits:
+        """Return the objects that answer a text, best first, with their scores.
+
+        Args:
+            limit: so many at the most.
+            offset: so many of the best are passed over.
+            lang: as in `push`.
+            total: tell in `Hits.total` how many objects answer.
+
+        Raises:
+            CommandError: like `push`.
+        """
+        terms = self._query_terms(collection, bucket, text, lang)
+        search, window = self.config.search, self._window
+        found = self._read_words(
+            collection, bucket, lambda lexicon: [query_hits(lexicon, terms, search, window, limit, offset, total)]
+        )
+        return found[0] if found else Hits(total=0 if total else None)
+
+    def query_ids(
         self, collection: str, bucket: str, text: str, *, limit: int = 10, offset: int = 0, lang: str | None = None
     ) -> list[str]:
-        """Return the names of the objects that answer a text, best first. Raises CommandError like `push`."""
-        _check_names(collection, bucket)
-        terms = self._lex(text, lang)
-        if not len(terms) and self._searches_stop_words:
-            terms = _lexed(self._lexer.lex_plain, text)
+        """Return what `query` does as a plain list of names: what the server sends."""
+        terms = self._query_terms(collection, bucket, text, lang)
         search, window = self.config.search, self._window
         return self._read_words(
             collection, bucket, lambda lexicon: query(lexicon, terms, search, window, limit, offset)
@@ -475,6 +502,13 @@ class Index:
     def _tidy_graphs(self, view: View) -> None:
         states = (BucketState.unpack(row) for _, row in view.transaction.rows(SCOPES, b""))
         self.graphs.tidy({Name(state.bucket, state.lexicon_version) for state in states if state.lexicon_version})
+
+    def _query_terms(self, collection: str, bucket: str, text: str, lang: str | None) -> Terms:
+        _check_names(collection, bucket)
+        terms = self._lex(text, lang)
+        if not len(terms) and self._searches_stop_words:
+            terms = _lexed(self._lexer.lex_plain, text)
+        return terms
 
     def _lex(self, text: str, lang: str | None) -> Terms:
         if lang is not None and lang != NO_LANGUAGE and lang not in LANG_CODES:
