@@ -22,14 +22,16 @@ from sonicpy.errors import (
 from sonicpy.version import VERSION as __version__
 
 if TYPE_CHECKING:
+    from sonicpy.client.aio_client import AsyncClient
     from sonicpy.client.client import Client
-    from sonicpy.client.connect import connect
+    from sonicpy.client.connect import connect, connect_async
     from sonicpy.config import Config
     from sonicpy.hits import Hit, Hits
     from sonicpy.index.index import Index
     from sonicpy.index.opening import open_index as open
 
 __all__ = [
+    "AsyncClient",
     "Client",
     "ClientError",
     "CommandError",
@@ -44,18 +46,21 @@ __all__ = [
     "WrongPassword",
     "__version__",
     "connect",
+    "connect_async",
     "open",
 ]
 
 # Imported when first asked for: a worker process that only builds word graphs does without them, and starts in a
 # fraction of the time.
 _LATE = {
+    "AsyncClient": ("sonicpy.client.aio_client", "AsyncClient"),
     "Client": ("sonicpy.client.client", "Client"),
     "Config": ("sonicpy.config", "Config"),
     "Hit": ("sonicpy.hits", "Hit"),
     "Hits": ("sonicpy.hits", "Hits"),
     "Index": ("sonicpy.index.index", "Index"),
     "connect": ("sonicpy.client.connect", "connect"),
+    "connect_async": ("sonicpy.client.connect", "connect_async"),
     "open": ("sonicpy.index.opening", "open_index"),
 }
 

@@ -18,7 +18,7 @@
         TimedOut         no answer in time
         WrongPassword    the server wants a password, or another one
         NotOffered       this server does not know the command or option
-        NotSonic         what listens there does not speak Sonic Channel
+        NotSonic         what listens there does not speak Sonic Channel, or its certificate is not trusted
         TooLong          a query or a word is longer than the lines this server takes
 """
 
@@ -138,7 +138,7 @@ class NotOffered(ClientError):
 
 
 class NotSonic(ClientError):
-    """What listens there does not speak Sonic Channel."""
+    """What listens there does not speak Sonic Channel, or its certificate is not trusted."""
 
 
 class TooLong(ClientError):

@@ -9,11 +9,11 @@ import sonicpy
 
 PACKAGE = Path(sonicpy.__file__).parent
 
-EVERYBODY = {"errors", "hits", "ids", "langcodes", "version"}
+EVERYBODY = {"errors", "ids", "langcodes", "version"}
 ALLOWED = {
     "errors": set(),
-    "hits": set(),
     "ids": {"errors"},
+    "hits": set(),
     "langcodes": set(),
     "version": set(),
     "data": set(),
@@ -23,11 +23,11 @@ ALLOWED = {
     "lexer": EVERYBODY | {"_native", "config", "data"},
     "store": EVERYBODY | {"_native"},
     "graph": EVERYBODY | {"_native"},
-    "index": EVERYBODY | {"_native", "config", "graph", "lexer", "store"},
-    "client": EVERYBODY | {"channel"},
+    "index": EVERYBODY | {"_native", "config", "graph", "hits", "lexer", "store"},
+    "client": EVERYBODY | {"channel", "hits"},
     "server": EVERYBODY | {"config", "channel", "index"},
     "cli": EVERYBODY | {"client", "config", "index", "server"},
-    "__init__": EVERYBODY | {"client", "config", "index"},
+    "__init__": EVERYBODY | {"client", "config", "hits", "index"},
     "__main__": {"cli"},
 }
 

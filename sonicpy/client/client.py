@@ -24,7 +24,8 @@ class Client:
     def __init__(self, address: Address, settings: Settings) -> None:
         self._address = address
         self._pool = Pool(address, settings)
-        self._server = self._run(plans.ping(Mode.SEARCH))
+        with self._pool.lent(Mode.SEARCH) as connection:
+            self._server = str(connection.facts)
 
     def __repr__(self) -> str:
         return f"<Client of {self._address}, {self._server}>"
@@ -32,7 +33,7 @@ class Client:
     @property
     def server(self) -> str:
         """Name and version of the server, as it greeted when the client was made."""
-        return str(self._server)
+        return self._server
 
     # -- changes -------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from sonicpy.channel.commands import Mode
 from sonicpy.client.address import Address
 from sonicpy.client.conversation import Conversation, Facts, Kind, Ticket
-from sonicpy.client.exchange import LINES_UNDER_WAY, Exchange, Reply, accepted, encoded, lost
+from sonicpy.client.exchange import LINES_UNDER_WAY, Exchange, Reply, accepted, encoded, lost, unreachable
 from sonicpy.errors import ConnectionLost, TimedOut
 
 RECEIVE_BYTES = 1 << 16
@@ -35,8 +35,7 @@ class Connection:
         except TimeoutError as late:
             raise TimedOut(f"{self._peer} did not take a connection within {timeout_s:g} s") from late
         except OSError as trouble:
-            reason = trouble.strerror or trouble
-            raise ConnectionLost(f"{self._peer} cannot be reached: {reason}", was_sent=False) from trouble
+            raise unreachable(self._peer, trouble) from trouble
         try:
             while not self._conversation.is_open:
                 self._receive(deadline, timeout_s)
@@ -94,7 +93,7 @@ class Connection:
         except TimeoutError as late:
             raise TimedOut(f"{self._peer} took no command for {self._timeout_s:g} s") from late
         except OSError as trouble:
-            raise lost(self._peer, trouble, was_sent=True) from trouble
+            raise lost(self._peer, trouble) from trouble
         return ticket
 
     def wait(self, ticket: Ticket, timeout_s: float | None = None) -> None:
@@ -137,7 +136,7 @@ class Connection:
         except TimeoutError as trouble:
             raise late from trouble
         except OSError as trouble:
-            raise lost(self._peer, trouble, was_sent=True) from trouble
+            raise lost(self._peer, trouble) from trouble
         if not data:
             raise ConnectionLost(f"{self._peer} closed the connection without an answer")
 

@@ -1,6 +1,8 @@
 """Exchange: some lines of one command and what answers them; and how long one is tried again."""
 
+import os
 import random
+import ssl
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -8,7 +10,7 @@ from typing import NamedTuple
 
 from sonicpy.channel.commands import Mode
 from sonicpy.client.conversation import Answer, Facts, Kind
-from sonicpy.errors import ClientError, ConnectionLost, ShuttingDown, SonicError
+from sonicpy.errors import ClientError, ConnectionLost, NotSonic, ShuttingDown, SonicError
 
 LINES_UNDER_WAY = 64
 """Lines of one exchange that are sent at once: neither side can stall over answers that nobody takes."""
@@ -90,7 +92,23 @@ class Patience:
         self._pause_s = 0.0
 
 
-def lost(peer: str, trouble: OSError | ClientError, *, was_sent: bool) -> ConnectionLost:
-    """Return what to raise for a broken connection."""
-    reason = getattr(trouble, "strerror", None) or str(trouble) or type(trouble).__name__
-    return ConnectionLost(f"the connection to {peer} is lost: {reason}", was_sent)
+def lost(peer: str, trouble: OSError) -> ConnectionLost:
+    """Return what to raise for a connection that broke with something under way."""
+    return ConnectionLost(f"the connection to {peer} is lost: {_reason(trouble)}")
+
+
+def unreachable(peer: str, trouble: OSError) -> ClientError:
+    """Return what to raise where no connection could be made."""
+    if isinstance(trouble, ssl.SSLCertVerificationError):
+        return NotSonic(f"{peer} shows a certificate that is not trusted: {trouble.verify_message}")
+    if isinstance(trouble, ssl.SSLError):
+        reason = (trouble.reason or str(trouble)).lower().replace("_", " ")
+        return NotSonic(f"{peer} does not speak TLS as it should: {reason}")
+    return ConnectionLost(f"{peer} cannot be reached: {_reason(trouble)}", was_sent=False)
+
+
+def _reason(trouble: OSError) -> str:
+    # asyncio puts addresses and calls into strerror; numbers of getaddrinfo are below 0.
+    if trouble.errno is not None and trouble.errno > 0 and not isinstance(trouble, ssl.SSLError):
+        return os.strerror(trouble.errno)
+    return trouble.strerror or str(trouble) or type(trouble).__name__

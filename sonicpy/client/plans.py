@@ -91,7 +91,9 @@ def query(
         scores = 1 if _has_scores(facts) else None
         return head + _meta(LIMIT=limit, OFFSET=offset or None, LANG=lang, SCORES=scores)
 
-    return Hits((yield from _paged(Kind.QUERY, line, _hits, limit, offset, QUERY_PAGE)))
+    found = yield from _paged(Kind.QUERY, line, _hits, limit, offset, QUERY_PAGE)
+    scores = [hit.score for hit in found if hit.score is not None]
+    return Hits([hit.object for hit in found], scores if len(scores) == len(found) else None)
 
 
 def suggest(collection: str, bucket: str, word: str, limit: int) -> Plan[list[str]]:
