@@ -1,6 +1,6 @@
 """Which fields of a row say what is to be indexed, and where."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,20 +54,17 @@ class Fields:
     def entry(self, row: Row) -> Entry:
         """Return what a row says. Raises BadRow if that cannot be indexed."""
         collection = self.collection or _name(row, self.collection_field, "--collection")
-        bucket = self.bucket or (DEFAULT_BUCKET if row.get(self.bucket_field) is None else _text(row, self.bucket_field))
+        bucket = self.bucket or self._bucket(row)
         oid = _name(row, self._id_field(row), "--id")
-        for check, value, what in (
-            (check_collection, collection, "collection"), (check_bucket, bucket, "bucket"), (check_object, oid, "object"),
-        ):  # fmt: skip
-            try:
-                check(value)
-            except CommandError as error:
-                raise BadRow(
-                    f"{ascii(value)} names no {what}: allowed are 1 to 128 ASCII characters without white space"
-                ) from error
+        _check(check_collection, collection, "collection")
+        _check(check_bucket, bucket, "bucket")
+        _check(check_object, oid, "object")
         if isinstance(row.get("terms"), Mapping):
             return Entry(collection, bucket, oid, terms=row["terms"], hidden=_mapping(row, "hidden"))
         return Entry(collection, bucket, oid, self._all_texts(row), self._language(row))
+
+    def _bucket(self, row: Row) -> str:
+        return DEFAULT_BUCKET if row.get(self.bucket_field) is None else _text(row, self.bucket_field)
 
     def _id_field(self, row: Row) -> str:
         if self.id is not None:
@@ -92,6 +89,15 @@ class Fields:
         if lang != "none" and lang not in LANG_CODES:
             raise BadRow(f"{ascii(lang)} is no language: allowed are codes of ISO 639-3 and none")
         return lang
+
+
+def _check(check: Callable[[str], None], name: str, what: str) -> None:
+    try:
+        check(name)
+    except CommandError as error:
+        raise BadRow(
+            f"{ascii(name)} names no {what}: allowed are 1 to 128 ASCII characters without white space"
+        ) from error
 
 
 def _name(row: Row, name: str, flag: str) -> str:

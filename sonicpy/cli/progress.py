@@ -2,7 +2,7 @@
 
 import sys
 from types import TracebackType
-from typing import Self
+from typing import Never, Self
 
 from tqdm import tqdm
 
@@ -18,7 +18,7 @@ class Progress:
 
     def __init__(self, size: int | None, unit: str, *, shown: bool) -> None:
         self._rows = 0
-        self._bar: "tqdm[None]" = tqdm(
+        self._bar: tqdm[Never] = tqdm(
             total=size, unit=unit if unit == "B" else f" {unit}", unit_scale=unit == "B", file=sys.stderr,
             disable=not shown, dynamic_ncols=True, mininterval=0.2,
         )  # fmt: skip

@@ -16,9 +16,13 @@ from enum import Enum
 from pathlib import Path
 
 from sonicpy.cli.settings import add_index_flags, load_settings
+from sonicpy.client.address import read_url
+from sonicpy.client.client import Client
+from sonicpy.client.connect import connect
 from sonicpy.config import Config
 from sonicpy.errors import ConfigError, StoreError, StoreLocked
 from sonicpy.index.index import Index
+from sonicpy.index.read_only import ReadOnlyIndex
 from sonicpy.index.verify import holds_store
 
 SERVER_VARIABLE = "SONICPY_SERVER"
@@ -29,7 +33,7 @@ WHERE = f"""\
 The index is the folder --data, or the server --server; without either the server in the variable {SERVER_VARIABLE},
 else the folder of the settings."""
 
-Target = Index
+Target = Index | Client
 
 
 class Purpose(Enum):
@@ -78,9 +82,17 @@ def open_target(arguments: argparse.Namespace, purpose: Purpose = Purpose.READ) 
     """
     url = server_url(arguments)
     if url is not None:
-        raise ConfigError(f"cannot reach {url}: this version has no client.")
-    with open_folder(load_settings(arguments).config, purpose) as index:
-        yield index
+        with open_server(url) as client:
+            yield client
+    else:
+        with open_folder(load_settings(arguments).config, purpose) as index:
+            yield index
+
+
+def open_server(url: str) -> Client:
+    """Return a client of a server, with the password of its URL or of the variable. Raises like `open_target`."""
+    address = read_url(url)
+    return connect(url, password=None if address.password else os.environ.get(PASSWORD_VARIABLE) or None)
 
 
 @contextmanager
@@ -90,8 +102,10 @@ def open_folder(config: Config, purpose: Purpose) -> Iterator[Index]:
     if purpose is not Purpose.CREATE:
         expect_index(folder)
     try:
-        index = Index(config=config)
+        index = (ReadOnlyIndex if purpose is Purpose.READ else Index)(folder, config)
     except StoreLocked as locked:
+        if purpose is Purpose.READ:
+            raise
         raise StoreLocked(f"{locked}; or change it through the server, with --server URL") from locked
     with index:
         yield index

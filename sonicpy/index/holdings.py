@@ -16,6 +16,7 @@ from sonicpy.ids import Scope
 from sonicpy.store.bucket import BucketReader
 from sonicpy.store.environment import SCOPES
 from sonicpy.store.keys import collection_prefix, scope_of
+from sonicpy.store.restore import is_staged
 from sonicpy.store.scopes import BucketState
 from sonicpy.store.view import View
 
@@ -40,8 +41,7 @@ def scopes_of(view: View, collection: str | None, bucket: str | None) -> list[tu
     """Return the buckets of the store, of a collection, or the one that is named, by name."""
     prefix = b"" if collection is None else collection_prefix(collection)
     found = [(scope_of(key), BucketState.unpack(row)) for key, row in view.transaction.rows(SCOPES, prefix)]
-    # A scope without a collection is a restoration under way.
-    return [(scope, state) for scope, state in found if scope.collection and bucket in (None, scope.bucket)]
+    return [(scope, state) for scope, state in found if not is_staged(scope) and bucket in (None, scope.bucket)]
 
 
 def holdings(view: View, scope: Scope, state: BucketState) -> Iterator[Holding]:

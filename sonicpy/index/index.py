@@ -454,8 +454,7 @@ class Index:
         """
         if collection is not None:
             _check_names(collection, bucket or collection)
-        with self._lock:
-            self.store.commit()
+        self._commit_first()
         try:
             with self.store.snapshot() as view:
                 for scope, state in scopes_of(view, collection, bucket):
