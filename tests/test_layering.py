@@ -26,7 +26,7 @@ ALLOWED = {
     "index": EVERYBODY | {"_native", "config", "graph", "hits", "lexer", "store"},
     "client": EVERYBODY | {"channel", "hits"},
     "server": EVERYBODY | {"config", "channel", "index"},
-    "cli": EVERYBODY | {"client", "config", "index", "server"},
+    "cli": EVERYBODY | {"client", "config", "hits", "index", "server"},
     "__init__": EVERYBODY | {"client", "config", "hits", "index"},
     "__main__": {"cli"},
 }

@@ -51,7 +51,7 @@ def back_up(arguments: argparse.Namespace) -> int:
             client.backup(arguments.path)
         show(arguments, {"path": str(arguments.path)}, f"the server wrote a backup into {arguments.path}")
         return 0
-    with open_folder(load_settings(arguments).config, Purpose.READ) as index:
+    with open_folder(load_settings(arguments).config, Purpose.COPY) as index:
         path = index.backup(arguments.path)
     size = path.stat().st_size
     show(arguments, {"path": str(path), "bytes": size}, f"{path} holds {size} bytes")

@@ -41,6 +41,8 @@ class Purpose(Enum):
 
     READ = "read"
     """Works while a server has the folder open."""
+    COPY = "copy"
+    """As READ, but what a killed process left in the log must not be missing: read-only beside a server alone."""
     WRITE = "write"
     """Of an index that is there."""
     CREATE = "create"
@@ -101,14 +103,19 @@ def open_folder(config: Config, purpose: Purpose) -> Iterator[Index]:
     folder = config.store.kv.path
     if purpose is not Purpose.CREATE:
         expect_index(folder)
-    try:
-        index = (ReadOnlyIndex if purpose is Purpose.READ else Index)(folder, config)
-    except StoreLocked as locked:
-        if purpose is Purpose.READ:
-            raise
-        raise StoreLocked(f"{locked}; or change it through the server, with --server URL") from locked
-    with index:
+    with _opened(folder, config, purpose) as index:
         yield index
+
+
+def _opened(folder: Path, config: Config, purpose: Purpose) -> Index:
+    if purpose is Purpose.READ or (purpose is Purpose.COPY and not os.access(folder, os.W_OK)):
+        return ReadOnlyIndex(folder, config)
+    try:
+        return Index(folder, config)
+    except StoreLocked as locked:
+        if purpose is Purpose.COPY:
+            return ReadOnlyIndex(folder, config)
+        raise StoreLocked(f"{locked}; or change it through the server, with --server URL") from locked
 
 
 def expect_index(folder: Path) -> None:

@@ -178,7 +178,7 @@ def run_export(arguments: argparse.Namespace) -> int:
     url = server_url(arguments)
     if url is not None:
         raise NotOffered("export", "Sonic Channel does not tell what objects hold; export the folder, with --data")
-    with open_folder(load_settings(arguments).config, Purpose.READ) as index, _output(arguments.output) as output:
+    with open_folder(load_settings(arguments).config, Purpose.COPY) as index, _output(arguments.output) as output:
         for holding in index.holdings(arguments.collection, arguments.bucket):
             output.write(_line(holding))
     return 0
