@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 
 Answer = TypeVar("Answer")
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 FORMAT = b"format"
 ANALYSER = b"analyser"
 POSITION = b"position"
