@@ -7,7 +7,6 @@ same as pushed once.
 from collections import deque
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
-from typing import NamedTuple
 
 from sonicpy.client.conversation import Answer, Facts
 from sonicpy.client.exchange import LINES_UNDER_WAY
