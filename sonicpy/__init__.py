@@ -1,7 +1,7 @@
 """sonicpy: the Sonic search backend as a library and a server.
 
-    >>> from sonicpy import Index
-    >>> with Index("./data/store") as index:
+    >>> import sonicpy
+    >>> with sonicpy.open("./data/store") as index:
     ...     index.push("messages", "default", "conversation:1", "Hello from Nantes")
     ...     index.query("messages", "default", "nantes")
     Hits(['conversation:1'])
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from sonicpy.config import Config
     from sonicpy.hits import Hit, Hits
     from sonicpy.index.index import Index
+    from sonicpy.index.opening import open_index as open
 
 __all__ = [
     "AsyncClient",
@@ -46,26 +47,29 @@ __all__ = [
     "__version__",
     "connect",
     "connect_async",
+    "open",
 ]
 
 # Imported when first asked for: a worker process that only builds word graphs does without them, and starts in a
 # fraction of the time.
 _LATE = {
-    "AsyncClient": "sonicpy.client.aio_client",
-    "Client": "sonicpy.client.client",
-    "Config": "sonicpy.config",
-    "Hit": "sonicpy.hits",
-    "Hits": "sonicpy.hits",
-    "Index": "sonicpy.index.index",
-    "connect": "sonicpy.client.connect",
-    "connect_async": "sonicpy.client.connect",
+    "AsyncClient": ("sonicpy.client.aio_client", "AsyncClient"),
+    "Client": ("sonicpy.client.client", "Client"),
+    "Config": ("sonicpy.config", "Config"),
+    "Hit": ("sonicpy.hits", "Hit"),
+    "Hits": ("sonicpy.hits", "Hits"),
+    "Index": ("sonicpy.index.index", "Index"),
+    "connect": ("sonicpy.client.connect", "connect"),
+    "connect_async": ("sonicpy.client.connect", "connect_async"),
+    "open": ("sonicpy.index.opening", "open_index"),
 }
 
 
 def __getattr__(name: str) -> Any:
     if name not in _LATE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(_LATE[name]), name)
+    module, attribute = _LATE[name]
+    value = getattr(importlib.import_module(module), attribute)
     globals()[name] = value
     return value
 
