@@ -67,8 +67,7 @@ def pop(collection: str, bucket: str, object: str, text: str) -> Plan[int]:
 def flush(collection: str, bucket: str | None, object: str | None) -> Plan[int]:
     """Plan the FLUSH of what is named."""
     if bucket is None:
-        if object is not None:
-            raise CommandError("invalid_argument", "InvalidBucket")
+        _need_no(object)
         return number("FLUSHC", collection, changes=True)
     if object is None:
         return number("FLUSHB", collection, bucket, changes=True)
@@ -115,8 +114,8 @@ def words(collection: str, bucket: str, limit: int, offset: int) -> Plan[list[st
 
 def count(collection: str, bucket: str | None, object: str | None) -> Plan[int]:
     """Plan COUNT, which servers of every age know: buckets, words of a bucket, or words of an object."""
-    if bucket is None and object is not None:
-        raise CommandError("invalid_argument", "InvalidBucket")
+    if bucket is None:
+        _need_no(object)
     return number("COUNT", collection, bucket, object)
 
 
@@ -144,7 +143,7 @@ def stats(collection: str | None, bucket: str | None) -> Plan[Any]:
     """Plan STATS: what its JSON says."""
     if collection is None:
         if bucket is not None:
-            raise CommandError("invalid_argument", "InvalidCollection")
+            raise ValueError(f"the bucket {bucket!r} is given without its collection")
         return control("STATS", Kind.RESULT, read=json.loads)
     check_names(collection, bucket)
     names = collection if bucket is None else f"{collection} {bucket}"
@@ -201,6 +200,11 @@ def check_names(collection: str, bucket: str | None = None, object: str | None =
         check_bucket(bucket)
     if object is not None:
         check_object(object)
+
+
+def _need_no(object: str | None) -> None:
+    if object is not None:
+        raise ValueError(f"the object {object!r} is given without its bucket")
 
 
 def text_lines(facts: Facts, head: str, text: str, tail: str) -> list[str]:

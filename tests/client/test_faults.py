@@ -254,12 +254,18 @@ def test_what_is_not_valid_is_refused_before_it_is_sent(connect: Connect) -> Non
             (lambda: client.push("c", "b", "o", "\ud800"), "invalid_format"),
             (lambda: client.query("c", "b", "\ud800"), "invalid_format"),
             (lambda: client.query("c", "b", "text", lang="a) X(b"), "invalid_meta_value"),
-            (lambda: client.flush("c", None, "o"), "invalid_argument"),
             (lambda: client.backup("/two words"), "invalid_format"),
         ):
             with pytest.raises(CommandError) as caught:
                 call()
             assert caught.value.code == code
+        for call in (
+            lambda: client.flush("c", None, "o"),
+            lambda: client.count("c", None, "o"),
+            lambda: client.stats(None, "b"),
+        ):
+            with pytest.raises(ValueError, match="is given without its"):
+                call()
         assert fake.lines == []
 
 
