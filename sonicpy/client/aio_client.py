@@ -11,6 +11,7 @@ from sonicpy.client.address import Address
 from sonicpy.client.aio_pool import AioPool
 from sonicpy.client.plans import Plan, Value
 from sonicpy.client.pool import Settings
+from sonicpy.client.pushes import Waiting
 from sonicpy.errors import SonicError
 from sonicpy.hits import Hits
 
@@ -22,20 +23,21 @@ class AsyncClient:
     before), and ClientError when it cannot be asked: NotOffered, ConnectionLost, TimedOut, WrongPassword.
     """
 
-    def __init__(self, address: Address, settings: Settings) -> None:
+    def __init__(self, address: Address, pool: AioPool, server: str) -> None:
         self._address = address
-        self._pool = AioPool(address, settings)
-        self._server = ""
+        self._pool = pool
+        self._server = server
 
-    async def open(self) -> Self:
-        """Speak with the server once; `connect_async` does it."""
+    @classmethod
+    async def open(cls, address: Address, settings: Settings) -> Self:
+        """Return a client that has spoken with its server; `sonicpy.connect_async` does it."""
+        pool = AioPool(address, settings)
         try:
-            async with self._pool.lent(Mode.SEARCH) as connection:
-                self._server = str(connection.facts)
+            async with pool.lent(Mode.SEARCH) as connection:
+                return cls(address, pool, str(connection.facts))
         except BaseException:
-            await self.close()
+            await pool.close()
             raise
-        return self
 
     def __repr__(self) -> str:
         return f"<AsyncClient of {self._address}, {self._server}>"
@@ -74,6 +76,10 @@ class AsyncClient:
     async def flush_object(self, collection: str, bucket: str, object: str) -> int:
         """Forget an object; return how many words it held."""
         return await self.flush(collection, bucket, object)
+
+    def batch(self) -> "AsyncBatch":
+        """Group the pushes made inside an `async with` block: they are sent together, some hundred at a time."""
+        return AsyncBatch(self._address, self._pool, self._server)
 
     # -- answers -------------------------------------------------------------------------------------------------
 
@@ -182,3 +188,29 @@ class AsyncClient:
         except StopIteration as end:
             value: Value = end.value
             return value
+
+
+class AsyncBatch(AsyncClient):
+    """The same inside `async with client.batch() as batch`; for one task."""
+
+    def __init__(self, address: Address, pool: AioPool, server: str) -> None:
+        super().__init__(address, pool, server)
+        self._waiting = Waiting()
+
+    async def push(self, collection: str, bucket: str, object: str, text: str, lang: str | None = None) -> None:
+        """Add a text to an object; it is sent later."""
+        if self._waiting.add(collection, bucket, object, text, lang):
+            await self.send()
+
+    async def send(self) -> None:
+        """Send the pushes that wait."""
+        await self._pool.push(self._waiting.take())
+        self._waiting.raise_refusal()
+
+    async def close(self) -> None:
+        """Send the pushes that wait; the client stays open."""
+        await self.send()
+
+    async def _run(self, plan: Plan[Value]) -> Value:
+        await self.send()
+        return await super()._run(plan)

@@ -10,6 +10,7 @@ from sonicpy.client import plans
 from sonicpy.client.address import Address
 from sonicpy.client.plans import Plan, Value
 from sonicpy.client.pool import Pool, Settings
+from sonicpy.client.pushes import Waiting
 from sonicpy.errors import SonicError
 from sonicpy.hits import Hits
 
@@ -21,11 +22,17 @@ class Client:
     before), and ClientError when it cannot be asked: NotOffered, ConnectionLost, TimedOut, WrongPassword.
     """
 
-    def __init__(self, address: Address, settings: Settings) -> None:
+    def __init__(self, address: Address, pool: Pool, server: str) -> None:
         self._address = address
-        self._pool = Pool(address, settings)
-        with self._pool.lent(Mode.SEARCH) as connection:
-            self._server = str(connection.facts)
+        self._pool = pool
+        self._server = server
+
+    @classmethod
+    def open(cls, address: Address, settings: Settings) -> Self:
+        """Return a client that has spoken with its server; `sonicpy.connect` does it."""
+        pool = Pool(address, settings)
+        with pool.lent(Mode.SEARCH) as connection:
+            return cls(address, pool, str(connection.facts))
 
     def __repr__(self) -> str:
         return f"<Client of {self._address}, {self._server}>"
@@ -64,6 +71,10 @@ class Client:
     def flush_object(self, collection: str, bucket: str, object: str) -> int:
         """Forget an object; return how many words it held."""
         return self.flush(collection, bucket, object)
+
+    def batch(self) -> "Batch":
+        """Group the pushes made inside a `with` block: they are sent together, some hundred at a time."""
+        return Batch(self._address, self._pool, self._server)
 
     # -- answers -------------------------------------------------------------------------------------------------
 
@@ -172,3 +183,33 @@ class Client:
         except StopIteration as end:
             value: Value = end.value
             return value
+
+
+class Batch(Client):
+    """A client inside `with client.batch() as batch`: pushes are sent some hundred at a time.
+
+    Every other method first sends the pushes that wait, so the order of things stays. What a server refuses of a push
+    is raised when it was sent, at the end of the block at the latest; for one thread.
+    """
+
+    def __init__(self, address: Address, pool: Pool, server: str) -> None:
+        super().__init__(address, pool, server)
+        self._waiting = Waiting()
+
+    def push(self, collection: str, bucket: str, object: str, text: str, lang: str | None = None) -> None:
+        """Add a text to an object; it is sent later."""
+        if self._waiting.add(collection, bucket, object, text, lang):
+            self.send()
+
+    def send(self) -> None:
+        """Send the pushes that wait."""
+        self._pool.push(self._waiting.take())
+        self._waiting.raise_refusal()
+
+    def close(self) -> None:
+        """Send the pushes that wait; the client stays open."""
+        self.send()
+
+    def _run(self, plan: Plan[Value]) -> Value:
+        self.send()
+        return super()._run(plan)

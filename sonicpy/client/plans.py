@@ -47,6 +47,13 @@ def push(collection: str, bucket: str, object: str, text: str, lang: str | None)
     )
 
 
+def check_push(collection: str, bucket: str, object: str, text: str, lang: str | None) -> None:
+    """Raise CommandError for whatever can be refused without asking the server."""
+    check_names(collection, bucket, object)
+    _sendable(text)
+    _meta(LANG=lang)
+
+
 def push_lines(
     facts: Facts, collection: str, bucket: str, object: str, text: str, lang: str | None
 ) -> list[str]:

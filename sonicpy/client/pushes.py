@@ -10,12 +10,14 @@ from typing import NamedTuple
 
 from sonicpy.client.conversation import Answer, Facts
 from sonicpy.client.exchange import LINES_UNDER_WAY
-from sonicpy.client.plans import check_names, push_lines
+from sonicpy.client.plans import check_names, check_push, push_lines
 from sonicpy.errors import CommandError, ConnectionLost, ShuttingDown, SonicError, TooLong
 
 TICKETS_UNDER_WAY = 8
 TICKET_BYTES = 1 << 16
 """Lines of more than that are not sent at once."""
+BATCH_ROWS = 512
+"""So many pushes of a batch are sent when they have come together, as in a batch of Index."""
 
 
 class Row(NamedTuple):
@@ -105,6 +107,34 @@ class Pushes:
                 self._sent.append(_Sent(row, len(lines)))
                 self._lines.extend(lines)
                 return True
+
+
+class Waiting:
+    """Pushes that wait."""
+
+    def __init__(self) -> None:
+        self._rows: list[Row] = []
+        self._refusal: SonicError | None = None
+
+    def add(self, collection: str, bucket: str, object: str, text: str, lang: str | None) -> bool:
+        """Append a push; return whether there are enough now."""
+        check_push(collection, bucket, object, text, lang)
+        self._rows.append(Row(len(self._rows), collection, bucket, object, text, lang))
+        return len(self._rows) >= BATCH_ROWS
+
+    def take(self) -> Pushes:
+        """Return the way of all of them to a server; none is left."""
+        rows, self._rows = self._rows, []
+        return Pushes(iter(rows), self._settled)
+
+    def raise_refusal(self) -> None:
+        """Raise the first refusal of what was sent."""
+        refusal, self._refusal = self._refusal, None
+        if refusal is not None:
+            raise refusal
+
+    def _settled(self, row: Row, refusal: SonicError | None) -> None:
+        self._refusal = self._refusal or refusal
 
 
 class _Sent:
