@@ -14,20 +14,25 @@ from sonicpy.errors import SonicError
 from sonicpy.version import VERSION as __version__
 
 if TYPE_CHECKING:
+    from sonicpy.bound import Bucket
     from sonicpy.config import Config
     from sonicpy.hits import Hit, Hits
     from sonicpy.index.index import Index
     from sonicpy.index.opening import open_index as open
+    from sonicpy.rows import PushReport, Refused
 
-__all__ = ["Config", "Hit", "Hits", "Index", "SonicError", "__version__", "open"]
+__all__ = ["Bucket", "Config", "Hit", "Hits", "Index", "PushReport", "Refused", "SonicError", "__version__", "open"]
 
 # Imported when first asked for: a worker process that only builds word graphs does without them, and starts in a
 # fraction of the time.
 _LATE = {
+    "Bucket": ("sonicpy.bound", "Bucket"),
     "Config": ("sonicpy.config", "Config"),
     "Hit": ("sonicpy.hits", "Hit"),
     "Hits": ("sonicpy.hits", "Hits"),
     "Index": ("sonicpy.index.index", "Index"),
+    "PushReport": ("sonicpy.rows", "PushReport"),
+    "Refused": ("sonicpy.rows", "Refused"),
     "open": ("sonicpy.index.opening", "open_index"),
 }
 

@@ -15,6 +15,8 @@ ALLOWED = {
     "ids": {"errors"},
     "hits": set(),
     "langcodes": set(),
+    "rows": {"errors", "ids", "langcodes"},
+    "bound": {"errors", "hits", "ids", "rows"},
     "version": set(),
     "data": set(),
     "_native": set(),
@@ -23,10 +25,10 @@ ALLOWED = {
     "lexer": EVERYBODY | {"_native", "config", "data"},
     "store": EVERYBODY | {"_native"},
     "graph": EVERYBODY | {"_native"},
-    "index": EVERYBODY | {"_native", "config", "graph", "hits", "lexer", "store"},
+    "index": EVERYBODY | {"_native", "bound", "config", "graph", "hits", "lexer", "rows", "store"},
     "server": EVERYBODY | {"config", "channel", "index"},
     "cli": EVERYBODY | {"config", "index", "server"},
-    "__init__": EVERYBODY | {"config", "hits", "index"},
+    "__init__": EVERYBODY | {"bound", "config", "hits", "index", "rows"},
     "__main__": {"cli"},
 }
 
