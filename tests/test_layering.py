@@ -15,6 +15,8 @@ ALLOWED = {
     "ids": {"errors"},
     "hits": set(),
     "langcodes": set(),
+    "rows": {"errors", "ids", "langcodes"},
+    "bound": {"errors", "hits", "ids", "rows"},
     "version": set(),
     "data": set(),
     "_native": set(),
@@ -23,11 +25,11 @@ ALLOWED = {
     "lexer": EVERYBODY | {"_native", "config", "data"},
     "store": EVERYBODY | {"_native"},
     "graph": EVERYBODY | {"_native"},
-    "index": EVERYBODY | {"_native", "config", "graph", "hits", "lexer", "store"},
-    "client": EVERYBODY | {"channel", "hits"},
+    "index": EVERYBODY | {"_native", "bound", "config", "graph", "hits", "lexer", "rows", "store"},
+    "client": EVERYBODY | {"bound", "channel", "hits", "rows"},
     "server": EVERYBODY | {"config", "channel", "index"},
     "cli": EVERYBODY | {"client", "config", "index", "server"},
-    "__init__": EVERYBODY | {"client", "config", "hits", "index"},
+    "__init__": EVERYBODY | {"bound", "client", "config", "hits", "index", "rows"},
     "__main__": {"cli"},
 }
 

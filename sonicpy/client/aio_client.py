@@ -1,6 +1,7 @@
 """AsyncClient: the interface of Index over asyncio connections; any number of tasks of one event loop may share one."""
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -8,12 +9,15 @@ from typing import Any, Self
 from sonicpy.channel.commands import Mode
 from sonicpy.client import plans
 from sonicpy.client.address import Address
+from sonicpy.client.aio_bucket import AsyncBucket
 from sonicpy.client.aio_pool import AioPool
 from sonicpy.client.plans import Plan, Value
 from sonicpy.client.pool import Settings
-from sonicpy.client.pushes import Waiting
-from sonicpy.errors import SonicError
+from sonicpy.client.pushes import Pushes, Report, Waiting
+from sonicpy.errors import NotOffered, SonicError
+from sonicpy.explanation import Explanation
 from sonicpy.hits import Hits
+from sonicpy.rows import TEXT_COLUMN, Progress, PushReport, Shape, read_rows
 
 
 class AsyncClient:
@@ -57,6 +61,46 @@ class AsyncClient:
         """
         await self._run(plans.push(collection, bucket, object, text, lang))
 
+    async def push_many(
+        self,
+        rows: Any,
+        *,
+        collection: str | None = None,
+        bucket: str | None = None,
+        object: str | None = None,
+        text: str | Sequence[str] = TEXT_COLUMN,
+        lang: str | None = None,
+        new: bool = False,
+        progress: Progress | None = None,
+    ) -> PushReport:
+        """Push many texts, some hundred under way at a time; return how many were indexed, which were refused and why.
+
+        Rows are as in `Index.push_many`. Where the connection breaks, what was not acknowledged is pushed again.
+
+        Args:
+            rows: an iterable of tuples (object, text), (object, text, lang), (collection, bucket, object, text) or
+                (collection, bucket, object, text, lang), or of dicts; or a table of pyarrow, pandas or Polars.
+            collection, bucket: of all rows; None: each row tells its own, in the columns of these names.
+            object: the column with the name of the object; None: `id`, else `object`.
+            text: the column with the text; several are put together.
+            lang: as in `push`, of all rows; None: each row's column `lang`, where there is one.
+            new: not offered over Sonic Channel: whether an object is there is not asked for.
+            progress: called now and then with the number of rows that are done.
+
+        Raises:
+            CommandError, TypeError, ValueError: as `Index.push_many`.
+            ClientError: the server could not be asked any more; a note says how many rows were indexed.
+        """
+        if new:
+            raise NotOffered("new of push_many", self._server)
+        report = Report(progress)
+        try:
+            await self._pool.push(Pushes(read_rows(rows, Shape(collection, bucket, object, text, lang)), report.settled))
+        except SonicError as trouble:
+            report.note_on(trouble)
+            raise
+        return report.finish()
+
     async def pop(self, collection: str, bucket: str, object: str, text: str) -> int:
         """Take the words of a text from an object; return how many went."""
         return await self._run(plans.pop(collection, bucket, object, text))
@@ -77,6 +121,10 @@ class AsyncClient:
         """Forget an object; return how many words it held."""
         return await self.flush(collection, bucket, object)
 
+    def bucket(self, collection: str, bucket: str) -> AsyncBucket:
+        """Return one bucket: the same methods without the two names. Raises CommandError for a name."""
+        return AsyncBucket(self, collection, bucket)
+
     def batch(self) -> "AsyncBatch":
         """Group the pushes made inside an `async with` block: they are sent together, some hundred at a time."""
         return AsyncBatch(self._address, self._pool, self._server)
@@ -96,6 +144,12 @@ class AsyncClient:
     ) -> Hits:
         """Return the objects that answer a text, best first, with scores if the server tells them."""
         return await self._run(plans.query(collection, bucket, text, limit, offset, lang, total))
+
+    async def explain(
+        self, collection: str, bucket: str, text: str, *, limit: int = 10, lang: str | None = None
+    ) -> Explanation:
+        """Return why a query answers what it does."""
+        return await self._run(plans.explain(collection, bucket, text, limit, lang))
 
     async def suggest(self, collection: str, bucket: str, word: str, *, limit: int = 5) -> list[str]:
         """Return words of the bucket that complete or correct `word`."""

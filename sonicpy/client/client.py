@@ -1,18 +1,22 @@
 """Client: the interface of Index over blocking connections; any number of threads may share one."""
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from sonicpy.bound import Bucket
 from sonicpy.channel.commands import Mode
 from sonicpy.client import plans
 from sonicpy.client.address import Address
 from sonicpy.client.plans import Plan, Value
 from sonicpy.client.pool import Pool, Settings
-from sonicpy.client.pushes import Waiting
-from sonicpy.errors import SonicError
+from sonicpy.client.pushes import Pushes, Report, Waiting
+from sonicpy.errors import NotOffered, SonicError
+from sonicpy.explanation import Explanation
 from sonicpy.hits import Hits
+from sonicpy.rows import TEXT_COLUMN, Progress, PushReport, Shape, read_rows
 
 
 class Client:
@@ -52,6 +56,46 @@ class Client:
         """
         self._run(plans.push(collection, bucket, object, text, lang))
 
+    def push_many(
+        self,
+        rows: Any,
+        *,
+        collection: str | None = None,
+        bucket: str | None = None,
+        object: str | None = None,
+        text: str | Sequence[str] = TEXT_COLUMN,
+        lang: str | None = None,
+        new: bool = False,
+        progress: Progress | None = None,
+    ) -> PushReport:
+        """Push many texts, some hundred under way at a time; return how many were indexed, which were refused and why.
+
+        Rows are as in `Index.push_many`. Where the connection breaks, what was not acknowledged is pushed again.
+
+        Args:
+            rows: an iterable of tuples (object, text), (object, text, lang), (collection, bucket, object, text) or
+                (collection, bucket, object, text, lang), or of dicts; or a table of pyarrow, pandas or Polars.
+            collection, bucket: of all rows; None: each row tells its own, in the columns of these names.
+            object: the column with the name of the object; None: `id`, else `object`.
+            text: the column with the text; several are put together.
+            lang: as in `push`, of all rows; None: each row's column `lang`, where there is one.
+            new: not offered over Sonic Channel: whether an object is there is not asked for.
+            progress: called now and then with the number of rows that are done.
+
+        Raises:
+            CommandError, TypeError, ValueError: as `Index.push_many`.
+            ClientError: the server could not be asked any more; a note says how many rows were indexed.
+        """
+        if new:
+            raise NotOffered("new of push_many", self._server)
+        report = Report(progress)
+        try:
+            self._pool.push(Pushes(read_rows(rows, Shape(collection, bucket, object, text, lang)), report.settled))
+        except SonicError as trouble:
+            report.note_on(trouble)
+            raise
+        return report.finish()
+
     def pop(self, collection: str, bucket: str, object: str, text: str) -> int:
         """Take the words of a text from an object; return how many went."""
         return self._run(plans.pop(collection, bucket, object, text))
@@ -72,6 +116,10 @@ class Client:
         """Forget an object; return how many words it held."""
         return self.flush(collection, bucket, object)
 
+    def bucket(self, collection: str, bucket: str) -> Bucket:
+        """Return one bucket: the same methods without the two names. Raises CommandError for a name."""
+        return Bucket(self, collection, bucket)
+
     def batch(self) -> "Batch":
         """Group the pushes made inside a `with` block: they are sent together, some hundred at a time."""
         return Batch(self._address, self._pool, self._server)
@@ -91,6 +139,12 @@ class Client:
     ) -> Hits:
         """Return the objects that answer a text, best first, with scores if the server tells them."""
         return self._run(plans.query(collection, bucket, text, limit, offset, lang, total))
+
+    def explain(
+        self, collection: str, bucket: str, text: str, *, limit: int = 10, lang: str | None = None
+    ) -> Explanation:
+        """Return why a query answers what it does."""
+        return self._run(plans.explain(collection, bucket, text, limit, lang))
 
     def suggest(self, collection: str, bucket: str, word: str, *, limit: int = 5) -> list[str]:
         """Return words of the bucket that complete or correct `word`."""

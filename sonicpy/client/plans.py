@@ -15,6 +15,7 @@ from sonicpy.channel.quoting import SMALLEST_ROOM, quoted, quoted_pieces
 from sonicpy.client.conversation import Facts, Kind
 from sonicpy.client.exchange import Exchange, Reply
 from sonicpy.errors import CommandError, NotOffered, TooLong
+from sonicpy.explanation import Explanation
 from sonicpy.hits import Hit, Hits
 from sonicpy.ids import check_bucket, check_collection, check_object
 
@@ -136,11 +137,11 @@ def number(
     return int(reply.answers[0])
 
 
-def explain(collection: str, bucket: str, text: str, limit: int, lang: str | None) -> Plan[Any]:
-    """Plan EXPLAIN: what its JSON says."""
+def explain(collection: str, bucket: str, text: str, limit: int, lang: str | None) -> Plan[Explanation]:
+    """Plan EXPLAIN."""
     check_names(collection, bucket)
     line = f"EXPLAIN {collection} {bucket} {_sendable(text)}{_meta(LIMIT=limit, LANG=lang)}"
-    return json.loads((yield _search("EXPLAIN", Kind.RESULT, line)).answers[0])
+    return Explanation.from_json((yield _search("EXPLAIN", Kind.RESULT, line)).answers[0])
 
 
 # -- upkeep ------------------------------------------------------------------------------------------------------
