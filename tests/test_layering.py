@@ -13,6 +13,8 @@ EVERYBODY = {"errors", "ids", "langcodes", "version"}
 ALLOWED = {
     "errors": set(),
     "ids": {"errors"},
+    "explanation": set(),
+    "highlight": EVERYBODY | {"_native", "config", "explanation", "lexer"},
     "hits": set(),
     "langcodes": set(),
     "version": set(),
@@ -23,10 +25,10 @@ ALLOWED = {
     "lexer": EVERYBODY | {"_native", "config", "data"},
     "store": EVERYBODY | {"_native"},
     "graph": EVERYBODY | {"_native"},
-    "index": EVERYBODY | {"_native", "config", "graph", "hits", "lexer", "store"},
+    "index": EVERYBODY | {"_native", "config", "explanation", "graph", "hits", "lexer", "store"},
     "server": EVERYBODY | {"config", "channel", "index"},
     "cli": EVERYBODY | {"config", "index", "server"},
-    "__init__": EVERYBODY | {"config", "hits", "index"},
+    "__init__": EVERYBODY | {"config", "explanation", "highlight", "hits", "index"},
     "__main__": {"cli"},
 }
 
