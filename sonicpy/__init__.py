@@ -1,7 +1,7 @@
 """sonicpy: the Sonic search backend as a library and a server.
 
-    >>> from sonicpy import Index
-    >>> with Index("./data/store") as index:
+    >>> import sonicpy
+    >>> with sonicpy.open("./data/store") as index:
     ...     index.push("messages", "default", "conversation:1", "Hello from Nantes")
     ...     index.query("messages", "default", "nantes")
     Hits(['conversation:1'])
@@ -17,23 +17,26 @@ if TYPE_CHECKING:
     from sonicpy.config import Config
     from sonicpy.hits import Hit, Hits
     from sonicpy.index.index import Index
+    from sonicpy.index.opening import open_index as open
 
-__all__ = ["Config", "Hit", "Hits", "Index", "SonicError", "__version__"]
+__all__ = ["Config", "Hit", "Hits", "Index", "SonicError", "__version__", "open"]
 
 # Imported when first asked for: a worker process that only builds word graphs does without them, and starts in a
 # fraction of the time.
 _LATE = {
-    "Config": "sonicpy.config",
-    "Hit": "sonicpy.hits",
-    "Hits": "sonicpy.hits",
-    "Index": "sonicpy.index.index",
+    "Config": ("sonicpy.config", "Config"),
+    "Hit": ("sonicpy.hits", "Hit"),
+    "Hits": ("sonicpy.hits", "Hits"),
+    "Index": ("sonicpy.index.index", "Index"),
+    "open": ("sonicpy.index.opening", "open_index"),
 }
 
 
 def __getattr__(name: str) -> Any:
     if name not in _LATE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(_LATE[name]), name)
+    module, attribute = _LATE[name]
+    value = getattr(importlib.import_module(module), attribute)
     globals()[name] = value
     return value
 

@@ -10,6 +10,8 @@
         StoreLocked      another process writes this folder
         StoreDamaged     bytes on disk are not what was written
         StoreFull        no room to write; reads go on
+        ReadOnly         the program: a change of an index that was opened for reading
+        IndexClosed      the program: an Index is used after it was closed, or in a forked process
       WorkerError        the operator: worker processes cannot do their job; it is tried again later
 """
 
@@ -69,6 +71,14 @@ class StoreDamaged(StoreError):
 
 class StoreFull(StoreError):
     """There is no room left to write; reads go on, writes are refused until a commit passes."""
+
+
+class ReadOnly(StoreError):
+    """A change is refused: the index was opened for reading only."""
+
+
+class IndexClosed(StoreError):
+    """An Index is used after it was closed, or in another process than the one that opened it."""
 
 
 class WorkerError(SonicError):
