@@ -16,6 +16,7 @@ from sonicpy._native.text import PART, STOP, Terms
 from sonicpy.bound import Bucket, table_html
 from sonicpy.config import Config
 from sonicpy.errors import CommandError, GraphError, StoreDamaged
+from sonicpy.explanation import Explanation, Language
 from sonicpy.graph.pool import GraphPool, Name
 from sonicpy.hits import Hits
 from sonicpy.ids import check_bucket, check_collection, check_object
@@ -23,6 +24,7 @@ from sonicpy.index import count as counting
 from sonicpy.index import stats as figures
 from sonicpy.index.answers import Answers
 from sonicpy.index.consolidate import Built, Limits, adopt, build, graph_folder, tidy
+from sonicpy.index.explain import Asked, explain
 from sonicpy.index.lexicon import Lexicon, Lexicons
 from sonicpy.index.opened import GoneStore, claimed, guard
 from sonicpy.index.push_many import push_rows
@@ -263,6 +265,26 @@ class Index:
         return self._read_words(
             collection, bucket, lambda lexicon: query(lexicon, terms, search, window, limit, offset)
         )
+
+    def explain(
+        self, collection: str, bucket: str, text: str, *, limit: int = 10, lang: str | None = None
+    ) -> Explanation:
+        """Return why `query` with the same arguments answers what it does. Raises CommandError like `push`."""
+        terms = self._query_terms(collection, bucket, text, lang)
+        code, how = self._lexer.language(text, lang)
+        held = set(terms.words)
+        asked = Asked(
+            collection,
+            bucket,
+            text,
+            Language(code, how),
+            terms,
+            [word for word in self._lexer.dropped(text, lang) if word not in held],
+            frozenset(word for word in terms.words if self._lexer.is_stop_word(word, code)),
+            limit,
+        )
+        found = self._read_words(collection, bucket, lambda lexicon: [explain(asked, lexicon, self.config)])
+        return found[0] if found else explain(asked, None, self.config)
 
     def suggest(self, collection: str, bucket: str, word: str, *, limit: int = 5) -> list[str]:
         """Return words of the bucket that complete or correct `word`.
