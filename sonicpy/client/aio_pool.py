@@ -5,15 +5,18 @@ allowed, the one with the fewest users takes one more.
 """
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
 from sonicpy.channel.commands import Mode
 from sonicpy.client.address import Address
-from sonicpy.client.aio_connection import AioConnection
+from sonicpy.client.aio_connection import AioConnection, Answers
+from sonicpy.client.conversation import Kind
 from sonicpy.client.exchange import Exchange, Patience, Reply
 from sonicpy.client.pool import Settings
+from sonicpy.client.pushes import TICKETS_UNDER_WAY, Pushes
 from sonicpy.errors import ClientError, SonicError
 
 Value = TypeVar("Value")
@@ -63,6 +66,16 @@ class AioPool:
                     return await work(connection)
             except SonicError as trouble:
                 await asyncio.sleep(patience.pause_s(trouble))
+
+    async def push(self, pushes: Pushes) -> None:
+        """Push rows over one connection, or over one after the other where they break.
+
+        Raises:
+            ClientError: not all rows could be sent. Whatever making the rows raised, once those before are settled.
+        """
+        patience = Patience(self._settings.retry_s, repeats=True)
+        await self.patiently(patience, Mode.INGEST, lambda connection: push_over(connection, pushes, patience))
+        pushes.finish()
 
     @asynccontextmanager
     async def lent(self, mode: Mode) -> AsyncIterator[AioConnection]:
@@ -118,3 +131,16 @@ class AioPool:
             return place.connection
         finally:
             place.opening = None
+
+
+async def push_over(connection: AioConnection, pushes: Pushes, patience: Patience) -> None:
+    """Send what is left of some rows over one connection, several tickets under way. Raises ClientError."""
+    pushes.start_over()
+    under_way: deque[Answers] = deque()
+    while True:
+        while len(under_way) < TICKETS_UNDER_WAY and (lines := pushes.take(connection.facts)):
+            under_way.append(await connection.submit(lines, Kind.OK, "PUSH"))
+        if not under_way:
+            return
+        pushes.settle(await connection.answered(under_way.popleft()))
+        patience.renew()

@@ -71,6 +71,7 @@ class Patience:
     """
 
     def __init__(self, retry_s: float, repeats: bool) -> None:
+        self._retry_s = retry_s
         self._deadline = time.monotonic() + retry_s
         self._repeats = repeats
         self._pause_s = 0.0
@@ -86,9 +87,9 @@ class Patience:
         self._pause_s = min(LONGEST_PAUSE_S, self._pause_s * 2 or FIRST_PAUSE_S)
         return pause_s
 
-    def renew(self, retry_s: float) -> None:
+    def renew(self) -> None:
         """Begin anew: something was answered."""
-        self._deadline = time.monotonic() + retry_s
+        self._deadline = time.monotonic() + self._retry_s
         self._pause_s = 0.0
 
 

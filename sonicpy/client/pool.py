@@ -7,6 +7,7 @@ between, by an error or an interrupt, is closed: an answer never reaches anybody
 import os
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple, TypeVar
@@ -14,7 +15,9 @@ from typing import NamedTuple, TypeVar
 from sonicpy.channel.commands import Mode
 from sonicpy.client.address import Address
 from sonicpy.client.connection import Connection
+from sonicpy.client.conversation import Kind, Ticket
 from sonicpy.client.exchange import Exchange, Patience, Reply
+from sonicpy.client.pushes import TICKETS_UNDER_WAY, Pushes
 from sonicpy.errors import ClientError, SonicError, TimedOut
 
 Value = TypeVar("Value")
@@ -59,6 +62,16 @@ class Pool:
                     return work(connection)
             except SonicError as trouble:
                 time.sleep(patience.pause_s(trouble))
+
+    def push(self, pushes: Pushes) -> None:
+        """Push rows over one connection, or over one after the other where they break.
+
+        Raises:
+            ClientError: not all rows could be sent. Whatever making the rows raised, once those before are settled.
+        """
+        patience = Patience(self._settings.retry_s, repeats=True)
+        self.patiently(patience, Mode.INGEST, lambda connection: push_over(connection, pushes, patience))
+        pushes.finish()
 
     @contextmanager
     def lent(self, mode: Mode) -> Iterator[Connection]:
@@ -123,3 +136,18 @@ class Pool:
             for idle in inherited.values():
                 for connection in idle:
                     connection.close()  # of this process; the parent's stays open
+
+
+def push_over(connection: Connection, pushes: Pushes, patience: Patience) -> None:
+    """Send what is left of some rows over one connection, several tickets under way. Raises ClientError."""
+    pushes.start_over()
+    tickets: deque[Ticket] = deque()
+    while True:
+        while len(tickets) < TICKETS_UNDER_WAY and (lines := pushes.take(connection.facts)):
+            tickets.append(connection.submit(lines, Kind.OK, "PUSH"))
+        if not tickets:
+            return
+        ticket = tickets.popleft()
+        connection.wait(ticket)
+        pushes.settle(ticket.answers)
+        patience.renew()

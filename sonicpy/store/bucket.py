@@ -159,10 +159,13 @@ class BucketWriter(BucketReader):
         self._view = self._writer = view
         self._transaction = view.transaction
 
-    def push(self, oid: str, terms: Terms, window: int) -> None:
-        """Give an object (created where it is missing) the terms of a text.
+    def push(self, oid: str, terms: Terms, window: int, *, new: bool = False) -> bool:
+        """Give an object (created where it is missing) the terms of a text; return whether that was done.
 
         Terms it holds keep their places and the larger term frequency; new ones stand at the head of their lists.
+
+        Args:
+            new: do nothing if the object is there.
 
         Raises:
             StoreError: the transaction failed or the bucket's numbers are used up.
@@ -172,6 +175,8 @@ class BucketWriter(BucketReader):
         hash = name_hash(name)
         found = self._find(name, hash)
         is_new = found is None
+        if new and not is_new:
+            return False
         if found is None:
             iid, record = state.next_iid, ObjectRecord.empty(name)
             if iid > IID_MAX:
@@ -183,7 +188,7 @@ class BucketWriter(BucketReader):
             needed = link.take_rows(transaction.get_many(WORDS, link.word_keys))
             link.take_blocks(transaction.get_many(POSTINGS, needed))
             if not (is_new or link.changed):
-                return
+                return True
             transaction.put_many(POSTINGS, link.blocks)
             while used_up := link.trim(window):
                 for number in used_up:
@@ -202,6 +207,7 @@ class BucketWriter(BucketReader):
         state.live_words += link.live_change
         state.total_length += link.length_change
         self._writer.set_length(state, iid, pack_length(record.length + link.length_change))
+        return True
 
     def pop(self, oid: str, words: list[bytes]) -> int:
         """Take words from an object; return how many shown ones went. The object goes with its last word."""
