@@ -13,7 +13,12 @@ EVERYBODY = {"errors", "ids", "langcodes", "version"}
 ALLOWED = {
     "errors": set(),
     "ids": {"errors"},
+    "explanation": set(),
+    "highlight": EVERYBODY | {"_native", "config", "explanation", "lexer"},
+    "hits": set(),
     "langcodes": set(),
+    "rows": {"errors", "ids", "langcodes"},
+    "bound": {"errors", "hits", "ids", "rows"},
     "version": set(),
     "data": set(),
     "_native": set(),
@@ -22,10 +27,11 @@ ALLOWED = {
     "lexer": EVERYBODY | {"_native", "config", "data"},
     "store": EVERYBODY | {"_native"},
     "graph": EVERYBODY | {"_native"},
-    "index": EVERYBODY | {"_native", "config", "graph", "lexer", "store"},
+    "index": EVERYBODY | {"_native", "bound", "config", "explanation", "graph", "hits", "lexer", "rows", "store"},
+    "client": EVERYBODY | {"bound", "channel", "explanation", "hits", "rows"},
     "server": EVERYBODY | {"config", "channel", "index"},
-    "cli": EVERYBODY | {"config", "index", "server"},
-    "__init__": EVERYBODY | {"config", "index"},
+    "cli": EVERYBODY | {"client", "config", "explanation", "hits", "index", "rows", "server"},
+    "__init__": EVERYBODY | {"bound", "client", "config", "explanation", "highlight", "hits", "index", "rows"},
     "__main__": {"cli"},
 }
 

@@ -132,6 +132,17 @@ class Info(NamedTuple):
     """Tell the server's figures."""
 
 
+class Stats(NamedTuple):
+    """Tell what the index, a collection or a bucket holds."""
+
+    collection: str | None = None
+    bucket: str | None = None
+
+
+class Verify(NamedTuple):
+    """Check every table against every other."""
+
+
 class Ping(NamedTuple):
     """Answer PONG."""
 
@@ -148,6 +159,7 @@ class Quit(NamedTuple):
 
 Command = (
     Query | Suggest | List | Push | Pop | Count | CountC | CountB | CountO | FlushC | FlushB | FlushO | Trigger | Info
+    | Stats | Verify
 )
 """What a session hands to the server."""
 

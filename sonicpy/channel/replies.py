@@ -4,6 +4,7 @@ Each function returns whole lines that end in CR LF. What stands in a reply is t
 words cannot, and parts of a client's line are cut at every one.
 """
 
+import json
 from collections.abc import Iterable
 from random import getrandbits
 from typing import NamedTuple
@@ -62,6 +63,11 @@ def ended(reason: str) -> bytes:
 def result(value: int | str) -> bytes:
     """Return a RESULT line."""
     return f"RESULT {value}\r\n".encode()
+
+
+def json_result(value: object) -> bytes:
+    """Return a RESULT line that holds a value as JSON, in ASCII."""
+    return result(json.dumps(value, separators=(",", ":")))
 
 
 def listing(name: str, items: Iterable[str]) -> bytes:

@@ -63,6 +63,8 @@ class Syntax:
     has_text: bool = False
     meta_keys: frozenset[str] = frozenset()
     """Without any, nothing may follow the words and the text."""
+    is_ours: bool = False
+    """Sonic has no such command: unknown in compat mode, and not told by HELP, whose lines clients compare."""
 
 
 def parse(syntax: Syntax, line: bytes, offset: int, rules: Rules) -> Command | SessionCommand:
@@ -192,6 +194,15 @@ ROWS = (
     Syntax("FLUSHO", INGEST, "FLUSHO <collection> <bucket> <object>", _plain(commands.FlushO), words=3),
     Syntax("TRIGGER", CONTROL, "TRIGGER [<action>]? [<data>]?", _trigger, optional_words=ANY_NUMBER),
     Syntax("INFO", CONTROL, "INFO", _always(commands.Info())),
+    Syntax(
+        "STATS",
+        CONTROL,
+        "STATS [<collection> [<bucket>]?]?",
+        _plain(commands.Stats),
+        optional_words=2,
+        is_ours=True,
+    ),
+    Syntax("VERIFY", CONTROL, "VERIFY", _always(commands.Verify()), is_ours=True),
     Syntax("PING", EVERY_MODE, "PING", _always(commands.Ping())),
     Syntax("HELP", EVERY_MODE, "HELP [<manual>]?", _plain(commands.Help), optional_words=1),
     Syntax("QUIT", EVERY_MODE, "QUIT", _always(commands.Quit())),
@@ -201,3 +212,8 @@ COMMANDS = {row.name: row for row in ROWS}
 """Every command by its name, in the order of HELP."""
 
 COMMANDS_OF_MODE = {mode: {name: row for name, row in COMMANDS.items() if mode in row.modes} for mode in Mode}
+
+SONIC_COMMANDS_OF_MODE = {
+    mode: {name: row for name, row in rows.items() if not row.is_ours} for mode, rows in COMMANDS_OF_MODE.items()
+}
+"""Those that Sonic has too."""

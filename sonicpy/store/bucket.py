@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW
+from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow
 from sonicpy._native.postings import (
     IID_MAX,
     DamagedBytes,
@@ -16,8 +16,8 @@ from sonicpy._native.postings import (
 from sonicpy._native.ranking import pack_length
 from sonicpy._native.text import Terms
 from sonicpy.errors import StoreDamaged, StoreError
-from sonicpy.store.environment import POSTINGS, TERMS, WORDS, Row
-from sonicpy.store.keys import block_key, term_key, word_key
+from sonicpy.store.environment import OBJECTS, POSTINGS, TERMS, WORDS, Row
+from sonicpy.store.keys import block_key, bucket_key, term_key, word_key
 from sonicpy.store.names import name_hash
 from sonicpy.store.scopes import BucketState
 from sonicpy.store.view import View, Why, WriteView
@@ -73,6 +73,30 @@ class BucketReader:
         found = self._find(name, name_hash(name))
         return None if found is None else found[1]
 
+    def objects(self) -> Iterator[tuple[int, ObjectRecord]]:
+        """Yield the numbers of all objects and what they hold, in the order in which they were made."""
+        for key, row in self._transaction.rows(OBJECTS, bucket_key(self.state.bucket)):
+            first = int.from_bytes(key[4:], "big") * OBJECTS_PER_RECORD_ROW
+            for place, packed in RecordRow(row).records():
+                yield first + place, self._unpacked(first + place, packed)
+
+    def object_numbered(self, iid: int) -> ObjectRecord:
+        """Return what the object with this number holds. Raises StoreDamaged if there is none."""
+        number, place = divmod(iid, OBJECTS_PER_RECORD_ROW)
+        row = self._view.record_rows(self.state.bucket, {number}).get(number)
+        packed = None if row is None else row.record(place)
+        if packed is None:
+            raise StoreDamaged(f"bucket {self.state.bucket}: object {iid} is missing")
+        return self._unpacked(iid, packed)
+
+    def terms(self, term_ids: list[int]) -> list[str]:
+        """Return the terms with these numbers. Raises StoreDamaged if one is missing."""
+        keys = [term_key(self.state.bucket, term_id) for term_id in term_ids]
+        rows = self._transaction.get_many(TERMS, keys)
+        if len(rows) != len(keys):
+            raise StoreDamaged(f"bucket {self.state.bucket}: objects name {len(keys) - len(rows)} missing terms")
+        return [term.decode() for _, term in rows]
+
     def lengths(self) -> bytes | bytearray:
         """Return the packed lengths of all objects, by IID."""
         return self._view.lengths(self.state)
@@ -114,13 +138,16 @@ class BucketReader:
             packed = None if row is None else row.record(place)
             if packed is None:
                 raise StoreDamaged(f"bucket {bucket}: object {iid} has a name but no record")
-            try:
-                record = ObjectRecord.unpack(packed)
-            except DamagedBytes as fault:
-                raise StoreDamaged(f"bucket {bucket}, object {iid}: {fault}") from fault
+            record = self._unpacked(iid, packed)
             if record.oid == oid:
                 return iid, record
         return None
+
+    def _unpacked(self, iid: int, packed: bytes) -> ObjectRecord:
+        try:
+            return ObjectRecord.unpack(packed)
+        except DamagedBytes as fault:
+            raise StoreDamaged(f"bucket {self.state.bucket}, object {iid}: {fault}") from fault
 
 
 class BucketWriter(BucketReader):
@@ -132,10 +159,13 @@ class BucketWriter(BucketReader):
         self._view = self._writer = view
         self._transaction = view.transaction
 
-    def push(self, oid: str, terms: Terms, window: int) -> None:
-        """Give an object (created where it is missing) the terms of a text.
+    def push(self, oid: str, terms: Terms, window: int, *, new: bool = False) -> bool:
+        """Give an object (created where it is missing) the terms of a text; return whether that was done.
 
         Terms it holds keep their places and the larger term frequency; new ones stand at the head of their lists.
+
+        Args:
+            new: do nothing if the object is there.
 
         Raises:
             StoreError: the transaction failed or the bucket's numbers are used up.
@@ -145,6 +175,8 @@ class BucketWriter(BucketReader):
         hash = name_hash(name)
         found = self._find(name, hash)
         is_new = found is None
+        if new and not is_new:
+            return False
         if found is None:
             iid, record = state.next_iid, ObjectRecord.empty(name)
             if iid > IID_MAX:
@@ -156,7 +188,7 @@ class BucketWriter(BucketReader):
             needed = link.take_rows(transaction.get_many(WORDS, link.word_keys))
             link.take_blocks(transaction.get_many(POSTINGS, needed))
             if not (is_new or link.changed):
-                return
+                return True
             transaction.put_many(POSTINGS, link.blocks)
             while used_up := link.trim(window):
                 for number in used_up:
@@ -175,6 +207,7 @@ class BucketWriter(BucketReader):
         state.live_words += link.live_change
         state.total_length += link.length_change
         self._writer.set_length(state, iid, pack_length(record.length + link.length_change))
+        return True
 
     def pop(self, oid: str, words: list[bytes]) -> int:
         """Take words from an object; return how many shown ones went. The object goes with its last word."""

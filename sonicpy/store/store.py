@@ -13,7 +13,7 @@ the log from the position of the last commit. The same routine runs when a store
 import json
 import logging
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -21,12 +21,12 @@ from typing import TypeVar
 from sonicpy._native.postings import pack_varints, unpack_varints
 from sonicpy.errors import StoreDamaged, StoreError, StoreFull
 from sonicpy.store import folder as store_folder
-from sonicpy.store.apply import apply_mutation
+from sonicpy.store.apply import apply_mutation, apply_pushes
 from sonicpy.store.backup import write_backup
 from sonicpy.store.environment import META, PENDING, TABLE_NAMES, Environment, MapFull, Transaction
 from sonicpy.store.keys import BUCKET_MAX, bucket_key, bucket_of
 from sonicpy.store.log import RECORD_MAX_BYTES, Log
-from sonicpy.store.mutations import Mutation, pack_mutation, unpack_mutation
+from sonicpy.store.mutations import Mutation, Push, pack_mutation, unpack_mutation
 from sonicpy.store.sweep import sweep
 from sonicpy.store.view import Memory, View, WriteView
 
@@ -114,6 +114,30 @@ class Store:
             raise
         self._unsealed.append(record)
         return result
+
+    def apply_pushes(self, pushes: Sequence[Push], *, new: bool = False) -> list[int]:
+        """Carry out many PUSHes as one change; return the places of those left out.
+
+        Args:
+            new: leave out those whose object is there already.
+
+        Raises:
+            StoreError: none of them was carried out; everything applied before it stands.
+        """
+        if self._refusing is not None:
+            raise self._refusing
+        records = [pack_mutation(push) for push in pushes]
+        self.uncommitted += len(records)  # from before it can be read: see readable_stamp
+        try:
+            left_out = self._at_most_twice(lambda view: apply_pushes(view, pushes, new=new))
+        except BaseException:
+            self.uncommitted -= len(records)
+            raise
+        for place in reversed(left_out):
+            del records[place]
+        self.uncommitted -= len(left_out)
+        self._unsealed += records
+        return left_out
 
     def seal(self) -> None:
         """Put what was applied since the last seal into the log.
@@ -279,6 +303,10 @@ class Store:
     def log_bytes(self) -> int:
         """Return how many bytes of records the log keeps."""
         return self._log.kept_bytes()
+
+    def leave_to_parent(self) -> None:
+        """In a forked process: let go of the lock, which the process that forked holds on to."""
+        self._lock.release()
 
     def close(self) -> None:
         """Commit, sync, and let other processes open the store."""

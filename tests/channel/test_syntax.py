@@ -5,7 +5,7 @@ import pytest
 from sonicpy._native.channel import split_head
 from sonicpy.channel import commands
 from sonicpy.channel.commands import Mode
-from sonicpy.channel.syntax import COMMANDS, COMMANDS_OF_MODE, Limits, Rules, parse
+from sonicpy.channel.syntax import COMMANDS, COMMANDS_OF_MODE, SONIC_COMMANDS_OF_MODE, Limits, Rules, parse
 from sonicpy.errors import CommandError
 from sonicpy.langcodes import LANG_CODES
 
@@ -44,6 +44,10 @@ READ = [
     ("TRIGGER BackUp /Tmp/X", commands.Trigger("backup", "/Tmp/X"), "only the action may be in any case"),
     ("TRIGGER restore p", commands.Trigger("restore", "p"), ""),
     ("INFO", commands.Info(), ""),
+    ("STATS", commands.Stats(), "no name"),
+    ("STATS c", commands.Stats("c"), "one name"),
+    ("STATS c b", commands.Stats("c", "b"), "two"),
+    ("VERIFY", commands.Verify(), ""),
     ("PING \t ", commands.Ping(), "white space is no argument"),
     ("HELP", commands.Help(), ""),
     ("HELP commands", commands.Help("commands"), ""),
@@ -76,6 +80,8 @@ REFUSED = [
     ("TRIGGER BACKUP", "invalid_format(TRIGGER backup <path>)", "takes one word"),
     ("TRIGGER restore a b c d", "invalid_format(TRIGGER restore <path>)", "only one"),
     ("INFO x", "invalid_format(INFO)", ""),
+    ("STATS c b o", "invalid_format(STATS [<collection> [<bucket>]?]?)", "objects have none"),
+    ("VERIFY x", "invalid_format(VERIFY)", ""),
     ("PING x", "invalid_format(PING)", ""),
     ("QUIT x", "invalid_format(QUIT)", ""),
     ("HELP a b", "invalid_format(HELP [<manual>]?)", ""),
@@ -109,5 +115,6 @@ def test_usage_shows_what_the_row_takes(name: str) -> None:
 
 def test_commands_of_each_mode_in_the_order_of_help() -> None:
     assert list(COMMANDS_OF_MODE[Mode.SEARCH]) == ["QUERY", "SUGGEST", "LIST", "PING", "HELP", "QUIT"]
-    assert list(COMMANDS_OF_MODE[Mode.CONTROL]) == ["TRIGGER", "INFO", "PING", "HELP", "QUIT"]
+    assert list(COMMANDS_OF_MODE[Mode.CONTROL]) == ["TRIGGER", "INFO", "STATS", "VERIFY", "PING", "HELP", "QUIT"]
+    assert list(SONIC_COMMANDS_OF_MODE[Mode.CONTROL]) == ["TRIGGER", "INFO", "PING", "HELP", "QUIT"]
     assert {name for mode in Mode for name in COMMANDS_OF_MODE[mode]} == set(COMMANDS)
