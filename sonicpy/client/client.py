@@ -17,6 +17,7 @@ from sonicpy.errors import NotOffered, SonicError
 from sonicpy.explanation import Explanation
 from sonicpy.hits import Hits
 from sonicpy.rows import TEXT_COLUMN, Progress, PushReport, Shape, read_rows
+from sonicpy.tables import figures_table, index_tables
 
 
 class Client:
@@ -40,6 +41,13 @@ class Client:
 
     def __repr__(self) -> str:
         return f"<Client of {self._address}, {self._server}>"
+
+    def _repr_html_(self) -> str:
+        """Return tables for notebooks; of a server that tells no figures, its name alone."""
+        try:
+            return index_tables(repr(self), self.stats)
+        except SonicError as trouble:
+            return figures_table(repr(self), {"note": str(trouble)})
 
     @property
     def server(self) -> str:
