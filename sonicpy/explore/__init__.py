@@ -4,7 +4,12 @@ Every function takes an `Index`, which may be open for reading only while a serv
 a collection and a bucket. Plots are matplotlib Axes.
 """
 
-from sonicpy.explore.frames import buckets, growth, objects, terms, words
-from sonicpy.explore.plots import plot_growth, plot_postings, plot_ranks
+try:
+    from sonicpy.explore.frames import buckets, growth, objects, terms, words
+    from sonicpy.explore.plots import plot_growth, plot_postings, plot_ranks
+except ModuleNotFoundError as fault:
+    raise ImportError(
+        "sonicpy.explore needs pandas and matplotlib: pip install 'sonicpy-search[notebook]'"
+    ) from fault
 
 __all__ = ["buckets", "growth", "objects", "plot_growth", "plot_postings", "plot_ranks", "terms", "words"]

@@ -62,5 +62,5 @@ def plot_growth(index: Index, collection: str, bucket: str, ax: Axes | None = No
 def _axes(ax: Axes | None) -> Axes:
     if ax is not None:
         return ax
-    drawn: Axes = pyplot.subplots(figsize=(WIDTH_INCHES, HEIGHT_INCHES))[1]
+    drawn: Axes = pyplot.subplots(figsize=(WIDTH_INCHES, HEIGHT_INCHES), layout="constrained")[1]
     return drawn
