@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from sonicpy.errors import SonicError
+from sonicpy.explanation import Explanation
 from sonicpy.hits import Hits
 from sonicpy.ids import check_bucket, check_collection
 from sonicpy.rows import TEXT_COLUMN, Progress, PushReport
@@ -43,6 +44,9 @@ class Searchable(Protocol):
     def count(self, collection: str, bucket: str | None = None, object: str | None = None) -> int: ...
     def count_objects(self, collection: str, bucket: str) -> int: ...
     def flush(self, collection: str, bucket: str | None = None, object: str | None = None) -> int: ...
+    def explain(
+        self, collection: str, bucket: str, text: str, *, limit: int = 10, lang: str | None = None
+    ) -> Explanation: ...
     def stats(self, collection: str | None = None, bucket: str | None = None) -> dict[str, Any]: ...
 
 
@@ -102,6 +106,10 @@ class Bucket:
         return self._index.query(
             self.collection, self.bucket, text, limit=limit, offset=offset, lang=lang, total=total
         )
+
+    def explain(self, text: str, *, limit: int = 10, lang: str | None = None) -> Explanation:
+        """Return why a query answers what it does; see `Index.explain`."""
+        return self._index.explain(self.collection, self.bucket, text, limit=limit, lang=lang)
 
     def suggest(self, word: str, *, limit: int = 5) -> list[str]:
         """Return words that complete or correct `word`."""

@@ -18,7 +18,7 @@ ALLOWED = {
     "hits": {"tables"},
     "langcodes": set(),
     "rows": {"errors", "ids", "langcodes"},
-    "bound": {"errors", "hits", "ids", "rows", "tables"},
+    "bound": {"errors", "explanation", "hits", "ids", "rows", "tables"},
     "tables": set(),
     "version": set(),
     "explore": EVERYBODY | {"index"},

@@ -24,17 +24,19 @@ def buckets(index: Index) -> pd.DataFrame:
 def words(index: Index, collection: str, bucket: str, *, hidden: bool = False) -> pd.DataFrame:
     """Return the words of a bucket, indexed by word, the most frequent first.
 
-    Columns: `objects` that hold it; `postings`, the newest of them, which it finds; `times` it stands in those; and
-    `hidden` if it is asked for: stop words and parts of runs without blanks.
+    Columns: `objects` that hold it; `postings`, the newest of them, which it finds; `times` it stands in those.
+
+    Args:
+        hidden: with words that are only stop words or parts of runs without blanks, and with the column
+            `hidden_objects`: for how many objects a word is that.
 
     Raises:
         CommandError: a name is not valid.
         StoreError: the store cannot be read.
     """
-    found = [figures for figures in index.word_figures(collection, bucket) if hidden or not figures.hidden]
-    frame = pd.DataFrame(found, columns=WordFigures._fields).set_index("word")
+    frame = pd.DataFrame(index.word_figures(collection, bucket), columns=WordFigures._fields).set_index("word")
     frame = frame.sort_values(["objects", "times"], ascending=False, kind="stable")
-    return frame if hidden else frame.drop(columns="hidden")
+    return frame if hidden else frame[frame["hidden_objects"] < frame["objects"]].drop(columns="hidden_objects")
 
 
 def objects(index: Index, collection: str, bucket: str) -> pd.DataFrame:

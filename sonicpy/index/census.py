@@ -15,17 +15,17 @@ class WordFigures(NamedTuple):
 
     Attributes:
         objects: how many objects hold it.
+        hidden_objects: for how many of them it is a stop word, or a part of a run without blanks. One that is hidden
+            for all is searched, but not suggested, listed or counted.
         postings: how many of them it finds: the newest ones, see store.kv.retain_word_objects.
         times: how often it stands in those, counting at most 255 times in each.
-        hidden: it is a stop word, or a part of a run without blanks, for all of them: searched, but not suggested,
-            listed or counted.
     """
 
     word: str
     objects: int
+    hidden_objects: int
     postings: int
     times: int
-    hidden: bool
 
 
 class ObjectFigures(NamedTuple):
@@ -50,9 +50,8 @@ def word_figures(reader: BucketReader) -> Iterator[WordFigures]:
     for word, row in reader.lexicon(b""):
         if row.holders:
             times = [count for block in reader.blocks(row) for _, count in unpack_block(block)][row.dead :]
-            hidden = row.hidden_holders == row.holders
             whole = reader.terms([row.term_id])[0] if CUT in word else word.decode()
-            yield WordFigures(whole, row.holders, row.df, sum(times), hidden)
+            yield WordFigures(whole, row.holders, row.hidden_holders, row.df, sum(times))
 
 
 def object_figures(reader: BucketReader) -> Iterator[ObjectFigures]:

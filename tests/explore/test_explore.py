@@ -41,7 +41,7 @@ def test_words_the_most_frequent_first(index: sonicpy.Index) -> None:
     assert frame["objects"].to_dict() == dict(holders)
     assert frame["objects"].is_monotonic_decreasing
     assert frame["times"].to_dict() == Counter(word for text in TEXTS.values() for word in text)
-    assert "hidden" not in frame and "hidden" in explore.words(index, "c", "b", hidden=True)
+    assert "hidden_objects" not in frame and "hidden_objects" in explore.words(index, "c", "b", hidden=True)
 
 
 def test_objects_in_the_order_of_their_making(index: sonicpy.Index) -> None:

@@ -24,7 +24,7 @@ def test_words_and_objects_are_those_of_the_texts() -> None:
         holders = Counter(word for text in texts.values() for word in set(text))
         times = Counter(word for text in texts.values() for word in text)
         assert list(index.word_figures("c", "b")) == [
-            WordFigures(word, holders[word], holders[word], times[word], False) for word in sorted(holders)
+            WordFigures(word, holders[word], 0, holders[word], times[word]) for word in sorted(holders)
         ]
         seen: set[str] = set()
         expected = []
@@ -40,8 +40,8 @@ def test_the_window_and_stop_words_are_told_apart() -> None:
         for number in range(12):
             index.push("c", "b", f"o{number}", f"the weather weather in town{number}", lang="eng")
         told = {figures.word: figures for figures in index.word_figures("c", "b")}
-        assert told["weather"] == WordFigures("weather", 12, 5, 10, False)
-        assert told["the"] == WordFigures("the", 12, 5, 5, True)
+        assert told["weather"] == WordFigures("weather", 12, 0, 5, 10)
+        assert told["the"] == WordFigures("the", 12, 12, 5, 5)
         first, *_, last = index.object_figures("c", "b")
         assert first == ObjectFigures("o0", 5, 2, 2, 4)
         assert last == ObjectFigures("o11", 5, 2, 2, 1)
