@@ -35,9 +35,10 @@ def figures_table(caption: str, figures: Mapping[str, object]) -> str:
 
 
 def index_tables(caption: str, stats: Stats) -> str:
-    """Return the figures of an index, and those of its buckets."""
+    """Return the figures of an index, and those of its buckets. The caption is where it is."""
     whole = stats()
-    return figures_table(caption, whole) + _scopes_table(whole, stats)
+    figures = {name: value for name, value in whole.items() if name != "folder"}
+    return figures_table(caption, figures) + _scopes_table(whole, stats)
 
 
 def _scopes_table(whole: Mapping[str, Any], stats: Stats) -> str:

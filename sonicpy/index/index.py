@@ -105,7 +105,8 @@ class Index:
         self._live = self.config.search.live_words
         self._searches_stop_words = not compat
         self._lexer = Lexer(self.config.normalization, self.config.tokenization, self.config.stopwords, compat=compat)
-        folder = Path(path or kv.path)
+        self._given = Path(path or kv.path)
+        folder = self._given.absolute()  # the program may change its working directory
         self._suggested: Answers[list[str]] = Answers()
         with claimed(folder, writes=not self.read_only) as claim:
             self._open_store(folder)
@@ -662,7 +663,7 @@ class Index:
     def __repr__(self) -> str:
         if isinstance(self.store, GoneStore):
             return "<Index, closed>"
-        return f"<{type(self).__name__} in {self.store.folder}>"
+        return f"<{type(self).__name__} in {self._given}>"
 
     def _repr_html_(self) -> str:
         """Return tables for notebooks."""
