@@ -10,8 +10,10 @@ How a block is written decides what is done with it:
 "..." stands for anything in what is printed.
 """
 
+import ast
 import json
 import re
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,6 +65,14 @@ def blocks(page: Path) -> list[Block]:
             found.append(Block(fence["language"], code, text.count("\n", 0, fence.start()) + 1))
         end = fence.end()
     return found
+
+
+def packages_of(page: Path) -> set[str]:
+    """Return what the Python of a page imports besides the standard library and us."""
+    tree = ast.parse(python_of(page))
+    names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    names |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    return {name.split(".")[0] for name in names} - sys.stdlib_module_names - {"sonicpy"}
 
 
 def python_of(page: Path) -> str:

@@ -3,7 +3,6 @@
 A page that names a server (port 1491) has one of its own; in the commands, its port stands in the place of 1491.
 """
 
-import ast
 import contextlib
 import doctest
 import importlib.util
@@ -17,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import PAGES, ROOT, Block, blocks, name_of, python_of
+from tests.docs.pages import PAGES, ROOT, Block, blocks, name_of, packages_of
 from tests.processes import HOST, Server
 
 EXTRAS = {
@@ -60,10 +59,7 @@ def test_the_code_of_a_page(page: Path, tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def _need_packages(page: Path) -> None:
-    tree = ast.parse(python_of(page))
-    names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
-    names |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    for name in sorted({name.split(".")[0] for name in names} - sys.stdlib_module_names - {"sonicpy"}):
+    for name in sorted(packages_of(page)):
         assert name in EXTRAS, f"{name_of(page)} imports {name}, which no extra brings"
         if importlib.util.find_spec(name) is None:
             extra = f": pip install 'sonicpy-search[{EXTRAS[name]}]'" if EXTRAS[name] else ""
