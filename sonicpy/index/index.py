@@ -34,11 +34,11 @@ from sonicpy.langcodes import LANG_CODES
 from sonicpy.lexer.lexer import NO_LANGUAGE, Lexer
 from sonicpy.rows import TEXT_COLUMN, Progress, PushReport, Shape, read_rows
 from sonicpy.store.backup import open_backup
-from sonicpy.store.bucket import BucketReader
 from sonicpy.store.environment import SCOPES
 from sonicpy.store.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, Pop, Push
 from sonicpy.store.restore import Restoration, drop_staged
 from sonicpy.store.scopes import BucketState
+from sonicpy.store.snapshot import reader_of
 from sonicpy.store.store import Store
 from sonicpy.store.verify import table_faults
 from sonicpy.store.view import View
@@ -672,7 +672,7 @@ class Index:
 
         def read(view: View) -> list[Answer]:
             state = view.bucket(collection, bucket)
-            return [] if state is None else work(self._lexicons.of(BucketReader(view, state), view))
+            return [] if state is None else work(self._lexicons.of(reader_of(view, state), view))
 
         return self._read(read)
 

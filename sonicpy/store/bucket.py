@@ -11,9 +11,8 @@ from sonicpy._native.postings import (
     Unlink,
     WordRow,
     likely_words,
-    record_oid,
 )
-from sonicpy._native.ranking import pack_length
+from sonicpy._native.ranking import object_keys, object_names, pack_length
 from sonicpy._native.text import Terms
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.store.environment import OBJECTS, OIDS, POSTINGS, TERMS, WORDS, Row
@@ -58,11 +57,10 @@ class BucketReader:
 
     def oids(self, iids: list[int]) -> list[str]:
         """Return the names of objects, in the order of their numbers."""
-        keys = [object_key(self.state.bucket, iid) for iid in iids]
-        rows = self._transaction.get_many(OBJECTS, keys)
-        if len(rows) != len(keys):
-            raise StoreDamaged(f"bucket {self.state.bucket}: postings name {len(keys) - len(rows)} missing objects")
-        return [record_oid(record).decode() for _, record in rows]
+        rows = self._transaction.get_many(OBJECTS, object_keys(self.state.bucket, iids))
+        if len(rows) != len(iids):
+            raise StoreDamaged(f"bucket {self.state.bucket}: postings name {len(iids) - len(rows)} missing objects")
+        return object_names(rows)
 
     def object(self, oid: str) -> ObjectRecord | None:
         """Return what an object holds, or None."""

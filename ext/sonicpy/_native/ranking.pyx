@@ -11,6 +11,8 @@ gathered, never merged. No Python object is made for a posting.
 BM25: Robertson, Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), formula 3.15.
 """
 
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.math cimport exp2, log2
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
@@ -79,6 +81,7 @@ cdef class ObjectTable:
     cdef Py_ssize_t _count, _capacity, _ordered
     cdef int32_t *_slots
     cdef uint32_t _mask
+    cdef bint _is_unhashed  # the objects are not in `_slots` yet: one list alone needs none of them
 
     def __cinit__(self, *args):
         global spare_count
@@ -143,8 +146,8 @@ cdef class ObjectTable:
 
     cdef int make_room(self, Py_ssize_t objects) except -1:
         """Make sure that so many objects more can be put; at most half of the slots are ever taken."""
-        cdef uint32_t slots = self._mask + 1, slot
-        cdef Py_ssize_t number, capacity = self._capacity
+        cdef uint32_t slots = self._mask + 1
+        cdef Py_ssize_t capacity = self._capacity
         if 2 * (self._count + objects) <= <Py_ssize_t> slots:
             return 0
         while 2 * (self._count + objects) > <Py_ssize_t> slots:
@@ -158,12 +161,19 @@ cdef class ObjectTable:
             self._capacity = capacity
         self._mask = slots - 1
         memset(self._slots, 0xFF, slots * sizeof(int32_t))
+        self.hash_all()
+        return 0
+
+    cdef void hash_all(self) noexcept nogil:
+        """Put all objects into the empty slots."""
+        cdef Py_ssize_t number
+        cdef uint32_t slot
+        self._is_unhashed = False
         for number in range(self._count):
             slot = mix(self._iids[number]) & self._mask
             while self._slots[slot] >= 0:
                 slot = (slot + 1) & self._mask
             self._slots[slot] = <int32_t> number
-        return 0
 
     cdef int begin_order(self) except -1:
         """Make room for the numbers of the objects that stay."""
@@ -223,7 +233,7 @@ cdef class ObjectTable:
         """Return the places of the objects before `end`, best first, to be freed; NULL: there are none from `offset`
         on."""
         cdef Py_ssize_t left = len(self), wanted, size = 0, number
-        cdef uint32_t moved
+        cdef uint32_t moved, at, worst = 0
         cdef uint32_t *heap
         end[0] = 0
         if offset >= <uint64_t> left:
@@ -237,9 +247,19 @@ cdef class ObjectTable:
                 heap[size] = <uint32_t> number
                 size += 1
                 self.sift_up(heap, size - 1)
-            elif wanted and self.is_better(<uint32_t> number, heap[0]):
-                heap[0] = <uint32_t> number
-                self.sift_down(heap, size, 0)
+                worst = self.at(heap[0])
+                continue
+            if not wanted:
+                break
+            # `is_better` written out for most, which are not: of equals those that came before stay.
+            at = self.at(<uint32_t> number)
+            if self._kinds[at] > self._kinds[worst] or (
+                self._kinds[at] == self._kinds[worst] and self._scores[at] <= self._scores[worst]
+            ):
+                continue
+            heap[0] = <uint32_t> number
+            self.sift_down(heap, size, 0)
+            worst = self.at(heap[0])
         while size > 1:  # heap sort: the worst goes to the end
             size -= 1
             moved = heap[size]
@@ -331,6 +351,20 @@ cdef Notes spare_notes[SPARES]
 cdef int spare_notes_count = 0
 
 
+cdef double norms[256]  # by packed length, for the arguments below: a bucket's change with its next object
+cdef double norms_average = -1.0, norms_k1 = 0.0, norms_b = 0.0
+
+
+cdef void make_norms(double average, double k1, double b) noexcept nogil:
+    global norms_average, norms_k1, norms_b
+    cdef int number
+    if average == norms_average and k1 == norms_k1 and b == norms_b:
+        return
+    for number in range(256):
+        norms[number] = k1 * (1.0 - b + b * LENGTHS[number] / average) if average > 0 else k1
+    norms_average, norms_k1, norms_b = average, k1, b
+
+
 cdef class Ranker(ObjectTable):
     """The objects that hold some of a query's terms, or words that stand for them."""
     cdef Found *_found
@@ -412,13 +446,20 @@ cdef class Ranker(ObjectTable):
         cdef Posting postings[BLOCK_POSTINGS]
         cdef Py_ssize_t number
         cdef int place
+        cdef bint is_first = self._count == 0 and inserts
         check_dead(dead)
+        if self._is_unhashed:
+            self.hash_all()
         self.make_room(len(blocks) * BLOCK_POSTINGS if inserts else 0)
         self.make_found(self._count + (len(blocks) * BLOCK_POSTINGS if inserts else 0))
         self.make_hits(self._hit_count + len(blocks) * BLOCK_POSTINGS)
         for number in range(len(blocks) - 1, -1, -1):
             for place in range(decode(blocks[number], postings) - 1, (dead if number == 0 else 0) - 1, -1):
-                self.take(&postings[place], kind, required, inserts)
+                if is_first:
+                    self.take_first(&postings[place], kind, required)
+                else:
+                    self.take(&postings[place], kind, required, inserts)
+        self._is_unhashed = is_first
         if self._run_count == self._run_capacity:
             self._runs = <Run *> resized(self._runs, 2 * self._run_capacity * sizeof(Run))
             self._run_capacity *= 2
@@ -437,6 +478,17 @@ cdef class Ranker(ObjectTable):
             self._hit_capacity = max(hits, 2 * self._hit_capacity)
             self._hits = <Hit *> resized(self._hits, self._hit_capacity * sizeof(Hit))
         return 0
+
+    cdef inline void take_first(self, const Posting *posting, Kind kind, bint required) noexcept nogil:
+        """Take a posting of the first list: an object stands in a list once, so none of them is there yet."""
+        cdef int32_t number = <int32_t> self._count
+        self._iids[number] = posting.iid
+        self._scores[number] = 0.0
+        self._kinds[number] = kind
+        self._found[number] = Found(0.0, required, self._terms)
+        self._hits[self._hit_count] = Hit(<uint32_t> number, posting.tf)
+        self._hit_count += 1
+        self._count += 1
 
     cdef inline void take(self, const Posting *posting, Kind kind, bint required, bint inserts) noexcept nogil:
         cdef int32_t number = self.find(posting.iid)
@@ -465,13 +517,11 @@ cdef class Ranker(ObjectTable):
             average: mean length of the bucket's objects.
             k1, b: the constants of the formula.
         """
-        cdef double norms[256]  # by packed length
         cdef double norm, weight
         cdef uint64_t iid, known = <uint64_t> lengths.shape[0]
         cdef Py_ssize_t number, step = 0
         cdef Hit hit
-        for number in range(256):
-            norms[number] = k1 * (1.0 - b + b * LENGTHS[number] / average) if average > 0 else k1
+        make_norms(average, k1, b)
         self.ceiling = self._possible_weight * (k1 + 1.0)
         for number in range(self._run_count):
             weight = self._runs[number].weight
@@ -663,3 +713,41 @@ def correction_score(double weight, int distance, Py_ssize_t typed_bytes) -> flo
     """Return Sonic's score of a correction: weight * (1 - distance / bytes of the typed word, at the most 1)."""
     cdef float share = min(<float> 1.0, <float> distance / <float> typed_bytes)
     return <float> (<float> 1.0 - share) * <float> weight
+
+
+# -- objects by number to their names ------------------------------------------------------------------------------
+
+def object_keys(uint32_t bucket, list iids) -> list:
+    """Return the keys of objects in the table of that name, as `postings.object_key` makes them."""
+    cdef uint8_t key[9]
+    cdef uint64_t iid
+    cdef int step
+    cdef list keys = []
+    for step in range(4):
+        key[step] = <uint8_t> (bucket >> (24 - 8 * step))
+    for iid in iids:
+        for step in range(5):
+            key[4 + step] = <uint8_t> (iid >> (32 - 8 * step))
+        keys.append(PyBytes_FromStringAndSize(<char *> key, 9))
+    return keys
+
+
+def object_names(list rows) -> list:
+    """Return the names in records of objects.
+
+    Args:
+        rows: (key, record) pairs.
+
+    Raises:
+        DamagedBytes: a record is cut off.
+    """
+    cdef bytes record
+    cdef const uint8_t *at
+    cdef list names = []
+    for row in rows:
+        record = (<tuple> row)[1]
+        at = <const uint8_t *> record
+        if len(record) <= 1 or len(record) <= at[0]:
+            raise DamagedBytes("the record of an object is cut off")
+        names.append(PyUnicode_DecodeUTF8(<const char *> at + 1, at[0], NULL))
+    return names
