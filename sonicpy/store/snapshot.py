@@ -4,6 +4,8 @@ What was read once is remembered, for as long as the commit is the last one: sta
 words, names of objects. People ask for the same words again and again, and for common words more often.
 """
 
+from typing import cast
+
 from sonicpy._native.postings import WordRow
 from sonicpy.store.bucket import BucketReader
 from sonicpy.store.environment import Transaction
@@ -11,10 +13,22 @@ from sonicpy.store.scopes import BucketState
 from sonicpy.store.view import BUCKETS_KEPT, View
 
 WORDS_KEPT = 4_096
-"""Words whose rows are remembered: about 1 MB."""
+"""Words of a bucket whose rows are remembered: about 1 MB."""
 POSTINGS_KEPT_BYTES = 4 << 20
-NAMES_KEPT = 20_000
-"""Names of objects: about 2 MB."""
+"""Of blocks of postings, over all buckets."""
+NAMES_KEPT = 50_000
+"""Names of objects of a bucket: about 5 MB."""
+
+
+class BucketMemory:
+    """What was read of a bucket."""
+
+    __slots__ = ("blocks", "names", "words")
+
+    def __init__(self) -> None:
+        self.words: dict[bytes, WordRow | None] = {}
+        self.blocks: dict[int, list[bytes]] = {}
+        self.names: dict[int, str] = {}
 
 
 class Remembered:
@@ -27,10 +41,17 @@ class Remembered:
     def __init__(self, commit: int) -> None:
         self.commit = commit
         self.states: dict[tuple[str, str], BucketState | None] = {}
-        self.words: dict[tuple[int, bytes], WordRow | None] = {}
-        self.blocks: dict[tuple[int, int], list[bytes]] = {}
+        self.buckets: dict[int, BucketMemory] = {}
         self.block_bytes = 0
-        self.names: dict[tuple[int, int], str] = {}
+
+    def of(self, bucket: int) -> BucketMemory:
+        """Return what was read of a bucket."""
+        memory = self.buckets.get(bucket)
+        if memory is None:
+            if len(self.buckets) >= BUCKETS_KEPT:
+                self.buckets.clear()
+            memory = self.buckets[bucket] = BucketMemory()
+        return memory
 
 
 class Snapshot(View):
@@ -63,47 +84,52 @@ class SnapshotReader(BucketReader):
         self._view = snapshot
         self._transaction = snapshot.transaction
         self._remembered = snapshot.remembered
+        self._memory = snapshot.remembered.of(state.bucket)
 
     def words(self, terms: list[bytes]) -> list[WordRow | None]:
         """Return the row of each term, None for those that no object holds."""
-        bucket, held = self.state.bucket, self._remembered.words
+        held = self._memory.words
         try:
-            return [held[bucket, term] for term in terms]
+            return [held[term] for term in terms]
         except KeyError:
             pass
         found = super().words(terms)
         if len(held) >= WORDS_KEPT:
             held.clear()
-        held.update(zip([(bucket, term) for term in terms], found, strict=True))
+        held.update(zip(terms, found, strict=True))
         return found
 
     def blocks(self, word: WordRow) -> list[bytes]:
         """Return the blocks of a word's postings, oldest first; not to be changed."""
-        remembered, key = self._remembered, (self.state.bucket, word.term_id)
-        blocks = remembered.blocks.get(key)
+        held, term_id = self._memory.blocks, word.term_id
+        blocks = held.get(term_id)
         if blocks is None:
             blocks = super().blocks(word)
-            size = sum(map(len, blocks))
-            if remembered.block_bytes + size > POSTINGS_KEPT_BYTES:
-                remembered.blocks.clear()
-                remembered.block_bytes = 0
-            if size <= POSTINGS_KEPT_BYTES // 16:
-                remembered.block_bytes += size
-                remembered.blocks[key] = blocks
+            self._keep(term_id, blocks)
         return blocks
 
     def oids(self, iids: list[int]) -> list[str]:
         """Return the names of objects, in the order of their numbers."""
-        bucket, held = self.state.bucket, self._remembered.names
-        try:
-            return [held[bucket, iid] for iid in iids]
-        except KeyError:
-            pass
-        names = super().oids(iids)
+        held = self._memory.names
+        names = [held.get(iid) for iid in iids]
+        missing = [iid for iid, name in zip(iids, names, strict=True) if name is None]
+        if not missing:
+            return cast(list[str], names)
         if len(held) >= NAMES_KEPT:
             held.clear()
-        held.update(zip([(bucket, iid) for iid in iids], names, strict=True))
-        return names
+        found = dict(zip(missing, super().oids(missing), strict=True))
+        held.update(found)
+        return [found[iid] if name is None else name for iid, name in zip(iids, names, strict=True)]
+
+    def _keep(self, term_id: int, blocks: list[bytes]) -> None:
+        remembered, size = self._remembered, sum(map(len, blocks))
+        if remembered.block_bytes + size > POSTINGS_KEPT_BYTES:
+            for memory in list(remembered.buckets.values()):
+                memory.blocks = {}
+            remembered.block_bytes = 0
+        if size <= POSTINGS_KEPT_BYTES // 16:
+            remembered.block_bytes += size
+            self._memory.blocks[term_id] = blocks
 
 
 def reader_of(view: View, state: BucketState) -> BucketReader:
