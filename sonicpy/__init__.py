@@ -10,29 +10,65 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from sonicpy.errors import SonicError
+from sonicpy.errors import (
+    ClientError,
+    CommandError,
+    ConnectionLost,
+    NotOffered,
+    SonicError,
+    TimedOut,
+    WrongPassword,
+)
 from sonicpy.version import VERSION as __version__
 
 if TYPE_CHECKING:
     from sonicpy.bound import Bucket
+    from sonicpy.client.aio_client import AsyncClient
+    from sonicpy.client.client import Client
+    from sonicpy.client.connect import connect, connect_async
     from sonicpy.config import Config
     from sonicpy.hits import Hit, Hits
     from sonicpy.index.index import Index
     from sonicpy.index.opening import open_index as open
     from sonicpy.rows import PushReport, Refused
 
-__all__ = ["Bucket", "Config", "Hit", "Hits", "Index", "PushReport", "Refused", "SonicError", "__version__", "open"]
+__all__ = [
+    "AsyncClient",
+    "Bucket",
+    "Client",
+    "ClientError",
+    "CommandError",
+    "Config",
+    "ConnectionLost",
+    "Hit",
+    "Hits",
+    "Index",
+    "NotOffered",
+    "PushReport",
+    "Refused",
+    "SonicError",
+    "TimedOut",
+    "WrongPassword",
+    "__version__",
+    "connect",
+    "connect_async",
+    "open",
+]
 
 # Imported when first asked for: a worker process that only builds word graphs does without them, and starts in a
 # fraction of the time.
 _LATE = {
+    "AsyncClient": ("sonicpy.client.aio_client", "AsyncClient"),
     "Bucket": ("sonicpy.bound", "Bucket"),
+    "Client": ("sonicpy.client.client", "Client"),
     "Config": ("sonicpy.config", "Config"),
     "Hit": ("sonicpy.hits", "Hit"),
     "Hits": ("sonicpy.hits", "Hits"),
     "Index": ("sonicpy.index.index", "Index"),
     "PushReport": ("sonicpy.rows", "PushReport"),
     "Refused": ("sonicpy.rows", "Refused"),
+    "connect": ("sonicpy.client.connect", "connect"),
+    "connect_async": ("sonicpy.client.connect", "connect_async"),
     "open": ("sonicpy.index.opening", "open_index"),
 }
 

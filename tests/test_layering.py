@@ -13,6 +13,8 @@ EVERYBODY = {"errors", "ids", "langcodes", "version"}
 ALLOWED = {
     "errors": set(),
     "ids": {"errors"},
+    "explanation": set(),
+    "highlight": EVERYBODY | {"_native", "config", "explanation", "lexer"},
     "hits": set(),
     "langcodes": set(),
     "rows": {"errors", "ids", "langcodes"},
@@ -25,10 +27,11 @@ ALLOWED = {
     "lexer": EVERYBODY | {"_native", "config", "data"},
     "store": EVERYBODY | {"_native"},
     "graph": EVERYBODY | {"_native"},
-    "index": EVERYBODY | {"_native", "bound", "config", "graph", "hits", "lexer", "rows", "store"},
+    "index": EVERYBODY | {"_native", "bound", "config", "explanation", "graph", "hits", "lexer", "rows", "store"},
+    "client": EVERYBODY | {"bound", "channel", "explanation", "hits", "rows"},
     "server": EVERYBODY | {"config", "channel", "index"},
-    "cli": EVERYBODY | {"config", "index", "server"},
-    "__init__": EVERYBODY | {"bound", "config", "hits", "index", "rows"},
+    "cli": EVERYBODY | {"client", "config", "explanation", "hits", "index", "rows", "server"},
+    "__init__": EVERYBODY | {"bound", "client", "config", "explanation", "highlight", "hits", "index", "rows"},
     "__main__": {"cli"},
 }
 

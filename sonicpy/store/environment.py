@@ -205,6 +205,15 @@ class Transaction:
             raise translated(fault) from fault
         return entries
 
+    def size_bytes(self, table: int) -> int:
+        """Return how many bytes of pages a table takes."""
+        try:
+            stat = self._txn.stat(self._tables[table])
+        except lmdb.Error as fault:
+            raise translated(fault) from fault
+        pages: int = stat["leaf_pages"] + stat["branch_pages"] + stat["overflow_pages"]
+        return pages * int(stat["psize"])
+
     def _cursor(self, table: int) -> lmdb.Cursor:
         cursor = self._cursors[table]
         if cursor is None:

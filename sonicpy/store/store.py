@@ -35,12 +35,12 @@ logger = logging.getLogger(__name__)
 
 Answer = TypeVar("Answer")
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 FORMAT = b"format"
 ANALYSER = b"analyser"
 POSITION = b"position"
 
-SEGMENT_BYTES = 4 << 20  # a segment of the log; older ones go once a sync covers them
+SEGMENT_BYTES = 2 << 20  # a segment of the log; older ones go once a sync covers them
 GROWTHS_MAX = 20  # doublings of the map in one recovery: far more than any disk holds
 
 

@@ -1,4 +1,4 @@
-"""push_many: the same index as one push after the other, whatever the chunks; refusals, faults, and others meanwhile."""
+"""push_many: the same index as one push after the other, whatever the chunks; refusals, faults, other threads."""
 
 import random
 import threading
@@ -68,7 +68,9 @@ def test_rows_of_several_buckets(tmp_path: Path) -> None:
 
 
 def test_refused_rows_are_told_in_order_and_the_others_are_there(tmp_path: Path) -> None:
-    rows: list[Any] = [("o0", "hello"), ("two words", "x"), ("o2", "lone \ud800"), ("o3", None), ("o4", "world"), "junk"]
+    rows: list[Any] = [
+        ("o0", "hello"), ("two words", "x"), ("o2", "lone \ud800"), ("o3", None), ("o4", "world"), "junk",
+    ]  # fmt: skip
     with open_index(tmp_path) as index:
         report = index.push_many(rows, collection=C, bucket=B)
         assert report.indexed == 2

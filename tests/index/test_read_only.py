@@ -109,7 +109,8 @@ def test_a_reader_follows_a_map_that_has_grown(tmp_path: Path) -> None:
         "with sonicpy.open(sys.argv[1], config) as index:\n"
         "    index.push('c', 'b', 'o', 'hello')\n"
         "    print('ready', flush=True); sys.stdin.readline()\n"
-        "    index.push_many([(f'o{n}', f'word{n} and{n} more{n}') for n in range(20_000)], collection='c', bucket='b')\n"
+        "    rows = [(f'o{n}', f'word{n} and{n} more{n}') for n in range(20_000)]\n"
+        "    index.push_many(rows, collection='c', bucket='b')\n"
         "    print('grown', flush=True); sys.stdin.readline()\n"
     )
     with subprocess.Popen(

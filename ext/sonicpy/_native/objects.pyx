@@ -1,0 +1,230 @@
+"""Rows of `objects`: the records of up to sixteen neighbouring IIDs in one row, each OID told by what it has in common
+with the one before.
+
+    row     per object, by rising place: place u8, shared u8, own u8, own bytes of the OID, v(size of rest), rest
+
+The place is IID % 16; an OID is the first `shared` bytes of the OID before it, and its own bytes. A record (postings.pyx)
+is taken and given whole: u8 length and bytes of the OID, then the rest.
+"""
+
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from libc.stdint cimport uint8_t, uint64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
+
+from sonicpy._native.varint cimport get_varint, put_varint
+
+from sonicpy._native.postings import DamagedBytes
+
+cdef enum:
+    PLACES = 16
+    OID_BYTES_MAX = 255
+
+OBJECTS_PER_RECORD_ROW = PLACES
+
+
+cdef struct Item:
+    uint8_t place
+    uint8_t oid_size
+    uint8_t oid[OID_BYTES_MAX]
+    const uint8_t *rest
+    uint64_t rest_size
+
+
+cdef int read_item(const uint8_t **at, const uint8_t *end, int before, Item *item) except -1:
+    """Read the next item of a row into `item`, which holds the OID before it; `before` is the place of that, or -1."""
+    cdef uint8_t shared, own, before_size = item.oid_size if before >= 0 else 0
+    if end - at[0] < 3:
+        raise DamagedBytes("a row of objects is cut off")
+    item.place, shared, own = at[0][0], at[0][1], at[0][2]
+    at[0] += 3
+    if (
+        item.place >= PLACES
+        or <int> item.place <= before
+        or shared > before_size
+        or not 0 < shared + own <= OID_BYTES_MAX
+        or end - at[0] < own
+    ):
+        raise DamagedBytes(f"a row of objects cannot be read: place {item.place} behind {before}, {shared} and {own}")
+    memcpy(item.oid + shared, at[0], own)
+    item.oid_size = shared + own
+    at[0] += own
+    if get_varint(at, end, &item.rest_size) < 0 or item.rest_size > <uint64_t> (end - at[0]):
+        raise DamagedBytes("a row of objects is cut off")
+    item.rest = at[0]
+    at[0] += item.rest_size
+    return 0
+
+
+cdef bint find_item(bytes row, int place, Item *item) except -1:
+    """Read a row as far as a place; return whether something is there."""
+    cdef const uint8_t *at = <const uint8_t *> row
+    cdef const uint8_t *end = at + len(row)
+    cdef int before = -1
+    while at < end and before < place:
+        read_item(&at, end, before, item)
+        before = item.place
+    return before == place and place >= 0
+
+
+def oid_at(bytes row not None, int place) -> bytes | None:
+    """Return the OID at a place of a row, or None.
+
+    Raises:
+        DamagedBytes: the row cannot be read so far.
+    """
+    cdef Item item
+    return PyBytes_FromStringAndSize(<char *> item.oid, item.oid_size) if find_item(row, place, &item) else None
+
+
+def record_at(bytes row not None, int place) -> bytes | None:
+    """Return the record at a place of a row, or None. Raises like `oid_at`."""
+    cdef Item item
+    return whole_record(&item) if find_item(row, place, &item) else None
+
+
+cdef class RecordRow:
+    """A row, read whole."""
+    cdef Item *_items
+    cdef int _count
+    cdef bytes _row  # what the items point into
+
+    def __cinit__(self):
+        self._items = <Item *> malloc((PLACES + 1) * sizeof(Item))
+        if self._items == NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        free(self._items)
+
+    def __init__(self, bytes row not None):
+        cdef const uint8_t *at = <const uint8_t *> row
+        cdef const uint8_t *end = at + len(row)
+        cdef int before = -1
+        cdef Item item
+        self._row = row
+        self._count = 0
+        while at < end:
+            read_item(&at, end, before, &item)
+            before = item.place
+            copy_item(&self._items[self._count], &item)
+            self._count += 1
+
+    def __len__(self) -> int:
+        return self._count
+
+    cdef int index_of(self, uint8_t place) noexcept nogil:
+        """Return the number of the first item that is not before a place."""
+        cdef int number = 0
+        while number < self._count and self._items[number].place < place:
+            number += 1
+        return number
+
+    def records(self) -> list:
+        """Return (place, record) of every object, by place."""
+        return [(self._items[number].place, whole_record(&self._items[number])) for number in range(self._count)]
+
+    def oids(self) -> list:
+        """Return (place, OID) of every object, by place."""
+        cdef int number
+        return [
+            (
+                self._items[number].place,
+                PyBytes_FromStringAndSize(<char *> self._items[number].oid, self._items[number].oid_size),
+            )
+            for number in range(self._count)
+        ]
+
+    def put(self, int place, bytes record not None) -> bytes:
+        """Return the row with a record at a place, in the place of the one that was there.
+
+        Raises:
+            ValueError: there is no such place.
+            DamagedBytes: it is not a record.
+        """
+        cdef const uint8_t *packed = <const uint8_t *> record
+        cdef int number, step
+        cdef Item *item
+        if not 0 <= place < PLACES:
+            raise ValueError(f"a row of objects has the places 0 to {PLACES - 1}, not {place}")
+        if len(record) < 2 or not 0 < packed[0] < len(record):
+            raise DamagedBytes("the record of an object is cut off")
+        number = self.index_of(<uint8_t> place)
+        if number == self._count or self._items[number].place != place:
+            for step in range(self._count, number, -1):
+                copy_item(&self._items[step], &self._items[step - 1])
+            self._count += 1
+        item = &self._items[number]
+        item.place = <uint8_t> place
+        item.oid_size = packed[0]
+        memcpy(item.oid, packed + 1, packed[0])
+        item.rest = packed + 1 + packed[0]
+        item.rest_size = len(record) - 1 - packed[0]
+        return self.packed()
+
+    def drop(self, int place) -> bytes:
+        """Return the row without what is at a place; empty: nothing is left."""
+        cdef int number = self.index_of(<uint8_t> place) if 0 <= place < PLACES else self._count
+        if number < self._count and self._items[number].place == place:
+            self._count -= 1
+            for number in range(number, self._count):
+                copy_item(&self._items[number], &self._items[number + 1])
+        return self.packed()
+
+    cdef bytes packed(self):
+        """Return the row of the items, and let them point into that from now on."""
+        cdef Py_ssize_t size = 0
+        cdef int number
+        cdef Py_ssize_t places[PLACES]
+        cdef uint8_t shared, before_size = 0
+        cdef uint8_t *room
+        cdef uint8_t *out
+        cdef Item *item
+        cdef bytes row
+        for number in range(self._count):
+            size += 13 + self._items[number].oid_size + self._items[number].rest_size
+        room = out = <uint8_t *> malloc(size + 1)
+        if room == NULL:
+            raise MemoryError
+        try:
+            for number in range(self._count):
+                item = &self._items[number]
+                shared = 0
+                while (
+                    shared < before_size
+                    and shared < item.oid_size
+                    and item.oid[shared] == self._items[number - 1].oid[shared]
+                ):
+                    shared += 1
+                out[0], out[1], out[2] = item.place, shared, item.oid_size - shared
+                memcpy(out + 3, item.oid + shared, item.oid_size - shared)
+                out = put_varint(out + 3 + item.oid_size - shared, item.rest_size)
+                memcpy(out, item.rest, item.rest_size)
+                places[number] = out - room
+                out += item.rest_size
+                before_size = item.oid_size
+            row = PyBytes_FromStringAndSize(<char *> room, out - room)
+        finally:
+            free(room)
+        for number in range(self._count):
+            self._items[number].rest = <const uint8_t *> <char *> row + places[number]
+        self._row = row
+        return row
+
+
+cdef inline void copy_item(Item *copy, const Item *item) noexcept nogil:
+    """Copy what counts: of the OID its own bytes."""
+    copy.place = item.place
+    copy.oid_size = item.oid_size
+    memcpy(copy.oid, item.oid, item.oid_size)
+    copy.rest = item.rest
+    copy.rest_size = item.rest_size
+
+
+cdef bytes whole_record(const Item *item):
+    cdef bytes record = PyBytes_FromStringAndSize(NULL, 1 + item.oid_size + <Py_ssize_t> item.rest_size)
+    cdef uint8_t *out = <uint8_t *> <char *> record
+    out[0] = item.oid_size
+    memcpy(out + 1, item.oid, item.oid_size)
+    memcpy(out + 1 + item.oid_size, item.rest, item.rest_size)
+    return record
