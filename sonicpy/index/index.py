@@ -183,7 +183,7 @@ class Index:
         """
         shape = Shape(collection, bucket, object, text, lang)
         report = push_rows(
-            read_rows(rows, shape), self._lex, self._push_chunk, self._window, new=new, progress=progress
+            read_rows(rows, shape), self._lexer.lex, self._push_chunk, self._window, new=new, progress=progress
         )
         self._consolidate_crowded()
         return report

@@ -192,6 +192,7 @@ def test_a_bucket_has_the_same_methods(tmp_path: Path) -> None:
         assert bucket.push_many([{"key": "m2", "body": "hello again"}], object="key", text="body").indexed == 1
         assert bucket.query("hello", total=True, limit=1).total == 2
         assert bucket.suggest("wor") == ["world"]
+        assert str(bucket.explain("hello")) == str(index.explain("messages", "default", "hello"))
         assert bucket.words(limit=2) == ["again", "hello"]
         assert (bucket.count(), bucket.count("m1"), bucket.count_objects()) == (3, 2, 2)
         assert bucket.stats() == index.stats("messages", "default")

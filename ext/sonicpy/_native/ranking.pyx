@@ -441,7 +441,7 @@ cdef class Ranker(ObjectTable):
         """Add the postings of the next term.
 
         Args:
-            blocks: its blocks, oldest first.
+            blocks: its blocks, oldest first; no object stands in them twice.
             dead: how many postings at the head of the first block do not count.
             weight: what the term counts for, for example its inverse document frequency.
             required: objects without this term will not answer.
