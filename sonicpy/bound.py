@@ -39,6 +39,9 @@ class Searchable(Protocol):
         lang: str | None = None,
         total: bool = False,
     ) -> Hits: ...
+    def explain(
+        self, collection: str, bucket: str, text: str, *, limit: int = 10, lang: str | None = None
+    ) -> Explanation: ...
     def suggest(self, collection: str, bucket: str, word: str, *, limit: int = 5) -> list[str]: ...
     def words(self, collection: str, bucket: str, *, limit: int = 100, offset: int = 0) -> list[str]: ...
     def count(self, collection: str, bucket: str | None = None, object: str | None = None) -> int: ...
@@ -108,7 +111,7 @@ class Bucket:
         )
 
     def explain(self, text: str, *, limit: int = 10, lang: str | None = None) -> Explanation:
-        """Return why a query answers what it does; see `Index.explain`."""
+        """Return why `query` with the same arguments answers what it does."""
         return self._index.explain(self.collection, self.bucket, text, limit=limit, lang=lang)
 
     def suggest(self, word: str, *, limit: int = 5) -> list[str]:

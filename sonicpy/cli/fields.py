@@ -8,10 +8,9 @@ from sonicpy.cli.sources import Row
 from sonicpy.errors import CommandError, SonicError
 from sonicpy.ids import check_bucket, check_collection, check_object
 from sonicpy.langcodes import LANG_CODES
+from sonicpy.rows import OBJECT_COLUMNS, TEXT_COLUMN
 
 DEFAULT_BUCKET = "default"
-ID_FIELDS = ("object", "id")
-TEXT_FIELD = "text"
 
 
 class BadRow(SonicError):
@@ -36,14 +35,14 @@ class Fields:
     """How rows become entries.
 
     Attributes:
-        id: name of the field with the object's name; None: the first of ID_FIELDS that a row has.
+        id: name of the field with the object's name; None: the first of OBJECT_COLUMNS that a row has.
         texts: names of the fields whose texts are indexed, together.
         collection, bucket, lang: for all rows; None: the row's field says it.
         collection_field, bucket_field, lang_field: the names of those fields.
     """
 
     id: str | None = None
-    texts: Sequence[str] = (TEXT_FIELD,)
+    texts: Sequence[str] = (TEXT_COLUMN,)
     collection: str | None = None
     bucket: str | None = None
     lang: str | None = None
@@ -69,7 +68,7 @@ class Fields:
     def _id_field(self, row: Row) -> str:
         if self.id is not None:
             return self.id
-        return next((name for name in ID_FIELDS if name in row), ID_FIELDS[-1])
+        return next((name for name in OBJECT_COLUMNS if name in row), OBJECT_COLUMNS[0])
 
     def _all_texts(self, row: Row) -> str:
         if not any(name in row for name in self.texts):

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO
 
 from sonicpy.cli.arguments import bucket_name, collection_name, language
-from sonicpy.cli.fields import DEFAULT_BUCKET, ID_FIELDS, TEXT_FIELD, Fields
+from sonicpy.cli.fields import DEFAULT_BUCKET, Fields
 from sonicpy.cli.importing import Import
 from sonicpy.cli.position import Position, position_file, read_position, user_folder
 from sonicpy.cli.settings import load_settings
@@ -21,6 +21,7 @@ from sonicpy.cli.sources import STDIN, Source
 from sonicpy.cli.target import WHERE, Purpose, add_target_flags, open_folder, open_server, server_url
 from sonicpy.errors import ConfigError, NotOffered, SonicError
 from sonicpy.index.holdings import Holding
+from sonicpy.rows import OBJECT_COLUMNS, TEXT_COLUMN
 
 ROWS_REFUSED = 3
 POSITIONS = "import"
@@ -28,9 +29,9 @@ POSITIONS = "import"
 
 IMPORT = f"""\
 Push the rows of a file: JSONL, CSV, TSV, or Parquet (pip install 'sonicpy-search[parquet]'). A row names its object in
-the field {" or ".join(ID_FIELDS)} and has its text in the field {TEXT_FIELD}, unless --id and --text say otherwise; its
-collection, bucket and language stand in fields of these names, unless they are given. What export wrote is imported as
-it was. Rows that cannot be indexed are counted, the first are shown, all are written to --bad, and the import goes on.
+the field {" or ".join(OBJECT_COLUMNS)} and has its text in the field {TEXT_COLUMN}, unless --id and --text say otherwise;
+its collection, bucket and language stand in fields of these names, unless they are given. What export wrote is imported
+as it was. Rows that cannot be indexed are counted, the first are shown, all are written to --bad, and the import goes on.
 Interrupted, it goes on with --resume behind the last row that is safe. {WHERE}
 Exit status: 0 every row is indexed, 3 some were refused, 1 it did not work, 2 wrong arguments."""
 
@@ -49,9 +50,9 @@ def add_verbs(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     parser.add_argument("file", metavar="FILE", help="the rows; - is the standard input")
     parser.add_argument("--format", choices=["jsonl", "csv", "tsv", "parquet"], help="default: by the end of the name")
     parser.add_argument("--no-header", action="store_true", help="CSV and TSV: the fields are named 1, 2, 3")
-    parser.add_argument("--id", metavar="FIELD", help=f"the object's name (default: {' or '.join(ID_FIELDS)})")
+    parser.add_argument("--id", metavar="FIELD", help=f"the object's name (default: {' or '.join(OBJECT_COLUMNS)})")
     parser.add_argument(
-        "--text", metavar="FIELD", action="append", help=f"a text; may be given several times (default: {TEXT_FIELD})"
+        "--text", metavar="FIELD", action="append", help=f"a text; may be given several times (default: {TEXT_COLUMN})"
     )
     parser.add_argument("--collection", metavar="NAME", type=collection_name, help="of all rows")
     parser.add_argument("--bucket", metavar="NAME", type=bucket_name, help=f"of all rows (default: {DEFAULT_BUCKET})")
@@ -149,7 +150,7 @@ def _sink(arguments: argparse.Namespace) -> Iterator[tuple[Sink, Path]]:
 def _fields(arguments: argparse.Namespace) -> Fields:
     return Fields(
         arguments.id,
-        tuple(arguments.text or (TEXT_FIELD,)),
+        tuple(arguments.text or (TEXT_COLUMN,)),
         arguments.collection,
         arguments.bucket,
         arguments.lang,

@@ -39,11 +39,11 @@ from sonicpy.langcodes import LANG_CODES
 from sonicpy.lexer.lexer import NO_LANGUAGE, Lexer
 from sonicpy.rows import TEXT_COLUMN, Progress, PushReport, Shape, read_rows
 from sonicpy.store.backup import open_backup
-from sonicpy.store.bucket import BucketReader
 from sonicpy.store.environment import SCOPES
 from sonicpy.store.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, Pop, Push
 from sonicpy.store.restore import Restoration, drop_staged
 from sonicpy.store.scopes import BucketState
+from sonicpy.store.snapshot import reader_of
 from sonicpy.store.store import Store
 from sonicpy.store.verify import table_faults
 from sonicpy.store.view import View
@@ -186,7 +186,7 @@ class Index:
         """
         shape = Shape(collection, bucket, object, text, lang)
         report = push_rows(
-            read_rows(rows, shape), self._lex, self._push_chunk, self._window, new=new, progress=progress
+            read_rows(rows, shape), self._lexer.lex, self._push_chunk, self._window, new=new, progress=progress
         )
         self._consolidate_crowded()
         return report
@@ -751,11 +751,15 @@ class Index:
 
     def _read(self, work: Callable[[View], Answer]) -> Answer:
         try:
-            view = self.store.open_view(begin=not self._autocommit)
+            store = self.store
+            view = store.open_view(begin=not self._autocommit)
             if view is not None:
                 return work(view)
-            with self.store.snapshot() as view:
-                return work(view)
+            snapshot = store.take_snapshot()
+            try:
+                return work(snapshot)
+            finally:
+                store.give_back(snapshot)
         except DamagedBytes as fault:
             raise StoreDamaged(f"the store {self.store.folder} is damaged: {fault}") from fault
 
@@ -766,7 +770,7 @@ class Index:
 
         def read(view: View) -> list[Answer]:
             state = view.bucket(collection, bucket)
-            return [] if state is None else work(self._lexicons.of(BucketReader(view, state), view))
+            return [] if state is None else work(self._lexicons.of(reader_of(view, state), view))
 
         return self._read(read)
 

@@ -107,7 +107,7 @@ BAD: list[tuple[bytes, str]] = [
     (b'{"id": 1, "text": "\\ud800"}', "its text is not UTF-8"),
     (b'{"id": 1, "text": "x", "lang": "xx"}', "'xx' is no language"),
     (b'{"id": 1, "text": "x", "bucket": "a b"}', "'a b' names no bucket"),
-    (b'{"id": 1, "terms": {"x": 0}}', "invalid_format(the frequency of 'x' is not 1 to 255)"),
+    (b'{"id": 1, "terms": {"x": 0}}', "the frequency of 'x' is not 1 to 255"),
     (b'{"id": 1, "terms": {"x": 1}, "hidden": 7}', "its field 'hidden' is not an object of words and numbers"),
     (b"[1]", "it is JSON, but not an object"),
     (b"{" + b"[" * 100_000, "it is not JSON"),
@@ -262,6 +262,10 @@ def test_over_the_wire(run: Run, server: Server) -> None:
     with Index("d") as index:
         for text in ("amber", "birch", "ann@example.org"):
             assert run("query", "c", "b", text, "--server", url).split() == list(index.query("c", "b", text))
+    Path("all.jsonl").write_text('{"id":1,"collection":"c","terms":{"x":"1"}}\n{"id":2,"collection":"c","text":"x"}')
+    said = "row 1 is refused: the frequency of 'x' is not 1 to 255\n"
+    run("import", "all.jsonl", "--server", url, status=3, said=said)
+    assert run("query", "c", "default", "x", "--server", url) == "2\n"
     Path("rows.csv").write_text("id,text\n1,cedar\na b,x\n2,delta\n")
     said = "row 2 is refused"
     report = run("import", "rows.csv", "--collection", "c", "--bucket", "b", "--server", url, status=3, said=said)
