@@ -18,7 +18,7 @@ from pathlib import Path
 from sonicpy.cli.settings import add_index_flags, load_settings
 from sonicpy.client.address import read_url
 from sonicpy.client.client import Client
-from sonicpy.client.connect import connect
+from sonicpy.client.connect import RETRY_S, TIMEOUT_S, connect
 from sonicpy.config import Config
 from sonicpy.errors import ConfigError, StoreError, StoreLocked
 from sonicpy.index.index import Index
@@ -91,10 +91,10 @@ def open_target(arguments: argparse.Namespace, purpose: Purpose = Purpose.READ) 
             yield index
 
 
-def open_server(url: str) -> Client:
+def open_server(url: str, *, timeout_s: float = TIMEOUT_S, retry_s: float = RETRY_S) -> Client:
     """Return a client of a server, with the password of its URL or of the variable. Raises like `open_target`."""
-    address = read_url(url)
-    return connect(url, password=None if address.password else os.environ.get(PASSWORD_VARIABLE) or None)
+    password = None if read_url(url).password else os.environ.get(PASSWORD_VARIABLE) or None
+    return connect(url, password=password, timeout_s=timeout_s, retry_s=retry_s)
 
 
 @contextmanager
