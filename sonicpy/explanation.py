@@ -286,7 +286,7 @@ def _lines(explained: Explanation) -> Iterator[str]:
         yield f"  and {explained.more_terms} words more"
     yield f"{explained.total} of {explained.objects} objects answer{':' if explained.hits else '.'}"
     for place, hit in enumerate(explained.hits, 1):
-        yield f"  {place}. {hit.object}  {hit.how}{'' if hit.score is None else f', score {_number(hit.score)}'}"
+        yield f"  {place}. {hit.object}  found {WAYS.get(hit.how, hit.how)}{'' if hit.score is None else f', score {_number(hit.score)}'}"
         for sum in _sums(hit):
             yield f"       {sum}"
     yield from explained.advice
@@ -316,7 +316,7 @@ def _others(term: Term) -> list[str]:
 
 def _sums(hit: ExplainedHit) -> list[str]:
     """Return what the score is the sum of."""
-    sums = [f"{_number(hit.base)} for being found by {hit.how}"] if hit.base else []
+    sums = [f"{_number(hit.base)} for being found {WAYS.get(hit.how, hit.how)}"] if hit.base else []
     for part in hit.parts:
         score = "" if part.score is None else f"{_number(part.score)} "
         times = f" {part.times} times" if part.times > 1 else ""
@@ -325,6 +325,9 @@ def _sums(hit: ExplainedHit) -> list[str]:
     if hit.more:
         sums.append(f"{'' if hit.more_score is None else f'{_number(hit.more_score)} '}{hit.more} words more")
     return sums
+
+
+WAYS = {"exact": "exactly", "completion": "by a completion", "correction": "by a correction"}
 
 
 def _number(number: float | None) -> str:

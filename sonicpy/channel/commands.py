@@ -27,6 +27,19 @@ class Query(NamedTuple):
     offset: int
     lang: str | None
     """None: to be guessed; "none": as if in no language; else a code in lower case."""
+    scores: bool = False
+    """Tell how well each object answers."""
+
+
+class Explain(NamedTuple):
+    """Tell why a query answers what it does."""
+
+    collection: str
+    bucket: str
+    text: str
+    limit: int
+    lang: str | None
+    """As in Query."""
 
 
 class Suggest(NamedTuple):
@@ -159,7 +172,7 @@ class Quit(NamedTuple):
 
 Command = (
     Query | Suggest | List | Push | Pop | Count | CountC | CountB | CountO | FlushC | FlushB | FlushO | Trigger | Info
-    | Stats | Verify
+    | Explain | Stats | Verify
 )
 """What a session hands to the server."""
 

@@ -86,6 +86,11 @@ def event(kind: str, items: Iterable[str]) -> bytes:
     return f"PENDING {marker}\r\nEVENT {kind} {marker} {' '.join(items)}\r\n".encode()
 
 
+def scored_event(kind: str, items: Iterable[tuple[str, float | None]]) -> bytes:
+    """Return an event whose items are `name:score`, and `name:-` where objects are not ranked by scores."""
+    return event(kind, [f"{name}:-" if score is None else f"{name}:{score:.6f}" for name, score in items])
+
+
 def new_marker() -> str:
     """Return 8 random characters of [A-Za-z0-9], which tell one PENDING from another; not meant to be secret."""
     return getrandbits(8 * MARKER_LENGTH).to_bytes(MARKER_LENGTH).translate(_BYTE_TO_LETTER).decode()

@@ -94,8 +94,9 @@ class AsyncClient:
         if new:
             raise NotOffered("new of push_many", self._server)
         report = Report(progress)
+        pushes = Pushes(read_rows(rows, Shape(collection, bucket, object, text, lang)), report.settled)
         try:
-            await self._pool.push(Pushes(read_rows(rows, Shape(collection, bucket, object, text, lang)), report.settled))
+            await self._pool.push(pushes)
         except SonicError as trouble:
             report.note_on(trouble)
             raise

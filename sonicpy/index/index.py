@@ -717,11 +717,15 @@ class Index:
 
     def _read(self, work: Callable[[View], Answer]) -> Answer:
         try:
-            view = self.store.open_view(begin=not self._autocommit)
+            store = self.store
+            view = store.open_view(begin=not self._autocommit)
             if view is not None:
                 return work(view)
-            with self.store.snapshot() as view:
-                return work(view)
+            snapshot = store.take_snapshot()
+            try:
+                return work(snapshot)
+            finally:
+                store.give_back(snapshot)
         except DamagedBytes as fault:
             raise StoreDamaged(f"the store {self.store.folder} is damaged: {fault}") from fault
 

@@ -75,6 +75,7 @@ class BucketReader:
 
     def objects(self) -> Iterator[tuple[int, ObjectRecord]]:
         """Yield the numbers of all objects and what they hold, in the order in which they were made."""
+        self._view.settle_records(self.state.bucket)
         for key, row in self._transaction.rows(OBJECTS, bucket_key(self.state.bucket)):
             first = int.from_bytes(key[4:], "big") * OBJECTS_PER_RECORD_ROW
             for place, packed in RecordRow(row).records():

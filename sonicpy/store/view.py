@@ -137,6 +137,9 @@ class View:
     def settle(self) -> None:
         """Make sure that the tables hold everything there is to read."""
 
+    def settle_records(self, bucket: int) -> None:
+        """Make sure that `objects` holds every record of a bucket."""
+
     def bucket(self, collection: str, bucket: str) -> BucketState | None:
         """Return the state of a bucket, or None if it does not exist."""
         row = self.transaction.get(SCOPES, scope_key(collection, bucket))
@@ -207,6 +210,12 @@ class WriteView(View):
         """Write the rows of words that PUSH changed."""
         if self.terms.changed:
             self.transaction.put_many(WORDS, self.terms.rows())
+
+    def settle_records(self, bucket: int) -> None:
+        """Write the row that new objects of a bucket go to."""
+        if bucket in self._changed_newest:
+            self._changed_newest.discard(bucket)
+            self._memory.newest[bucket].write(self.transaction, bucket)
 
     def bucket(self, collection: str, bucket: str) -> BucketState | None:
         """Return the state of a bucket, or None if it does not exist."""
@@ -365,8 +374,7 @@ class WriteView(View):
         """Write what was held back; nothing may be missing in the tables after it."""
         self.settle()
         for bucket in sorted(self._changed_newest):
-            self._memory.newest[bucket].write(self.transaction, bucket)
-        self._changed_newest.clear()
+            self.settle_records(bucket)
         for scope in sorted(self._changed_states):
             self._fold_names(self._states[scope])
         self._flush_states()
