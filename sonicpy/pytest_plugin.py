@@ -7,7 +7,7 @@ pytest finds them by itself where sonicpy is installed. What is large in the pac
             client.push("messages", "default", "conversation:1", "Hello from Nantes")
             assert client.query("messages", "default", "nantes") == ["conversation:1"]
 
-One server, in a process of its own, serves all tests of a session that want one, and is empty at the begin of each test.
+One server, in a process of its own, serves all tests of a session that ask for one; it is empty when a test begins.
 """
 
 import os

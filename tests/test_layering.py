@@ -33,6 +33,7 @@ ALLOWED = {
     "cli": EVERYBODY | {"client", "config", "explanation", "hits", "index", "rows", "server"},
     "__init__": EVERYBODY | {"bound", "client", "config", "explanation", "highlight", "hits", "index", "rows"},
     "__main__": {"cli"},
+    "pytest_plugin": {"__init__", "client", "config", "index"},
 }
 
 
