@@ -1,5 +1,6 @@
 """The pytest plugin in projects of its users: what its fixtures give, what is shared and what is not, what it costs."""
 
+import re
 import subprocess
 import sys
 from importlib.metadata import entry_points
@@ -12,6 +13,7 @@ from sonicpy.pytest_plugin import SonicpyServer
 pytest_plugins = ["pytester"]
 
 ROOT = Path(__file__).resolve().parents[1]
+PAGE = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
 PLUGIN = "sonicpy.pytest_plugin"
 
 FRESH = """
@@ -85,8 +87,9 @@ def run(project: pytest.Pytester) -> pytest.RunResult:
 
 
 def test_fixtures(project: pytest.Pytester) -> None:
-    project.makepyfile(FRESH)
-    run(project).assert_outcomes(passed=8)
+    (example,) = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    project.makepyfile(FRESH, test_of_the_page=example)
+    run(project).assert_outcomes(passed=10)
 
 
 def test_settings(project: pytest.Pytester) -> None:
