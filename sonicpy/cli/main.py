@@ -88,6 +88,9 @@ def main(argv: list[str] | None = None) -> int:
     except BrokenPipeError:
         _drop_output()
         return NOBODY_READS
+    except OSError as error:  # such as a full disk below stdout
+        _drop_output()
+        return _fail(f"{error.filename or 'the output'}: {error.strerror or error}", FAILED)
     except KeyboardInterrupt:
         return _fail("interrupted", INTERRUPTED)
     return status
@@ -120,7 +123,7 @@ def _print_anything() -> None:
 
 
 def _drop_output() -> None:
-    """Let the interpreter flush what nobody reads into nothing, instead of complaining at its end."""
+    """Let the interpreter flush what cannot be written into nothing, instead of complaining at its end."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

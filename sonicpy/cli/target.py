@@ -11,7 +11,7 @@ The password of a server stands in its URL, or in the variable SONICPY_PASSWORD,
 import argparse
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import Enum
 from pathlib import Path
 
@@ -42,7 +42,7 @@ class Purpose(Enum):
     READ = "read"
     """Works while a server has the folder open."""
     COPY = "copy"
-    """As READ, but what a killed process left in the log must not be missing: read-only beside a server alone."""
+    """As READ, but what a killed process left in the log must not be missing: it is folded in first."""
     WRITE = "write"
     """Of an index that is there."""
     CREATE = "create"
@@ -108,13 +108,14 @@ def open_folder(config: Config, purpose: Purpose) -> Iterator[Index]:
 
 
 def _opened(folder: Path, config: Config, purpose: Purpose) -> Index:
-    if purpose is Purpose.READ or (purpose is Purpose.COPY and not os.access(folder, os.W_OK)):
+    if purpose is Purpose.COPY and os.access(folder, os.W_OK):
+        with suppress(StoreLocked):  # then its writer does that
+            Index(folder, config).close()
+    if purpose in (Purpose.READ, Purpose.COPY):
         return ReadOnlyIndex(folder, config)
     try:
         return Index(folder, config)
     except StoreLocked as locked:
-        if purpose is Purpose.COPY:
-            return ReadOnlyIndex(folder, config)
         raise StoreLocked(f"{locked}; or change it through the server, with --server URL") from locked
 
 
