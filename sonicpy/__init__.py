@@ -15,19 +15,23 @@ from sonicpy.version import VERSION as __version__
 
 if TYPE_CHECKING:
     from sonicpy.config import Config
+    from sonicpy.explanation import Explanation
+    from sonicpy.highlighting import highlight
     from sonicpy.hits import Hit, Hits
     from sonicpy.index.index import Index
     from sonicpy.index.opening import open_index as open
 
-__all__ = ["Config", "Hit", "Hits", "Index", "SonicError", "__version__", "open"]
+__all__ = ["Config", "Explanation", "Hit", "Hits", "Index", "SonicError", "__version__", "highlight", "open"]
 
 # Imported when first asked for: a worker process that only builds word graphs does without them, and starts in a
 # fraction of the time.
 _LATE = {
     "Config": ("sonicpy.config", "Config"),
+    "Explanation": ("sonicpy.explanation", "Explanation"),
     "Hit": ("sonicpy.hits", "Hit"),
     "Hits": ("sonicpy.hits", "Hits"),
     "Index": ("sonicpy.index.index", "Index"),
+    "highlight": ("sonicpy.highlighting", "highlight"),
     "open": ("sonicpy.index.opening", "open_index"),
 }
 

@@ -14,7 +14,7 @@ ALLOWED = {
     "errors": set(),
     "ids": {"errors"},
     "explanation": set(),
-    "highlight": EVERYBODY | {"_native", "config", "explanation", "lexer"},
+    "highlighting": EVERYBODY | {"_native", "config", "explanation", "lexer"},
     "hits": set(),
     "langcodes": set(),
     "version": set(),
@@ -28,7 +28,7 @@ ALLOWED = {
     "index": EVERYBODY | {"_native", "config", "explanation", "graph", "hits", "lexer", "store"},
     "server": EVERYBODY | {"config", "channel", "index"},
     "cli": EVERYBODY | {"config", "index", "server"},
-    "__init__": EVERYBODY | {"config", "explanation", "highlight", "hits", "index"},
+    "__init__": EVERYBODY | {"config", "explanation", "highlighting", "hits", "index"},
     "__main__": {"cli"},
 }
 

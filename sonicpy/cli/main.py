@@ -7,7 +7,7 @@ import argparse
 import sys
 from collections.abc import Callable
 
-from sonicpy.cli import config, folders, ping, serve
+from sonicpy.cli import config, explain, folders, ping, serve
 from sonicpy.errors import ConfigError, SonicError
 from sonicpy.version import VERSION
 
@@ -45,6 +45,7 @@ def make_parser() -> argparse.ArgumentParser:
     ping.add_verb(verbs)
     config.add_verb(verbs)
     folders.add_verbs(verbs)
+    explain.add_verb(verbs)
     return parser
 
 
