@@ -99,7 +99,7 @@ PIECES = [
     *"aAßẞéÉﬁſŉǰ１ａＡ1.'@_- :/,東京都カタがภาษาİiΣςσ한\U0001f600ל", "e\u0301", "ｶﾀ", "က္က", "\u1112\u1161\u11ab",
     "a\u200db",
 ]  # fmt: skip
-"""Marks stand on letters; of a mark alone the dictionary of Japanese makes a word now and then, which is passed over."""
+"""Marks stand on letters; of a mark alone the dictionary of Japanese makes a word now and then: passed over."""
 LEXER = Lexer(Config().normalization, Config().tokenization, Config().stopwords, compat=False)
 
 
