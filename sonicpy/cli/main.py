@@ -27,6 +27,7 @@ NOBODY_READS = 141
 
 MODULES = {
     "serve": "serve", "ping": "ping", "config": "config",
+    "explain": "explain",
     "query": "answers", "suggest": "answers", "list": "answers", "count": "answers", "stats": "answers",
     "push": "changes", "pop": "changes", "flush": "changes", "consolidate": "changes",
     "import": "transfer", "export": "transfer",
@@ -46,6 +47,7 @@ ask
   suggest      words that complete or correct a word
   list         the words of a bucket
   count        buckets, words, words of an object
+  explain      why a query answers what it does
   stats        figures of an index, a collection or a bucket
 
 change

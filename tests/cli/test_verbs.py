@@ -108,8 +108,11 @@ def test_stats(run: Run) -> None:
 
 @pytest.mark.parametrize(
     "verb",
-    ["query c b x", "suggest c b x", "list c b", "count c", "stats", "export", "pop c b o x", "flush c", "backup x"],
-)
+    [
+        "query c b x", "explain c b x", "suggest c b x", "list c b", "count c", "stats", "export", "pop c b o x",
+        "flush c", "consolidate", "backup x",
+    ],
+)  # fmt: skip
 def test_no_index_is_made_where_there_is_none(run: Run, here: Path, verb: str) -> None:
     assert run(*verb.split(), "--data", "d", status=1, said="sonicpy: there is no index in d") == ""
     assert not (here / "d").exists()
