@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from sonicpy.client.client import Client
     from sonicpy.client.connect import connect, connect_async
     from sonicpy.config import Config
+    from sonicpy.explanation import Explanation
+    from sonicpy.highlighting import highlight
     from sonicpy.hits import Hit, Hits
     from sonicpy.index.index import Index
     from sonicpy.index.opening import open_index as open
@@ -40,6 +42,7 @@ __all__ = [
     "CommandError",
     "Config",
     "ConnectionLost",
+    "Explanation",
     "Hit",
     "Hits",
     "Index",
@@ -52,6 +55,7 @@ __all__ = [
     "__version__",
     "connect",
     "connect_async",
+    "highlight",
     "open",
 ]
 
@@ -62,6 +66,7 @@ _LATE = {
     "Bucket": ("sonicpy.bound", "Bucket"),
     "Client": ("sonicpy.client.client", "Client"),
     "Config": ("sonicpy.config", "Config"),
+    "Explanation": ("sonicpy.explanation", "Explanation"),
     "Hit": ("sonicpy.hits", "Hit"),
     "Hits": ("sonicpy.hits", "Hits"),
     "Index": ("sonicpy.index.index", "Index"),
@@ -69,6 +74,7 @@ _LATE = {
     "Refused": ("sonicpy.rows", "Refused"),
     "connect": ("sonicpy.client.connect", "connect"),
     "connect_async": ("sonicpy.client.connect", "connect_async"),
+    "highlight": ("sonicpy.highlighting", "highlight"),
     "open": ("sonicpy.index.opening", "open_index"),
 }
 

@@ -285,7 +285,8 @@ def _lines(explained: Explanation) -> Iterator[str]:
         yield f"  and {explained.more_terms} words more"
     yield f"{explained.total} of {explained.objects} objects answer{':' if explained.hits else '.'}"
     for place, hit in enumerate(explained.hits, 1):
-        yield f"  {place}. {hit.object}  found {WAYS.get(hit.how, hit.how)}{'' if hit.score is None else f', score {_number(hit.score)}'}"
+        score = "" if hit.score is None else f", score {_number(hit.score)}"
+        yield f"  {place}. {hit.object}  found {WAYS.get(hit.how, hit.how)}{score}"
         for sum in _sums(hit):
             yield f"       {sum}"
     yield from explained.advice

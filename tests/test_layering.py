@@ -14,7 +14,7 @@ ALLOWED = {
     "errors": set(),
     "ids": {"errors"},
     "explanation": {"tables"},
-    "highlight": EVERYBODY | {"_native", "config", "explanation", "lexer"},
+    "highlighting": EVERYBODY | {"_native", "config", "explanation", "lexer"},
     "hits": {"tables"},
     "langcodes": set(),
     "rows": {"errors", "ids", "langcodes"},
@@ -34,8 +34,9 @@ ALLOWED = {
     "client": EVERYBODY | {"bound", "channel", "explanation", "hits", "rows", "tables"},
     "server": EVERYBODY | {"config", "channel", "index"},
     "cli": EVERYBODY | {"client", "config", "explanation", "hits", "index", "rows", "server"},
-    "__init__": EVERYBODY | {"bound", "client", "config", "explanation", "highlight", "hits", "index", "rows"},
+    "__init__": EVERYBODY | {"bound", "client", "config", "explanation", "highlighting", "hits", "index", "rows"},
     "__main__": {"cli"},
+    "pytest_plugin": {"__init__", "client", "config", "index"},
 }
 
 
