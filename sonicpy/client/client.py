@@ -6,7 +6,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from sonicpy.bound import Bucket
+from sonicpy.bound import Bucket, table_html
 from sonicpy.channel.commands import Mode
 from sonicpy.client import plans
 from sonicpy.client.address import Address
@@ -216,6 +216,16 @@ class Client:
     def close(self) -> None:
         """Close all connections; those that other threads are using when these are done."""
         self._pool.close()
+
+    def _repr_html_(self) -> str:
+        """Return a small table for notebooks."""
+        try:
+            told = self.stats()
+        except NotOffered:
+            told = dict(self.info())
+        except SonicError as trouble:
+            told = {"note": str(trouble)}
+        return table_html(f"{self._address}, {self._server}", told)
 
     def __enter__(self) -> Self:
         return self

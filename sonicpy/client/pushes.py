@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 from sonicpy.client.conversation import Answer, Facts
 from sonicpy.client.exchange import LINES_UNDER_WAY
-from sonicpy.client.plans import check_names, check_push, push_lines
+from sonicpy.client.lines import check_names, check_push, push_lines
 from sonicpy.errors import CommandError, ConnectionLost, ShuttingDown, SonicError, TooLong
 from sonicpy.rows import Progress, PushReport, Refused, Row
 

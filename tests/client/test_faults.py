@@ -7,15 +7,15 @@ import pytest
 
 from sonicpy.errors import ClientError, CommandError, ConnectionLost, NotSonic, TimedOut, WrongPassword
 from tests.client.fake import Caller, Fake
-from tests.client.ways import WAYS, Connect
+from tests.client.ways import ALL_WAYS, EVERY_WAY, Connect
 from tests.processes import free_port
 
 SOON_S = 0.3
 
 
-@pytest.fixture(params=WAYS)
+@pytest.fixture(params=EVERY_WAY)
 def connect(request: pytest.FixtureRequest) -> Iterator[Connect]:
-    yield WAYS[request.param]
+    yield ALL_WAYS[request.param]
 
 
 ANSWERS = {

@@ -7,15 +7,15 @@ import pytest
 from sonicpy.errors import CommandError, ConnectionLost, NotOffered
 from sonicpy.rows import Refused
 from tests.client.fake import Caller, Fake
-from tests.client.ways import WAYS, Connect, Stepwise, View
+from tests.client.ways import ALL_WAYS, EVERY_WAY, Connect, Stepwise, View
 from tests.processes import Server
 
 ROWS = 20_000
 
 
-@pytest.fixture(params=WAYS)
+@pytest.fixture(params=EVERY_WAY)
 def connect(request: pytest.FixtureRequest) -> Connect:
-    return WAYS[request.param]
+    return ALL_WAYS[request.param]
 
 
 def collection_of(request: pytest.FixtureRequest) -> str:
@@ -80,7 +80,7 @@ def test_a_bound_bucket_takes_rows_too(
 ) -> None:
     with connect(url_of(shared_server)) as client:
         bucket = client.bucket(collection_of(request), "b")
-        if connect is Stepwise:
+        if isinstance(client, Stepwise):
             bucket = View(client.loop, bucket)
         bucket.push("o:1", "zebra kiwi", "none")
         assert bucket.push_many([("o:2", "kiwi")], lang="none").indexed == 1
