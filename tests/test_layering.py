@@ -30,7 +30,7 @@ ALLOWED = {
     "index": EVERYBODY | {"_native", "bound", "config", "explanation", "graph", "hits", "lexer", "rows", "store"},
     "client": EVERYBODY | {"bound", "channel", "explanation", "hits", "rows"},
     "server": EVERYBODY | {"config", "channel", "index"},
-    "cli": EVERYBODY | {"client", "config", "index", "server"},
+    "cli": EVERYBODY | {"client", "config", "explanation", "hits", "index", "rows", "server"},
     "__init__": EVERYBODY | {"bound", "client", "config", "explanation", "highlight", "hits", "index", "rows"},
     "__main__": {"cli"},
 }

@@ -5,7 +5,7 @@ Every change is applied, logged and committed before its method returns. `batch`
 """
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -25,12 +25,14 @@ from sonicpy.index import stats as figures
 from sonicpy.index.answers import Answers
 from sonicpy.index.consolidate import Built, Limits, adopt, build, graph_folder, tidy
 from sonicpy.index.explain import Asked, explain
+from sonicpy.index.holdings import Holding, holdings, scopes_of
 from sonicpy.index.lexicon import Lexicon, Lexicons
 from sonicpy.index.opened import GoneStore, claimed, guard
 from sonicpy.index.push_many import push_rows
 from sonicpy.index.query import query, query_hits
 from sonicpy.index.stats import Figures
 from sonicpy.index.suggest import suggest_alphabetical, suggest_likely
+from sonicpy.index.terms import NO_TERMS, packed_terms
 from sonicpy.index.verify import check_backup, graph_faults
 from sonicpy.langcodes import LANG_CODES
 from sonicpy.lexer.lexer import NO_LANGUAGE, Lexer
@@ -132,6 +134,22 @@ class Index:
         """
         _check_names(collection, bucket, object)
         self._change(Push(collection, bucket, object, self._lex(text, lang), self._window))
+
+    def push_terms(
+        self, collection: str, bucket: str, object: str, terms: Mapping[str, int], hidden: Mapping[str, int] = NO_TERMS
+    ) -> None:
+        """Add terms to an object as `holdings` gave them: what it held in another index, it holds in this one.
+
+        Args:
+            terms: words as texts give them, each with its frequency, 1 to 255.
+            hidden: stop words and parts of runs without blanks, in the same way.
+
+        Raises:
+            CommandError: a name is not valid, or the terms are not of this kind.
+            StoreError: they were not stored.
+        """
+        _check_names(collection, bucket, object)
+        self._change(Push(collection, bucket, object, packed_terms(terms, hidden), self._window))
 
     def push_many(
         self,
@@ -494,6 +512,30 @@ class Index:
                 with self._lock:
                     drop_staged(self.store)
 
+    def holdings(self, collection: str | None = None, bucket: str | None = None) -> Iterator[Holding]:
+        """Yield every object and the words it holds, bucket by bucket; an object may come more than once.
+
+        The order is the one in which `push_terms` makes the same index of them again. They are those of the moment when
+        the first is taken. Take them to the end before this thread changes the index.
+
+        Args:
+            collection: of this collection alone; None: of all.
+            bucket: of this bucket alone.
+
+        Raises:
+            CommandError: a name is not valid.
+            StoreError: the store cannot be read.
+        """
+        if collection is not None:
+            _check_names(collection, bucket or collection)
+        self._commit_first()
+        try:
+            with self.store.snapshot() as view:
+                for scope, state in scopes_of(view, collection, bucket):
+                    yield from holdings(view, scope, state)
+        except DamagedBytes as fault:
+            raise StoreDamaged(f"the store {self.store.folder} is damaged: {fault}") from fault
+
     def verify(self) -> list[str]:
         """Check every table against every other, and the graphs against the tables; return what is wrong.
 
@@ -675,11 +717,15 @@ class Index:
 
     def _read(self, work: Callable[[View], Answer]) -> Answer:
         try:
-            view = self.store.open_view(begin=not self._autocommit)
+            store = self.store
+            view = store.open_view(begin=not self._autocommit)
             if view is not None:
                 return work(view)
-            with self.store.snapshot() as view:
-                return work(view)
+            snapshot = store.take_snapshot()
+            try:
+                return work(snapshot)
+            finally:
+                store.give_back(snapshot)
         except DamagedBytes as fault:
             raise StoreDamaged(f"the store {self.store.folder} is damaged: {fault}") from fault
 

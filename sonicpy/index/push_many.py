@@ -14,8 +14,8 @@ from sonicpy.rows import Progress, PushReport, Refused, Row
 from sonicpy.store.log import RECORD_MAX_BYTES
 from sonicpy.store.mutations import Push
 
-CHUNK_ROWS = 512
-"""Rows applied at once; a commit of so many costs a third of what commits of one cost."""
+CHUNK_ROWS = 4_096
+"""Rows applied at once: other threads that write wait for about 80 ms. With 512 a row costs a fifth more."""
 CHUNK_CHARACTERS = 1 << 20
 """Of texts, at which a chunk ends too: it stands in memory whole."""
 

@@ -30,8 +30,9 @@ logger = logging.getLogger(__name__)
 
 COMMIT_CHANGES = 512
 """Changes after which a commit is due while one connection is alone: a commit then costs a few us a change."""
-COMMIT_CHANGES_SHARED = 64
-"""The same while several connections take turns: about 0.5 ms of commit, which the others wait for."""
+COMMIT_CHANGES_SHARED = 256
+"""The same while several connections take turns: a millisecond or two of commit, which the others wait for. Smaller
+ones cost more and are more often in the way."""
 COMMIT_AFTER_S = 0.05
 COMMIT_AFTER_SYNCED_S = 1.0
 """With durability = "commit" the log alone keeps what was acknowledged, and a commit waits for the disk."""

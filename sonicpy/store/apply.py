@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from sonicpy._native.postings import DamagedBytes
+from sonicpy.errors import StoreDamaged
 from sonicpy.store.bucket import BucketWriter
 from sonicpy.store.environment import SCOPES
 from sonicpy.store.keys import collection_prefix, scope_of
@@ -36,6 +38,13 @@ def apply_mutation(view: WriteView, mutation: Mutation) -> int:
     Raises:
         StoreError: the transaction failed; nothing in it can be used any more.
     """
+    try:
+        return _apply(view, mutation)
+    except DamagedBytes as fault:
+        raise StoreDamaged(f"the store is damaged: {fault}") from fault
+
+
+def _apply(view: WriteView, mutation: Mutation) -> int:
     match mutation:
         case Push(collection, bucket, oid, terms, window):
             BucketWriter(view, view.bucket_to_change(collection, bucket)).push(oid, terms, window)

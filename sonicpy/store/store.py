@@ -27,6 +27,7 @@ from sonicpy.store.environment import META, PENDING, TABLE_NAMES, Environment, M
 from sonicpy.store.keys import BUCKET_MAX, bucket_key, bucket_of
 from sonicpy.store.log import RECORD_MAX_BYTES, Log
 from sonicpy.store.mutations import Mutation, Push, pack_mutation, unpack_mutation
+from sonicpy.store.snapshot import Snapshot
 from sonicpy.store.sweep import sweep
 from sonicpy.store.view import Memory, View, WriteView
 
@@ -34,12 +35,12 @@ logger = logging.getLogger(__name__)
 
 Answer = TypeVar("Answer")
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 FORMAT = b"format"
 ANALYSER = b"analyser"
 POSITION = b"position"
 
-SEGMENT_BYTES = 4 << 20  # a segment of the log; older ones go once a sync covers them
+SEGMENT_BYTES = 2 << 20  # a segment of the log; older ones go once a sync covers them
 GROWTHS_MAX = 20  # doublings of the map in one recovery: far more than any disk holds
 
 
@@ -253,8 +254,23 @@ class Store:
     @contextmanager
     def snapshot(self) -> Iterator[View]:
         """A view of the last commit for the length of a `with` block."""
-        with self._environment.reading() as transaction:
-            yield View(transaction, self._read_lengths)
+        view = self.take_snapshot()
+        try:
+            yield view
+        finally:
+            self.give_back(view)
+
+    def take_snapshot(self) -> View:
+        """Return a view of the last commit; `give_back` has to follow on the same thread."""
+        transaction = self._environment.take_snapshot()
+        view = transaction.companion
+        if not isinstance(view, View):
+            view = transaction.companion = Snapshot(transaction, self._read_lengths)
+        return view
+
+    def give_back(self, view: View) -> None:
+        """End reading what `take_snapshot` gave."""
+        self._environment.give_back(view.transaction)
 
     @property
     def has_doomed(self) -> bool:
