@@ -1,5 +1,6 @@
 """push_many and batch: every row is acknowledged or refused with its reason, also over connections that break."""
 
+import socket
 from collections.abc import Iterator
 
 import pytest
@@ -97,7 +98,7 @@ def test_a_bound_bucket_takes_rows_too(
 
 
 def acknowledging(fake_lines: list[str], caller: Caller, count: int) -> None:
-    """Acknowledge some lines, and go away in the middle of the next answer."""
+    """Acknowledge some lines, and go away in the middle of the next answer; what was acknowledged arrives."""
     for _ in range(count):
         line = caller.line()
         if not line:
@@ -106,6 +107,9 @@ def acknowledging(fake_lines: list[str], caller: Caller, count: int) -> None:
         caller.say("OK")
     caller.line()
     caller.socket.sendall(b"O")
+    caller.socket.shutdown(socket.SHUT_WR)
+    while caller.line():
+        pass
 
 
 def test_what_was_not_acknowledged_is_pushed_again(connect: Connect) -> None:
