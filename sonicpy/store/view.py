@@ -170,16 +170,10 @@ class View:
         self._read_lengths[state.bucket] = (self.transaction.number, lengths)
         return lengths
 
-    def record_rows(self, bucket: int, numbers: set[int]) -> dict[int, RecordRow]:
-        """Return those of the rows of `objects` with these numbers that exist.
-
-        Raises:
-            DamagedBytes: one cannot be read.
-        """
+    def record_rows(self, bucket: int, numbers: set[int]) -> dict[int, bytes]:
+        """Return those of the rows of `objects` with these numbers that exist."""
         keys = [object_key(bucket, number) for number in numbers]
-        return {
-            int.from_bytes(key[4:], "big"): RecordRow(row) for key, row in self.transaction.get_many(OBJECTS, keys)
-        }
+        return {int.from_bytes(key[4:], "big"): row for key, row in self.transaction.get_many(OBJECTS, keys)}
 
     def named(self, state: BucketState, oid: bytes, hash: int) -> Iterator[int]:
         """Yield the IIDs of the objects that may have an OID, by its `name_hash`."""
@@ -317,13 +311,13 @@ class WriteView(View):
         if left is not None and left[0].startswith(prefix):
             self._memory.pending_buckets.add(bucket)
 
-    def record_rows(self, bucket: int, numbers: set[int]) -> dict[int, RecordRow]:
+    def record_rows(self, bucket: int, numbers: set[int]) -> dict[int, bytes]:
         """Return those of the rows of `objects` with these numbers that exist."""
         newest = self._memory.newest.get(bucket)
         if newest is None or newest.number not in numbers:
             return super().record_rows(bucket, numbers)
         rows = super().record_rows(bucket, numbers - {newest.number})
-        rows[newest.number] = newest.records
+        rows[newest.number] = newest.packed
         return rows
 
     def put_record(self, state: BucketState, iid: int, record: bytes) -> None:
