@@ -8,7 +8,7 @@ import pytest
 from sonicpy.errors import CommandError, ConnectionLost, NotOffered
 from sonicpy.rows import Refused
 from tests.client.fake import Caller, Fake
-from tests.client.ways import ALL_WAYS, EVERY_WAY, Connect, Stepwise, View
+from tests.client.ways import ALL_WAYS, EVERY_WAY, Connect
 from tests.processes import Server
 
 ROWS = 20_000
@@ -74,27 +74,6 @@ def test_rows_are_refused_one_by_one(connect: Connect, shared_server: Server, re
             client.push_many(rows, collection=collection, bucket="b", new=True)
         with pytest.raises(TypeError):
             client.push_many("text", collection=collection, bucket="b")
-
-
-def test_a_bound_bucket_takes_rows_too(
-    connect: Connect, shared_server: Server, request: pytest.FixtureRequest
-) -> None:
-    with connect(url_of(shared_server)) as client:
-        bucket = client.bucket(collection_of(request), "b")
-        if isinstance(client, Stepwise):
-            bucket = View(client.loop, bucket)
-        bucket.push("o:1", "zebra kiwi", "none")
-        assert bucket.push_many([("o:2", "kiwi")], lang="none").indexed == 1
-        assert sorted(bucket.query("kiwi")) == ["o:1", "o:2"]
-        assert bucket.count("o:1") == 2
-        assert bucket.count() == 2
-        assert bucket.count_objects() == 2
-        assert bucket.suggest("zeb") == ["zebra"]
-        assert bucket.words() == ["kiwi", "zebra"]
-        assert bucket.pop("o:1", "kiwi") == 1
-        assert bucket.stats()["objects"] == 2
-        assert bucket.flush("o:1") == 1
-        assert bucket.flush() == 1
 
 
 def acknowledging(fake_lines: list[str], caller: Caller, count: int) -> None:

@@ -10,6 +10,7 @@ import pytest
 import uvloop
 
 import sonicpy
+from sonicpy.client.aio_bucket import AsyncBucket
 
 
 class View:
@@ -28,7 +29,7 @@ class View:
             result = value(*positional, **named)
             if inspect.isawaitable(result):
                 return self.loop.run_until_complete(result)
-            return View(self.loop, result) if hasattr(result, "__aenter__") else result
+            return View(self.loop, result) if isinstance(result, sonicpy.AsyncClient | AsyncBucket) else result
 
         return call
 
