@@ -5,6 +5,7 @@ from html import escape
 from typing import Any, Protocol
 
 from sonicpy.errors import SonicError
+from sonicpy.explanation import Explanation
 from sonicpy.hits import Hits
 from sonicpy.ids import check_bucket, check_collection
 from sonicpy.rows import TEXT_COLUMN, Progress, PushReport
@@ -38,6 +39,9 @@ class Searchable(Protocol):
         lang: str | None = None,
         total: bool = False,
     ) -> Hits: ...
+    def explain(
+        self, collection: str, bucket: str, text: str, *, limit: int = 10, lang: str | None = None
+    ) -> Explanation: ...
     def suggest(self, collection: str, bucket: str, word: str, *, limit: int = 5) -> list[str]: ...
     def words(self, collection: str, bucket: str, *, limit: int = 100, offset: int = 0) -> list[str]: ...
     def count(self, collection: str, bucket: str | None = None, object: str | None = None) -> int: ...
@@ -102,6 +106,10 @@ class Bucket:
         return self._index.query(
             self.collection, self.bucket, text, limit=limit, offset=offset, lang=lang, total=total
         )
+
+    def explain(self, text: str, *, limit: int = 10, lang: str | None = None) -> Explanation:
+        """Return why a query answers what it does; see `Index.explain`."""
+        return self._index.explain(self.collection, self.bucket, text, limit=limit, lang=lang)
 
     def suggest(self, word: str, *, limit: int = 5) -> list[str]:
         """Return words that complete or correct `word`."""

@@ -18,7 +18,7 @@ ALLOWED = {
     "hits": set(),
     "langcodes": set(),
     "rows": {"errors", "ids", "langcodes"},
-    "bound": {"errors", "hits", "ids", "rows"},
+    "bound": {"errors", "explanation", "hits", "ids", "rows"},
     "version": set(),
     "data": set(),
     "_native": set(),

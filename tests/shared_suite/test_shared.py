@@ -315,8 +315,10 @@ def test_explanations_are_told_or_not_offered(place: Place, collection: str) -> 
     index = place.index
     index.push(collection, "b", "o", "zebra kiwi", lang="none")
     if place.is_default:
-        explanation = index.explain(collection, "b", "zebra")
+        explanation = index.explain(collection, "b", "zebra", lang="none")
         assert "zebra" in str(explanation)
+        assert [hit.object for hit in explanation.hits] == ["o"]
+        assert index.bucket(collection, "b").explain("zebra", lang="none") == explanation
     else:
         with pytest.raises(NotOffered):
             index.explain(collection, "b", "zebra")
