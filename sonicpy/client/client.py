@@ -91,7 +91,7 @@ class Client:
         report = Report(progress)
         pushes = Pushes(read_rows(rows, Shape(collection, bucket, object, text, lang)), report.settled)
         try:
-            self._pool.push(pushes)
+            self._send(pushes)
         except SonicError as trouble:
             report.note_on(trouble)
             raise
@@ -235,6 +235,9 @@ class Client:
     ) -> None:
         self.close()
 
+    def _send(self, pushes: Pushes) -> None:
+        self._pool.push(pushes)
+
     def _run(self, plan: Plan[Value]) -> Value:
         try:
             exchange = next(plan)
@@ -268,12 +271,17 @@ class Batch(Client):
 
     def send(self) -> None:
         """Send the pushes that wait."""
-        self._pool.push(self._waiting.take())
-        self._waiting.raise_refusal()
+        if self._waiting:
+            self._pool.push(self._waiting.take())
+            self._waiting.raise_refusal()
 
     def close(self) -> None:
         """Send the pushes that wait; the client stays open."""
         self.send()
+
+    def _send(self, pushes: Pushes) -> None:
+        self.send()
+        super()._send(pushes)
 
     def _run(self, plan: Plan[Value]) -> Value:
         self.send()

@@ -198,21 +198,25 @@ def _paged(
     offset: int,
     page: int,
 ) -> Plan[list[Item]]:
-    """Plan a search for `limit` items: with one line, or with several if that is more than the server gives at once."""
-    if limit <= LIMIT_CEILING:
-        try:
-            return (yield from _page(kind, line, read, limit, offset))
-        except CommandError as refusal:
-            if refusal.code != "policy_reject" or limit <= page:
-                raise
+    """Plan a search for `limit` items: with one line, or with several if that is more than the server gives at once.
+
+    Args:
+        page: what is asked for when the whole was refused; when that is refused too, half of it, and so on.
+    """
+    size = limit if limit <= LIMIT_CEILING else page
     items: list[Item] = []
-    while len(items) < limit:
-        count = min(page, limit - len(items))
-        more = yield from _page(kind, line, read, count, offset + len(items))
+    while True:
+        count = min(size, limit - len(items))
+        try:
+            more = yield from _page(kind, line, read, count, offset + len(items))
+        except CommandError as refusal:
+            if refusal.code != "policy_reject" or count <= 1:
+                raise
+            size = page if count > page else count // 2
+            continue
         items += more
-        if len(more) < count:
-            break
-    return items
+        if len(more) < count or len(items) >= limit:
+            return items
 
 
 def _page(

@@ -146,6 +146,9 @@ class Waiting:
         self._rows: list[Row] = []
         self._refusal: SonicError | None = None
 
+    def __len__(self) -> int:
+        return len(self._rows)
+
     def add(self, collection: str, bucket: str, object: str, text: str, lang: str | None) -> bool:
         """Append a push; return whether there are enough now."""
         check_push(collection, bucket, object, text, lang)

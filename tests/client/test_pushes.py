@@ -188,7 +188,10 @@ def test_a_batch_keeps_the_order_of_things(
             batch.push(collection, "b", "o:1000", "zebra")
             with pytest.raises(CommandError, match="InvalidObject"):
                 batch.push(collection, "b", "two words", "zebra")
+            batch.push(collection, "b", "o:1", "from the batch", lang="none")
+            batch.push_many([("o:1", "after it")], collection=collection, bucket="b", lang="none")
         assert client.count_objects(collection, "b") == 1001
+        assert client.count_object_words(collection, "b", "o:1") == 7
         with pytest.raises(KeyError), client.batch() as batch:
             batch.push(collection, "b", "o:1001", "zebra")
             raise KeyError
