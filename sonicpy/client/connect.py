@@ -37,6 +37,7 @@ def connect(
 
     Raises:
         ConfigError: the URL cannot be read.
+        ValueError: a time is negative, or pool_size below 1.
         ClientError: the server cannot be reached, is none, or wants another password.
     """
     address = read_url(url, password=password, tls=tls)

@@ -156,6 +156,13 @@ def test_a_server_that_does_not_greet_is_given_up(connect: Connect) -> None:
         assert fake.connections == 1
 
 
+@pytest.mark.parametrize("wrong", [{"timeout_s": 0}, {"timeout_s": float("nan")}, {"retry_s": -1}, {"pool_size": 0}])
+def test_settings_that_make_no_sense(connect: Connect, wrong: dict[str, float]) -> None:
+    (name,) = wrong
+    with pytest.raises(ValueError, match=f"^{name} is "):
+        connect("sonic://127.0.0.1:1", **wrong)
+
+
 def test_nobody_listens(connect: Connect) -> None:
     began = time.monotonic()
     with pytest.raises(ConnectionLost, match="cannot be reached: Connection refused") as caught:
