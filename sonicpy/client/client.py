@@ -6,7 +6,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from sonicpy.bound import Bucket
+from sonicpy.bound import Bucket, table_html
 from sonicpy.channel.commands import Mode
 from sonicpy.client import plans
 from sonicpy.client.address import Address
@@ -99,7 +99,7 @@ class Client:
         report = Report(progress)
         pushes = Pushes(read_rows(rows, Shape(collection, bucket, object, text, lang)), report.settled)
         try:
-            self._pool.push(pushes)
+            self._send(pushes)
         except SonicError as trouble:
             report.note_on(trouble)
             raise
@@ -225,6 +225,16 @@ class Client:
         """Close all connections; those that other threads are using when these are done."""
         self._pool.close()
 
+    def _repr_html_(self) -> str:
+        """Return a small table for notebooks."""
+        try:
+            told = self.stats()
+        except NotOffered:
+            told = dict(self.info())
+        except SonicError as trouble:
+            told = {"note": str(trouble)}
+        return table_html(f"{self._address}, {self._server}", told)
+
     def __enter__(self) -> Self:
         return self
 
@@ -232,6 +242,9 @@ class Client:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _send(self, pushes: Pushes) -> None:
+        self._pool.push(pushes)
 
     def _run(self, plan: Plan[Value]) -> Value:
         try:
@@ -266,12 +279,17 @@ class Batch(Client):
 
     def send(self) -> None:
         """Send the pushes that wait."""
-        self._pool.push(self._waiting.take())
-        self._waiting.raise_refusal()
+        if self._waiting:
+            self._pool.push(self._waiting.take())
+            self._waiting.raise_refusal()
 
     def close(self) -> None:
         """Send the pushes that wait; the client stays open."""
         self.send()
+
+    def _send(self, pushes: Pushes) -> None:
+        self.send()
+        super()._send(pushes)
 
     def _run(self, plan: Plan[Value]) -> Value:
         self.send()
