@@ -121,5 +121,5 @@ def test_a_server_that_tells_no_figures(tmp_path: Path) -> None:
         Server(tmp_path, {"server.compat": "sonic"}) as server,
         sonicpy.connect(f"sonic://{HOST}:{server.port}") as client,
     ):
-        assert "not offered" in dict(Cells(client._repr_html_()).texts())["note"]
+        assert dict(Cells(client._repr_html_()).texts())["clients connected"] == "2"
         assert "not offered" in dict(Cells(client.bucket("c", "b")._repr_html_()).texts())["note"]

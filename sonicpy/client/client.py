@@ -6,7 +6,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from sonicpy.bound import Bucket, table_html
+from sonicpy.bound import Bucket
 from sonicpy.channel.commands import Mode
 from sonicpy.client import plans
 from sonicpy.client.address import Address
@@ -41,13 +41,6 @@ class Client:
 
     def __repr__(self) -> str:
         return f"<Client of {self._address}, {self._server}>"
-
-    def _repr_html_(self) -> str:
-        """Return tables for notebooks; of a server that tells no figures, its name alone."""
-        try:
-            return index_tables(repr(self), self.stats)
-        except SonicError as trouble:
-            return figures_table(repr(self), {"note": str(trouble)})
 
     @property
     def server(self) -> str:
@@ -226,14 +219,13 @@ class Client:
         self._pool.close()
 
     def _repr_html_(self) -> str:
-        """Return a small table for notebooks."""
+        """Return tables for notebooks."""
         try:
-            told = self.stats()
+            return index_tables(repr(self), self.stats)
         except NotOffered:
-            told = dict(self.info())
+            return figures_table(repr(self), self.info())
         except SonicError as trouble:
-            told = {"note": str(trouble)}
-        return table_html(f"{self._address}, {self._server}", told)
+            return figures_table(repr(self), {"note": str(trouble)})
 
     def __enter__(self) -> Self:
         return self

@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 from sonicpy._native.postings import unpack_block
 from sonicpy.store.bucket import BucketReader
+from sonicpy.store.scopes import BucketState
+from sonicpy.store.view import View
 
 CUT = b"\xff"
 """Stands in the key of a term that is too long for one, and in no UTF-8."""
@@ -45,8 +47,9 @@ class ObjectFigures(NamedTuple):
     new_words: int
 
 
-def word_figures(reader: BucketReader) -> Iterator[WordFigures]:
+def word_figures(view: View, state: BucketState) -> Iterator[WordFigures]:
     """Yield the words that objects hold, in byte order."""
+    reader = BucketReader(view, state)
     for word, row in reader.lexicon(b""):
         if row.holders:
             times = [count for block in reader.blocks(row) for _, count in unpack_block(block)][row.dead :]
@@ -54,10 +57,10 @@ def word_figures(reader: BucketReader) -> Iterator[WordFigures]:
             yield WordFigures(whole, row.holders, row.hidden_holders, row.df, sum(times))
 
 
-def object_figures(reader: BucketReader) -> Iterator[ObjectFigures]:
+def object_figures(view: View, state: BucketState) -> Iterator[ObjectFigures]:
     """Yield the objects in the order in which they were made."""
     seen: set[int] = set()
-    for _, record in reader.objects():
+    for _, record in BucketReader(view, state).objects():
         before = len(seen)
         seen.update(term_id for term_id, *_ in record.terms())
         yield ObjectFigures(

@@ -545,7 +545,7 @@ class Index:
         with self._whole_snapshot() as view:
             state = view.bucket(collection, bucket)
             if state is not None:
-                yield from word_figures(BucketReader(view, state))
+                yield from word_figures(view, state)
 
     def object_figures(self, collection: str, bucket: str) -> Iterator[ObjectFigures]:
         """Yield every object of a bucket, oldest first, with its length and how many words it holds.
@@ -556,7 +556,7 @@ class Index:
         with self._whole_snapshot() as view:
             state = view.bucket(collection, bucket)
             if state is not None:
-                yield from object_figures(BucketReader(view, state))
+                yield from object_figures(view, state)
 
     def verify(self) -> list[str]:
         """Check every table against every other, and the graphs against the tables; return what is wrong.

@@ -34,7 +34,18 @@ def runs(page: Path) -> list[Block]:
     return [block for block in blocks(page) if block.language in RUN and not block.code.startswith("$ nc ")]
 
 
-CODED = [page for page in PAGES if runs(page)]
+ELSEWHERE = {
+    "docs/cli.md": "tests/cli/test_docs.py",
+    "docs/client.md": "tests/client/test_docs.py",
+    "docs/why-no-result.md": "tests/test_why_no_result.py",
+}
+"""Pages that have a test of their own, which also looks at what else they must tell."""
+CODED = [page for page in PAGES if runs(page) and name_of(page) not in ELSEWHERE]
+
+
+def test_the_other_pages_have_a_test() -> None:
+    for page, test in ELSEWHERE.items():
+        assert Path(page).name in (ROOT / test).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("page", CODED, ids=name_of)

@@ -31,8 +31,8 @@ def test_what_sonicpy_adds() -> None:
 def test_the_conversation_at_the_top(server: Server) -> None:
     conversation = PAGE.partition("```text\n")[2].partition("```")[0].splitlines()
     assert conversation[0] == f"CONNECTED <sonicpy v{VERSION}>"
-    setup = ['PUSH messages default conversation:1 "Rainy weather"', 'PUSH messages default conversation:2 "Sunny weather"']
-    assert talk(server, "ingest", *setup) == ["OK", "OK"]
+    for text in ('conversation:1 "Rainy weather"', 'conversation:2 "Sunny weather"'):
+        assert talk(server, "ingest", f"PUSH messages default {text}") == ["OK"]
     command, pending, event = conversation[3:6]
     answer = talk(server, "search", command.removeprefix("> "))
     marker = answer[0].removeprefix("PENDING ")
@@ -40,11 +40,12 @@ def test_the_conversation_at_the_top(server: Server) -> None:
 
 
 def test_what_is_said_of_lines_and_errors(server: Server) -> None:
-    assert talk(server, "ingest", r'PUSH c b o "say \"hello\" C:\temp and \n done\\"', "", "COUNT c b o") == ["OK", "RESULT 3"]
+    push = r'PUSH c b o "say \"hello\" C:\temp and\ndone\\" LANG(none)'
+    assert talk(server, "ingest", push, "", "COUNT c b o") == ["OK", "RESULT 6"]
     assert talk(server, "search", b"QUERY c b \"\xff\"", "ping") == ["ERR invalid_format(line is not UTF-8)", "PONG"]
     said = talk(
-        server, "search", "NOSUCH", "QUERY c b", 'QUERY c b "x" FOO(1)', 'QUERY c b "x" LIMIT(x)', 'QUERY c\u20ac b "x"',
-        'QUERY c b "x" LIMIT(0)', 'SUGGEST c b "two words"', "HELP nothing",
+        server, "search", "NOSUCH", "QUERY c b", 'QUERY c b "x" FOO(1)', 'QUERY c b "x" LIMIT(x)',
+        'QUERY c\u20ac b "x"', 'QUERY c b "x" LIMIT(0)', 'SUGGEST c b "two words"', "HELP nothing",
     )  # fmt: skip
     codes = [re.match(r"ERR (\w+)", line)[1] for line in said]  # type: ignore[index]
     assert codes == [
