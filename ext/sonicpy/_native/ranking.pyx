@@ -392,7 +392,7 @@ cdef class Ranker(ObjectTable):
     cdef int32_t _terms
     cdef uint32_t _required
     cdef double _total_weight, _possible_weight
-    cdef readonly double ceiling  # no object's score by `bm25` reaches it
+    cdef readonly double ceiling  # no object's score by `bm25` is above it
 
     def __cinit__(self):
         global spare_notes_count
