@@ -353,9 +353,13 @@ cdef struct Parts:  # of one object: how many are held, and those that are not
 
 
 cdef inline void fill_norms(double *norms, double average, double k1, double b) noexcept nogil:
-    cdef int number
+    cdef Py_ssize_t number
+    if average <= 0:
+        for number in range(256):
+            norms[number] = k1
+        return
     for number in range(256):
-        norms[number] = k1 * (1.0 - b + b * LENGTHS[number] / average) if average > 0 else k1
+        norms[number] = k1 * (1.0 - b + b * LENGTHS[number] / average)
 
 
 cdef inline double part_of_score(double weight, uint32_t tf, double norm, double k1) noexcept nogil:
@@ -408,7 +412,7 @@ cdef class Ranker(ObjectTable):
     cdef int32_t _terms
     cdef uint32_t _required
     cdef double _total_weight, _possible_weight
-    cdef readonly double ceiling  # no object's score by `bm25` reaches it
+    cdef readonly double ceiling  # no object's score by `bm25` is above it
 
     def __cinit__(self):
         global spare_notes_count
