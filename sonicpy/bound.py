@@ -1,7 +1,6 @@
 """Bucket: the methods of an index without the two names in front, over the library and over a connection alike."""
 
 from collections.abc import Sequence
-from html import escape
 from typing import Any, Protocol
 
 from sonicpy.errors import SonicError
@@ -9,6 +8,7 @@ from sonicpy.explanation import Explanation
 from sonicpy.hits import Hits
 from sonicpy.ids import check_bucket, check_collection
 from sonicpy.rows import TEXT_COLUMN, Progress, PushReport
+from sonicpy.tables import figures_table
 
 
 class Searchable(Protocol):
@@ -147,25 +147,9 @@ class Bucket:
         return f"{self._index!r}.bucket({self.collection!r}, {self.bucket!r})"
 
     def _repr_html_(self) -> str:
-        """Return a small table for notebooks."""
+        """Return a table for notebooks."""
         try:
             told = self.stats()
         except SonicError as trouble:  # not offered, or closed: the names are still worth a look
             told = {"note": str(trouble)}
-        return table_html(f"{self.collection} / {self.bucket}", told)
-
-
-def table_html(title: str, figures: dict[str, Any]) -> str:
-    """Return figures as a small HTML table; what holds others is left out."""
-    rows = "".join(
-        f"<tr><th>{escape(name.replace('_', ' '))}</th><td>{escape(_shown(value))}</td></tr>"
-        for name, value in figures.items()
-        if not isinstance(value, dict | list)
-    )
-    return f"<table><caption>{escape(title)}</caption><tbody>{rows}</tbody></table>"
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return str(value)
-    return f"{value:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+        return figures_table(f"{self.collection} / {self.bucket}", told)

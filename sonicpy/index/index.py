@@ -14,7 +14,7 @@ from typing import Any, ParamSpec, Self, TypeVar, cast
 
 from sonicpy._native.postings import DamagedBytes
 from sonicpy._native.text import PART, STOP, Terms
-from sonicpy.bound import Bucket, table_html
+from sonicpy.bound import Bucket
 from sonicpy.config import Config
 from sonicpy.errors import CommandError, GraphError, StoreDamaged
 from sonicpy.explanation import Explanation, Language
@@ -24,6 +24,7 @@ from sonicpy.ids import Scope, check_bucket, check_collection, check_object
 from sonicpy.index import count as counting
 from sonicpy.index import stats as figures
 from sonicpy.index.answers import Answers
+from sonicpy.index.census import ObjectFigures, WordFigures, object_figures, word_figures
 from sonicpy.index.consolidate import Built, Limits, adopt, build, graph_folder, tidy
 from sonicpy.index.explain import Asked, explain
 from sonicpy.index.holdings import Holding, holdings, scopes_of
@@ -47,6 +48,7 @@ from sonicpy.store.snapshot import reader_of
 from sonicpy.store.store import Store
 from sonicpy.store.verify import table_faults
 from sonicpy.store.view import View
+from sonicpy.tables import figures_table, index_tables
 from sonicpy.version import VERSION
 
 Arguments = ParamSpec("Arguments")
@@ -107,7 +109,8 @@ class Index:
         self._live = self.config.search.live_words
         self._searches_stop_words = not compat
         self._lexer = Lexer(self.config.normalization, self.config.tokenization, self.config.stopwords, compat=compat)
-        folder = Path(path or kv.path)
+        self._given = Path(path or kv.path)
+        folder = self._given.absolute()  # the program may change its working directory
         self._suggested: Answers[list[str]] = Answers()
         with claimed(folder, writes=not self.read_only) as claim:
             self._open_store(folder)
@@ -547,13 +550,32 @@ class Index:
         """
         if collection is not None:
             _check_names(collection, bucket or collection)
-        self._commit_first()
-        try:
-            with self.store.snapshot() as view:
-                for scope, state in scopes_of(view, collection, bucket):
-                    yield from holdings(view, scope, state)
-        except DamagedBytes as fault:
-            raise StoreDamaged(f"the store {self.store.folder} is damaged: {fault}") from fault
+        with self._whole_snapshot() as view:
+            for scope, state in scopes_of(view, collection, bucket):
+                yield from holdings(view, scope, state)
+
+    def word_figures(self, collection: str, bucket: str) -> Iterator[WordFigures]:
+        """Yield every word of a bucket in byte order, hidden ones too, with how many objects hold it and how often.
+
+        They are those of the moment when the first is taken. Take them to the end before this thread changes the index.
+        Raises like `holdings`.
+        """
+        _check_names(collection, bucket)
+        with self._whole_snapshot() as view:
+            state = view.bucket(collection, bucket)
+            if state is not None:
+                yield from word_figures(view, state)
+
+    def object_figures(self, collection: str, bucket: str) -> Iterator[ObjectFigures]:
+        """Yield every object of a bucket, oldest first, with its length and how many words it holds.
+
+        As `word_figures` otherwise.
+        """
+        _check_names(collection, bucket)
+        with self._whole_snapshot() as view:
+            state = view.bucket(collection, bucket)
+            if state is not None:
+                yield from object_figures(view, state)
 
     def verify(self) -> list[str]:
         """Check every table against every other, and the graphs against the tables; return what is wrong.
@@ -660,11 +682,13 @@ class Index:
     def __repr__(self) -> str:
         if isinstance(self.store, GoneStore):
             return "<Index, closed>"
-        return f"<{type(self).__name__} in {self.store.folder}>"
+        return f"<{type(self).__name__} in {self._given}>"
 
     def _repr_html_(self) -> str:
-        """Return a small table for notebooks."""
-        return table_html(repr(self), {} if isinstance(self.store, GoneStore) else self.stats())
+        """Return tables for notebooks."""
+        if isinstance(self.store, GoneStore):
+            return figures_table(repr(self), {})
+        return index_tables(repr(self), self.stats)
 
     def __enter__(self) -> Self:
         return self
@@ -687,6 +711,16 @@ class Index:
         """Take away what an earlier process has left unfinished."""
         drop_staged(self.store)
         self._read(self._tidy_graphs)
+
+    @contextmanager
+    def _whole_snapshot(self) -> Iterator[View]:
+        """What was changed until now, for a long look at it."""
+        self._commit_first()
+        try:
+            with self.store.snapshot() as view:
+                yield view
+        except DamagedBytes as fault:
+            raise StoreDamaged(f"the store {self.store.folder} is damaged: {fault}") from fault
 
     def _commit_first(self) -> None:
         """Let the next snapshot show everything."""

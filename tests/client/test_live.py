@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from sonicpy.errors import ConfigError, ConnectionLost, NotSonic, WrongPassword
-from tests.client.ways import WAYS, Connect
+from tests.client.ways import ALL_WAYS, EVERY_WAY, Connect
 from tests.processes import HOST, Server
 from tests.server.certificates import Certificates, write_certificates
 
 
-@pytest.fixture(params=WAYS)
+@pytest.fixture(params=EVERY_WAY)
 def connect(request: pytest.FixtureRequest) -> Connect:
-    return WAYS[request.param]
+    return ALL_WAYS[request.param]
 
 
 @pytest.fixture(scope="module")

@@ -201,7 +201,7 @@ def test_a_bucket_has_the_same_methods(tmp_path: Path) -> None:
         assert (bucket.flush(), bucket.count()) == (1, 0)
         with pytest.raises(CommandError, match="InvalidCollection"):
             index.bucket("two words", "b")
-        assert "messages / default" in bucket._repr_html_() and "<th>objects</th><td>0</td>" in bucket._repr_html_()
+        assert "messages / default" in bucket._repr_html_() and ">0</td>" in bucket._repr_html_()
         assert "Index in" in index._repr_html_()
         assert repr(bucket) == f"{index!r}.bucket('messages', 'default')"
 
