@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from sonicpy.bound import Bucket
     from sonicpy.client.aio_client import AsyncClient
     from sonicpy.client.client import Client
-    from sonicpy.client.connect import connect, connect_async
+    from sonicpy.client.connect import connect
+    from sonicpy.client.connect_async import connect_async
     from sonicpy.config import Config
     from sonicpy.explanation import Explanation
     from sonicpy.highlighting import highlight
@@ -73,7 +74,7 @@ _LATE = {
     "PushReport": ("sonicpy.rows", "PushReport"),
     "Refused": ("sonicpy.rows", "Refused"),
     "connect": ("sonicpy.client.connect", "connect"),
-    "connect_async": ("sonicpy.client.connect", "connect_async"),
+    "connect_async": ("sonicpy.client.connect_async", "connect_async"),
     "highlight": ("sonicpy.highlighting", "highlight"),
     "open": ("sonicpy.index.opening", "open_index"),
 }
