@@ -32,12 +32,13 @@ def test_every_page_stands_in_the_menu_once() -> None:
 
 
 @pytest.mark.full
+@pytest.mark.timeout(400)
 def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
     for name in ("mkdocs", "material", "mkdocstrings", "mkdocs_jupyter"):
         if importlib.util.find_spec(name) is None:
             pytest.skip(f"needs {name}: pip install 'sonicpy-search[docs]'")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path / "site")]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=110, check=False)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     for page in menu(SETTINGS["nav"]):
         name = Path(page).with_suffix("")
