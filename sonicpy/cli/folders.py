@@ -68,7 +68,7 @@ def restore(arguments: argparse.Namespace) -> int:
     else:
         with open_folder(load_settings(arguments).config, Purpose.CREATE) as index:
             index.restore(arguments.path)
-            where = str(index.store.folder)
+            where = str(index.folder)
     show(
         arguments, {"path": str(arguments.path)}, f"the collections of {arguments.path} are restored into {where}"
     )
