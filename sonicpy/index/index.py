@@ -7,6 +7,7 @@ Every change is applied, logged and committed before its method returns. `batch`
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar, cast
@@ -19,7 +20,7 @@ from sonicpy.errors import CommandError, GraphError, StoreDamaged
 from sonicpy.explanation import Explanation, Language
 from sonicpy.graph.pool import GraphPool, Name
 from sonicpy.hits import Hits
-from sonicpy.ids import check_bucket, check_collection, check_object
+from sonicpy.ids import Scope, check_bucket, check_collection, check_object
 from sonicpy.index import count as counting
 from sonicpy.index import stats as figures
 from sonicpy.index.answers import Answers
@@ -58,6 +59,9 @@ BATCH_COMMIT = 512
 
 CROWD_WORDS = 2_000
 """Pending words that are worth a consolidation before its time: comparing so many takes about 0.1 ms a query."""
+
+CROWDS_BETWEEN_CHUNKS = 10
+"""While many rows are pushed, graphs are built when their words have doubled: so their number stays small."""
 
 SMALL_WORDS = 1_000
 """The graph of so many words takes about 2 ms."""
@@ -187,16 +191,25 @@ class Index:
             StoreError: rows could not be stored; a note says how many were.
         """
         shape = Shape(collection, bucket, object, text, lang)
+        touched: set[Scope] = set()
         report = push_rows(
-            read_rows(rows, shape), self._lexer.lex, self._push_chunk, self._window, new=new, progress=progress
+            read_rows(rows, shape),
+            self._lexer.lex,
+            partial(self._push_chunk, touched),
+            self._window,
+            new=new,
+            progress=progress,
         )
-        self._consolidate_crowded()
+        self._consolidate_crowded(touched)
         return report
 
-    def _push_chunk(self, pushes: list[Push], *, new: bool) -> list[int]:
+    def _push_chunk(self, touched: set[Scope], pushes: list[Push], *, new: bool) -> list[int]:
         with self._lock:
             there = self.store.apply_pushes(pushes, new=new)
             self._finish_change()
+        some = {Scope(push.collection, push.bucket) for push in pushes}
+        touched |= some
+        self._consolidate_crowded(some, CROWDS_BETWEEN_CHUNKS)
         return there
 
     def pop(self, collection: str, bucket: str, object: str, text: str) -> int:
@@ -246,7 +259,7 @@ class Index:
             finally:
                 self._batching = outer
                 self._finish()
-                self._consolidate_crowded()
+                self._consolidate_crowded(None)
 
     # -- answers -------------------------------------------------------------------------------------------------
 
@@ -456,10 +469,16 @@ class Index:
         self.store.pending_buckets.discard(bucket)
         self.graphs.forget(bucket, version)
 
-    def is_crowded(self, bucket: int) -> bool:
-        """Return whether so many words of a bucket are pending that comparing them one by one takes long."""
+    def is_crowded(self, bucket: int, crowds: int = 1) -> bool:
+        """Return whether so many words of a bucket are pending that comparing them one by one takes long.
+
+        Args:
+            crowds: how many times as many.
+        """
         state = self._read(lambda view: view.bucket_numbered(bucket))
-        return state is not None and state.edits - state.graph_edits >= max(CROWD_WORDS, state.graph_words // 10)
+        if state is None:
+            return False
+        return state.edits - state.graph_edits >= crowds * max(CROWD_WORDS, state.graph_words // 10)
 
     def is_small(self, bucket: int) -> bool:
         """Return whether the graph of a bucket is built sooner than a worker process could be asked to."""
@@ -723,12 +742,18 @@ class Index:
         elif self._autocommit:
             self._finish()
 
-    def _consolidate_crowded(self) -> None:
-        """Build the graphs of buckets that gained thousands of words, unless a batch or the owner does it later."""
+    def _consolidate_crowded(self, scopes: set[Scope] | None, crowds: int = 1) -> None:
+        """Build the graphs of buckets that gained thousands of words, unless a batch or the owner does it later.
+
+        Args:
+            scopes: of which buckets; None: of all.
+            crowds: how crowded they must be.
+        """
         with self._lock:
             if self._batching or not self._autocommit:
                 return
-            for bucket in [bucket for bucket in self.due_buckets() if self.is_crowded(bucket)]:
+            due = self.due_buckets() if scopes is None else self._read(lambda view: _numbers(view, scopes))
+            for bucket in [bucket for bucket in due if self.is_crowded(bucket, crowds)]:
                 self.consolidate_bucket(bucket)
 
     def _finish(self) -> None:
@@ -804,6 +829,11 @@ def _check_names(collection: str, bucket: str, object: str | None = None) -> Non
     check_bucket(bucket)
     if object is not None:
         check_object(object)
+
+
+def _numbers(view: View, scopes: set[Scope]) -> list[int]:
+    states = (view.bucket(*scope) for scope in sorted(scopes))
+    return [state.bucket for state in states if state is not None]
 
 
 def _need_no(object: str | None) -> None:

@@ -185,17 +185,16 @@ def test_what_a_killed_process_left_in_memory_goes_with_the_next(
 ) -> None:
     monkeypatch.setattr(opening, "SHARED_MEMORY", tmp_path)
     monkeypatch.setattr(opening, "SHARED_MEMORY_FREE", 0)
+    done = run("print(__import__('os').getpid())")  # the number of a process that is gone
     with sonicpy.open(":memory:") as living:
-        abandoned = tmp_path / f"{opening.PREFIX}dead"
+        abandoned = tmp_path / f"{opening.PREFIX}{done.stdout.strip()}-dead"
         sonicpy.open(abandoned).close()
-        fresh = tmp_path / f"{opening.PREFIX}fresh"
-        fresh.mkdir()
-        for folder in (abandoned, living.store.folder):
-            os.utime(folder, (0, 0))
-        with sonicpy.open(":memory:"):
-            left = {path for path in tmp_path.iterdir()}
-            assert abandoned not in left
-            assert {living.store.folder, fresh} <= left
+        unlocked = tmp_path / f"{opening.PREFIX}{done.stdout.strip()}-new"
+        unlocked.mkdir()
+        stranger = tmp_path / f"{opening.PREFIX}{done.stdout.strip()}-of-another-machine"
+        with sonicpy.open(stranger), sonicpy.open(":memory:"):
+            assert not abandoned.exists()
+            assert {living.store.folder, unlocked, stranger} <= set(tmp_path.iterdir())
         living.push("c", "b", "o", "x")
 
 

@@ -216,3 +216,22 @@ class Deaf:
 def test_a_bucket_shows_its_names_where_figures_are_not_offered() -> None:
     index: Any = Deaf()
     assert "&lt;stats&gt; is not offered" in Bucket(index, "c", "b")._repr_html_()
+
+
+def test_word_graphs_are_built_on_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(push_many, "CHUNK_ROWS", 50)
+    monkeypatch.setattr("sonicpy.index.index.CROWD_WORDS", 100)
+    pending: list[int] = []
+    with open_index(tmp_path) as index:
+        rows = ((f"o{n}", f"word{n} other{n} more{n}") for n in range(2_500))
+        index.push(C, "untouched", "o", " ".join(f"w{n}" for n in range(150)))
+        index.push_many(
+            rows,
+            collection=C,
+            bucket=B,
+            lang="none",
+            progress=lambda _: pending.append(index.stats(C, B)["graph"]["edits_since"]),
+        )
+        assert max(pending) < 5_000 < 7_500 == index.count(C, B)
+        assert index.stats(C, B)["pending_words"] < 150 <= index.stats(C, "untouched")["pending_words"]
+        assert "word2499" in index.suggest(C, B, "wrod2499")

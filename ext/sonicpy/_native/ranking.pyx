@@ -353,9 +353,13 @@ cdef struct Parts:  # of one object: how many are held, and those that are not
 
 
 cdef inline void fill_norms(double *norms, double average, double k1, double b) noexcept nogil:
-    cdef int number
+    cdef Py_ssize_t number
+    if average <= 0:
+        for number in range(256):
+            norms[number] = k1
+        return
     for number in range(256):
-        norms[number] = k1 * (1.0 - b + b * LENGTHS[number] / average) if average > 0 else k1
+        norms[number] = k1 * (1.0 - b + b * LENGTHS[number] / average)
 
 
 cdef inline double part_of_score(double weight, uint32_t tf, double norm, double k1) noexcept nogil:
@@ -400,6 +404,7 @@ cdef int spare_notes_count = 0
 cdef class Ranker(ObjectTable):
     """The objects that hold some of a query's terms, or words that stand for them."""
     cdef Found *_found
+    cdef Found _first  # of every object of the first list, while it is the only one
     cdef Py_ssize_t _found_capacity
     cdef Hit *_hits
     cdef Py_ssize_t _hit_count, _hit_capacity
@@ -408,7 +413,7 @@ cdef class Ranker(ObjectTable):
     cdef int32_t _terms
     cdef uint32_t _required
     cdef double _total_weight, _possible_weight
-    cdef readonly double ceiling  # no object's score by `bm25` reaches it
+    cdef readonly double ceiling  # no object's score by `bm25` is above it
 
     def __cinit__(self):
         global spare_notes_count
@@ -480,23 +485,33 @@ cdef class Ranker(ObjectTable):
         cdef int place
         cdef bint is_first = self._count == 0 and inserts
         check_dead(dead)
+        if self._is_unhashed:
+            self.hash_all()
+            self.note_first()
         self.make_room(len(blocks) * BLOCK_POSTINGS if inserts else 0)
         self.make_found(self._count + (len(blocks) * BLOCK_POSTINGS if inserts else 0))
         self.make_hits(self._hit_count + len(blocks) * BLOCK_POSTINGS)
         for number in range(len(blocks) - 1, -1, -1):
             for place in range(decode(blocks[number], postings) - 1, (dead if number == 0 else 0) - 1, -1):
                 if is_first:
-                    self.take_first(&postings[place], kind, required)
+                    self.take_first(&postings[place], kind)
                 else:
                     self.take(&postings[place], kind, required, inserts)
         if is_first:
             self._is_unhashed = True
+            self._first = Found(0.0, required, self._terms)
         if self._run_count == self._run_capacity:
             self._runs = <Run *> resized(self._runs, 2 * self._run_capacity * sizeof(Run))
             self._run_capacity *= 2
         self._runs[self._run_count] = Run(self._hit_count, weight, inserts)
         self._run_count += 1
         return 0
+
+    cdef void note_first(self) noexcept nogil:
+        """Note of the objects of the first list what a second list, or scores over several, have to know."""
+        cdef Py_ssize_t number
+        for number in range(self._count):
+            self._found[number] = self._first
 
     cdef int make_found(self, Py_ssize_t objects) except -1:
         if objects > self._found_capacity:
@@ -510,13 +525,12 @@ cdef class Ranker(ObjectTable):
             self._hits = <Hit *> resized(self._hits, self._hit_capacity * sizeof(Hit))
         return 0
 
-    cdef inline void take_first(self, const Posting *posting, Kind kind, bint required) noexcept nogil:
+    cdef inline void take_first(self, const Posting *posting, Kind kind) noexcept nogil:
         """Take a posting of the first list: an object stands in a list once, so none of them is there yet."""
         cdef int32_t number = <int32_t> self._count
         self._iids[number] = posting.iid
         self._scores[number] = 0.0
         self._kinds[number] = kind
-        self._found[number] = Found(0.0, required, self._terms)
         self._hits[self._hit_count] = Hit(<uint32_t> number, posting.tf)
         self._hit_count += 1
         self._count += 1
@@ -555,6 +569,15 @@ cdef class Ranker(ObjectTable):
         cdef Hit hit
         fill_norms(norms, average, k1, b)
         self.ceiling = self._possible_weight * (k1 + 1.0)
+        if self._run_count == 1:  # every object has the whole weight, and whatever is required
+            weight = self._runs[0].weight
+            for number in range(self._count):
+                iid = self._iids[number]
+                norm = norms[lengths[iid] if iid < known else 0]
+                self._scores[number] = part_of_score(weight, self._hits[number].tf, norm, k1)
+            return
+        if self._is_unhashed:
+            self.note_first()
         for number in range(self._run_count):
             weight = self._runs[number].weight
             while step < self._runs[number].end_hit:
@@ -612,7 +635,7 @@ cdef class Ranker(ObjectTable):
                         continue
                     iid = self._iids[hit.object]
                     share = 1.0
-                    if self._total_weight > 0:
+                    if self._total_weight > 0 and self._run_count > 1:
                         share = self._found[hit.object].matched / self._total_weight
                     take_part(&parts[place], held + place * most, most, Part(
                         number, hit.tf,
