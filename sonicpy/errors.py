@@ -10,6 +10,7 @@
         StoreLocked      another process writes this folder
         StoreDamaged     bytes on disk are not what was written
         StoreFull        no room to write; reads go on
+      EvaluationError    the operator: nothing to evaluate, or a file of judgements cannot be read
       WorkerError        the operator: worker processes cannot do their job; it is tried again later
 """
 
@@ -73,3 +74,7 @@ class StoreFull(StoreError):
 
 class WorkerError(SonicError):
     """Worker processes died on a job."""
+
+
+class EvaluationError(SonicError):
+    """What is to be evaluated cannot be read, or the package that judges it is missing."""
