@@ -47,6 +47,7 @@ def unpack_length(uint8_t packed) -> float:
 
 
 cdef enum Kind:
+    FULL  # every word of the query as it was typed
     EXACT
     COMPLETED
     CORRECTED
@@ -426,7 +427,8 @@ cdef class Ranker(ObjectTable):
         self._hit_count += 1
 
     def bm25(self, const uint8_t[::1] lengths not None, double average, double k1, double b) -> None:
-        """Score by BM25, scaled by the share of the query's weight that the object holds.
+        """Score by BM25, scaled by the share of the query's weight that the object holds; who holds all of it comes
+        before all others.
 
         Args:
             lengths: of all objects by IID, one byte each (`pack_length`); those beyond its end count as zero.
@@ -452,7 +454,11 @@ cdef class Ranker(ObjectTable):
                 step += 1
         if self._total_weight > 0:
             for number in range(self._count):
-                self._scores[number] *= self._found[number].matched / self._total_weight
+                # Equal only if the same weights were added in the same order: an alternate weighs less.
+                if self._found[number].matched == self._total_weight:
+                    self._kinds[number] = FULL
+                else:
+                    self._scores[number] *= self._found[number].matched / self._total_weight
         if self._required:
             self.begin_order()
             for number in range(self._count):
