@@ -1,33 +1,75 @@
 """sonicpy: the Sonic search backend as a library and a server.
 
-    >>> from sonicpy import Index
-    >>> with Index("./data/store") as index:
+    >>> import sonicpy
+    >>> with sonicpy.open("./data/store") as index:
     ...     index.push("messages", "default", "conversation:1", "Hello from Nantes")
     ...     index.query("messages", "default", "nantes")
-    ['conversation:1']
+    Hits(['conversation:1'])
 """
 
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from sonicpy.errors import SonicError
+from sonicpy.errors import (
+    ClientError,
+    CommandError,
+    ConnectionLost,
+    NotOffered,
+    SonicError,
+    TimedOut,
+    WrongPassword,
+)
 from sonicpy.version import VERSION as __version__
 
 if TYPE_CHECKING:
+    from sonicpy.client.aio_client import AsyncClient
+    from sonicpy.client.client import Client
+    from sonicpy.client.connect import connect, connect_async
     from sonicpy.config import Config
+    from sonicpy.hits import Hit, Hits
     from sonicpy.index.index import Index
+    from sonicpy.index.opening import open_index as open
 
-__all__ = ["Config", "Index", "SonicError", "__version__"]
+__all__ = [
+    "AsyncClient",
+    "Client",
+    "ClientError",
+    "CommandError",
+    "Config",
+    "ConnectionLost",
+    "Hit",
+    "Hits",
+    "Index",
+    "NotOffered",
+    "SonicError",
+    "TimedOut",
+    "WrongPassword",
+    "__version__",
+    "connect",
+    "connect_async",
+    "open",
+]
 
 # Imported when first asked for: a worker process that only builds word graphs does without them, and starts in a
 # fraction of the time.
-_LATE = {"Config": "sonicpy.config", "Index": "sonicpy.index.index"}
+_LATE = {
+    "AsyncClient": ("sonicpy.client.aio_client", "AsyncClient"),
+    "Client": ("sonicpy.client.client", "Client"),
+    "Config": ("sonicpy.config", "Config"),
+    "Hit": ("sonicpy.hits", "Hit"),
+    "Hits": ("sonicpy.hits", "Hits"),
+    "Index": ("sonicpy.index.index", "Index"),
+    "connect": ("sonicpy.client.connect", "connect"),
+    "connect_async": ("sonicpy.client.connect", "connect_async"),
+    "open": ("sonicpy.index.opening", "open_index"),
+}
 
 
 def __getattr__(name: str) -> Any:
     if name not in _LATE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(_LATE[name]), name)
+    module, attribute = _LATE[name]
+    value = getattr(importlib.import_module(module), attribute)
     globals()[name] = value
     return value
 

@@ -10,8 +10,17 @@
         StoreLocked      another process writes this folder
         StoreDamaged     bytes on disk are not what was written
         StoreFull        no room to write; reads go on
+        ReadOnly         the program: a change of an index that was opened for reading
+        IndexClosed      the program: an Index is used after it was closed, or in a forked process
       EvaluationError    the operator: nothing to evaluate, or a file of judgements cannot be read
       WorkerError        the operator: worker processes cannot do their job; it is tried again later
+      ClientError        who calls a server: it could not be asked, or not this
+        ConnectionLost   no connection, or it ended before the answer came
+        TimedOut         no answer in time
+        WrongPassword    the server wants a password, or another one
+        NotOffered       this server does not know the command or option
+        NotSonic         what listens there does not speak Sonic Channel, or its certificate is not trusted
+        TooLong          a query or a word is longer than the lines this server takes
 """
 
 
@@ -72,9 +81,70 @@ class StoreFull(StoreError):
     """There is no room left to write; reads go on, writes are refused until a commit passes."""
 
 
+class ReadOnly(StoreError):
+    """A change is refused: the index was opened for reading only."""
+
+
+class IndexClosed(StoreError):
+    """An Index is used after it was closed, or in another process than the one that opened it."""
+
+
 class WorkerError(SonicError):
     """Worker processes died on a job."""
 
 
 class EvaluationError(SonicError):
     """What is to be evaluated cannot be read, or the package that judges it is missing."""
+
+
+class ClientError(SonicError):
+    """A server could not be asked, or not this; what the server itself refuses is a CommandError."""
+
+
+class ConnectionLost(ClientError, ConnectionError):
+    """There is no connection, or it ended before the answer came.
+
+    Args:
+        message: what happened, and with which server.
+        was_sent: the command may have reached the server: whether it was carried out is not known.
+    """
+
+    def __init__(self, message: str, was_sent: bool = True) -> None:
+        super().__init__(message)
+        self.was_sent = was_sent
+
+    def __reduce__(self) -> tuple[type["ConnectionLost"], tuple[str, bool]]:
+        return type(self), (str(self), self.was_sent)
+
+
+class TimedOut(ClientError, TimeoutError):
+    """The server did not answer in time; whether the command was carried out is not known."""
+
+
+class WrongPassword(ClientError):
+    """The server wants a password, or another one."""
+
+
+class NotOffered(ClientError):
+    """This server does not know the command or option; another kind or version of server may.
+
+    Args:
+        what: the command, or the option with its command.
+        server: the name and version that the server greeted with.
+    """
+
+    def __init__(self, what: str, server: str) -> None:
+        super().__init__(f"{what} is not offered by this server ({server})")
+        self.what = what
+        self.server = server
+
+    def __reduce__(self) -> tuple[type["NotOffered"], tuple[str, str]]:
+        return type(self), (self.what, self.server)
+
+
+class NotSonic(ClientError):
+    """What listens there does not speak Sonic Channel, or its certificate is not trusted."""
+
+
+class TooLong(ClientError):
+    """A query or a word is longer than the lines this server takes; only texts can be cut into several lines."""

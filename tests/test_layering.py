@@ -13,6 +13,7 @@ EVERYBODY = {"errors", "ids", "langcodes", "version"}
 ALLOWED = {
     "errors": set(),
     "ids": {"errors"},
+    "hits": set(),
     "langcodes": set(),
     "version": set(),
     "data": set(),
@@ -22,10 +23,11 @@ ALLOWED = {
     "lexer": EVERYBODY | {"_native", "config", "data"},
     "store": EVERYBODY | {"_native"},
     "graph": EVERYBODY | {"_native"},
-    "index": EVERYBODY | {"_native", "config", "graph", "lexer", "store"},
+    "index": EVERYBODY | {"_native", "config", "graph", "hits", "lexer", "store"},
+    "client": EVERYBODY | {"channel", "hits"},
     "server": EVERYBODY | {"config", "channel", "index"},
-    "cli": EVERYBODY | {"config", "index", "server"},
-    "__init__": EVERYBODY | {"config", "index"},
+    "cli": EVERYBODY | {"client", "config", "index", "server"},
+    "__init__": EVERYBODY | {"client", "config", "hits", "index"},
     "__main__": {"cli"},
 }
 

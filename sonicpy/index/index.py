@@ -9,19 +9,23 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import ParamSpec, Self, TypeVar
+from typing import ParamSpec, Self, TypeVar, cast
 
 from sonicpy._native.postings import DamagedBytes
 from sonicpy._native.text import PART, STOP, Terms
 from sonicpy.config import Config
 from sonicpy.errors import CommandError, GraphError, StoreDamaged
 from sonicpy.graph.pool import GraphPool, Name
+from sonicpy.hits import Hits
 from sonicpy.ids import check_bucket, check_collection, check_object
 from sonicpy.index import count as counting
+from sonicpy.index import stats as figures
 from sonicpy.index.answers import Answers
 from sonicpy.index.consolidate import Built, Limits, adopt, build, graph_folder, tidy
 from sonicpy.index.lexicon import Lexicon, Lexicons
-from sonicpy.index.query import query
+from sonicpy.index.opened import GoneStore, claimed, guard
+from sonicpy.index.query import query, query_hits
+from sonicpy.index.stats import Figures
 from sonicpy.index.suggest import suggest_alphabetical, suggest_likely
 from sonicpy.index.verify import check_backup, graph_faults
 from sonicpy.langcodes import LANG_CODES
@@ -35,6 +39,7 @@ from sonicpy.store.scopes import BucketState
 from sonicpy.store.store import Store
 from sonicpy.store.verify import table_faults
 from sonicpy.store.view import View
+from sonicpy.version import VERSION
 
 Arguments = ParamSpec("Arguments")
 Answer = TypeVar("Answer")
@@ -61,14 +66,25 @@ class Index:
         path: the folder, created where it is missing; None: `store.kv.path` of the settings.
         config: the settings; None: the defaults.
         autocommit: commit every change before its method returns.
+        temporary: delete the folder on close.
 
     Raises:
-        StoreLocked: another process, or another Index, has the folder open for writing.
+        StoreLocked: another process has the folder open for writing, or this process has it open already.
         StoreError: the folder cannot be opened as an index with these settings; the sentence says why.
     """
 
+    read_only = False
+    """Whether changes are refused; see `sonicpy.open`."""
+    store: Store
+    graphs: GraphPool
+
     def __init__(
-        self, path: Path | str | None = None, config: Config | None = None, *, autocommit: bool = True
+        self,
+        path: Path | str | None = None,
+        config: Config | None = None,
+        *,
+        autocommit: bool = True,
+        temporary: bool = False,
     ) -> None:
         self.config = config or Config()
         self._autocommit = autocommit
@@ -80,17 +96,18 @@ class Index:
         self._live = self.config.search.live_words
         self._searches_stop_words = not compat
         self._lexer = Lexer(self.config.normalization, self.config.tokenization, self.config.stopwords, compat=compat)
-        self.store = Store(
-            Path(path or kv.path),
-            self._lexer.analyser(),
-            map_bytes=kv.map_size_mb << 20,
-            durability=kv.durability,
-        )
-        drop_staged(self.store)
-        self.graphs = GraphPool(graph_folder(self.store.folder))
+        folder = Path(path or kv.path)
         self._suggested: Answers[list[str]] = Answers()
-        self._lexicons = Lexicons(self.graphs, live=self._live, recoveries=lambda: self.store.recoveries)
-        self._read(self._tidy_graphs)
+        with claimed(folder, writes=not self.read_only) as claim:
+            self._open_store(folder)
+            try:
+                store = self.store
+                self._lexicons = Lexicons(self.graphs, live=self._live, recoveries=lambda: store.recoveries)
+                self._tidy()
+            except BaseException:
+                self.store.close()
+                raise
+        self._let_go = guard(self, claim, folder if temporary else None)
         graph = self.config.store.fst.graph
         # In the default mode the limits bind nothing: a large lexicon is worth a word in the log, not lost words.
         self.graph_limits = Limits(graph.max_words, graph.max_size << 10, keeps_orphans=True) if compat else Limits()
@@ -117,6 +134,18 @@ class Index:
         words = _lexed(self._lexer.lex_every_way, text)
         # Which flags and counts they have does not matter for what is taken away.
         return self._change(Pop(collection, bucket, object, Terms(words, b"\1" * len(words), bytes(len(words)))))
+
+    def flush(self, collection: str, bucket: str | None = None, object: str | None = None) -> int:
+        """Forget a collection, a bucket or an object; return 1 or 0 (it existed or not), or the words of the object.
+
+        Raises like `push`, and ValueError for an object without its bucket.
+        """
+        if bucket is None:
+            _need_no(object)
+            return self.flush_collection(collection)
+        if object is None:
+            return self.flush_bucket(collection, bucket)
+        return self.flush_object(collection, bucket, object)
 
     def flush_collection(self, collection: str) -> int:
         """Forget a collection; return 1 if it existed, else 0. Raises like `push`."""
@@ -152,13 +181,39 @@ class Index:
     # -- answers -------------------------------------------------------------------------------------------------
 
     def query(
+        self,
+        collection: str,
+        bucket: str,
+        text: str,
+        *,
+        limit: int = 10,
+        offset: int = 0,
+        lang: str | None = None,
+        total: bool = False,
+    ) -> Hits:
+        """Return the objects that answer a text, best first, with their scores.
+
+        Args:
+            limit: so many at the most.
+            offset: so many of the best are passed over.
+            lang: as in `push`.
+            total: tell in `Hits.total` how many objects answer.
+
+        Raises:
+            CommandError: like `push`.
+        """
+        terms = self._query_terms(collection, bucket, text, lang)
+        search, window = self.config.search, self._window
+        found = self._read_words(
+            collection, bucket, lambda lexicon: [query_hits(lexicon, terms, search, window, limit, offset, total)]
+        )
+        return found[0] if found else Hits(total=0 if total else None)
+
+    def query_ids(
         self, collection: str, bucket: str, text: str, *, limit: int = 10, offset: int = 0, lang: str | None = None
     ) -> list[str]:
-        """Return the names of the objects that answer a text, best first. Raises CommandError like `push`."""
-        _check_names(collection, bucket)
-        terms = self._lex(text, lang)
-        if not len(terms) and self._searches_stop_words:
-            terms = _lexed(self._lexer.lex_plain, text)
+        """Return what `query` does as a plain list of names: what the server sends."""
+        terms = self._query_terms(collection, bucket, text, lang)
         search, window = self.config.search, self._window
         return self._read_words(
             collection, bucket, lambda lexicon: query(lexicon, terms, search, window, limit, offset)
@@ -184,6 +239,18 @@ class Index:
         _check_names(collection, bucket)
         found = self._read_words(collection, bucket, lambda lexicon: lexicon.words(offset, limit))
         return [word.decode() for word in found]
+
+    def count(self, collection: str, bucket: str | None = None, object: str | None = None) -> int:
+        """Return how many buckets a collection holds, words a bucket, or words an object, as COUNT does.
+
+        Raises CommandError like `push`, and ValueError for an object without its bucket.
+        """
+        if bucket is None:
+            _need_no(object)
+            return self.count_buckets(collection)
+        if object is None:
+            return self.count_words(collection, bucket)
+        return self.count_object_words(collection, bucket, object)
 
     def count_buckets(self, collection: str) -> int:
         """Return how many buckets of the collection hold words. Raises CommandError like `push`."""
@@ -315,8 +382,7 @@ class Index:
 
     def backup(self, folder: Path | str) -> Path:
         """Commit, then write a backup as `backup_committed` does: it holds every change that was made before."""
-        with self._lock:
-            self.store.commit()
+        self._commit_first()
         return self.backup_committed(folder)
 
     def restore(self, folder: Path | str) -> None:
@@ -355,11 +421,50 @@ class Index:
                     drop_staged(self.store)
 
     def verify(self) -> list[str]:
-        """Check every table against every other, and the graphs against the tables; return what is wrong."""
-        with self._lock:
-            self.store.commit()
+        """Check every table against every other, and the graphs against the tables; return what is wrong.
+
+        Other threads go on reading and writing meanwhile; what they change is not looked at.
+        """
+        self._commit_first()
         with self.store.snapshot() as view:
-            return [*table_faults(view.transaction), *graph_faults(view, self.graphs)]
+            return [*table_faults(view.transaction), *graph_faults(view, self.graphs, self._graph_version)]
+
+    def stats(self, collection: str | None = None, bucket: str | None = None) -> Figures:
+        """Return what the index, a collection or a bucket holds, as a dict that JSON can tell.
+
+        Everywhere: objects, words (shown ones), average_length (in words). Of a bucket and of the whole index also
+        hidden_words (stop words, parts of runs without blanks, words that no object holds any more) and pending_words
+        (changed since the word graph was built). Of the whole index also bytes on the disk and in memory.
+
+        Raises CommandError like `push`, and ValueError for a bucket without its collection.
+        """
+        if collection is None:
+            if bucket is not None:
+                raise ValueError(f"the bucket {bucket!r} is given without its collection")
+            return self._whole_stats()
+        if bucket is None:
+            check_collection(collection)
+            return self._read(lambda view: figures.collection_figures(view, collection))
+        _check_names(collection, bucket)
+        return self._read(lambda view: figures.bucket_figures(view, self.graphs, collection, bucket))
+
+    def _whole_stats(self) -> Figures:
+        store = self.store
+        return {
+            "version": VERSION,
+            "folder": str(store.folder),
+            "read_only": self.read_only,
+            "compat": self.config.server.compat,
+            "durability": store.durability,
+            **self._read(figures.whole_figures),
+            **figures.disk_figures(store.folder),
+            "used_bytes": store.size_bytes(),
+            "map_bytes": store.map_bytes(),
+            "memory_bytes": figures.memory_bytes(),
+            "open_graphs": self.open_graphs(),
+            "uncommitted": store.uncommitted,
+            "refusing": store.refusing,
+        }
 
     def sweep(self, rows: int) -> bool:
         """Delete at most about `rows` rows of flushed buckets, and a few graphs; return whether any are left."""
@@ -407,9 +512,15 @@ class Index:
         self.store.sync()
 
     def close(self) -> None:
-        """Commit, sync and release the folder."""
+        """Commit, sync and release the folder; a second time, and in a forked process, nothing happens.
+
+        Waits until other threads have their answers; what they ask later raises IndexClosed.
+        """
         with self._lock:
-            self.store.close()
+            if isinstance(self.store, GoneStore):
+                return
+            self.store = cast(Store, GoneStore(f"the index in {self.store.folder} was closed: open it again"))
+            self._let_go()
 
     def __enter__(self) -> Self:
         return self
@@ -420,6 +531,23 @@ class Index:
         self.close()
 
     # -- inside --------------------------------------------------------------------------------------------------
+
+    def _open_store(self, folder: Path) -> None:
+        kv = self.config.store.kv
+        self.store = Store(
+            folder, self._lexer.analyser(), map_bytes=kv.map_size_mb << 20, durability=kv.durability
+        )
+        self.graphs = GraphPool(graph_folder(folder))
+
+    def _tidy(self) -> None:
+        """Take away what an earlier process has left unfinished."""
+        drop_staged(self.store)
+        self._read(self._tidy_graphs)
+
+    def _commit_first(self) -> None:
+        """Let the next snapshot show everything."""
+        with self._lock:
+            self.store.commit()
 
     def _change(self, mutation: Mutation) -> int:
         with self._lock:
@@ -472,9 +600,22 @@ class Index:
 
         return self._read(read)
 
+    def _graph_version(self, bucket: int) -> int | None:
+        """Return the version of a bucket's graph in the last commit."""
+        with self.store.snapshot() as view:
+            state = view.bucket_numbered(bucket)
+        return None if state is None else state.lexicon_version
+
     def _tidy_graphs(self, view: View) -> None:
         states = (BucketState.unpack(row) for _, row in view.transaction.rows(SCOPES, b""))
         self.graphs.tidy({Name(state.bucket, state.lexicon_version) for state in states if state.lexicon_version})
+
+    def _query_terms(self, collection: str, bucket: str, text: str, lang: str | None) -> Terms:
+        _check_names(collection, bucket)
+        terms = self._lex(text, lang)
+        if not len(terms) and self._searches_stop_words:
+            terms = _lexed(self._lexer.lex_plain, text)
+        return terms
 
     def _lex(self, text: str, lang: str | None) -> Terms:
         if lang is not None and lang != NO_LANGUAGE and lang not in LANG_CODES:
@@ -487,6 +628,11 @@ def _check_names(collection: str, bucket: str, object: str | None = None) -> Non
     check_bucket(bucket)
     if object is not None:
         check_object(object)
+
+
+def _need_no(object: str | None) -> None:
+    if object is not None:
+        raise ValueError(f"the object {object!r} is given without its bucket")
 
 
 def one_word(terms: Terms) -> tuple[bytes, int]:

@@ -1,9 +1,16 @@
 """QUERY: the objects that answer a text, best first."""
 
+from sonicpy._native.ranking import ObjectTable, Ranker
 from sonicpy._native.text import Terms
 from sonicpy.config import SearchConfig
+from sonicpy.hits import Hits
 from sonicpy.index.lexicon import Lexicon
 from sonicpy.index.ranking import RANKINGS
+
+EXACTLY = 2
+"""The whole number of the score of an object that was found exactly; one less by completions, none by corrections."""
+HIGHEST_SHARE = 0.999999
+"""So the fraction of a score stays one, even when six digits of it are written."""
 
 
 def query(lexicon: Lexicon, terms: Terms, search: SearchConfig, window: int, limit: int, offset: int) -> list[str]:
@@ -18,3 +25,25 @@ def query(lexicon: Lexicon, terms: Terms, search: SearchConfig, window: int, lim
         return []
     table = RANKINGS[search.ranking](lexicon, terms, search, window, offset + limit)
     return lexicon.reader.oids(table.best(offset, limit))
+
+
+def query_hits(
+    lexicon: Lexicon, terms: Terms, search: SearchConfig, window: int, limit: int, offset: int, total: bool
+) -> Hits:
+    """Return the same objects with their scores and, if asked, how many there are in all."""
+    if not len(terms):
+        return Hits(total=0 if total else None)
+    table = RANKINGS[search.ranking](lexicon, terms, search, window, offset + limit)
+    best = table.best_scored(offset, limit)
+    scores = None if search.ranking == "newest" else [shown_score(table, kind, score) for _, kind, score in best]
+    return Hits(lexicon.reader.oids([iid for iid, _, _ in best]), scores, len(table) if total else None)
+
+
+def shown_score(table: ObjectTable, kind: int, score: float) -> float:
+    """Return the score that users see, which orders objects as the kind and the table's score do."""
+    return EXACTLY - kind + share_of_best(table, score) if isinstance(table, Ranker) else score
+
+
+def share_of_best(table: Ranker, score: float) -> float:
+    """Return which share of the best imaginable score a score, or a part of one, is."""
+    return min(score / table.ceiling, HIGHEST_SHARE) if table.ceiling > 0 else 0.0

@@ -2,7 +2,8 @@
 
 import fcntl
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 from sonicpy._native.postings import WORD_BYTES_MAX, WordRow, bucket_key
@@ -39,7 +40,8 @@ def verify_folder(folder: Path) -> list[str]:
     try:
         with environment.reading() as transaction:
             check_format(transaction.get(META, FORMAT))
-            faults = [*table_faults(transaction), *graph_faults(View(transaction), GraphPool(graph_folder(folder)))]
+            graphs = graph_faults(View(transaction), GraphPool(graph_folder(folder)), partial(_version, environment))
+            faults = [*table_faults(transaction), *graphs]
             if not is_written:
                 faults += log_faults(folder / "log", read_position(transaction))
             return faults
@@ -76,10 +78,16 @@ def check_backup(folder: Path, analyser: Mapping[str, str]) -> None:
         raise StoreDamaged(f"the backup in {folder} is not restored, it is damaged: {faults[0]}{more}")
 
 
-def graph_faults(view: View, pool: GraphPool) -> Iterator[str]:
+def graph_faults(
+    view: View, pool: GraphPool, version_now: Callable[[int], int | None] | None = None
+) -> Iterator[str]:
     """Yield what is wrong with the files of word graphs; each is built again once that is noticed.
 
     A graph may hold words that are gone: compat mode keeps them, and who looks a word up finds out.
+
+    Args:
+        version_now: tells which version of a bucket's graph is in force by now: another one than in `view` has
+            replaced the file meanwhile, which is no fault. None: nobody writes.
     """
     for key, row in view.transaction.rows(SCOPES, b""):
         state = BucketState.unpack(row)
@@ -89,7 +97,8 @@ def graph_faults(view: View, pool: GraphPool) -> Iterator[str]:
         try:
             graph = WordGraph(pool.path(state.bucket, state.lexicon_version))
         except GraphError as fault:
-            yield f"{scope}: {fault}"
+            if version_now is None or version_now(state.bucket) == state.lexicon_version:
+                yield f"{scope}: {fault}"
             continue
         if len(graph) != state.graph_words:
             yield f"{scope}: its graph holds {len(graph)} words instead of {state.graph_words}"
@@ -107,6 +116,13 @@ def _missing(view: View, state: BucketState, graph: WordGraph) -> int:
         if len(word) <= WORD_BYTES_MAX and WordRow(row, len(word)).live and not graph.contains(word):
             missing += view.transaction.get(PENDING, key) is None
     return missing
+
+
+def _version(environment: Environment, bucket: int) -> int | None:
+    """Return the version of a bucket's graph in the last commit."""
+    with environment.reading() as transaction:
+        state = View(transaction).bucket_numbered(bucket)
+    return None if state is None else state.lexicon_version
 
 
 def _is_written(folder: Path) -> bool:

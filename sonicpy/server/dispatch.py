@@ -65,7 +65,7 @@ def flush_object(index: Index, command: FlushO) -> bytes:
 
 def query(index: Index, command: Query) -> bytes:
     collection, bucket, text, limit, offset, lang = command
-    return replies.event("QUERY", index.query(collection, bucket, text, limit=limit, offset=offset, lang=lang))
+    return replies.event("QUERY", index.query_ids(collection, bucket, text, limit=limit, offset=offset, lang=lang))
 
 
 def suggest(index: Index, command: Suggest) -> bytes:

@@ -221,16 +221,24 @@ class Environment:
         sync: every commit waits for the disk.
         read_only: for another process than the one that writes.
         copied: `folder` is the file of a copy, which nobody writes; for reading.
+        unlocked: as read_only, where LMDB's lock file cannot be written; the caller keeps writers away.
 
     Raises:
         StoreError: the folder cannot be used; one sentence says why.
     """
 
     def __init__(
-        self, folder: Path, map_bytes: int, *, sync: bool, read_only: bool = False, copied: bool = False
+        self,
+        folder: Path,
+        map_bytes: int,
+        *,
+        sync: bool,
+        read_only: bool = False,
+        copied: bool = False,
+        unlocked: bool = False,
     ) -> None:
         self._folder = folder
-        read_only = read_only or copied
+        read_only = read_only or copied or unlocked
         self._turn = threading.Condition()
         self._open_transactions: Counter[int] = Counter()  # by thread
         self._growing = False
@@ -243,7 +251,7 @@ class Environment:
             self._env = lmdb.open(
                 str(folder), map_size=map_bytes, max_dbs=len(TABLE_NAMES), max_readers=MAX_READERS,
                 sync=sync, metasync=sync, max_spare_txns=8, readonly=read_only, create=not read_only,
-                subdir=not copied, lock=not copied,
+                subdir=not copied, lock=not (copied or unlocked),
             )  # fmt: skip
             self._tables = [self._env.open_db(name, create=not read_only) for name in TABLE_NAMES]
             self._env.reader_check()
@@ -256,15 +264,19 @@ class Environment:
     def begin(self, *, write: bool) -> Transaction:
         """Begin a transaction; end it with `commit` or `abort` on the same thread."""
         thread = threading.get_ident()
-        with self._turn:
-            # A thread that has one open goes on: the growth waits for it anyway.
-            self._turn.wait_for(lambda: not self._growing or thread in self._open_transactions)
-            self._open_transactions[thread] += 1
-        try:
-            return Transaction(self._env.begin(write=write), self._tables, write)
-        except lmdb.Error as fault:
-            self._ended()
-            raise translated(fault) from fault
+        while True:
+            with self._turn:
+                # A thread that has one open goes on: the growth waits for it anyway.
+                self._turn.wait_for(lambda: not self._growing or thread in self._open_transactions)
+                self._open_transactions[thread] += 1
+            try:
+                return Transaction(self._env.begin(write=write), self._tables, write)
+            except lmdb.MapResizedError:
+                self._ended()
+                self._adopt_size()
+            except lmdb.Error as fault:
+                self._ended()
+                raise translated(fault) from fault
 
     def commit(self, transaction: Transaction) -> None:
         """Make the transaction's rows visible to other transactions and processes.
@@ -358,9 +370,25 @@ class Environment:
                 self._growing = False
                 self._turn.notify_all()
 
+    def _adopt_size(self) -> None:
+        """Take over the size of the map, which the process that writes has changed."""
+        with self._turn:
+            if not self.can_grow():
+                raise StoreError("the store has grown while this thread reads it: end that, then ask again")
+            self._turn.wait_for(lambda: not self._open_transactions)
+            try:
+                self._env.set_mapsize(0)
+            except lmdb.Error as fault:
+                raise translated(fault) from fault
+
     def can_grow(self) -> bool:
         """Return whether this thread has no transaction open, which `grow` would wait for in vain."""
         return threading.get_ident() not in self._open_transactions
+
+    def last_commit(self) -> int:
+        """Return the number of the last commit, whoever made it."""
+        number: int = self._env.info()["last_txnid"]
+        return number
 
     def used_bytes(self) -> int:
         """Return how much of the map is used."""
@@ -373,9 +401,10 @@ class Environment:
         return size
 
     def close(self) -> None:
-        """Close the environment once no copy is made of it; every transaction must have ended."""
+        """Close the environment once no copy is made of it and no other thread reads it."""
+        thread = threading.get_ident()
         with self._turn:
-            self._turn.wait_for(lambda: not self._copies)
+            self._turn.wait_for(lambda: not self._copies and not self._open_transactions.keys() - {thread})
         self._env.close()
 
     def _ended(self) -> None:

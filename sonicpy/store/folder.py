@@ -17,6 +17,7 @@ from sonicpy.errors import StoreError, StoreFull, StoreLocked
 
 LOCK_FILE = "sonicpy.lock"
 BOOT_FILE = "sonicpy.boot"
+LMDB_LOCK_FILE = "lock.mdb"
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
@@ -38,12 +39,10 @@ class WriterLock:
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as fault:
-            holder = os.read(self._descriptor, 20).decode("ascii", "replace").strip() or "unknown"
-            os.close(self._descriptor)
-            raise StoreLocked(
-                f"the store {folder} is already open for writing by process {holder}: "
-                "stop that one, or give this one another store.kv.path"
-            ) from fault
+            try:
+                raise StoreLocked(f"the store {folder} is {_holder(self._descriptor)}") from fault
+            finally:
+                os.close(self._descriptor)
         try:
             os.ftruncate(self._descriptor, 0)
             os.pwrite(self._descriptor, f"{os.getpid()}\n".encode(), 0)
@@ -52,8 +51,10 @@ class WriterLock:
             raise StoreFull(f"cannot write the store folder {folder}: {fault.strerror}") from fault
 
     def release(self) -> None:
-        """Give the right back."""
-        os.close(self._descriptor)
+        """Give the right back; in a forked process the one that has it keeps it."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+        self._descriptor = -1
 
     def __enter__(self) -> "WriterLock":
         return self
@@ -62,6 +63,54 @@ class WriterLock:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.release()
+
+
+class ReaderLock:
+    """Keeps writers away from a store for as long as it is read without LMDB's own locks; held until `release`.
+
+    Raises:
+        StoreLocked: a process writes the store.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._descriptor = -1
+        try:
+            self._descriptor = os.open(folder / LOCK_FILE, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return  # a copy that nobody has written yet
+        except OSError as fault:
+            raise StoreError(f"cannot read {folder / LOCK_FILE}: {fault.strerror}") from fault
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError as fault:
+            holder = _pid_in(self._descriptor)
+            self.release()
+            raise StoreLocked(
+                f"the store {folder} is written by process {holder} and cannot be read meanwhile, because this user "
+                f"may not write {LMDB_LOCK_FILE} in it: grant that, or read a backup"
+            ) from fault
+
+    def release(self) -> None:
+        """Let writers come."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+        self._descriptor = -1
+
+
+def _holder(descriptor: int) -> str:
+    """Return who keeps a writer away, and what to do about it."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return (
+            f"already open for writing by process {_pid_in(descriptor)}: "
+            "stop that one, or give this one another store.kv.path"
+        )
+    return f"read by a process that may not write {LMDB_LOCK_FILE} in it: stop that one, or grant it that"
+
+
+def _pid_in(descriptor: int) -> str:
+    return os.pread(descriptor, 20, 0).decode("ascii", "replace").strip() or "unknown"
 
 
 def was_switched_off(folder: Path) -> bool:

@@ -280,6 +280,10 @@ class Store:
         """Return how many bytes of records the log keeps."""
         return self._log.kept_bytes()
 
+    def leave_to_parent(self) -> None:
+        """In a forked process: let go of the lock, which the process that forked holds on to."""
+        self._lock.release()
+
     def close(self) -> None:
         """Commit, sync, and let other processes open the store."""
         try:

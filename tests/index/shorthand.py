@@ -28,7 +28,7 @@ def push(index: Index, oid: str, text: str, lang: str | None = "none") -> None:
 
 def found(index: Index, text: str, limit: int = 1000, offset: int = 0, lang: str | None = "none") -> list[str]:
     """Query the usual bucket."""
-    return index.query(C, B, text, limit=limit, offset=offset, lang=lang)
+    return index.query(C, B, text, limit=limit, offset=offset, lang=lang).objects
 
 
 def contents(index: Index, bucket: str = B) -> dict[str, set[str]]:

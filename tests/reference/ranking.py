@@ -113,6 +113,10 @@ class Ranker:
         ranked = sorted(self.objects, key=lambda iid: (self.kinds[iid], -self.scores.get(iid, 0.0)))
         return ranked[offset : offset + limit]
 
+    def scored(self) -> list[tuple[int, float]]:
+        """Return the kind and the score of every object, in the order of `best`."""
+        return [(self.kinds[iid], self.scores.get(iid, 0.0)) for iid in self.best(0, len(self.objects))]
+
 
 class SonicTable:
     """Spec chapter 8: object -> word -> score, in insertion order."""
@@ -158,3 +162,7 @@ class SonicTable:
         """Best first, equals in table order."""
         ranked = sorted(self.ranked, key=lambda pair: -pair[0])
         return [iid for _, iid in ranked[offset : offset + limit]]
+
+    def scored(self) -> list[tuple[int, float]]:
+        """Return the kind, which is always the same, and the score of every object, in the order of `best`."""
+        return [(EXACT, score) for score, _ in sorted(self.ranked, key=lambda pair: -pair[0])]

@@ -86,6 +86,13 @@ def assert_same_pages(native: ObjectTable, slow: twin.Ranker | twin.SonicTable) 
     expected = slow.best(0, ALL)
     assert native.best(0, ALL) == expected
     assert len(native) == len(expected)
+    scored = native.best_scored(0, ALL)
+    assert [iid for iid, _, _ in scored] == expected
+    for (iid, kind, score), (slow_kind, slow_score) in zip(scored, slow.scored(), strict=True):
+        assert (kind, score) == (slow_kind, pytest.approx(slow_score, rel=1e-6)), iid
+    assert native.best_scored(1, 2) == scored[1:3]
+    if isinstance(native, Ranker):
+        assert all(score <= native.ceiling for _, _, score in scored)
     for offset, limit in ((0, 0), (0, 1), (1, 2), (2, 100), (len(expected), 5), (len(expected) + 7, 1), (ALL, ALL)):
         assert native.best(offset, limit) == expected[offset : offset + limit]
 

@@ -188,37 +188,67 @@ cdef class ObjectTable:
 
     def best(self, uint64_t offset, uint64_t limit) -> list:
         """Return the IIDs of the objects from place `offset` on, at most `limit`: best first, equals as they came."""
+        cdef Py_ssize_t end = 0, place
+        cdef uint32_t *chosen = self.choose(offset, limit, &end)
+        cdef list out = []
+        if chosen == NULL:
+            return out
+        try:
+            for place in range(<Py_ssize_t> offset, end):
+                out.append(self._iids[self.at(chosen[place])])
+            return out
+        finally:
+            free(chosen)
+
+    def best_scored(self, uint64_t offset, uint64_t limit) -> list:
+        """Return (IID, kind, score) of the same objects.
+
+        The kind, which is compared before the score, is 0 for an object that was found exactly, 1 by a completion, 2
+        by a correction.
+        """
+        cdef Py_ssize_t end = 0, place
+        cdef uint32_t *chosen = self.choose(offset, limit, &end)
+        cdef uint32_t number
+        cdef list out = []
+        if chosen == NULL:
+            return out
+        try:
+            for place in range(<Py_ssize_t> offset, end):
+                number = self.at(chosen[place])
+                out.append((self._iids[number], self._kinds[number], self._scores[number]))
+            return out
+        finally:
+            free(chosen)
+
+    cdef uint32_t *choose(self, uint64_t offset, uint64_t limit, Py_ssize_t *end) except? NULL:
+        """Return the places of the objects before `end`, best first, to be freed; NULL: there are none from `offset`
+        on."""
         cdef Py_ssize_t left = len(self), wanted, size = 0, number
         cdef uint32_t moved
         cdef uint32_t *heap
-        cdef list out
+        end[0] = 0
         if offset >= <uint64_t> left:
-            return []
+            return NULL
         wanted = left if limit >= <uint64_t> left - offset else <Py_ssize_t> (offset + limit)
         heap = <uint32_t *> malloc((wanted + 1) * sizeof(uint32_t))
         if heap == NULL:
             raise MemoryError
-        try:
-            for number in range(left):  # the worst of the best stands at the root
-                if size < wanted:
-                    heap[size] = <uint32_t> number
-                    size += 1
-                    self.sift_up(heap, size - 1)
-                elif wanted and self.is_better(<uint32_t> number, heap[0]):
-                    heap[0] = <uint32_t> number
-                    self.sift_down(heap, size, 0)
-            while size > 1:  # heap sort: the worst goes to the end
-                size -= 1
-                moved = heap[size]
-                heap[size] = heap[0]
-                heap[0] = moved
+        for number in range(left):  # the worst of the best stands at the root
+            if size < wanted:
+                heap[size] = <uint32_t> number
+                size += 1
+                self.sift_up(heap, size - 1)
+            elif wanted and self.is_better(<uint32_t> number, heap[0]):
+                heap[0] = <uint32_t> number
                 self.sift_down(heap, size, 0)
-            out = []
-            for number in range(<Py_ssize_t> offset, wanted):
-                out.append(self._iids[self.at(heap[number])])
-            return out
-        finally:
-            free(heap)
+        while size > 1:  # heap sort: the worst goes to the end
+            size -= 1
+            moved = heap[size]
+            heap[size] = heap[0]
+            heap[0] = moved
+            self.sift_down(heap, size, 0)
+        end[0] = wanted
+        return heap
 
     cdef void sift_up(self, uint32_t *heap, Py_ssize_t at) noexcept nogil:
         cdef Py_ssize_t parent
@@ -312,7 +342,8 @@ cdef class Ranker(ObjectTable):
     cdef Py_ssize_t _run_count, _run_capacity
     cdef int32_t _terms
     cdef uint32_t _required
-    cdef double _total_weight
+    cdef double _total_weight, _possible_weight
+    cdef readonly double ceiling  # no object's score by `bm25` reaches it
 
     def __cinit__(self):
         global spare_notes_count
@@ -358,6 +389,7 @@ cdef class Ranker(ObjectTable):
         """
         self._terms += 1
         self._required += required
+        self._possible_weight += weight
         if inserts:
             self._total_weight += weight
         self.gather(blocks, dead, weight, EXACT, required, inserts)
@@ -442,6 +474,7 @@ cdef class Ranker(ObjectTable):
         cdef Hit hit
         for number in range(256):
             norms[number] = k1 * (1.0 - b + b * LENGTHS[number] / average) if average > 0 else k1
+        self.ceiling = self._possible_weight * (k1 + 1.0)
         for number in range(self._run_count):
             weight = self._runs[number].weight
             while step < self._runs[number].end_hit:

@@ -1,0 +1,84 @@
+"""Text as it stands between the quotes of a line, and a text too long for one line as pieces that fit.
+
+What a reader makes of a quoted text has the same words as the text. It is not always the same text: runs of white
+space become one blank, and since Sonic 1.9 a doubled backslash stays doubled.
+"""
+
+import unicodedata
+from collections.abc import Iterator
+
+_JOINER = "\u200d"
+"""Holds two characters together, as in emoji of several people."""
+
+SMALLEST_ROOM = 64
+"""Bytes in which any character fits, escaped and with what hangs on it."""
+
+
+def quoted(text: str) -> str:
+    """Return `text` in quotes, escaped; one without any word becomes a line feed, because an empty one is refused."""
+    return f'"{escaped(text)}"' if text and not text.isspace() else '"\\n"'
+
+
+def escaped(text: str) -> str:
+    """Return `text` without raw line breaks, quotes and single backslashes."""
+    text = text.replace("\\", "\\\\").replace('"', '\\"')
+    return text.replace("\r\n", "\\n").replace("\n", "\\n").replace("\r", "\\n")
+
+
+def quoted_pieces(text: str, room_bytes: int) -> Iterator[str]:
+    """Yield `text` in pieces, each escaped and in quotes, of at most `room_bytes` bytes in UTF-8.
+
+    Pieces end at white space; where there is none in all of a piece, behind punctuation; and else between characters.
+
+    Raises:
+        UnicodeEncodeError: the text holds a lone surrogate.
+    """
+    inner_bytes = room_bytes - 2
+    if _size(text, 0, len(text)) <= inner_bytes:
+        yield quoted(text)
+        return
+    start = 0
+    while start < len(text):
+        end = _fitting(text, start, inner_bytes)
+        if end < len(text):
+            end = _border(text, start, end)
+        piece = text[start:end]
+        start = end
+        if not piece.isspace():
+            yield quoted(piece)
+
+
+def _size(text: str, start: int, end: int) -> int:
+    return len(escaped(text[start:end]).encode())
+
+
+def _fitting(text: str, start: int, inner_bytes: int) -> int:
+    """Return the last place where a piece from `start` on may end; each character is a byte or more."""
+    fits, too_far = start + 1, min(len(text), start + inner_bytes) + 1
+    while too_far - fits > 1:
+        middle = (fits + too_far) // 2
+        if _size(text, start, middle) <= inner_bytes:
+            fits = middle
+        else:
+            too_far = middle
+    return fits
+
+
+def _border(text: str, start: int, end: int) -> int:
+    """Return the best place to end a piece: `end` or a little before."""
+    if text[end].isspace():
+        return end
+    for place in range(end, start, -1):
+        if text[place - 1].isspace():
+            return place
+    for place in range(end, start, -1):
+        if unicodedata.category(text[place - 1])[0] == "P":
+            return place
+    place = end
+    while place > start + 1 and _hang_together(text[place - 1], text[place]):
+        place -= 1
+    return place if place > start + 1 else end
+
+
+def _hang_together(before: str, after: str) -> bool:
+    return unicodedata.category(after)[0] == "M" or _JOINER in (before, after)

@@ -1,0 +1,97 @@
+"""Where a server is: `sonic://:password@host:1491` and its kin.
+
+    sonic://host[:port]       TCP; without a host this machine
+    sonics://host[:port]      TCP with TLS; ?ca=FILE trusts that certificate in the place of those of the system
+    sonic+unix:///path        a Unix socket
+
+A password stands as usual, `//:password@host`, or as ?password=; what has a meaning in URLs is percent-encoded.
+"""
+
+import ssl
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
+
+from sonicpy.errors import ConfigError
+
+DEFAULT_PORT = 1491
+FORMS = "sonic://:password@host:1491, sonics://:password@host:1491 or sonic+unix:///path?password=secret"
+_KEYS = {"sonic": {"password"}, "sonics": {"password", "ca"}, "sonic+unix": {"password"}}
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A server, by TCP or by a Unix socket."""
+
+    host: str = "localhost"
+    port: int = DEFAULT_PORT
+    unix: Path | None = None
+    """In the place of host and port."""
+    password: str | None = field(default=None, repr=False)
+    tls: ssl.SSLContext | None = None
+
+    def __str__(self) -> str:
+        if self.unix is not None:
+            return str(self.unix)
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+def read_url(url: str, *, password: str | None = None, tls: ssl.SSLContext | None = None) -> Address:
+    """Return the address that `url` names.
+
+    Args:
+        password: in the place of one in the URL.
+        tls: what the server's certificate is checked with; None: as the URL says.
+
+    Raises:
+        ConfigError: the URL is of no known form, or its password cannot be sent. Passwords are not repeated in it.
+    """
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as fault:
+        raise ConfigError(f"the address of the server cannot be read: {fault}; allowed is {FORMS}.") from fault
+    if parts.scheme not in _KEYS:
+        raise ConfigError(f'the address of the server begins with "{parts.scheme}:"; allowed is {FORMS}.')
+    options = _options(parts)
+    if password is None:
+        password = options.get("password") if parts.password is None else _decoded(parts.password)
+    if password is not None:
+        password = _checked(password)
+    if parts.scheme == "sonic+unix":
+        if parts.hostname or not parts.path.strip("/"):
+            raise ConfigError("sonic+unix takes a path behind three slashes, as in sonic+unix:///run/sonicpy.sock.")
+        return Address(unix=Path(_decoded(parts.path)), password=password)
+    if parts.path.strip("/"):
+        raise ConfigError(f'behind the port stands "{parts.path}"; allowed is {FORMS}.')
+    if parts.scheme == "sonics" and tls is None:
+        tls = _trusting(options.get("ca"))
+    return Address(parts.hostname or "localhost", port or DEFAULT_PORT, password=password, tls=tls)
+
+
+def _options(parts: SplitResult) -> dict[str, str]:
+    options = dict(parse_qsl(parts.query, keep_blank_values=True, errors="surrogateescape"))
+    allowed = _KEYS[parts.scheme]
+    for key in options:
+        if key not in allowed:
+            names = ", ".join(sorted(allowed))
+            raise ConfigError(f'the address of the server has an option "{key}"; allowed: {names}.')
+    return options
+
+
+def _decoded(text: str) -> str:
+    return unquote(text, errors="surrogateescape")
+
+
+def _checked(password: str) -> str | None:
+    if any(character.isspace() for character in password):
+        raise ConfigError("the password of the server has white space in it, which Sonic Channel cannot send.")
+    return password or None
+
+
+def _trusting(certificate: str | None) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cafile=certificate)
+    except OSError as fault:
+        reason = "is no PEM certificate" if isinstance(fault, ssl.SSLError) else f"cannot be read: {fault.strerror}"
+        raise ConfigError(f"ca={certificate} in the address of the server {reason}.") from fault

@@ -1,0 +1,197 @@
+"""AioConnection: one conversation as an asyncio protocol, shared by any number of tasks.
+
+Each task sends its lines and waits for its own answers; they come in order, so nobody waits to send. A task that is
+cancelled leaves its place in the queue behind: its answers are dropped when they come, those of others are not.
+"""
+
+import asyncio
+import copy
+from collections.abc import Sequence
+from typing import Any, Self, cast
+
+from sonicpy.channel.commands import Mode
+from sonicpy.client.address import Address
+from sonicpy.client.conversation import Answer, Conversation, Facts, Kind, Ticket
+from sonicpy.client.exchange import LINES_UNDER_WAY, Exchange, Reply, accepted, encoded, lost, unreachable
+from sonicpy.errors import ClientError, ConnectionLost, TimedOut
+
+Answers = asyncio.Future[list[Answer]]
+
+
+class AioConnection(asyncio.Protocol):
+    """A session in one mode; made by `open`."""
+
+    def __init__(self, address: Address, mode: Mode, timeout_s: float) -> None:
+        self._peer = str(address)
+        self._timeout_s = timeout_s
+        self._conversation = Conversation(mode, address.password, self._peer)
+        self._transport: asyncio.Transport | None = None
+        loop = asyncio.get_running_loop()
+        self._opened: asyncio.Future[None] = loop.create_future()
+        self._closed: asyncio.Future[None] = loop.create_future()
+        self._waiting: dict[Ticket, Answers] = {}
+        self._writable = asyncio.Event()
+        self._writable.set()
+
+    @classmethod
+    async def open(cls, address: Address, mode: Mode, timeout_s: float) -> Self:
+        """Return a session that takes commands.
+
+        Args:
+            timeout_s: for all of it, and then for each answer.
+
+        Raises:
+            ConnectionLost, TimedOut, WrongPassword, NotSonic: it could not be opened.
+        """
+        connection = cls(address, mode, timeout_s)
+        try:
+            async with asyncio.timeout(timeout_s):
+                await connection._connect(address)
+                await asyncio.shield(connection._opened)
+        except TimeoutError as late:
+            await connection.close()
+            raise TimedOut(f"{address} did not let a session begin within {timeout_s:g} s") from late
+        except OSError as trouble:
+            await connection.close()
+            if isinstance(trouble, ConnectionLost):
+                trouble.was_sent = False
+                raise
+            raise unreachable(str(address), trouble) from trouble
+        except BaseException:
+            await connection.close()
+            raise
+        return connection
+
+    async def _connect(self, address: Address) -> None:
+        loop = asyncio.get_running_loop()
+        if address.unix is not None:
+            await loop.create_unix_connection(lambda: self, str(address.unix))
+        else:
+            name = None if address.tls is None else address.host
+            await loop.create_connection(
+                lambda: self, address.host, address.port, ssl=address.tls, server_hostname=name
+            )
+
+    @property
+    def facts(self) -> Facts:
+        """What the server told of itself."""
+        return self._conversation.facts
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether it is open and nothing went wrong."""
+        return self._conversation.end is None and self._conversation.is_open
+
+    async def carry_out(self, exchange: Exchange) -> Reply:
+        """Send the lines of an exchange and return the answers.
+
+        Raises:
+            ClientError, CommandError: see `answered` and `accepted`.
+        """
+        lines = exchange.lines(self.facts)
+        answers: list[Answer] = []
+        for start in range(0, len(lines), LINES_UNDER_WAY):
+            some = await self.submit(lines[start : start + LINES_UNDER_WAY], exchange.kind, exchange.command)
+            answers += await self.answered(some, exchange.timeout_s)
+        return Reply(accepted(answers), self.facts)
+
+    async def submit(self, lines: Sequence[str], kind: Kind, command: str) -> Answers:
+        """Send lines, once the server takes them; their answers are what `answered` waits for.
+
+        Raises:
+            ConnectionLost, TimedOut: they could not be sent.
+        """
+        data = encoded(lines)
+        if not self._writable.is_set():
+            try:
+                async with asyncio.timeout(self._timeout_s):
+                    await self._writable.wait()
+            except TimeoutError as late:
+                raise self._give_up(f"took no command for {self._timeout_s:g} s") from late
+        if self._conversation.end is not None or self._transport is None:
+            raise ConnectionLost(f"the connection to {self._peer} is lost", was_sent=False)
+        answers: Answers = asyncio.get_running_loop().create_future()
+        self._waiting[self._conversation.submit(len(lines), kind, command)] = answers
+        self._transport.write(data)
+        return answers
+
+    async def answered(self, answers: Answers, timeout_s: float | None = None) -> list[Answer]:
+        """Return the answers to what was submitted.
+
+        Args:
+            timeout_s: how long they may take; None: as the connection has it.
+
+        Raises:
+            ClientError: the connection broke, or no answer came; it is of no further use.
+        """
+        timeout_s = self._timeout_s if timeout_s is None else timeout_s
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await answers
+        except TimeoutError as late:
+            raise self._give_up(f"did not answer within {timeout_s:g} s") from late
+
+    async def close(self) -> None:
+        """Close at once, and wait until that is done."""
+        self._end(ConnectionLost(f"the connection to {self._peer} was closed"))
+        if self._transport is not None:
+            self._transport.abort()
+            await asyncio.shield(self._closed)
+
+    # -- called by the loop --------------------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        if self._conversation.end is not None:  # given up meanwhile
+            self._transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        conversation = self._conversation
+        for ticket in conversation.feed(data):
+            answers = self._waiting.pop(ticket, None)
+            if answers is not None and not answers.done():
+                answers.set_result(ticket.answers)
+        if conversation.outgoing and self._transport is not None:
+            self._transport.write(conversation.outgoing)
+            conversation.outgoing = b""
+        if conversation.end is not None:
+            self._end(conversation.end)
+        elif conversation.is_open and not self._opened.done():
+            self._opened.set_result(None)
+
+    def eof_received(self) -> None:
+        self._end(ConnectionLost(f"{self._peer} closed the connection without an answer"))
+
+    def connection_lost(self, error: Exception | None) -> None:
+        trouble = error if isinstance(error, OSError) else ConnectionResetError("it was closed")
+        self._end(lost(self._peer, trouble))
+        if not self._closed.done():
+            self._closed.set_result(None)
+
+    def pause_writing(self) -> None:
+        self._writable.clear()
+
+    def resume_writing(self) -> None:
+        self._writable.set()
+
+    # -- the end -------------------------------------------------------------------------------------------------
+
+    def _give_up(self, what: str) -> TimedOut:
+        self._end(ConnectionLost(f"{self._peer} {what}"))
+        return TimedOut(f"{self._peer} {what}")
+
+    def _end(self, reason: ClientError) -> None:
+        """Let everybody know that no answer comes any more; the first reason holds."""
+        if self._conversation.end is None:
+            self._conversation.end = reason
+        reason = self._conversation.end
+        waiting: list[asyncio.Future[Any]] = [self._opened, *self._waiting.values()]
+        for each in waiting:
+            if not each.done():
+                # An exception of its own: raising one adds to its traceback.
+                each.set_exception(copy.copy(reason))
+                each.exception()  # who waits still gets it; if nobody does, the loop need not complain
+        self._waiting.clear()
+        self._writable.set()
+        if self._transport is not None:
+            self._transport.abort()

@@ -1,0 +1,174 @@
+"""Client: the interface of Index over blocking connections; any number of threads may share one."""
+
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from sonicpy.channel.commands import Mode
+from sonicpy.client import plans
+from sonicpy.client.address import Address
+from sonicpy.client.plans import Plan, Value
+from sonicpy.client.pool import Pool, Settings
+from sonicpy.errors import SonicError
+from sonicpy.hits import Hits
+
+
+class Client:
+    """An index on a server; made by `sonicpy.connect`.
+
+    Every method raises CommandError for what the server refuses (or would refuse: names and languages are checked
+    before), and ClientError when it cannot be asked: NotOffered, ConnectionLost, TimedOut, WrongPassword.
+    """
+
+    def __init__(self, address: Address, settings: Settings) -> None:
+        self._address = address
+        self._pool = Pool(address, settings)
+        with self._pool.lent(Mode.SEARCH) as connection:
+            self._server = str(connection.facts)
+
+    def __repr__(self) -> str:
+        return f"<Client of {self._address}, {self._server}>"
+
+    @property
+    def server(self) -> str:
+        """Name and version of the server, as it greeted when the client was made."""
+        return self._server
+
+    # -- changes -------------------------------------------------------------------------------------------------
+
+    def push(self, collection: str, bucket: str, object: str, text: str, lang: str | None = None) -> None:
+        """Add a text to an object; one too long for a line is sent in several. The same text again changes nothing.
+
+        Args:
+            lang: ISO 639-3 code of the text; None: the server guesses; "none": no language.
+        """
+        self._run(plans.push(collection, bucket, object, text, lang))
+
+    def pop(self, collection: str, bucket: str, object: str, text: str) -> int:
+        """Take the words of a text from an object; return how many went."""
+        return self._run(plans.pop(collection, bucket, object, text))
+
+    def flush(self, collection: str, bucket: str | None = None, object: str | None = None) -> int:
+        """Forget a collection, a bucket or an object, by how many names are given; return what the server counts."""
+        return self._run(plans.flush(collection, bucket, object))
+
+    def flush_collection(self, collection: str) -> int:
+        """Forget a collection; return 1 if it existed, else 0."""
+        return self.flush(collection)
+
+    def flush_bucket(self, collection: str, bucket: str) -> int:
+        """Forget a bucket; return 1 if it existed, else 0."""
+        return self.flush(collection, bucket)
+
+    def flush_object(self, collection: str, bucket: str, object: str) -> int:
+        """Forget an object; return how many words it held."""
+        return self.flush(collection, bucket, object)
+
+    # -- answers -------------------------------------------------------------------------------------------------
+
+    def query(
+        self,
+        collection: str,
+        bucket: str,
+        text: str,
+        *,
+        limit: int = 10,
+        offset: int = 0,
+        lang: str | None = None,
+        total: bool = False,
+    ) -> Hits:
+        """Return the objects that answer a text, best first, with scores if the server tells them."""
+        return self._run(plans.query(collection, bucket, text, limit, offset, lang, total))
+
+    def suggest(self, collection: str, bucket: str, word: str, *, limit: int = 5) -> list[str]:
+        """Return words of the bucket that complete or correct `word`."""
+        return self._run(plans.suggest(collection, bucket, word, limit))
+
+    def words(self, collection: str, bucket: str, *, limit: int = 100, offset: int = 0) -> list[str]:
+        """Return words of the bucket in byte order."""
+        return self._run(plans.words(collection, bucket, limit, offset))
+
+    def count(self, collection: str, bucket: str | None = None, object: str | None = None) -> int:
+        """Count the buckets of a collection, the words of a bucket or those of an object, by how many names."""
+        return self._run(plans.count(collection, bucket, object))
+
+    def count_buckets(self, collection: str) -> int:
+        """Return how many buckets of the collection hold words."""
+        return self.count(collection)
+
+    def count_words(self, collection: str, bucket: str) -> int:
+        """Return how many different words the bucket holds."""
+        return self.count(collection, bucket)
+
+    def count_objects(self, collection: str, bucket: str) -> int:
+        """Return how many objects the bucket holds."""
+        return self._run(plans.number("COUNTB", collection, bucket))
+
+    def count_object_words(self, collection: str, bucket: str, object: str) -> int:
+        """Return how many different words the object holds."""
+        return self.count(collection, bucket, object)
+
+    # -- upkeep --------------------------------------------------------------------------------------------------
+
+    def consolidate(self) -> None:
+        """Let the server build the word graphs of all buckets whose words changed; return when they are built."""
+        self._run(plans.consolidate())
+
+    def backup(self, folder: Path | str) -> None:
+        """Let the server write a backup; return when it is whole.
+
+        Args:
+            folder: on the server's machine, a path without white space.
+        """
+        self._run(plans.backup(folder))
+
+    def restore(self, folder: Path | str) -> None:
+        """Let the server replace the collections that a backup holds; return when they are. Args as in `backup`."""
+        self._run(plans.restore(folder))
+
+    def stats(self, collection: str | None = None, bucket: str | None = None) -> dict[str, Any]:
+        """Return figures of the index, a collection or a bucket."""
+        found: dict[str, Any] = self._run(plans.stats(collection, bucket))
+        return found
+
+    def verify(self) -> list[str]:
+        """Let the server check every table against every other; return what is wrong."""
+        found: list[str] = self._run(plans.verify())
+        return found
+
+    def ping(self) -> float:
+        """Ask for a sign of life; return after how many seconds it came."""
+        began = time.monotonic()
+        self._run(plans.ping(Mode.SEARCH))
+        return time.monotonic() - began
+
+    def info(self) -> dict[str, int]:
+        """Return what INFO tells, figure by figure."""
+        return self._run(plans.info())
+
+    def close(self) -> None:
+        """Close all connections; those that other threads are using when these are done."""
+        self._pool.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _run(self, plan: Plan[Value]) -> Value:
+        try:
+            exchange = next(plan)
+            while True:
+                try:
+                    reply = self._pool.carry_out(exchange)
+                except SonicError as trouble:
+                    exchange = plan.throw(trouble)
+                else:
+                    exchange = plan.send(reply)
+        except StopIteration as end:
+            value: Value = end.value
+            return value

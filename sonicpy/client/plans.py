@@ -1,0 +1,320 @@
+"""What each method of a client asks and what it makes of the answers, without a socket: shared by both clients.
+
+A plan is a generator: it yields an Exchange, is sent its Reply (or thrown what went wrong) and returns the result.
+"""
+
+import json
+import re
+from collections.abc import Callable, Generator
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sonicpy.channel.commands import Mode
+from sonicpy.channel.meta import LIMIT_CEILING
+from sonicpy.channel.quoting import SMALLEST_ROOM, quoted, quoted_pieces
+from sonicpy.client.conversation import Facts, Kind
+from sonicpy.client.exchange import Exchange, Reply
+from sonicpy.errors import CommandError, NotOffered, TooLong
+from sonicpy.hits import Hit, Hits
+from sonicpy.ids import check_bucket, check_collection, check_object
+
+Value = TypeVar("Value")
+Item = TypeVar("Item")
+Plan = Generator[Exchange, Reply, Value]
+
+OUR_NAME = "sonicpy"
+"""How servers greet that may know more than Sonic does."""
+SCORES = "SCORES"
+
+QUERY_PAGE = 100
+LIST_PAGE = 500
+"""What every server gives with one command on its defaults; more may be refused."""
+
+UPKEEP_S = 3600.0
+"""What works on all that is stored may take so long."""
+
+_FIGURE = re.compile(r"(\w+)\((\d+)\)")
+
+
+# -- changes -----------------------------------------------------------------------------------------------------
+
+
+def push(collection: str, bucket: str, object: str, text: str, lang: str | None) -> Plan[None]:
+    """Plan PUSH: as many lines as the text needs."""
+    check_names(collection, bucket, object)
+    yield Exchange(
+        Mode.INGEST, "PUSH", Kind.OK, lambda facts: push_lines(facts, collection, bucket, object, text, lang)
+    )
+
+
+def push_lines(
+    facts: Facts, collection: str, bucket: str, object: str, text: str, lang: str | None
+) -> list[str]:
+    """Return the lines that push a text. Raises CommandError: the text is not Unicode."""
+    return text_lines(facts, f"PUSH {collection} {bucket} {object} ", text, _meta(LANG=lang))
+
+
+def pop(collection: str, bucket: str, object: str, text: str) -> Plan[int]:
+    """Plan POP: what all its lines took away."""
+    check_names(collection, bucket, object)
+    head = f"POP {collection} {bucket} {object} "
+    reply = yield Exchange(
+        Mode.INGEST, "POP", Kind.RESULT, lambda facts: text_lines(facts, head, text, ""), changes=True
+    )
+    return sum(map(int, reply.answers))
+
+
+def flush(collection: str, bucket: str | None, object: str | None) -> Plan[int]:
+    """Plan the FLUSH of what is named."""
+    if bucket is None:
+        if object is not None:
+            raise CommandError("invalid_argument", "InvalidBucket")
+        return number("FLUSHC", collection, changes=True)
+    if object is None:
+        return number("FLUSHB", collection, bucket, changes=True)
+    return number("FLUSHO", collection, bucket, object, changes=True)
+
+
+# -- answers -----------------------------------------------------------------------------------------------------
+
+
+def query(
+    collection: str, bucket: str, text: str, limit: int, offset: int, lang: str | None, total: bool
+) -> Plan[Hits]:
+    """Plan QUERY, with scores where the server knows them."""
+    check_names(collection, bucket)
+    if total:
+        raise NotOffered("the total of a query", "Sonic Channel does not tell it")
+    head = f"QUERY {collection} {bucket} {_sendable(text)}"
+
+    def line(facts: Facts, limit: int, offset: int) -> str:
+        scores = 1 if _has_scores(facts) else None
+        return head + _meta(LIMIT=limit, OFFSET=offset or None, LANG=lang, SCORES=scores)
+
+    found = yield from _paged(Kind.QUERY, line, _hits, limit, offset, QUERY_PAGE)
+    scores = [hit.score for hit in found if hit.score is not None]
+    return Hits([hit.object for hit in found], scores if len(scores) == len(found) else None)
+
+
+def suggest(collection: str, bucket: str, word: str, limit: int) -> Plan[list[str]]:
+    """Plan SUGGEST."""
+    check_names(collection, bucket)
+    line = f"SUGGEST {collection} {bucket} {_sendable(word)}{_meta(LIMIT=limit)}"
+    return _items((yield _search("SUGGEST", Kind.SUGGEST, line)).answers[0])
+
+
+def words(collection: str, bucket: str, limit: int, offset: int) -> Plan[list[str]]:
+    """Plan LIST."""
+    check_names(collection, bucket)
+
+    def line(facts: Facts, limit: int, offset: int) -> str:
+        return f"LIST {collection} {bucket}{_meta(LIMIT=limit, OFFSET=offset or None)}"
+
+    return (yield from _paged(Kind.LIST, line, lambda answer, facts: _items(answer), limit, offset, LIST_PAGE))
+
+
+def count(collection: str, bucket: str | None, object: str | None) -> Plan[int]:
+    """Plan COUNT, which servers of every age know: buckets, words of a bucket, or words of an object."""
+    if bucket is None and object is not None:
+        raise CommandError("invalid_argument", "InvalidBucket")
+    return number("COUNT", collection, bucket, object)
+
+
+def number(
+    command: str, collection: str, bucket: str | None = None, object: str | None = None, *, changes: bool = False
+) -> Plan[int]:
+    """Plan a command of the ingest mode that takes names and answers a number."""
+    check_names(collection, bucket, object)
+    line = " ".join(name for name in (command, collection, bucket, object) if name is not None)
+    reply = yield Exchange(Mode.INGEST, command, Kind.RESULT, lambda facts: [line], changes=changes)
+    return int(reply.answers[0])
+
+
+def explain(collection: str, bucket: str, text: str, limit: int, lang: str | None) -> Plan[Any]:
+    """Plan EXPLAIN: what its JSON says."""
+    check_names(collection, bucket)
+    line = f"EXPLAIN {collection} {bucket} {_sendable(text)}{_meta(LIMIT=limit, LANG=lang)}"
+    return json.loads((yield _search("EXPLAIN", Kind.RESULT, line)).answers[0])
+
+
+# -- upkeep ------------------------------------------------------------------------------------------------------
+
+
+def stats(collection: str | None, bucket: str | None) -> Plan[Any]:
+    """Plan STATS: what its JSON says."""
+    if collection is None:
+        if bucket is not None:
+            raise CommandError("invalid_argument", "InvalidCollection")
+        return control("STATS", Kind.RESULT, read=json.loads)
+    check_names(collection, bucket)
+    names = collection if bucket is None else f"{collection} {bucket}"
+    return control("STATS", Kind.RESULT, names, read=json.loads)
+
+
+def verify() -> Plan[Any]:
+    """Plan VERIFY: what its JSON says."""
+    return control("VERIFY", Kind.RESULT, read=json.loads)
+
+
+def backup(folder: Path | str) -> Plan[str]:
+    """Plan TRIGGER backup."""
+    return control("TRIGGER", Kind.OK, f"backup {_path(folder)}", read=str)
+
+
+def restore(folder: Path | str) -> Plan[str]:
+    """Plan TRIGGER restore: what was pushed meanwhile would be lost by a second one."""
+    return control("TRIGGER", Kind.OK, f"restore {_path(folder)}", read=str, changes=True)
+
+
+def consolidate() -> Plan[str]:
+    """Plan TRIGGER consolidate, which is answered when the graphs are built."""
+    return control("TRIGGER", Kind.OK, "consolidate", read=str)
+
+
+def info() -> Plan[dict[str, int]]:
+    """Plan INFO: its figures by name."""
+    return control("INFO", Kind.RESULT, read=lambda text: {key: int(value) for key, value in _FIGURE.findall(text)})
+
+
+def ping(mode: Mode) -> Plan[Facts]:
+    """Plan PING: who answers."""
+    return (yield Exchange(mode, "PING", Kind.PONG, lambda facts: ["PING"])).facts
+
+
+def control(
+    command: str, kind: Kind, arguments: str = "", *, read: Callable[[str], Value], changes: bool = False
+) -> Plan[Value]:
+    """Plan a command of the control mode; `read` makes the result of its answer."""
+    line = f"{command} {arguments}".rstrip()
+    timeout_s = None if command == "INFO" else UPKEEP_S
+    reply = yield Exchange(Mode.CONTROL, command, kind, lambda facts: [line], changes, timeout_s)
+    return read(reply.answers[0])
+
+
+# -- lines -------------------------------------------------------------------------------------------------------
+
+
+def check_names(collection: str, bucket: str | None = None, object: str | None = None) -> None:
+    """Raise CommandError as the server would; a name that is not valid could not even be sent."""
+    check_collection(collection)
+    if bucket is not None:
+        check_bucket(bucket)
+    if object is not None:
+        check_object(object)
+
+
+def text_lines(facts: Facts, head: str, text: str, tail: str) -> list[str]:
+    """Return as many lines as a text needs, all with the same words before and behind it.
+
+    Raises:
+        CommandError: the text is not Unicode.
+        TooLong: the names leave no room.
+    """
+    room_bytes = facts.buffer_bytes - len(head) - len(tail)
+    if room_bytes < SMALLEST_ROOM:
+        raise TooLong(f"the server takes lines of {facts.buffer_bytes} bytes, in which there is no room for a text")
+    try:
+        return [f"{head}{piece}{tail}" for piece in quoted_pieces(text, room_bytes)]
+    except UnicodeEncodeError as fault:
+        raise _not_unicode(fault) from fault
+
+
+def _sendable(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError as fault:
+        raise _not_unicode(fault) from fault
+    return quoted(text)
+
+
+def _not_unicode(fault: UnicodeEncodeError) -> CommandError:
+    return CommandError("invalid_format", f"the text is not Unicode: character {fault.start} is a lone surrogate")
+
+
+def _meta(*, LANG: str | None = None, **numbers: int | None) -> str:
+    if LANG is not None and not (LANG.isascii() and LANG.isalpha()):
+        raise CommandError("invalid_meta_value", f"LANG[{LANG}]")
+    given = "".join(f" {key}({value:d})" for key, value in numbers.items() if value is not None)
+    return given if LANG is None else f"{given} LANG({LANG})"
+
+
+def _path(folder: Path | str) -> str:
+    path = str(folder)
+    if not path or any(character.isspace() for character in path):
+        raise CommandError("invalid_format", f'"{path}" cannot be sent: a path must be one word, without white space')
+    return path
+
+
+def _search(command: str, kind: Kind, line: str) -> Exchange:
+    return Exchange(Mode.SEARCH, command, kind, lambda facts: [_one_line(facts, line)])
+
+
+def _one_line(facts: Facts, line: str) -> str:
+    size_bytes = len(line.encode())
+    if size_bytes > facts.buffer_bytes:
+        raise TooLong(f"the line has {size_bytes} bytes; the server ({facts}) takes {facts.buffer_bytes}")
+    return line
+
+
+# -- pages -------------------------------------------------------------------------------------------------------
+
+
+def _paged(
+    kind: Kind,
+    line: Callable[[Facts, int, int], str],
+    read: Callable[[str, Facts], list[Item]],
+    limit: int,
+    offset: int,
+    page: int,
+) -> Plan[list[Item]]:
+    """Plan a search for `limit` items: with one line, or with several if that is more than the server gives at once."""
+    if limit <= LIMIT_CEILING:
+        try:
+            return (yield from _page(kind, line, read, limit, offset))
+        except CommandError as refusal:
+            if refusal.code != "policy_reject" or limit <= page:
+                raise
+    items: list[Item] = []
+    while len(items) < limit:
+        count = min(page, limit - len(items))
+        more = yield from _page(kind, line, read, count, offset + len(items))
+        items += more
+        if len(more) < count:
+            break
+    return items
+
+
+def _page(
+    kind: Kind,
+    line: Callable[[Facts, int, int], str],
+    read: Callable[[str, Facts], list[Item]],
+    limit: int,
+    offset: int,
+) -> Plan[list[Item]]:
+    """Plan one search, again for each connection whose server refuses what it is the first to be asked for."""
+    while True:
+        try:
+            reply = yield Exchange(
+                Mode.SEARCH, kind, kind, lambda facts: [_one_line(facts, line(facts, limit, offset))]
+            )
+        except NotOffered as refusal:
+            if not refusal.what.startswith(SCORES):
+                raise
+        else:
+            return read(reply.answers[0], reply.facts)
+
+
+def _has_scores(facts: Facts) -> bool:
+    return facts.name == OUR_NAME and SCORES not in facts.refused
+
+
+def _hits(answer: str, facts: Facts) -> list[Hit]:
+    if not _has_scores(facts):
+        return [Hit(name, None) for name in _items(answer)]
+    pairs = [item.rpartition(":") for item in _items(answer)]
+    return [Hit(name, float(score)) for name, _, score in pairs]
+
+
+def _items(answer: str) -> list[str]:
+    # At blanks alone: names and words may hold other characters that Python counts as white space.
+    return answer.split(" ") if answer else []

@@ -1,0 +1,162 @@
+"""Which folders this process has open, and for whom: LMDB must not open one folder twice in a process.
+
+    claim      before a store is opened: refuses a folder that is open already and names the place in the program
+    guard      once an index is open: closes it when it is forgotten, at the latest with the interpreter
+    forked     in a child process: nothing of the parent's indexes may be touched there
+"""
+
+import importlib
+import os
+import shutil
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NoReturn, Protocol
+
+from sonicpy.errors import IndexClosed, StoreLocked
+from sonicpy.store.store import Store
+
+Folder = tuple[int, int]
+"""Its device and inode: two paths may lead to one folder."""
+
+OURS = ("sonicpy", "contextlib")
+"""Packages whose code is not the program's."""
+
+_lock = threading.Lock()
+_opened: dict[Folder, str] = {}
+"""Why each cannot be opened again: how the sentence goes on."""
+
+
+class Closeable(Protocol):
+    """An open index, as the guard sees it."""
+
+    store: Store
+
+
+_indexes: weakref.WeakSet[Closeable] = weakref.WeakSet()
+
+
+class Claim:
+    """The right of one index to open a folder in this process; held until `release`.
+
+    Raises:
+        StoreLocked: this process has it open already.
+    """
+
+    def __init__(self, path: Path, writes: bool) -> None:
+        self._folder: Folder | None = None
+        try:
+            if writes:
+                path.mkdir(parents=True, exist_ok=True)
+            status = path.stat()
+        except OSError:
+            return  # who opens the store says what is wrong
+        folder = (status.st_dev, status.st_ino)
+        with _lock:
+            if folder in _opened:
+                raise StoreLocked(f"the store {path} {_opened[folder]}")
+            _opened[folder] = (
+                f"is already open for {'writing' if writes else 'reading'} by process {os.getpid()}, this one, "
+                f"since {time.strftime('%H:%M:%S')} at {_caller()}: use that Index, which any thread may, "
+                "or close it first"
+            )
+        self._folder = folder
+
+    def release(self) -> None:
+        """Let the folder be opened again."""
+        with _lock:
+            if self._folder is not None:
+                _opened.pop(self._folder, None)
+            self._folder = None
+
+
+class GoneStore:
+    """Stands where a store was: whoever uses it is told why it is gone."""
+
+    def __init__(self, reason: str) -> None:
+        self._reason = reason
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise IndexClosed(self._reason)
+
+
+@contextmanager
+def claimed(path: Path, *, writes: bool) -> Iterator[Claim]:
+    """A claim for the length of a `with` block in which a store is opened; kept if that went well.
+
+    Raises:
+        StoreLocked: this process has the folder open already.
+    """
+    claim = Claim(path, writes)
+    try:
+        yield claim
+    except BaseException:
+        claim.release()
+        raise
+
+
+def guard(index: Closeable, claim: Claim, temporary: Path | None) -> "weakref.finalize[..., Closeable]":
+    """Return what closes the store of an index: called by `close`, else once the index is forgotten.
+
+    Args:
+        temporary: a folder that goes with it.
+    """
+    _indexes.add(index)
+    return weakref.finalize(index, _let_go, index.store, claim, temporary, os.getpid())
+
+
+def _let_go(store: Store, claim: Claim, temporary: Path | None, process: int) -> None:
+    if os.getpid() != process:
+        return  # all of it belongs to the process that forked
+    try:
+        store.close()
+    finally:
+        claim.release()
+        if temporary is not None:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _forked() -> None:
+    global _lock
+    _lock = threading.Lock()  # another thread of the parent may have held it
+    parent = os.getppid()
+    for index in list(_indexes):
+        store = index.store
+        if isinstance(store, GoneStore):
+            continue
+        index.store = GoneStore(  # type: ignore[assignment]
+            f"the index in {store.folder} belongs to process {parent}, which this one was forked from: "
+            "open it in a process that was started afresh (spawn), with read_only=True while the other has it open"
+        )
+        _keep_for_ever(store)
+        store.leave_to_parent()
+    _indexes.clear()
+    for folder in _opened:
+        _opened[folder] = (
+            f"was open in process {parent} when this one was forked from it: "
+            "LMDB can only be opened in a process that was started afresh (spawn)"
+        )
+
+
+def _keep_for_ever(store: Store) -> None:
+    """Make sure that a store of the parent is never taken down here, not even at the end of the interpreter.
+
+    It would clear the parent's places in LMDB's table of readers, which both processes share, and release its locks.
+    """
+    ctypes = importlib.import_module("ctypes")  # needed here alone
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(store))
+
+
+os.register_at_fork(after_in_child=_forked)
+
+
+def _caller() -> str:
+    """Return where in the program, outside of this package, we were called from."""
+    frame = sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in OURS:
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"

@@ -1,0 +1,84 @@
+"""ReadOnlyIndex: what another process writes, as of its last commit, asked anew with every call."""
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from sonicpy.errors import GraphError
+from sonicpy.graph.pool import GraphPool
+from sonicpy.graph.word_graph import WordGraph
+from sonicpy.index.consolidate import graph_folder
+from sonicpy.index.index import Index
+from sonicpy.store.read_only import ReadOnlyStore
+from sonicpy.store.view import View
+
+logger = logging.getLogger(__name__)
+
+Answer = TypeVar("Answer")
+
+TRIES = 5
+"""A graph that is gone was replaced in a later commit, and its successor may be replaced just as quickly."""
+
+
+class GraphReplaced(GraphError):
+    """The file of a graph is gone since the snapshot that names it was taken."""
+
+    def __init__(self, path: Path, bucket: int, version: int) -> None:
+        super().__init__(f"the word graph {path} is gone")
+        self.bucket = bucket
+        self.version = version
+
+
+class ReaderGraphPool(GraphPool):
+    """Graphs that another process writes, replaces and deletes."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self._unreadable: dict[int, int] = {}
+
+    def get(self, bucket: int, version: int) -> WordGraph | None:
+        """Return the graph of a bucket; None: there is none, or it cannot be read.
+
+        Raises:
+            GraphReplaced: a later commit has another one.
+        """
+        if version <= self._unreadable.get(bucket, -1):
+            return None
+        graph = super().get(bucket, version)
+        if graph is None and version and not self.path(bucket, version).exists():
+            self.broken.discard(bucket)
+            raise GraphReplaced(self.path(bucket, version), bucket, version)
+        return graph
+
+    def go_without(self, bucket: int, version: int) -> None:
+        """Do not look for this graph again: words are found, only typing errors are not corrected."""
+        logger.error("the word graph %s is missing; until the writer builds it again, words are not corrected",
+                     self.path(bucket, version))  # fmt: skip
+        self._unreadable[bucket] = version
+
+
+class ReadOnlyIndex(Index):
+    """An index in a folder that this process does not change; every change raises ReadOnly."""
+
+    graphs: ReaderGraphPool
+    read_only = True
+
+    def _open_store(self, folder: Path) -> None:
+        self.store = ReadOnlyStore(folder, self._lexer.analyser(), map_bytes=self.config.store.kv.map_size_mb << 20)
+        self.graphs = ReaderGraphPool(graph_folder(folder))
+
+    def _tidy(self) -> None:
+        """Leave the folder to the one that writes it."""
+
+    def _commit_first(self) -> None:
+        """Have nothing to commit."""
+
+    def _read(self, work: Callable[[View], Answer]) -> Answer:
+        for _ in range(TRIES):
+            try:
+                return super()._read(work)
+            except GraphReplaced as fault:
+                gone = fault
+        self.graphs.go_without(gone.bucket, gone.version)
+        return super()._read(work)

@@ -1,0 +1,325 @@
+"""What clients do when servers break off, fall silent or stop: repeat what does no harm, and nothing else."""
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from sonicpy.errors import ClientError, CommandError, ConnectionLost, NotSonic, TimedOut, WrongPassword
+from tests.client.fake import Caller, Fake
+from tests.client.ways import WAYS, Connect
+from tests.processes import free_port
+
+SOON_S = 0.3
+
+
+@pytest.fixture(params=WAYS)
+def connect(request: pytest.FixtureRequest) -> Iterator[Connect]:
+    yield WAYS[request.param]
+
+
+ANSWERS = {
+    "QUERY": ["PENDING abcdefgh", "EVENT QUERY abcdefgh one two"],
+    "PUSH": ["OK"],
+    "POP": ["RESULT 3"],
+    "FLUSHC": ["RESULT 1"],
+    "PING": ["PONG"],
+}
+CALLS = {
+    "QUERY": lambda client: client.query("c", "b", "text"),
+    "PUSH": lambda client: client.push("c", "b", "o", "text"),
+    "POP": lambda client: client.pop("c", "b", "o", "text"),
+    "FLUSHC": lambda client: client.flush("c"),
+}
+RESULTS = {"QUERY": ["one", "two"], "PUSH": None, "POP": 3, "FLUSHC": 1}
+
+
+def serve(fake: Fake, caller: Caller) -> None:
+    """Answer as a server does, and remember the lines."""
+    while line := caller.line():
+        fake.lines.append(line)
+        caller.say(*ANSWERS[line.split()[0]])
+
+
+def breaking(first: str, how: str) -> Fake:
+    """Return a server that breaks off when it first reads a line that begins with `first`."""
+    broken: list[str] = []
+
+    def script(caller: Caller) -> None:
+        caller.greet()
+        while line := caller.line():
+            fake.lines.append(line)
+            if line.startswith(first) and not broken:
+                broken.append(line)
+                if how == "reset":
+                    caller.reset()
+                elif how == "half an answer":
+                    caller.socket.sendall(ANSWERS[first][-1].encode()[:-1])
+                elif how == "one line of two":
+                    caller.say("PENDING abcdefgh")
+                elif how == "shutting down":
+                    caller.say("ERR shutting_down")
+                return
+            caller.say(*ANSWERS[line.split()[0]])
+
+    fake = Fake(script)
+    return fake
+
+
+@pytest.mark.parametrize("how", ["close", "reset", "half an answer", "shutting down"])
+@pytest.mark.parametrize("command", ["QUERY", "PUSH"])
+def test_reads_and_push_are_repeated(connect: Connect, command: str, how: str) -> None:
+    with breaking(command, how) as fake, connect(fake.url) as client:
+        assert CALLS[command](client) == RESULTS[command]
+    assert [line.split()[0] for line in fake.lines] == [command, command]
+
+
+def test_a_query_is_repeated_when_its_event_does_not_come(connect: Connect) -> None:
+    with breaking("QUERY", "one line of two") as fake, connect(fake.url) as client:
+        assert client.query("c", "b", "text") == ["one", "two"]
+
+
+@pytest.mark.parametrize("how", ["close", "reset", "half an answer"])
+@pytest.mark.parametrize("command", ["POP", "FLUSHC"])
+def test_pop_and_flush_are_not_repeated(connect: Connect, command: str, how: str) -> None:
+    with breaking(command, how) as fake, connect(fake.url) as client:
+        with pytest.raises(ConnectionLost) as caught:
+            CALLS[command](client)
+        assert caught.value.was_sent
+        assert len(fake.lines) == 1
+        assert CALLS[command](client) == RESULTS[command]
+
+
+@pytest.mark.parametrize("command", ["POP", "FLUSHC"])
+def test_pop_and_flush_are_repeated_on_request(connect: Connect, command: str) -> None:
+    with breaking(command, "close") as fake, connect(fake.url, retry_changes=True) as client:
+        assert CALLS[command](client) == RESULTS[command]
+    assert len(fake.lines) == 2
+
+
+@pytest.mark.parametrize("command", ["POP", "FLUSHC"])
+def test_what_a_stopping_server_refused_was_not_carried_out(connect: Connect, command: str) -> None:
+    with breaking(command, "shutting down") as fake, connect(fake.url) as client:
+        assert CALLS[command](client) == RESULTS[command]
+    assert len(fake.lines) == 2
+
+
+def test_a_connection_that_lay_idle_and_was_closed_is_replaced_before_anything_is_sent(connect: Connect) -> None:
+    def script(caller: Caller) -> None:
+        caller.greet()
+        if caller.number == 1:  # the first one in ingest mode: one command, then "idle for too long"
+            fake.lines.append(caller.line())
+            caller.say("RESULT 3")
+        else:
+            serve(fake, caller)
+
+    with Fake(script) as fake, connect(fake.url) as client:
+        assert client.pop("c", "b", "o", "one") == 3
+        deadline = time.monotonic() + 10
+        while fake.open_connections > 1 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        time.sleep(0.05)
+        assert client.pop("c", "b", "o", "two") == 3
+    assert fake.lines == ['POP c b o "one"', 'POP c b o "two"']
+
+
+def test_silence_ends_in_a_time_out_and_the_late_answer_reaches_nobody(connect: Connect) -> None:
+    def script(caller: Caller) -> None:
+        caller.greet()
+        while line := caller.line():
+            fake.lines.append(line)
+            if len(fake.lines) == 1:
+                time.sleep(2 * SOON_S)
+                caller.say("PENDING late", "EVENT QUERY late wrong")
+            else:
+                caller.say(*ANSWERS["QUERY"])
+
+    with Fake(script) as fake, connect(fake.url, timeout_s=SOON_S) as client:
+        began = time.monotonic()
+        with pytest.raises(TimedOut, match=r"did not answer within 0.3 s") as caught:
+            client.query("c", "b", "text")
+        assert SOON_S * 0.9 < time.monotonic() - began < 10 * SOON_S
+        assert isinstance(caught.value, TimeoutError)
+        assert client.query("c", "b", "text") == ["one", "two"]
+        time.sleep(2 * SOON_S)
+        assert client.query("c", "b", "text") == ["one", "two"]
+    assert len(fake.lines) == 3
+
+
+def test_a_server_that_does_not_greet_is_given_up(connect: Connect) -> None:
+    def script(caller: Caller) -> None:
+        assert caller.line() == ""
+
+    with Fake(script) as fake:
+        with pytest.raises(TimedOut):
+            connect(fake.url, timeout_s=SOON_S)
+        assert fake.connections == 1
+
+
+def test_nobody_listens(connect: Connect) -> None:
+    began = time.monotonic()
+    with pytest.raises(ConnectionLost, match="cannot be reached: Connection refused") as caught:
+        connect(f"sonic://127.0.0.1:{free_port()}")
+    assert not caught.value.was_sent
+    assert isinstance(caught.value, ConnectionError)
+    assert time.monotonic() - began < 5
+
+
+def test_something_else_listens(connect: Connect) -> None:
+    def script(caller: Caller) -> None:
+        caller.say("HTTP/1.1 400 Bad Request")
+        caller.line()
+
+    with Fake(script) as fake, pytest.raises(NotSonic, match="HTTP/1.1 400"):
+        connect(fake.url)
+
+
+def test_passwords_are_sent_as_they_are_and_wrong_ones_are_told(connect: Connect) -> None:
+    def script(caller: Caller) -> None:
+        caller.say("CONNECTED <sonic-server v1.4.9>")
+        start = caller.line()
+        if start == "START search p@ss/ö%":
+            caller.say("STARTED search protocol(1) buffer(20000)")
+            caller.line()
+        else:
+            caller.say("ENDED authentication_failed" if start.count(" ") > 1 else "ENDED authentication_required")
+
+    with Fake(script) as fake:
+        host = fake.url.removeprefix("sonic://")
+        connect(f"sonic://:p%40ss%2F%C3%B6%25@{host}").close()
+        connect(f"sonic://{host}?password=p%40ss%2F%C3%B6%25").close()
+        connect(fake.url, password="p@ss/ö%").close()
+        with pytest.raises(WrongPassword, match="is wrong") as caught:
+            connect(f"sonic://:secret@{host}")
+        assert "secret" not in str(caught.value)
+        with pytest.raises(WrongPassword, match="given none"):
+            connect(fake.url)
+
+
+def test_a_full_server_is_tried_again(connect: Connect) -> None:
+    def script(caller: Caller) -> None:
+        if caller.number in (1, 2):
+            caller.say("ENDED too_many_connections")
+            return
+        caller.greet()
+        serve(fake, caller)
+
+    with Fake(script) as fake, connect(fake.url) as client:
+        assert client.pop("c", "b", "o", "text") == 3  # a session never began: even this is safe
+        assert fake.connections == 4
+
+
+def test_trying_again_ends(connect: Connect) -> None:
+    def script(caller: Caller) -> None:
+        caller.greet()
+        caller.line()
+
+    with Fake(script) as fake, connect(fake.url, retry_s=SOON_S) as client:
+        began = time.monotonic()
+        with pytest.raises(ConnectionLost):
+            client.query("c", "b", "text")
+        assert time.monotonic() - began < 10 * SOON_S
+        assert fake.connections > 2
+
+
+def test_lines_keep_to_the_buffer_that_was_announced(connect: Connect) -> None:
+    def script(caller: Caller) -> None:
+        caller.greet(buffer_bytes=200)
+        serve(fake, caller)
+
+    text = " ".join(f'wörd"{number}\\' for number in range(1000))
+    with Fake(script) as fake, connect(fake.url) as client:
+        client.push("c", "b", "o", text, lang="deu")
+        pushed = list(fake.lines)
+        assert client.pop("c", "b", "o", text) == 3 * (len(fake.lines) - len(pushed))
+        with pytest.raises(ClientError, match="takes 200"):
+            client.query("c", "b", text)
+        with pytest.raises(ClientError, match="no room"):
+            client.push("c", "b", "o" * 128, text, lang="deu")
+    assert max(len(line.encode()) for line in fake.lines) <= 200
+    assert len(pushed) > 64  # more than are sent at once
+    assert all(line.startswith('PUSH c b o "') and line.endswith('" LANG(deu)') for line in pushed)
+
+
+def test_what_is_not_valid_is_refused_before_it_is_sent(connect: Connect) -> None:
+    def script(caller: Caller) -> None:
+        caller.greet()
+        serve(fake, caller)
+
+    with Fake(script) as fake, connect(fake.url) as client:
+        for call, code in (
+            (lambda: client.push("c d", "b", "o", "text"), "invalid_argument"),
+            (lambda: client.query("c", "", "text"), "invalid_argument"),
+            (lambda: client.pop("c", "b", "o\n", "text"), "invalid_argument"),
+            (lambda: client.push("c", "b", "o", "\ud800"), "invalid_format"),
+            (lambda: client.query("c", "b", "\ud800"), "invalid_format"),
+            (lambda: client.query("c", "b", "text", lang="a) X(b"), "invalid_meta_value"),
+            (lambda: client.flush("c", None, "o"), "invalid_argument"),
+            (lambda: client.backup("/two words"), "invalid_format"),
+        ):
+            with pytest.raises(CommandError) as caught:
+                call()
+            assert caught.value.code == code
+        assert fake.lines == []
+
+
+def test_a_closed_client_says_so(connect: Connect) -> None:
+    def script(caller: Caller) -> None:
+        caller.greet()
+        serve(fake, caller)
+
+    with Fake(script) as fake:
+        client = connect(fake.url)
+        if hasattr(client, "_client"):
+            client._loop.run_until_complete(client._client.close())
+        else:
+            client.close()
+        with pytest.raises(ClientError, match="is closed"):
+            client.query("c", "b", "text")
+        client.close()
+
+
+def test_old_servers_do_without(connect: Connect) -> None:
+    """Sonic before 1.4 has neither LIST nor INFO, no LANG, and says no buffer."""
+
+    def script(caller: Caller) -> None:
+        caller.say("CONNECTED <sonic-server v1.0.0>")
+        caller.line()
+        caller.say(f"STARTED {'search' if caller.number == 0 else 'ingest' if caller.number == 1 else 'control'}")
+        while line := caller.line():
+            caller.say("ERR invalid_meta_key(LANG[eng])" if "LANG" in line else "ERR unknown_command")
+
+    with Fake(script) as fake, connect(fake.url) as client:
+        assert client.server == "sonic-server 1.0.0"
+        for call, what in (
+            (lambda: client.words("c", "b"), "LIST"),
+            (lambda: client.push("c", "b", "o", "text", lang="eng"), "LANG of PUSH"),
+            (lambda: client.count_objects("c", "b"), "COUNTB"),
+            (lambda: client.info(), "INFO"),
+            (lambda: client.stats(), "STATS"),
+            (lambda: client.verify(), "VERIFY"),
+        ):
+            with pytest.raises(ClientError, match=f"^{what} is not offered by this server .sonic-server 1.0.0.$"):
+                call()
+
+
+def test_pages_are_put_together_where_the_server_gives_less_at_once(connect: Connect) -> None:
+    words = [f"word{number}" for number in range(1234)]
+
+    def script(caller: Caller) -> None:
+        caller.greet()
+        while line := caller.line():
+            fake.lines.append(line)
+            numbers = {part.split("(")[0]: int(part.split("(")[1][:-1]) for part in line.split() if "(" in part}
+            if numbers["LIMIT"] > 500:
+                caller.say("ERR policy_reject(LIMIT out of minimum/maximum bounds)")
+                continue
+            start = numbers.get("OFFSET", 0)
+            caller.say("PENDING m", f"EVENT LIST m {' '.join(words[start : start + numbers['LIMIT']])}")
+
+    with Fake(script) as fake, connect(fake.url) as client:
+        assert client.words("c", "b", limit=20) == words[:20]
+        assert client.words("c", "b", limit=1200, offset=7) == words[7:1207]
+        assert client.words("c", "b", limit=100_000) == words
+        with pytest.raises(CommandError, match="policy_reject"):
+            client.suggest("c", "b", "word", limit=501)
