@@ -203,8 +203,8 @@ cdef class ObjectTable:
     def best_scored(self, uint64_t offset, uint64_t limit) -> list:
         """Return (IID, kind, score) of the same objects.
 
-        The kind, which is compared before the score, is 0 for an object that was found exactly, 1 by a completion, 2
-        by a correction.
+        The kind, which is compared before the score, is 0 for an object that holds every word as it was typed, 1 for
+        some of the words, 2 for completions, 3 for corrections.
         """
         cdef Py_ssize_t end = 0, place
         cdef uint32_t *chosen = self.choose(offset, limit, &end)
