@@ -25,8 +25,9 @@ ALLOWED = {
     "graph": EVERYBODY | {"_native"},
     "index": EVERYBODY | {"_native", "config", "graph", "hits", "lexer", "store"},
     "client": EVERYBODY | {"channel", "hits"},
+    "evaluation": EVERYBODY | {"lexer"},
     "server": EVERYBODY | {"config", "channel", "index"},
-    "cli": EVERYBODY | {"client", "config", "index", "server"},
+    "cli": EVERYBODY | {"client", "config", "evaluation", "index", "server"},
     "__init__": EVERYBODY | {"client", "config", "hits", "index"},
     "__main__": {"cli"},
 }

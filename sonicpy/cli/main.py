@@ -7,7 +7,7 @@ import argparse
 import sys
 from collections.abc import Callable
 
-from sonicpy.cli import config, folders, ping, serve
+from sonicpy.cli import config, eval, folders, ping, serve
 from sonicpy.errors import ConfigError, SonicError
 from sonicpy.version import VERSION
 
@@ -44,6 +44,7 @@ def make_parser() -> argparse.ArgumentParser:
     serve.add_verb(verbs)
     ping.add_verb(verbs)
     config.add_verb(verbs)
+    eval.add_verb(verbs)
     folders.add_verbs(verbs)
     return parser
 

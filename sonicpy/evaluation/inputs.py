@@ -91,7 +91,7 @@ def read_collection(folder: Path) -> Collection:
     asked = _json_rows(_needed(folder, (QUERIES_FILE,)))
     queries = {identity: row["text"] for identity, row in asked if identity in relevant}
     if not queries:
-        raise EvaluationError(f"{folder} has no query that is judged: ids in {QUERIES_FILE} and in the judgements differ")
+        raise EvaluationError(f"{folder} has no judged query: ids in {QUERIES_FILE} and in the judgements differ")
     return Collection(folder.resolve().name, documents, queries, {query: relevant[query] for query in queries})
 
 
@@ -107,7 +107,7 @@ def read_rows(path: Path) -> Typos | Sentences:
 
 
 def read_words(path: Path) -> dict[str, int]:
-    """Read a list of words, one a line, with a count behind white space or without; words of several parts are left out.
+    """Read a list of words, one a line, a count behind white space or without.
 
     Raises:
         EvaluationError: the file cannot be read, or a count is no whole number.

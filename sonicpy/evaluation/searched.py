@@ -1,6 +1,6 @@
 """What is asked: something with the methods of an index, and how texts come into it."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 SPLIT_AT = " \n\t"
@@ -14,10 +14,10 @@ class Searched(Protocol):
 
     def query(
         self, collection: str, bucket: str, text: str, *, limit: int = 10, offset: int = 0, lang: str | None = None
-    ) -> Sequence[str]:
+    ) -> Iterable[str]:
         """Return objects, best first."""
 
-    def suggest(self, collection: str, bucket: str, word: str, *, limit: int = 5) -> Sequence[str]:
+    def suggest(self, collection: str, bucket: str, word: str, *, limit: int = 5) -> Iterable[str]:
         """Return words that complete or correct `word`."""
 
     def consolidate(self) -> None:

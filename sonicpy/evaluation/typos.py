@@ -67,7 +67,7 @@ def evaluate(searched: Searched, scope: str, given: Typos, words: Mapping[str, i
     held = words or dict.fromkeys((right for _, right in single), 1)
     pairs = within_reach(single, held)
     objects: defaultdict[str, set[str]] = defaultdict(set)
-    rows = []
+    rows: list[tuple[str, str]] = []
     for word, count in held.items():
         for _ in range(count):
             objects[word].add(str(len(rows)))

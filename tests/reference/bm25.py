@@ -1,8 +1,8 @@
 """BM25 over plain dicts, written from the formula: the judge of what Index.query answers.
 
 A word counts in an object as often as in the text that held it most; an object's length is the sum of these counts.
-The score is scaled by the share of the query's weight that the object holds; objects that hold all of it come first. Equal scores stand in the order in which
-the query's words bring them up, the newest association of a word first.
+The score is scaled by the share of the query's weight that the object holds; objects that hold all of it come first.
+Equal scores stand in the order in which the query's words bring them up, the newest association of a word first.
 """
 
 import math
