@@ -30,13 +30,20 @@ class Relevance:
 
 
 def evaluate(
-    searched: Searched, scope: str, given: Collection, *, lang: str | None = None, most_bytes: int | None = None
+    searched: Searched,
+    scope: str,
+    given: Collection,
+    *,
+    lang: str | None = None,
+    query_lang: str | None = None,
+    most_bytes: int | None = None,
 ) -> Relevance:
     """Push all documents, ask all queries, and judge the answers.
 
     Args:
         scope: name of a collection for our use alone.
         lang: of documents and queries; None: every text's is guessed.
+        query_lang: of queries, in the place of `lang`.
         most_bytes: of one PUSH; None: documents are pushed whole.
 
     Raises:
@@ -52,7 +59,7 @@ def evaluate(
     taken_s = 0.0
     for query, text in given.queries.items():
         began = time.perf_counter()
-        found = searched.query(scope, "documents", text, limit=PLACES, lang=lang)
+        found = searched.query(scope, "documents", text, limit=PLACES, lang=query_lang or lang)
         taken_s += time.perf_counter() - began
         answers[query] = [names[int(number)] for number in found]
     figures = measure(given.relevant, answers)

@@ -7,6 +7,7 @@ everything comes from the graph file.
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby, islice
 
+from sonicpy._native.graph import unlikeness
 from sonicpy._native.postings import WORD_BYTES_MAX, WordRow
 from sonicpy.graph.pending import PendingWords
 from sonicpy.graph.pool import GraphPool
@@ -137,15 +138,20 @@ class Lexicon:
             if row is not None and (row.live if self.live else row.df)
         ]
 
-    def nearest(self, matches: Iterable[tuple[bytes, int]], wanted: int) -> list[tuple[bytes, WordRow, int]]:
+    def nearest(
+        self, typed: bytes, matches: Iterable[tuple[bytes, int]], wanted: int
+    ) -> list[tuple[bytes, WordRow, int]]:
         """Return the first `wanted` or more of `matches` that objects hold, with rows and distances.
 
-        Nearest first, as `matches` come, then the most frequent ones; at most CORRECTIONS_EXAMINED are looked at.
+        Nearest first, as `matches` come, then the most frequent ones, then those most like what was typed; at most
+        CORRECTIONS_EXAMINED are looked at.
         """
         found: list[tuple[bytes, WordRow, int]] = []
         for distance, group in groupby(islice(matches, CORRECTIONS_EXAMINED), key=lambda match: match[1]):
-            held = by_frequency(self.held(word for word, _ in group))
-            found += [(word, row, distance) for word, row in held]
+            held = self.held(word for word, _ in group)
+            apart = unlikeness(typed, [word for word, _ in held])
+            ranked = sorted(zip(held, apart, strict=True), key=lambda pair: (-pair[0][1].holders, pair[1]))
+            found += [(word, row, distance) for (word, row), _ in ranked]
             if len(found) >= wanted:
                 break
         return found
