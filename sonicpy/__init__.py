@@ -22,6 +22,7 @@ from sonicpy.errors import (
 from sonicpy.version import VERSION as __version__
 
 if TYPE_CHECKING:
+    from sonicpy.bound import Bucket
     from sonicpy.client.aio_client import AsyncClient
     from sonicpy.client.client import Client
     from sonicpy.client.connect import connect, connect_async
@@ -29,9 +30,11 @@ if TYPE_CHECKING:
     from sonicpy.hits import Hit, Hits
     from sonicpy.index.index import Index
     from sonicpy.index.opening import open_index as open
+    from sonicpy.rows import PushReport, Refused
 
 __all__ = [
     "AsyncClient",
+    "Bucket",
     "Client",
     "ClientError",
     "CommandError",
@@ -41,6 +44,8 @@ __all__ = [
     "Hits",
     "Index",
     "NotOffered",
+    "PushReport",
+    "Refused",
     "SonicError",
     "TimedOut",
     "WrongPassword",
@@ -54,11 +59,14 @@ __all__ = [
 # fraction of the time.
 _LATE = {
     "AsyncClient": ("sonicpy.client.aio_client", "AsyncClient"),
+    "Bucket": ("sonicpy.bound", "Bucket"),
     "Client": ("sonicpy.client.client", "Client"),
     "Config": ("sonicpy.config", "Config"),
     "Hit": ("sonicpy.hits", "Hit"),
     "Hits": ("sonicpy.hits", "Hits"),
     "Index": ("sonicpy.index.index", "Index"),
+    "PushReport": ("sonicpy.rows", "PushReport"),
+    "Refused": ("sonicpy.rows", "Refused"),
     "connect": ("sonicpy.client.connect", "connect"),
     "connect_async": ("sonicpy.client.connect", "connect_async"),
     "open": ("sonicpy.index.opening", "open_index"),

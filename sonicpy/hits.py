@@ -61,6 +61,11 @@ class Hits:
         """How many objects answer in all, or None where nobody asked."""
         return self._total
 
+    def pairs(self) -> list[tuple[str, float | None]]:
+        """Return (object, score) of every hit."""
+        scores: Sequence[float | None] = self._scores or [None] * len(self._objects)
+        return list(zip(self._objects, scores, strict=True))
+
     def __len__(self) -> int:
         return len(self._objects)
 
@@ -106,10 +111,9 @@ class Hits:
 
     def _repr_html_(self) -> str:
         """Return a table for notebooks."""
-        scores: Sequence[float | None] = self._scores or [None] * len(self)
         rows = "".join(
             f"<tr><td>{place}</td><td>{escape(object)}</td><td>{'' if score is None else f'{score:.4f}'}</td></tr>"
-            for place, (object, score) in enumerate(zip(self._objects, scores, strict=True), 1)
+            for place, (object, score) in enumerate(self.pairs(), 1)
         )
         caption = "" if self.total is None else f"<caption>{len(self)} of {self.total} objects</caption>"
         head = "<tr><th></th><th>object</th><th>score</th></tr>"

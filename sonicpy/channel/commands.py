@@ -27,6 +27,19 @@ class Query(NamedTuple):
     offset: int
     lang: str | None
     """None: to be guessed; "none": as if in no language; else a code in lower case."""
+    scores: bool = False
+    """Tell how well each object answers."""
+
+
+class Explain(NamedTuple):
+    """Tell why a query answers what it does."""
+
+    collection: str
+    bucket: str
+    text: str
+    limit: int
+    lang: str | None
+    """As in Query."""
 
 
 class Suggest(NamedTuple):
@@ -132,6 +145,17 @@ class Info(NamedTuple):
     """Tell the server's figures."""
 
 
+class Stats(NamedTuple):
+    """Tell what the index, a collection or a bucket holds."""
+
+    collection: str | None = None
+    bucket: str | None = None
+
+
+class Verify(NamedTuple):
+    """Check every table against every other."""
+
+
 class Ping(NamedTuple):
     """Answer PONG."""
 
@@ -148,6 +172,7 @@ class Quit(NamedTuple):
 
 Command = (
     Query | Suggest | List | Push | Pop | Count | CountC | CountB | CountO | FlushC | FlushB | FlushO | Trigger | Info
+    | Explain | Stats | Verify
 )
 """What a session hands to the server."""
 

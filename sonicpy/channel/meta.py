@@ -21,6 +21,7 @@ class Meta(NamedTuple):
     offset: int = 0
     lang: str | None = None
     """None: to be guessed; LANG_NONE; or a language code in lower case."""
+    scores: bool = False
 
 
 NO_META = Meta()
@@ -37,7 +38,7 @@ def read_meta(parts: Iterable[str], allowed: frozenset[str], lang_codes: frozens
     Raises:
         CommandError: `invalid_meta_key` or `invalid_meta_value`, for the last faulty part.
     """
-    limit, offset, lang = NO_META
+    limit, offset, lang, scores = NO_META
     fault: CommandError | None = None
     for part in parts:
         try:
@@ -48,13 +49,15 @@ def read_meta(parts: Iterable[str], allowed: frozenset[str], lang_codes: frozens
                 limit = _number(key, value, LIMIT_CEILING)
             elif key == "OFFSET":
                 offset = _number(key, value, OFFSET_CEILING)
+            elif key == "SCORES":
+                scores = _number(key, value, 1) == 1
             else:
                 lang = _lang(key, value, lang_codes)
         except CommandError as error:
             fault = error
     if fault is not None:
         raise fault
-    return Meta(limit, offset, lang)
+    return Meta(limit, offset, lang, scores)
 
 
 def _split(part: str) -> tuple[str, str]:

@@ -4,6 +4,7 @@ Each function returns whole lines that end in CR LF. What stands in a reply is t
 words cannot, and parts of a client's line are cut at every one.
 """
 
+import json
 from collections.abc import Iterable
 from random import getrandbits
 from typing import NamedTuple
@@ -64,6 +65,11 @@ def result(value: int | str) -> bytes:
     return f"RESULT {value}\r\n".encode()
 
 
+def json_result(value: object) -> bytes:
+    """Return a RESULT line that holds a value as JSON, in ASCII."""
+    return result(json.dumps(value, separators=(",", ":")))
+
+
 def listing(name: str, items: Iterable[str]) -> bytes:
     """Return a RESULT line that lists `items` under `name`."""
     return result(f"{name}({', '.join(items)})")
@@ -78,6 +84,11 @@ def event(kind: str, items: Iterable[str]) -> bytes:
     """Return PENDING and its EVENT in one piece. Without items the blank before them stays: clients wait for it."""
     marker = new_marker()
     return f"PENDING {marker}\r\nEVENT {kind} {marker} {' '.join(items)}\r\n".encode()
+
+
+def scored_event(kind: str, items: Iterable[tuple[str, float | None]]) -> bytes:
+    """Return an event whose items are `name:score`, and `name:-` where objects are not ranked by scores."""
+    return event(kind, [f"{name}:-" if score is None else f"{name}:{score:.6f}" for name, score in items])
 
 
 def new_marker() -> str:

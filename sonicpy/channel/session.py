@@ -16,7 +16,15 @@ from sonicpy._native.channel import split_head, take_words
 from sonicpy.channel import replies
 from sonicpy.channel.commands import Actions, Command, Help, Info, Mode, Ping, Quit
 from sonicpy.channel.lines import LineBuffer
-from sonicpy.channel.syntax import ACTIONS, COMMANDS_OF_MODE, Limits, Rules, Syntax, parse
+from sonicpy.channel.syntax import (
+    ACTIONS,
+    COMMANDS_OF_MODE,
+    SONIC_COMMANDS_OF_MODE,
+    Limits,
+    Rules,
+    Syntax,
+    parse,
+)
 from sonicpy.errors import CommandError, SessionEnded, ShuttingDown
 from sonicpy.langcodes import LANG_CODES, SONIC_LANG_CODES
 
@@ -32,10 +40,11 @@ class Session:
         version: of the server, for the banner.
         password: what START must bring; None lets everyone in.
         limits: defaults and maxima of LIMIT.
-        compat: take in LANG only the codes that Sonic takes.
+        compat: know only the commands, and take in LANG only the codes, that Sonic has.
     """
 
     __slots__ = (
+        "_commands",
         "_lines",
         "_password",
         "_rules",
@@ -62,6 +71,7 @@ class Session:
         self._version = version
         self._password = None if password is None else password.encode(errors="surrogateescape")
         self._rules = Rules(limits, SONIC_LANG_CODES if compat else LANG_CODES)
+        self._commands = SONIC_COMMANDS_OF_MODE if compat else COMMANDS_OF_MODE
         self._lines = LineBuffer()
         self._syntaxes: Mapping[str, Syntax] = {}
 
@@ -123,7 +133,7 @@ class Session:
 
     def _start(self, line: bytes) -> bytes:
         self.mode = self._admit(line)
-        self._syntaxes = COMMANDS_OF_MODE[self.mode]
+        self._syntaxes = self._commands[self.mode]
         return replies.started(self.mode)
 
     def _admit(self, line: bytes) -> Mode:
@@ -174,7 +184,8 @@ class Session:
             return replies.listing("manuals", [MANUAL])
         if command.manual != MANUAL:
             raise CommandError("not_found")
-        return replies.listing(MANUAL, self._syntaxes)
+        assert self.mode is not None
+        return replies.listing(MANUAL, SONIC_COMMANDS_OF_MODE[self.mode])
 
     def _actions(self, command: Actions) -> bytes:
         return replies.listing("actions", ACTIONS)

@@ -5,7 +5,7 @@ text of its row, which clients show to people and which therefore never changes.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sonicpy._native.channel import take_text, take_words
 from sonicpy.channel import commands
@@ -24,6 +24,10 @@ ANY_NUMBER = LINE_MAX_BYTES
 
 ACTIONS = {"consolidate": "", "backup": " <path>", "restore": " <path>"}
 """What TRIGGER can start, and what follows its name in the usage text."""
+
+
+OUR_META_KEYS = frozenset({"SCORES"})
+"""Sonic knows none of them: unknown in compat mode, and not in the usage texts, which clients compare."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,8 @@ class Syntax:
     has_text: bool = False
     meta_keys: frozenset[str] = frozenset()
     """Without any, nothing may follow the words and the text."""
+    is_ours: bool = False
+    """Sonic has no such command: unknown in compat mode, and not told by HELP, whose lines clients compare."""
 
 
 def parse(syntax: Syntax, line: bytes, offset: int, rules: Rules) -> Command | SessionCommand:
@@ -90,7 +96,13 @@ def parse(syntax: Syntax, line: bytes, offset: int, rules: Rules) -> Command | S
 def _query(words: list[str], meta: Meta, rules: Rules) -> Command:
     collection, bucket, text = words
     limit = _within(meta.limit, rules.limits.query_default, rules.limits.query_maximum)
-    return commands.Query(collection, bucket, text, limit, meta.offset, meta.lang)
+    return commands.Query(collection, bucket, text, limit, meta.offset, meta.lang, meta.scores)
+
+
+def _explain(words: list[str], meta: Meta, rules: Rules) -> Command:
+    collection, bucket, text = words
+    limit = _within(meta.limit, rules.limits.query_default, rules.limits.query_maximum)
+    return commands.Explain(collection, bucket, text, limit, meta.lang)
 
 
 def _suggest(words: list[str], meta: Meta, rules: Rules) -> Command:
@@ -147,7 +159,17 @@ ROWS = (
         _query,
         words=2,
         has_text=True,
-        meta_keys=frozenset({"LIMIT", "OFFSET", "LANG"}),
+        meta_keys=frozenset({"LIMIT", "OFFSET", "LANG", *OUR_META_KEYS}),
+    ),
+    Syntax(
+        "EXPLAIN",
+        SEARCH,
+        'EXPLAIN <collection> <bucket> "<terms>" [LIMIT(<count>)]? [LANG(<locale>)]?',
+        _explain,
+        words=2,
+        has_text=True,
+        meta_keys=frozenset({"LIMIT", "LANG"}),
+        is_ours=True,
     ),
     Syntax(
         "SUGGEST",
@@ -192,6 +214,15 @@ ROWS = (
     Syntax("FLUSHO", INGEST, "FLUSHO <collection> <bucket> <object>", _plain(commands.FlushO), words=3),
     Syntax("TRIGGER", CONTROL, "TRIGGER [<action>]? [<data>]?", _trigger, optional_words=ANY_NUMBER),
     Syntax("INFO", CONTROL, "INFO", _always(commands.Info())),
+    Syntax(
+        "STATS",
+        CONTROL,
+        "STATS [<collection> [<bucket>]?]?",
+        _plain(commands.Stats),
+        optional_words=2,
+        is_ours=True,
+    ),
+    Syntax("VERIFY", CONTROL, "VERIFY", _always(commands.Verify()), is_ours=True),
     Syntax("PING", EVERY_MODE, "PING", _always(commands.Ping())),
     Syntax("HELP", EVERY_MODE, "HELP [<manual>]?", _plain(commands.Help), optional_words=1),
     Syntax("QUIT", EVERY_MODE, "QUIT", _always(commands.Quit())),
@@ -201,3 +232,11 @@ COMMANDS = {row.name: row for row in ROWS}
 """Every command by its name, in the order of HELP."""
 
 COMMANDS_OF_MODE = {mode: {name: row for name, row in COMMANDS.items() if mode in row.modes} for mode in Mode}
+
+SONIC_COMMANDS_OF_MODE = {
+    mode: {
+        name: replace(row, meta_keys=row.meta_keys - OUR_META_KEYS) for name, row in rows.items() if not row.is_ours
+    }
+    for mode, rows in COMMANDS_OF_MODE.items()
+}
+"""Those that Sonic has too."""

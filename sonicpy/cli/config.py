@@ -16,9 +16,9 @@ Print every setting that has an effect as TOML, which -c of any verb reads back.
 to its environment variable. {SOURCES}"""
 
 
-def add_verb(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def add_verbs(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add `config check` and `config show` to the command line."""
-    parser = verbs.add_parser("config", help="check or show the settings")
+    parser = verbs.add_parser("config", epilog="example: sonicpy config check sonicpy.cfg")
     actions = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
     check = actions.add_parser("check", help="find mistakes in a settings file", description=CHECK)
     check.add_argument("file", metavar="FILE", type=Path, nargs="?", help="settings file (TOML)")

@@ -27,13 +27,15 @@ sentences (language in ISO 639-3, two columns more, text: found by a part, and t
 these. Texts are indexed in a temporary folder, or pushed into a collection of a server that is flushed in the end.
 Judged collections need the extra: pip install 'sonicpy-search[eval]'. {SOURCES}"""
 
+EXAMPLE = "example: sonicpy eval beir/scifact --server sonic://:SecretPassword@127.0.0.1:1491 --json"
+
 TIMEOUT_S = 600.0
 """A server may take minutes to consolidate."""
 
 
-def add_verb(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def add_verbs(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add `eval` and its arguments to the command line."""
-    parser = verbs.add_parser("eval", help="measure how well texts are found", description=DESCRIPTION)
+    parser = verbs.add_parser("eval", description=DESCRIPTION, epilog=EXAMPLE)
     parser.add_argument("paths", metavar="PATH", type=Path, nargs="+", help="collections, misspelt words, sentences")
     parser.add_argument("-c", "--config", metavar="FILE", type=Path, help="settings file (TOML)")
     parser.add_argument(

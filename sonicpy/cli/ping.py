@@ -26,9 +26,9 @@ with START, send PING, and leave with QUIT; without it nothing is sent, so a wro
 Exit status: 0 the server answered, 1 it did not."""
 
 
-def add_verb(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def add_verbs(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add `ping` and its arguments to the command line."""
-    parser = verbs.add_parser("ping", help="ask a server whether it answers", description=DESCRIPTION)
+    parser = verbs.add_parser("ping", description=DESCRIPTION, epilog="example: sonicpy ping --inet 127.0.0.1:1491")
     where = parser.add_mutually_exclusive_group()
     where.add_argument(
         "--inet", metavar="HOST:PORT", type=_address, help="the server (default: [::1]:1491, then 127.0.0.1:1491)"

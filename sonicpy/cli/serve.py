@@ -8,9 +8,11 @@ from sonicpy.server import server
 DESCRIPTION = f"Answer the Sonic Channel protocol. {SOURCES}"
 
 
-def add_verb(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def add_verbs(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add `serve` and its arguments to the command line."""
-    parser = verbs.add_parser("serve", help="run the server", description=DESCRIPTION)
+    parser = verbs.add_parser(
+        "serve", description=DESCRIPTION, epilog="example: sonicpy serve --data ./data/store --inet 127.0.0.1:1491"
+    )
     add_flags(parser)
     parser.set_defaults(run=run)
 

@@ -1,6 +1,7 @@
 """AsyncClient: the interface of Index over asyncio connections; any number of tasks of one event loop may share one."""
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -8,11 +9,15 @@ from typing import Any, Self
 from sonicpy.channel.commands import Mode
 from sonicpy.client import plans
 from sonicpy.client.address import Address
+from sonicpy.client.aio_bucket import AsyncBucket
 from sonicpy.client.aio_pool import AioPool
 from sonicpy.client.plans import Plan, Value
 from sonicpy.client.pool import Settings
-from sonicpy.errors import SonicError
+from sonicpy.client.pushes import Pushes, Report, Waiting
+from sonicpy.errors import NotOffered, SonicError
+from sonicpy.explanation import Explanation
 from sonicpy.hits import Hits
+from sonicpy.rows import TEXT_COLUMN, Progress, PushReport, Shape, read_rows
 
 
 class AsyncClient:
@@ -22,20 +27,21 @@ class AsyncClient:
     before), and ClientError when it cannot be asked: NotOffered, ConnectionLost, TimedOut, WrongPassword.
     """
 
-    def __init__(self, address: Address, settings: Settings) -> None:
+    def __init__(self, address: Address, pool: AioPool, server: str) -> None:
         self._address = address
-        self._pool = AioPool(address, settings)
-        self._server = ""
+        self._pool = pool
+        self._server = server
 
-    async def open(self) -> Self:
-        """Speak with the server once; `connect_async` does it."""
+    @classmethod
+    async def open(cls, address: Address, settings: Settings) -> Self:
+        """Return a client that has spoken with its server; `sonicpy.connect_async` does it."""
+        pool = AioPool(address, settings)
         try:
-            async with self._pool.lent(Mode.SEARCH) as connection:
-                self._server = str(connection.facts)
+            async with pool.lent(Mode.SEARCH) as connection:
+                return cls(address, pool, str(connection.facts))
         except BaseException:
-            await self.close()
+            await pool.close()
             raise
-        return self
 
     def __repr__(self) -> str:
         return f"<AsyncClient of {self._address}, {self._server}>"
@@ -54,6 +60,47 @@ class AsyncClient:
             lang: ISO 639-3 code of the text; None: the server guesses; "none": no language.
         """
         await self._run(plans.push(collection, bucket, object, text, lang))
+
+    async def push_many(
+        self,
+        rows: Any,
+        *,
+        collection: str | None = None,
+        bucket: str | None = None,
+        object: str | None = None,
+        text: str | Sequence[str] = TEXT_COLUMN,
+        lang: str | None = None,
+        new: bool = False,
+        progress: Progress | None = None,
+    ) -> PushReport:
+        """Push many texts, some hundred under way at a time; return how many were indexed, which were refused and why.
+
+        Rows are as in `Index.push_many`. Where the connection breaks, what was not acknowledged is pushed again.
+
+        Args:
+            rows: an iterable of tuples (object, text), (object, text, lang), (collection, bucket, object, text) or
+                (collection, bucket, object, text, lang), or of dicts; or a table of pyarrow, pandas or Polars.
+            collection, bucket: of all rows; None: each row tells its own, in the columns of these names.
+            object: the column with the name of the object; None: `id`, else `object`.
+            text: the column with the text; several are put together.
+            lang: as in `push`, of all rows; None: each row's column `lang`, where there is one.
+            new: not offered over Sonic Channel: whether an object is there is not asked for.
+            progress: called now and then with the number of rows that are done.
+
+        Raises:
+            CommandError, TypeError, ValueError: as `Index.push_many`.
+            ClientError: the server could not be asked any more; a note says how many rows were indexed.
+        """
+        if new:
+            raise NotOffered("new of push_many", self._server)
+        report = Report(progress)
+        pushes = Pushes(read_rows(rows, Shape(collection, bucket, object, text, lang)), report.settled)
+        try:
+            await self._pool.push(pushes)
+        except SonicError as trouble:
+            report.note_on(trouble)
+            raise
+        return report.finish()
 
     async def pop(self, collection: str, bucket: str, object: str, text: str) -> int:
         """Take the words of a text from an object; return how many went."""
@@ -75,6 +122,14 @@ class AsyncClient:
         """Forget an object; return how many words it held."""
         return await self.flush(collection, bucket, object)
 
+    def bucket(self, collection: str, bucket: str) -> AsyncBucket:
+        """Return one bucket: the same methods without the two names. Raises CommandError for a name."""
+        return AsyncBucket(self, collection, bucket)
+
+    def batch(self) -> "AsyncBatch":
+        """Group the pushes made inside an `async with` block: they are sent together, some hundred at a time."""
+        return AsyncBatch(self._address, self._pool, self._server)
+
     # -- answers -------------------------------------------------------------------------------------------------
 
     async def query(
@@ -90,6 +145,12 @@ class AsyncClient:
     ) -> Hits:
         """Return the objects that answer a text, best first, with scores if the server tells them."""
         return await self._run(plans.query(collection, bucket, text, limit, offset, lang, total))
+
+    async def explain(
+        self, collection: str, bucket: str, text: str, *, limit: int = 10, lang: str | None = None
+    ) -> Explanation:
+        """Return why a query answers what it does."""
+        return await self._run(plans.explain(collection, bucket, text, limit, lang))
 
     async def suggest(self, collection: str, bucket: str, word: str, *, limit: int = 5) -> list[str]:
         """Return words of the bucket that complete or correct `word`."""
@@ -182,3 +243,29 @@ class AsyncClient:
         except StopIteration as end:
             value: Value = end.value
             return value
+
+
+class AsyncBatch(AsyncClient):
+    """The same inside `async with client.batch() as batch`; for one task."""
+
+    def __init__(self, address: Address, pool: AioPool, server: str) -> None:
+        super().__init__(address, pool, server)
+        self._waiting = Waiting()
+
+    async def push(self, collection: str, bucket: str, object: str, text: str, lang: str | None = None) -> None:
+        """Add a text to an object; it is sent later."""
+        if self._waiting.add(collection, bucket, object, text, lang):
+            await self.send()
+
+    async def send(self) -> None:
+        """Send the pushes that wait."""
+        await self._pool.push(self._waiting.take())
+        self._waiting.raise_refusal()
+
+    async def close(self) -> None:
+        """Send the pushes that wait; the client stays open."""
+        await self.send()
+
+    async def _run(self, plan: Plan[Value]) -> Value:
+        await self.send()
+        return await super()._run(plan)

@@ -80,7 +80,8 @@ class AioConnection(asyncio.Protocol):
     @property
     def is_usable(self) -> bool:
         """Whether it is open and nothing went wrong."""
-        return self._conversation.end is None and self._conversation.is_open
+        conversation = self._conversation
+        return conversation.is_open and conversation.end is None and not conversation.is_stopping
 
     async def carry_out(self, exchange: Exchange) -> Reply:
         """Send the lines of an exchange and return the answers.
@@ -91,7 +92,11 @@ class AioConnection(asyncio.Protocol):
         lines = exchange.lines(self.facts)
         answers: list[Answer] = []
         for start in range(0, len(lines), LINES_UNDER_WAY):
-            some = await self.submit(lines[start : start + LINES_UNDER_WAY], exchange.kind, exchange.command)
+            try:
+                some = await self.submit(lines[start : start + LINES_UNDER_WAY], exchange.kind, exchange.command)
+            except ConnectionLost as trouble:
+                trouble.was_sent |= start > 0
+                raise
             answers += await self.answered(some, exchange.timeout_s)
         return Reply(accepted(answers), self.facts)
 
@@ -156,6 +161,8 @@ class AioConnection(asyncio.Protocol):
             conversation.outgoing = b""
         if conversation.end is not None:
             self._end(conversation.end)
+        elif conversation.is_stopping and conversation.is_idle:
+            self._end(ConnectionLost(f"{self._peer} is shutting down", was_sent=False))
         elif conversation.is_open and not self._opened.done():
             self._opened.set_result(None)
 

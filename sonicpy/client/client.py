@@ -1,17 +1,22 @@
 """Client: the interface of Index over blocking connections; any number of threads may share one."""
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from sonicpy.bound import Bucket
 from sonicpy.channel.commands import Mode
 from sonicpy.client import plans
 from sonicpy.client.address import Address
 from sonicpy.client.plans import Plan, Value
 from sonicpy.client.pool import Pool, Settings
-from sonicpy.errors import SonicError
+from sonicpy.client.pushes import Pushes, Report, Waiting
+from sonicpy.errors import NotOffered, SonicError
+from sonicpy.explanation import Explanation
 from sonicpy.hits import Hits
+from sonicpy.rows import TEXT_COLUMN, Progress, PushReport, Shape, read_rows
 
 
 class Client:
@@ -21,11 +26,17 @@ class Client:
     before), and ClientError when it cannot be asked: NotOffered, ConnectionLost, TimedOut, WrongPassword.
     """
 
-    def __init__(self, address: Address, settings: Settings) -> None:
+    def __init__(self, address: Address, pool: Pool, server: str) -> None:
         self._address = address
-        self._pool = Pool(address, settings)
-        with self._pool.lent(Mode.SEARCH) as connection:
-            self._server = str(connection.facts)
+        self._pool = pool
+        self._server = server
+
+    @classmethod
+    def open(cls, address: Address, settings: Settings) -> Self:
+        """Return a client that has spoken with its server; `sonicpy.connect` does it."""
+        pool = Pool(address, settings)
+        with pool.lent(Mode.SEARCH) as connection:
+            return cls(address, pool, str(connection.facts))
 
     def __repr__(self) -> str:
         return f"<Client of {self._address}, {self._server}>"
@@ -44,6 +55,47 @@ class Client:
             lang: ISO 639-3 code of the text; None: the server guesses; "none": no language.
         """
         self._run(plans.push(collection, bucket, object, text, lang))
+
+    def push_many(
+        self,
+        rows: Any,
+        *,
+        collection: str | None = None,
+        bucket: str | None = None,
+        object: str | None = None,
+        text: str | Sequence[str] = TEXT_COLUMN,
+        lang: str | None = None,
+        new: bool = False,
+        progress: Progress | None = None,
+    ) -> PushReport:
+        """Push many texts, some hundred under way at a time; return how many were indexed, which were refused and why.
+
+        Rows are as in `Index.push_many`. Where the connection breaks, what was not acknowledged is pushed again.
+
+        Args:
+            rows: an iterable of tuples (object, text), (object, text, lang), (collection, bucket, object, text) or
+                (collection, bucket, object, text, lang), or of dicts; or a table of pyarrow, pandas or Polars.
+            collection, bucket: of all rows; None: each row tells its own, in the columns of these names.
+            object: the column with the name of the object; None: `id`, else `object`.
+            text: the column with the text; several are put together.
+            lang: as in `push`, of all rows; None: each row's column `lang`, where there is one.
+            new: not offered over Sonic Channel: whether an object is there is not asked for.
+            progress: called now and then with the number of rows that are done.
+
+        Raises:
+            CommandError, TypeError, ValueError: as `Index.push_many`.
+            ClientError: the server could not be asked any more; a note says how many rows were indexed.
+        """
+        if new:
+            raise NotOffered("new of push_many", self._server)
+        report = Report(progress)
+        pushes = Pushes(read_rows(rows, Shape(collection, bucket, object, text, lang)), report.settled)
+        try:
+            self._pool.push(pushes)
+        except SonicError as trouble:
+            report.note_on(trouble)
+            raise
+        return report.finish()
 
     def pop(self, collection: str, bucket: str, object: str, text: str) -> int:
         """Take the words of a text from an object; return how many went."""
@@ -65,6 +117,14 @@ class Client:
         """Forget an object; return how many words it held."""
         return self.flush(collection, bucket, object)
 
+    def bucket(self, collection: str, bucket: str) -> Bucket:
+        """Return one bucket: the same methods without the two names. Raises CommandError for a name."""
+        return Bucket(self, collection, bucket)
+
+    def batch(self) -> "Batch":
+        """Group the pushes made inside a `with` block: they are sent together, some hundred at a time."""
+        return Batch(self._address, self._pool, self._server)
+
     # -- answers -------------------------------------------------------------------------------------------------
 
     def query(
@@ -80,6 +140,12 @@ class Client:
     ) -> Hits:
         """Return the objects that answer a text, best first, with scores if the server tells them."""
         return self._run(plans.query(collection, bucket, text, limit, offset, lang, total))
+
+    def explain(
+        self, collection: str, bucket: str, text: str, *, limit: int = 10, lang: str | None = None
+    ) -> Explanation:
+        """Return why a query answers what it does."""
+        return self._run(plans.explain(collection, bucket, text, limit, lang))
 
     def suggest(self, collection: str, bucket: str, word: str, *, limit: int = 5) -> list[str]:
         """Return words of the bucket that complete or correct `word`."""
@@ -172,3 +238,33 @@ class Client:
         except StopIteration as end:
             value: Value = end.value
             return value
+
+
+class Batch(Client):
+    """A client inside `with client.batch() as batch`: pushes are sent some hundred at a time.
+
+    Every other method first sends the pushes that wait, so the order of things stays. What a server refuses of a push
+    is raised when it was sent, at the end of the block at the latest; for one thread.
+    """
+
+    def __init__(self, address: Address, pool: Pool, server: str) -> None:
+        super().__init__(address, pool, server)
+        self._waiting = Waiting()
+
+    def push(self, collection: str, bucket: str, object: str, text: str, lang: str | None = None) -> None:
+        """Add a text to an object; it is sent later."""
+        if self._waiting.add(collection, bucket, object, text, lang):
+            self.send()
+
+    def send(self) -> None:
+        """Send the pushes that wait."""
+        self._pool.push(self._waiting.take())
+        self._waiting.raise_refusal()
+
+    def close(self) -> None:
+        """Send the pushes that wait; the client stays open."""
+        self.send()
+
+    def _run(self, plan: Plan[Value]) -> Value:
+        self.send()
+        return super()._run(plan)

@@ -41,7 +41,7 @@ def connect(
         ClientError: the server cannot be reached, is none, or wants another password.
     """
     address = read_url(url, password=password, tls=tls)
-    return Client(address, Settings(timeout_s, retry_s, retry_changes, pool_size))
+    return Client.open(address, Settings(timeout_s, retry_s, retry_changes, pool_size))
 
 
 async def connect_async(
@@ -56,4 +56,4 @@ async def connect_async(
 ) -> AsyncClient:
     """Connect as `connect` does, from an event loop. Args and errors are the same; tasks share the connections."""
     address = read_url(url, password=password, tls=tls)
-    return await AsyncClient(address, Settings(timeout_s, retry_s, retry_changes, pool_size)).open()
+    return await AsyncClient.open(address, Settings(timeout_s, retry_s, retry_changes, pool_size))

@@ -55,7 +55,8 @@ class Connection:
     @property
     def is_usable(self) -> bool:
         """Whether nothing is under way and nothing went wrong."""
-        return self._conversation.end is None and self._conversation.is_idle
+        conversation = self._conversation
+        return conversation.end is None and conversation.is_idle and not conversation.is_stopping
 
     def is_fresh(self) -> bool:
         """Return whether it can still be used: the server has neither closed it nor said anything unasked."""

@@ -113,6 +113,8 @@ class Conversation:
         """Commands may be sent."""
         self.end: ClientError | None = None
         """Why nothing more will be answered."""
+        self.is_stopping = False
+        """The server refuses every command from now on."""
         self.outgoing = b""
         """To be sent by the owner after each `feed`, and emptied."""
         self._mode = mode
@@ -220,6 +222,7 @@ class Conversation:
         found = _ERROR.fullmatch(text)
         code, detail = (found[1], found[2]) if found else (text, None)
         if code == "shutting_down":
+            self.is_stopping = True
             return ShuttingDown(f"{self._peer} is shutting down")
         if code == "unknown_command":
             return NotOffered(command, str(self.facts))

@@ -15,6 +15,7 @@ from sonicpy.channel.quoting import SMALLEST_ROOM, quoted, quoted_pieces
 from sonicpy.client.conversation import Facts, Kind
 from sonicpy.client.exchange import Exchange, Reply
 from sonicpy.errors import CommandError, NotOffered, TooLong
+from sonicpy.explanation import Explanation
 from sonicpy.hits import Hit, Hits
 from sonicpy.ids import check_bucket, check_collection, check_object
 
@@ -47,6 +48,13 @@ def push(collection: str, bucket: str, object: str, text: str, lang: str | None)
     )
 
 
+def check_push(collection: str, bucket: str, object: str, text: str, lang: str | None) -> None:
+    """Raise CommandError for whatever can be refused without asking the server."""
+    check_names(collection, bucket, object)
+    _sendable(text)
+    _meta(LANG=lang)
+
+
 def push_lines(
     facts: Facts, collection: str, bucket: str, object: str, text: str, lang: str | None
 ) -> list[str]:
@@ -67,8 +75,7 @@ def pop(collection: str, bucket: str, object: str, text: str) -> Plan[int]:
 def flush(collection: str, bucket: str | None, object: str | None) -> Plan[int]:
     """Plan the FLUSH of what is named."""
     if bucket is None:
-        if object is not None:
-            raise CommandError("invalid_argument", "InvalidBucket")
+        _need_no(object)
         return number("FLUSHC", collection, changes=True)
     if object is None:
         return number("FLUSHB", collection, bucket, changes=True)
@@ -115,8 +122,8 @@ def words(collection: str, bucket: str, limit: int, offset: int) -> Plan[list[st
 
 def count(collection: str, bucket: str | None, object: str | None) -> Plan[int]:
     """Plan COUNT, which servers of every age know: buckets, words of a bucket, or words of an object."""
-    if bucket is None and object is not None:
-        raise CommandError("invalid_argument", "InvalidBucket")
+    if bucket is None:
+        _need_no(object)
     return number("COUNT", collection, bucket, object)
 
 
@@ -130,11 +137,11 @@ def number(
     return int(reply.answers[0])
 
 
-def explain(collection: str, bucket: str, text: str, limit: int, lang: str | None) -> Plan[Any]:
-    """Plan EXPLAIN: what its JSON says."""
+def explain(collection: str, bucket: str, text: str, limit: int, lang: str | None) -> Plan[Explanation]:
+    """Plan EXPLAIN."""
     check_names(collection, bucket)
     line = f"EXPLAIN {collection} {bucket} {_sendable(text)}{_meta(LIMIT=limit, LANG=lang)}"
-    return json.loads((yield _search("EXPLAIN", Kind.RESULT, line)).answers[0])
+    return Explanation.from_json((yield _search("EXPLAIN", Kind.RESULT, line)).answers[0])
 
 
 # -- upkeep ------------------------------------------------------------------------------------------------------
@@ -144,7 +151,7 @@ def stats(collection: str | None, bucket: str | None) -> Plan[Any]:
     """Plan STATS: what its JSON says."""
     if collection is None:
         if bucket is not None:
-            raise CommandError("invalid_argument", "InvalidCollection")
+            raise ValueError(f"the bucket {bucket!r} is given without its collection")
         return control("STATS", Kind.RESULT, read=json.loads)
     check_names(collection, bucket)
     names = collection if bucket is None else f"{collection} {bucket}"
@@ -201,6 +208,11 @@ def check_names(collection: str, bucket: str | None = None, object: str | None =
         check_bucket(bucket)
     if object is not None:
         check_object(object)
+
+
+def _need_no(object: str | None) -> None:
+    if object is not None:
+        raise ValueError(f"the object {object!r} is given without its bucket")
 
 
 def text_lines(facts: Facts, head: str, text: str, tail: str) -> list[str]:

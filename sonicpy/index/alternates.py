@@ -14,13 +14,17 @@ class Alternate(NamedTuple):
     """A word in place of the typed one.
 
     Attributes:
+        word: itself.
         share: of the typed word's weight that it counts for at the most.
         completed: it begins with the typed word; else it corrects it.
+        edits: how many edits it is away, where it corrects.
     """
 
+    word: bytes
     row: WordRow
     share: float
     completed: bool
+    edits: int = 0
 
 
 def edits_allowed(length: int) -> int:
@@ -50,7 +54,7 @@ def alternates(lexicon: Lexicon, term: bytes, found: int, wanted: int, budget: i
     completed = [found for found in lexicon.completed(term, EXAMINED + 1) if found[0] != term][:EXAMINED]
     taken = {term}
     for word, row in by_frequency(completed)[:budget]:
-        yield Alternate(row, 0.9 * length / len(word.decode()), completed=True)
+        yield Alternate(word, row, 0.9 * length / len(word.decode()), completed=True)
         taken.add(word)
         found += row.df
     budget -= len(taken) - 1
@@ -58,5 +62,5 @@ def alternates(lexicon: Lexicon, term: bytes, found: int, wanted: int, budget: i
         return
     matches = lexicon.corrections(term, edits_allowed(length), transpositions=True)
     others = (match for match in matches if match[0] not in taken)
-    for _, row, distance in lexicon.nearest(term, others, budget)[:budget]:
-        yield Alternate(row, 0.5 / distance, completed=False)
+    for word, row, distance in lexicon.nearest(term, others, budget)[:budget]:
+        yield Alternate(word, row, 0.5 / distance, completed=False, edits=distance)

@@ -5,16 +5,18 @@ Every change is applied, logged and committed before its method returns. `batch`
 """
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import ParamSpec, Self, TypeVar, cast
+from typing import Any, ParamSpec, Self, TypeVar, cast
 
 from sonicpy._native.postings import DamagedBytes
 from sonicpy._native.text import PART, STOP, Terms
+from sonicpy.bound import Bucket, table_html
 from sonicpy.config import Config
 from sonicpy.errors import CommandError, GraphError, StoreDamaged
+from sonicpy.explanation import Explanation, Language
 from sonicpy.graph.pool import GraphPool, Name
 from sonicpy.hits import Hits
 from sonicpy.ids import check_bucket, check_collection, check_object
@@ -22,14 +24,19 @@ from sonicpy.index import count as counting
 from sonicpy.index import stats as figures
 from sonicpy.index.answers import Answers
 from sonicpy.index.consolidate import Built, Limits, adopt, build, graph_folder, tidy
+from sonicpy.index.explain import Asked, explain
+from sonicpy.index.holdings import Holding, holdings, scopes_of
 from sonicpy.index.lexicon import Lexicon, Lexicons
 from sonicpy.index.opened import GoneStore, claimed, guard
+from sonicpy.index.push_many import push_rows
 from sonicpy.index.query import query, query_hits
 from sonicpy.index.stats import Figures
 from sonicpy.index.suggest import suggest_alphabetical, suggest_likely
+from sonicpy.index.terms import NO_TERMS, packed_terms
 from sonicpy.index.verify import check_backup, graph_faults
 from sonicpy.langcodes import LANG_CODES
 from sonicpy.lexer.lexer import NO_LANGUAGE, Lexer
+from sonicpy.rows import TEXT_COLUMN, Progress, PushReport, Shape, read_rows
 from sonicpy.store.backup import open_backup
 from sonicpy.store.bucket import BucketReader
 from sonicpy.store.environment import SCOPES
@@ -128,6 +135,65 @@ class Index:
         _check_names(collection, bucket, object)
         self._change(Push(collection, bucket, object, self._lex(text, lang), self._window))
 
+    def push_terms(
+        self, collection: str, bucket: str, object: str, terms: Mapping[str, int], hidden: Mapping[str, int] = NO_TERMS
+    ) -> None:
+        """Add terms to an object as `holdings` gave them: what it held in another index, it holds in this one.
+
+        Args:
+            terms: words as texts give them, each with its frequency, 1 to 255.
+            hidden: stop words and parts of runs without blanks, in the same way.
+
+        Raises:
+            CommandError: a name is not valid, or the terms are not of this kind.
+            StoreError: they were not stored.
+        """
+        _check_names(collection, bucket, object)
+        self._change(Push(collection, bucket, object, packed_terms(terms, hidden), self._window))
+
+    def push_many(
+        self,
+        rows: Any,
+        *,
+        collection: str | None = None,
+        bucket: str | None = None,
+        object: str | None = None,
+        text: str | Sequence[str] = TEXT_COLUMN,
+        lang: str | None = None,
+        new: bool = False,
+        progress: Progress | None = None,
+    ) -> PushReport:
+        """Push many texts, committed by the hundred; return how many were indexed, and which were refused and why.
+
+        Args:
+            rows: an iterable of tuples (object, text), (object, text, lang), (collection, bucket, object, text) or
+                (collection, bucket, object, text, lang), or of dicts; or a table: pyarrow Table, RecordBatch or
+                RecordBatchReader, pandas or Polars DataFrame, anything with `__arrow_c_stream__` or `__dataframe__`.
+            collection, bucket: of all rows; None: each row tells its own, in the columns of these names.
+            object: the column with the name of the object; None: `id`, else `object`. Whole numbers are names too.
+            text: the column with the text; several are put together.
+            lang: as in `push`, of all rows; None: each row's column `lang`, where there is one.
+            new: the objects are new: a row whose object is there already is refused.
+            progress: called now and then with the number of rows that are done.
+
+        Raises:
+            CommandError: a name or the language given for all rows is not valid.
+            TypeError, ValueError: these are no rows, or a table lacks a column.
+            StoreError: rows could not be stored; a note says how many were.
+        """
+        shape = Shape(collection, bucket, object, text, lang)
+        report = push_rows(
+            read_rows(rows, shape), self._lex, self._push_chunk, self._window, new=new, progress=progress
+        )
+        self._consolidate_crowded()
+        return report
+
+    def _push_chunk(self, pushes: list[Push], *, new: bool) -> list[int]:
+        with self._lock:
+            there = self.store.apply_pushes(pushes, new=new)
+            self._finish_change()
+        return there
+
     def pop(self, collection: str, bucket: str, object: str, text: str) -> int:
         """Take the words of a text from an object; return how many went. Raises like `push`."""
         _check_names(collection, bucket, object)
@@ -175,8 +241,7 @@ class Index:
             finally:
                 self._batching = outer
                 self._finish()
-                for bucket in [bucket for bucket in self.due_buckets() if self.is_crowded(bucket)]:
-                    self.consolidate_bucket(bucket)
+                self._consolidate_crowded()
 
     # -- answers -------------------------------------------------------------------------------------------------
 
@@ -218,6 +283,26 @@ class Index:
         return self._read_words(
             collection, bucket, lambda lexicon: query(lexicon, terms, search, window, limit, offset)
         )
+
+    def explain(
+        self, collection: str, bucket: str, text: str, *, limit: int = 10, lang: str | None = None
+    ) -> Explanation:
+        """Return why `query` with the same arguments answers what it does. Raises CommandError like `push`."""
+        terms = self._query_terms(collection, bucket, text, lang)
+        code, how = self._lexer.language(text, lang)
+        held = set(terms.words)
+        asked = Asked(
+            collection,
+            bucket,
+            text,
+            Language(code, how),
+            terms,
+            [word for word in self._lexer.dropped(text, lang) if word not in held],
+            frozenset(word for word in terms.words if self._lexer.is_stop_word(word, code)),
+            limit,
+        )
+        found = self._read_words(collection, bucket, lambda lexicon: [explain(asked, lexicon, self.config)])
+        return found[0] if found else explain(asked, None, self.config)
 
     def suggest(self, collection: str, bucket: str, word: str, *, limit: int = 5) -> list[str]:
         """Return words of the bucket that complete or correct `word`.
@@ -283,6 +368,13 @@ class Index:
     def open_graphs(self) -> int:
         """Return how many word graphs are open."""
         return len(self.graphs)
+
+    def bucket(self, collection: str, bucket: str) -> Bucket:
+        """Return a bucket, whether it exists or not: the same methods without the two names.
+
+        Raises CommandError like `push`.
+        """
+        return Bucket(self, collection, bucket)
 
     # -- upkeep --------------------------------------------------------------------------------------------------
 
@@ -420,6 +512,30 @@ class Index:
                 with self._lock:
                     drop_staged(self.store)
 
+    def holdings(self, collection: str | None = None, bucket: str | None = None) -> Iterator[Holding]:
+        """Yield every object and the words it holds, bucket by bucket; an object may come more than once.
+
+        The order is the one in which `push_terms` makes the same index of them again. They are those of the moment when
+        the first is taken. Take them to the end before this thread changes the index.
+
+        Args:
+            collection: of this collection alone; None: of all.
+            bucket: of this bucket alone.
+
+        Raises:
+            CommandError: a name is not valid.
+            StoreError: the store cannot be read.
+        """
+        if collection is not None:
+            _check_names(collection, bucket or collection)
+        self._commit_first()
+        try:
+            with self.store.snapshot() as view:
+                for scope, state in scopes_of(view, collection, bucket):
+                    yield from holdings(view, scope, state)
+        except DamagedBytes as fault:
+            raise StoreDamaged(f"the store {self.store.folder} is damaged: {fault}") from fault
+
     def verify(self) -> list[str]:
         """Check every table against every other, and the graphs against the tables; return what is wrong.
 
@@ -522,6 +638,15 @@ class Index:
             self.store = cast(Store, GoneStore(f"the index in {self.store.folder} was closed: open it again"))
             self._let_go()
 
+    def __repr__(self) -> str:
+        if isinstance(self.store, GoneStore):
+            return "<Index, closed>"
+        return f"<{type(self).__name__} in {self.store.folder}>"
+
+    def _repr_html_(self) -> str:
+        """Return a small table for notebooks."""
+        return table_html(repr(self), {} if isinstance(self.store, GoneStore) else self.stats())
+
     def __enter__(self) -> Self:
         return self
 
@@ -552,12 +677,23 @@ class Index:
     def _change(self, mutation: Mutation) -> int:
         with self._lock:
             result = self.store.apply(mutation)
-            if self._batching:
-                if self.store.uncommitted >= BATCH_COMMIT:
-                    self._finish()
-            elif self._autocommit:
-                self._finish()
+            self._finish_change()
             return result
+
+    def _finish_change(self) -> None:
+        if self._batching:
+            if self.store.uncommitted >= BATCH_COMMIT:
+                self._finish()
+        elif self._autocommit:
+            self._finish()
+
+    def _consolidate_crowded(self) -> None:
+        """Build the graphs of buckets that gained thousands of words, unless a batch or the owner does it later."""
+        with self._lock:
+            if self._batching or not self._autocommit:
+                return
+            for bucket in [bucket for bucket in self.due_buckets() if self.is_crowded(bucket)]:
+                self.consolidate_bucket(bucket)
 
     def _finish(self) -> None:
         self.store.seal()
@@ -581,11 +717,15 @@ class Index:
 
     def _read(self, work: Callable[[View], Answer]) -> Answer:
         try:
-            view = self.store.open_view(begin=not self._autocommit)
+            store = self.store
+            view = store.open_view(begin=not self._autocommit)
             if view is not None:
                 return work(view)
-            with self.store.snapshot() as view:
-                return work(view)
+            snapshot = store.take_snapshot()
+            try:
+                return work(snapshot)
+            finally:
+                store.give_back(snapshot)
         except DamagedBytes as fault:
             raise StoreDamaged(f"the store {self.store.folder} is damaged: {fault}") from fault
 

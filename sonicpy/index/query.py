@@ -24,7 +24,7 @@ def query(lexicon: Lexicon, terms: Terms, search: SearchConfig, window: int, lim
     """
     if not len(terms):
         return []
-    table = RANKINGS[search.ranking](lexicon, terms, search, window, offset + limit)
+    table = RANKINGS[search.ranking](lexicon, terms, search, window, offset + limit, None)
     return lexicon.reader.oids(table.best(offset, limit))
 
 
@@ -34,7 +34,7 @@ def query_hits(
     """Return the same objects with their scores and, if asked, how many there are in all."""
     if not len(terms):
         return Hits(total=0 if total else None)
-    table = RANKINGS[search.ranking](lexicon, terms, search, window, offset + limit)
+    table = RANKINGS[search.ranking](lexicon, terms, search, window, offset + limit, None)
     best = table.best_scored(offset, limit)
     scores = None if search.ranking == "newest" else [shown_score(table, kind, score) for _, kind, score in best]
     return Hits(lexicon.reader.oids([iid for iid, _, _ in best]), scores, len(table) if total else None)

@@ -9,7 +9,7 @@
 import math
 import unicodedata
 from collections.abc import Callable, Iterator
-from itertools import islice
+from itertools import count, islice
 
 from sonicpy._native.postings import WORD_BYTES_MAX, WordRow
 from sonicpy._native.ranking import ObjectTable, Ranker, SonicTable, completion_score, correction_score
@@ -18,6 +18,18 @@ from sonicpy.config import SearchConfig
 from sonicpy.index.alternates import alternates, edits_allowed_by_sonic
 from sonicpy.index.lexicon import Lexicon
 from sonicpy.index.scripts import continues_in_script
+from sonicpy.index.trace import (
+    ENOUGH_FOUND,
+    IN_PAIRS,
+    IS_STOP,
+    PART_IS_EXACT,
+    SPECIAL_IS_EXACT,
+    STOP_IS_EXACT,
+    TABLE_FULL,
+    TOO_COMMON,
+    TOO_MANY_WORDS,
+    Trace,
+)
 from sonicpy.store.bucket import BucketReader
 
 BM25_K1 = 1.2
@@ -32,22 +44,25 @@ KEYWORDS_MAX = 4
 SPELLED_BYTES_MAX = 500
 """Longer words have one spelling: putting n marks on one letter in order takes n * n steps."""
 
-Ranking = Callable[[Lexicon, Terms, SearchConfig, int, int], ObjectTable]
-"""Arguments: the bucket's words, the query's terms, the settings, the window, the end of the page asked for."""
+Ranking = Callable[[Lexicon, Terms, SearchConfig, int, int, Trace | None], ObjectTable]
+"""Arguments: the bucket's words, the query's terms, the settings, the window, the end of the page asked for, and where
+to note what is done."""
 
 
-def rank_bm25(lexicon: Lexicon, terms: Terms, search: SearchConfig, window: int, wanted: int) -> Ranker:
+def rank_bm25(
+    lexicon: Lexicon, terms: Terms, search: SearchConfig, window: int, wanted: int, trace: Trace | None = None
+) -> Ranker:
     """Score by BM25. Special words are required, except in a sentence; stop words add to what others find, and are
     searched where others find nothing."""
     reader = lexicon.reader
     objects = reader.state.objects
-    words = list(zip(terms.words, reader.words(terms.words), terms.flags, strict=True))
+    words = list(zip(count(), terms.words, reader.words(terms.words), terms.flags))
     only_stops = all(flags & STOP for flags in terms.flags)
     ranker = Ranker()
     corrected = 0
     for stops in (False, True):
         inserts = not stops or not len(ranker)
-        for term, word, flags in words:
+        for number, term, word, flags in words:
             if bool(flags & STOP and not only_stops) is not stops:
                 continue
             # By holders, not by postings: the window hides how common a word is.
@@ -56,18 +71,32 @@ def rank_bm25(lexicon: Lexicon, terms: Terms, search: SearchConfig, window: int,
             required = bool(flags & SPECIAL) and _is_keywords(terms)
             ranker.add(blocks, dead, weight, required=required, inserts=inserts)
             found = word.df if word else 0
+            if trace is not None:
+                trace.exact(number, term, word, weight, required=required, only_adds=not inserts)
             if flags & (SPECIAL | STOP | PART) or found >= wanted or corrected == CORRECTED_WORDS:
+                if trace is not None:
+                    trace.kept[number] = why_kept(flags, found >= wanted)
                 continue
             corrected += 1
             for other in alternates(lexicon, term, found, wanted, search.query_alternates_try):
                 lowered = min(idf(objects, other.row.holders), weight) * other.share
                 ranker.add_alternate(reader.blocks(other.row), other.row.dead, lowered, other.completed)
-    average = reader.state.total_length / objects if objects else 0.0
-    ranker.bm25(reader.lengths(), average, BM25_K1, BM25_B)
+                if trace is not None:
+                    trace.alternate(number, other, lowered)
+    ranker.bm25(*bm25_arguments(reader))
     return ranker
 
 
-def rank_newest(lexicon: Lexicon, terms: Terms, search: SearchConfig, window: int, wanted: int) -> Ranker:
+def bm25_arguments(reader: BucketReader) -> tuple[bytes | bytearray, float, float, float]:
+    """Return the lengths of a bucket's objects, their mean, and the constants of the formula."""
+    objects = reader.state.objects
+    average = reader.state.total_length / objects if objects else 0.0
+    return reader.lengths(), average, BM25_K1, BM25_B
+
+
+def rank_newest(
+    lexicon: Lexicon, terms: Terms, search: SearchConfig, window: int, wanted: int, trace: Trace | None = None
+) -> Ranker:
     """Keep the objects that hold every word, or an alternate of a word that no object holds, newest first.
 
     Stop words are required only where there is no other word, letters of a run without blanks never.
@@ -77,29 +106,45 @@ def rank_newest(lexicon: Lexicon, terms: Terms, search: SearchConfig, window: in
     pairs = [term for term, flags in zip(terms.words, terms.flags, strict=True) if flags & PART]
     ranker = Ranker()
     corrected = 0
-    for term, word, flags in zip(terms.words, reader.words(terms.words), terms.flags, strict=True):
+    for number, (term, word, flags) in enumerate(
+        zip(terms.words, reader.words(terms.words), terms.flags, strict=True)
+    ):
         if flags & STOP and not only_stops:
+            if trace is not None:
+                trace.left_out[number] = IS_STOP
             continue
         if not flags & PART and any(pair in term for pair in pairs):
+            if trace is not None:
+                trace.left_out[number] = IN_PAIRS
             continue  # inside a longer run it may have been cut otherwise; its pairs are there all the same
         ranker.add(*_postings(reader, word), 0.0)
-        if (word is None or not word.df) and not flags & (SPECIAL | STOP | PART) and corrected < CORRECTED_WORDS:
-            corrected += 1
-            for other in alternates(lexicon, term, 0, wanted, search.query_alternates_try):
-                ranker.add_alternate(reader.blocks(other.row), other.row.dead, 0.0, other.completed)
+        is_held = word is not None and word.df > 0
+        if trace is not None:
+            trace.exact(number, term, word, 0.0)
+        if is_held or flags & (SPECIAL | STOP | PART) or corrected == CORRECTED_WORDS:
+            if trace is not None:
+                trace.kept[number] = why_kept(flags, is_held)
+            continue
+        corrected += 1
+        for other in alternates(lexicon, term, 0, wanted, search.query_alternates_try):
+            ranker.add_alternate(reader.blocks(other.row), other.row.dead, 0.0, other.completed)
+            if trace is not None:
+                trace.alternate(number, other, 0.0)
     ranker.newest()
     return ranker
 
 
-def rank_sonic(lexicon: Lexicon, terms: Terms, search: SearchConfig, window: int, wanted: int) -> SonicTable:
+def rank_sonic(
+    lexicon: Lexicon, terms: Terms, search: SearchConfig, window: int, wanted: int, trace: Trace | None = None
+) -> SonicTable:
     """Score as spec chapter 8: the words as typed, then prefixes, then typos while the budget of visits lasts."""
     reader = lexicon.reader
     table = SonicTable(len(terms), window)
-    _visit_exact(table, reader, terms, search)
+    _visit_exact(table, reader, terms, search, trace)
     budget = search.query_alternates_try
     for visit in (_visit_prefixes, _visit_typos):
         if budget > 0 and not table.is_full:
-            budget = visit(table, lexicon, terms, search, budget)
+            budget = visit(table, lexicon, terms, search, budget, trace)
     table.finish(any(flags & SPECIAL for flags in terms.flags))
     return table
 
@@ -110,6 +155,17 @@ RANKINGS: dict[str, Ranking] = {"bm25": rank_bm25, "sonic": rank_sonic, "newest"
 def idf(objects: int, df: int) -> float:
     """Return the weight of a word that `df` of `objects` objects hold: ln(1 + (N - df + 0.5) / (df + 0.5))."""
     return math.log(1 + (max(objects, df) - df + 0.5) / (df + 0.5))
+
+
+def why_kept(flags: int, is_enough: bool) -> str:
+    """Return why no other words are looked for in the place of a term."""
+    if flags & SPECIAL:
+        return SPECIAL_IS_EXACT
+    if flags & STOP:
+        return STOP_IS_EXACT
+    if flags & PART:
+        return PART_IS_EXACT
+    return ENOUGH_FOUND if is_enough else TOO_MANY_WORDS
 
 
 def is_cut(objects: int, df: int, search: SearchConfig) -> bool:
@@ -140,21 +196,31 @@ def _postings(reader: BucketReader, word: WordRow | None) -> tuple[list[bytes], 
     return ([], 0) if word is None else (reader.blocks(word), word.dead)
 
 
-def _visit_exact(table: SonicTable, reader: BucketReader, terms: Terms, search: SearchConfig) -> None:
+def _visit_exact(
+    table: SonicTable, reader: BucketReader, terms: Terms, search: SearchConfig, trace: Trace | None
+) -> None:
     objects = reader.state.objects
     for number, (term, word, flags) in enumerate(
         zip(terms.words, reader.words(terms.words), terms.flags, strict=True)
     ):
         df = word.df if word else 0
         if is_cut(objects, df, search):
+            if trace is not None:
+                trace.left_out[number] = TOO_COMMON
             continue
         spellings = [] if flags & SPECIAL else other_spellings(term)
-        for spelled in (word, *reader.words(spellings)):
+        for spelling, spelled in zip((term, *spellings), (word, *reader.words(spellings)), strict=True):
+            if trace is not None:
+                trace.visit(number, spelling, spelled, "exact" if spelling == term else "spelling", 0, idf(objects, df))
             if table.visit(number, *_postings(reader, spelled), idf(objects, df), -1)[1]:
+                if trace is not None:
+                    trace.left_out.update((later, TABLE_FULL) for later in range(number + 1, len(terms)))
                 return
 
 
-def _visit_prefixes(table: SonicTable, lexicon: Lexicon, terms: Terms, search: SearchConfig, budget: int) -> int:
+def _visit_prefixes(
+    table: SonicTable, lexicon: Lexicon, terms: Terms, search: SearchConfig, budget: int, trace: Trace | None
+) -> int:
     for number, (term, typed) in enumerate(zip(terms.words, terms.typed, strict=True)):
         if len(term) > WORD_BYTES_MAX:
             continue
@@ -165,6 +231,8 @@ def _visit_prefixes(table: SonicTable, lexicon: Lexicon, terms: Terms, search: S
             if budget == 0:
                 return 0
             score = completion_score(idf(lexicon.reader.state.objects, row.df), len(word), typed)
+            if trace is not None:
+                trace.visit(number, word, row, "completion", 0, score)
             visits, is_over = table.visit(number, lexicon.reader.blocks(row), row.dead, score, budget)
             budget -= visits
             if is_over:
@@ -172,7 +240,9 @@ def _visit_prefixes(table: SonicTable, lexicon: Lexicon, terms: Terms, search: S
     return budget
 
 
-def _visit_typos(table: SonicTable, lexicon: Lexicon, terms: Terms, search: SearchConfig, budget: int) -> int:
+def _visit_typos(
+    table: SonicTable, lexicon: Lexicon, terms: Terms, search: SearchConfig, budget: int, trace: Trace | None
+) -> int:
     corrected = 0
     for number, (term, typed, flags) in enumerate(zip(terms.words, terms.typed, terms.flags, strict=True)):
         if flags & SPECIAL:
@@ -184,10 +254,12 @@ def _visit_typos(table: SonicTable, lexicon: Lexicon, terms: Terms, search: Sear
         matches = lexicon.corrections(term, allowed, transpositions=False)
         for distance in range(1, allowed + 1):
             others = sorted(word for word, edits in matches if edits <= distance and word != term)
-            for _, row in _with_objects(lexicon, iter(others), search):
+            for word, row in _with_objects(lexicon, iter(others), search):
                 if budget == 0:
                     return 0
                 score = correction_score(idf(lexicon.reader.state.objects, row.df), distance, typed)
+                if trace is not None:
+                    trace.visit(number, word, row, "correction", distance, score)
                 visits, is_over = table.visit(number, lexicon.reader.blocks(row), row.dead, score, budget)
                 budget -= visits
                 if is_over:

@@ -3,6 +3,7 @@
 Invariant: the answer is a code of the table of languages or None, and depends on the first 200 bytes alone.
 """
 
+import math
 import unicodedata
 
 from sonicpy._native.language import Detector
@@ -31,15 +32,26 @@ class LanguageGuesser:
         self._stopwords = stopwords
         self._words: LanguageWords | None = None
 
-    def guess(self, text: str) -> str | None:
-        """Return the language of `text`, or None: it is too short, has no letters, or is in none of the table."""
+    def guess(self, text: str, why: list[str] | None = None) -> str | None:
+        """Return the language of `text`, or None: it is too short, has no letters, or is in none of the table.
+
+        Args:
+            why: gains one word on what decided: "short", "script", "letters", "words", or "unknown".
+        """
         head = _examined(text)
         if head is None:
+            if why is not None:
+                why.append("short")
             return None
         code, lead = self._detector.guess(head)
+        how = "script" if lead == math.inf else "letters"
         if code is not None and lead < SURE_LEAD:
-            code = self._by_words(head)
-        return code if code in by_code else None
+            code, how = self._by_words(head), "words"
+        if code not in by_code:
+            code, how = None, "unknown"
+        if why is not None:
+            why.append(how)
+        return code
 
     def _by_words(self, head: str) -> str:
         """Return the language for which n-grams and words together speak most."""

@@ -84,6 +84,29 @@ class Lexer:
         drops = self._stopwords.mode == "drop"
         return self._cutter.cut(text, self._stop_set(code), drops, self._stem_function(code), self._segment(code))
 
+    def language(self, text: str, lang: str | None) -> tuple[str | None, str]:
+        """Return the language that `lex` takes a text to be in, and what decided: "given", or as LanguageGuesser.guess.
+        """
+        if lang is not None:
+            return (None if lang == NO_LANGUAGE else lang), "given"
+        why: list[str] = []
+        code = self._guesser.guess(text, why)
+        return code, why[0]
+
+    def dropped(self, text: str, lang: str | None) -> list[bytes]:
+        """Return the stop words of a text that `lex` leaves out because the settings drop them."""
+        if self._stopwords.mode != "drop" or lang == NO_LANGUAGE:
+            return []
+        code = self.language(text, lang)[0]
+        stops = self._stop_set(code)
+        terms = self._cutter.cut(text, stops, False, None, self._segment(code))
+        return [] if stops is None else [word for word in terms.words if word in stops]
+
+    def is_stop_word(self, word: bytes, code: str | None) -> bool:
+        """Return whether a term is on the list of stop words of a language; single letters of a run are on none."""
+        stops = self._stop_set(code)
+        return stops is not None and word in stops
+
     def lex_plain(self, text: str) -> Terms:
         """Return the distinct terms of a text whose stop words count like all others: for SUGGEST.
 

@@ -9,6 +9,7 @@ from sonicpy.channel.commands import (
     CountB,
     CountC,
     CountO,
+    Explain,
     FlushB,
     FlushC,
     FlushO,
@@ -64,8 +65,17 @@ def flush_object(index: Index, command: FlushO) -> bytes:
 
 
 def query(index: Index, command: Query) -> bytes:
-    collection, bucket, text, limit, offset, lang = command
+    collection, bucket, text, limit, offset, lang, scores = command
+    if scores:
+        return replies.scored_event(
+            "QUERY", index.query(collection, bucket, text, limit=limit, offset=offset, lang=lang).pairs()
+        )
     return replies.event("QUERY", index.query_ids(collection, bucket, text, limit=limit, offset=offset, lang=lang))
+
+
+def explain(index: Index, command: Explain) -> bytes:
+    collection, bucket, text, limit, lang = command
+    return replies.result(index.explain(collection, bucket, text, limit=limit, lang=lang).to_json())
 
 
 def suggest(index: Index, command: Suggest) -> bytes:
@@ -90,6 +100,7 @@ CALLS: dict[type, Callable[[Index, Any], bytes]] = {
     FlushB: flush_bucket,
     FlushO: flush_object,
     Query: query,
+    Explain: explain,
     Suggest: suggest,
     List: list_words,
 }

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Protocol
 
 from sonicpy.channel import replies
-from sonicpy.channel.commands import Command, Info, Trigger
+from sonicpy.channel.commands import Command, Info, Stats, Trigger, Verify
 from sonicpy.channel.session import Session
 from sonicpy.config import Config
 from sonicpy.errors import GraphError, ShuttingDown, SonicError, StoreError
 from sonicpy.index.consolidate import Built, build_in_worker
 from sonicpy.index.index import Index
-from sonicpy.index.verify import check_backup
+from sonicpy.index.verify import check_backup, verify_folder
 from sonicpy.server.passwords import WrongPasswords
 from sonicpy.server.statistics import Statistics
 from sonicpy.server.turned_away import TurnedAway
@@ -30,8 +30,9 @@ logger = logging.getLogger(__name__)
 
 COMMIT_CHANGES = 512
 """Changes after which a commit is due while one connection is alone: a commit then costs a few us a change."""
-COMMIT_CHANGES_SHARED = 64
-"""The same while several connections take turns: about 0.5 ms of commit, which the others wait for."""
+COMMIT_CHANGES_SHARED = 256
+"""The same while several connections take turns: a millisecond or two of commit, which the others wait for. Smaller
+ones cost more and are more often in the way."""
 COMMIT_AFTER_S = 0.05
 COMMIT_AFTER_SYNCED_S = 1.0
 """With durability = "commit" the log alone keeps what was acknowledged, and a commit waits for the disk."""
@@ -42,6 +43,8 @@ ROUND_S = 0.005
 """Turns that were put off are carried out for so long, then the loop looks for what else has arrived."""
 READ_BYTES = 1 << 15
 """What is read from a connection at once: some hundred commands. The rest waits in the system's buffers."""
+FAULTS_TOLD = 100
+"""VERIFY tells of so many, and how many more there are."""
 BUCKETS_PER_JOB = 50
 """Graphs built by one job of a worker, and made valid by one commit."""
 
@@ -86,9 +89,12 @@ class Service:
         self._is_shared = False
         self._consolidating = asyncio.Lock()
         self._restoring = asyncio.Lock()
+        self._verifying = asyncio.Lock()
         self._stopping = False
         self._warned_of_size = False
         self.workers = Workers()
+        self._verifiers = Workers()
+        """Their own, because consolidations should not wait for them."""
 
     # -- connections ---------------------------------------------------------------------------------------------
 
@@ -197,9 +203,10 @@ class Service:
     # -- what takes longer than a turn ---------------------------------------------------------------------------
 
     async def execute(self, command: Command) -> bytes:
-        """Carry out INFO or TRIGGER and return the reply.
+        """Carry out INFO, STATS, VERIFY or TRIGGER and return the reply.
 
         Raises:
+            CommandError: a name is not valid.
             StoreError: it did not work.
         """
         match command:
@@ -213,6 +220,12 @@ class Service:
                         pending_graphs=self.index.pending_buckets(),
                     )
                 )
+            case Stats(collection, bucket):
+                self.commit()  # if it fails, the commit before is told of
+                figures = await self._loop.run_in_executor(None, self.index.stats, collection, bucket)
+                return replies.json_result(figures)
+            case Verify():
+                return replies.json_result(await self.verify())
             case Trigger(action="consolidate"):
                 await self.consolidate()
                 return replies.OK
@@ -234,6 +247,23 @@ class Service:
             raise StoreError(f"no backup is written to {folder} before the store can be written again")
         path = await self._loop.run_in_executor(None, self.index.backup_committed, folder)
         logger.info("the backup %s is written", path)
+
+    async def verify(self) -> list[str]:
+        """Return what is wrong with the last commit, as sentences, while others go on; one after the other.
+
+        Raises:
+            SonicError: it cannot be read, or the server stops.
+        """
+        async with self._verifying:
+            if self._stopping:
+                raise ShuttingDown
+            if not self.commit():
+                raise StoreError("nothing is verified before the store can be written again")
+            # In a process of its own, because checking takes the GIL for seconds.
+            faults = await self._verifiers.run(verify_folder, self.index.store.folder)
+        if len(faults) > FAULTS_TOLD:
+            return [*faults[:FAULTS_TOLD], f"and {len(faults) - FAULTS_TOLD} faults more: run sonicpy verify"]
+        return faults
 
     async def restore(self, folder: Path) -> None:
         """Replace the collections that the backup in a folder holds; until that moment the old ones answer.
@@ -259,7 +289,8 @@ class Service:
         """Give up what takes long, and wait until it has ended."""
         self._stopping = True
         self.workers.stop()
-        async with self._restoring:
+        self._verifiers.stop()
+        async with self._restoring, self._verifying:
             pass
 
     async def consolidate(self, buckets: list[int] | None = None) -> None:

@@ -1,10 +1,35 @@
 """Carry out a mutation inside a write transaction: the same code live and in replay."""
 
+from collections.abc import Sequence
+
+from sonicpy._native.postings import DamagedBytes
+from sonicpy.errors import StoreDamaged
 from sonicpy.store.bucket import BucketWriter
 from sonicpy.store.environment import SCOPES
 from sonicpy.store.keys import collection_prefix, scope_of
 from sonicpy.store.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, Pop, Push
 from sonicpy.store.view import WriteView
+
+
+def apply_pushes(view: WriteView, pushes: Sequence[Push], *, new: bool) -> list[int]:
+    """Carry out PUSHes one after the other; return the places of those left out.
+
+    Args:
+        new: leave out those whose object is there already.
+
+    Raises:
+        StoreError: the transaction failed; nothing in it can be used any more.
+    """
+    left_out = []
+    scope: tuple[str, str] | None = None
+    writer: BucketWriter | None = None
+    for place, (collection, bucket, oid, terms, window) in enumerate(pushes):
+        if writer is None or scope != (collection, bucket):
+            scope = (collection, bucket)
+            writer = BucketWriter(view, view.bucket_to_change(collection, bucket))
+        if not writer.push(oid, terms, window, new=new):
+            left_out.append(place)
+    return left_out
 
 
 def apply_mutation(view: WriteView, mutation: Mutation) -> int:
@@ -13,6 +38,13 @@ def apply_mutation(view: WriteView, mutation: Mutation) -> int:
     Raises:
         StoreError: the transaction failed; nothing in it can be used any more.
     """
+    try:
+        return _apply(view, mutation)
+    except DamagedBytes as fault:
+        raise StoreDamaged(f"the store is damaged: {fault}") from fault
+
+
+def _apply(view: WriteView, mutation: Mutation) -> int:
     match mutation:
         case Push(collection, bucket, oid, terms, window):
             BucketWriter(view, view.bucket_to_change(collection, bucket)).push(oid, terms, window)

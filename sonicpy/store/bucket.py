@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow
 from sonicpy._native.postings import (
     IID_MAX,
     DamagedBytes,
@@ -11,13 +12,13 @@ from sonicpy._native.postings import (
     Unlink,
     WordRow,
     likely_words,
-    record_oid,
 )
 from sonicpy._native.ranking import pack_length
 from sonicpy._native.text import Terms
 from sonicpy.errors import StoreDamaged, StoreError
-from sonicpy.store.environment import OBJECTS, OIDS, POSTINGS, TERMS, WORDS, Row
-from sonicpy.store.keys import block_key, iid_of, object_key, oid_key, oid_prefix, term_key, word_key
+from sonicpy.store.environment import OBJECTS, POSTINGS, TERMS, WORDS, Row
+from sonicpy.store.keys import block_key, bucket_key, term_key, word_key
+from sonicpy.store.names import name_hash
 from sonicpy.store.scopes import BucketState
 from sonicpy.store.view import View, Why, WriteView
 
@@ -58,16 +59,43 @@ class BucketReader:
 
     def oids(self, iids: list[int]) -> list[str]:
         """Return the names of objects, in the order of their numbers."""
-        keys = [object_key(self.state.bucket, iid) for iid in iids]
-        rows = self._transaction.get_many(OBJECTS, keys)
-        if len(rows) != len(keys):
-            raise StoreDamaged(f"bucket {self.state.bucket}: postings name {len(keys) - len(rows)} missing objects")
-        return [record_oid(record).decode() for _, record in rows]
+        places = [divmod(iid, OBJECTS_PER_RECORD_ROW) for iid in iids]
+        rows = self._view.record_rows(self.state.bucket, {number for number, _ in places})
+        names = [rows[number].oid(place) if number in rows else None for number, place in places]
+        found = [name.decode() for name in names if name is not None]
+        if len(found) != len(names):
+            raise StoreDamaged(f"bucket {self.state.bucket}: postings name {len(names) - len(found)} missing objects")
+        return found
 
     def object(self, oid: str) -> ObjectRecord | None:
         """Return what an object holds, or None."""
-        found = self._find(oid.encode())
+        name = oid.encode()
+        found = self._find(name, name_hash(name))
         return None if found is None else found[1]
+
+    def objects(self) -> Iterator[tuple[int, ObjectRecord]]:
+        """Yield the numbers of all objects and what they hold, in the order in which they were made."""
+        for key, row in self._transaction.rows(OBJECTS, bucket_key(self.state.bucket)):
+            first = int.from_bytes(key[4:], "big") * OBJECTS_PER_RECORD_ROW
+            for place, packed in RecordRow(row).records():
+                yield first + place, self._unpacked(first + place, packed)
+
+    def object_numbered(self, iid: int) -> ObjectRecord:
+        """Return what the object with this number holds. Raises StoreDamaged if there is none."""
+        number, place = divmod(iid, OBJECTS_PER_RECORD_ROW)
+        row = self._view.record_rows(self.state.bucket, {number}).get(number)
+        packed = None if row is None else row.record(place)
+        if packed is None:
+            raise StoreDamaged(f"bucket {self.state.bucket}: object {iid} is missing")
+        return self._unpacked(iid, packed)
+
+    def terms(self, term_ids: list[int]) -> list[str]:
+        """Return the terms with these numbers. Raises StoreDamaged if one is missing."""
+        keys = [term_key(self.state.bucket, term_id) for term_id in term_ids]
+        rows = self._transaction.get_many(TERMS, keys)
+        if len(rows) != len(keys):
+            raise StoreDamaged(f"bucket {self.state.bucket}: objects name {len(keys) - len(rows)} missing terms")
+        return [term.decode() for _, term in rows]
 
     def lengths(self) -> bytes | bytearray:
         """Return the packed lengths of all objects, by IID."""
@@ -101,20 +129,25 @@ class BucketReader:
                 size = min(4 * size, examined)
         return [word for _, _, word in best]
 
-    def _find(self, oid: bytes) -> tuple[int, ObjectRecord] | None:
+    def _find(self, oid: bytes, hash: int) -> tuple[int, ObjectRecord] | None:
         """Return the number and the record of an object, or None."""
-        for key in self._transaction.keys(OIDS, oid_prefix(self.state.bucket, oid)):
-            iid = iid_of(key)
-            packed = self._transaction.get(OBJECTS, object_key(self.state.bucket, iid))
+        bucket = self.state.bucket
+        for iid in self._view.named(self.state, oid, hash):
+            number, place = divmod(iid, OBJECTS_PER_RECORD_ROW)
+            row = self._view.record_rows(bucket, {number}).get(number)
+            packed = None if row is None else row.record(place)
             if packed is None:
-                raise StoreDamaged(f"bucket {self.state.bucket}: object {iid} has a name but no record")
-            try:
-                record = ObjectRecord.unpack(packed)
-            except DamagedBytes as fault:
-                raise StoreDamaged(f"bucket {self.state.bucket}, object {iid}: {fault}") from fault
+                raise StoreDamaged(f"bucket {bucket}: object {iid} has a name but no record")
+            record = self._unpacked(iid, packed)
             if record.oid == oid:
                 return iid, record
         return None
+
+    def _unpacked(self, iid: int, packed: bytes) -> ObjectRecord:
+        try:
+            return ObjectRecord.unpack(packed)
+        except DamagedBytes as fault:
+            raise StoreDamaged(f"bucket {self.state.bucket}, object {iid}: {fault}") from fault
 
 
 class BucketWriter(BucketReader):
@@ -126,18 +159,24 @@ class BucketWriter(BucketReader):
         self._view = self._writer = view
         self._transaction = view.transaction
 
-    def push(self, oid: str, terms: Terms, window: int) -> None:
-        """Give an object (created where it is missing) the terms of a text.
+    def push(self, oid: str, terms: Terms, window: int, *, new: bool = False) -> bool:
+        """Give an object (created where it is missing) the terms of a text; return whether that was done.
 
         Terms it holds keep their places and the larger term frequency; new ones stand at the head of their lists.
+
+        Args:
+            new: do nothing if the object is there.
 
         Raises:
             StoreError: the transaction failed or the bucket's numbers are used up.
         """
         state, transaction = self.state, self._transaction
         name = oid.encode()
-        found = self._find(name)
+        hash = name_hash(name)
+        found = self._find(name, hash)
         is_new = found is None
+        if new and not is_new:
+            return False
         if found is None:
             iid, record = state.next_iid, ObjectRecord.empty(name)
             if iid > IID_MAX:
@@ -149,7 +188,7 @@ class BucketWriter(BucketReader):
             needed = link.take_rows(transaction.get_many(WORDS, link.word_keys))
             link.take_blocks(transaction.get_many(POSTINGS, needed))
             if not (is_new or link.changed):
-                return
+                return True
             transaction.put_many(POSTINGS, link.blocks)
             while used_up := link.trim(window):
                 for number in used_up:
@@ -159,28 +198,29 @@ class BucketWriter(BucketReader):
         link.finish()
         transaction.put_many(TERMS, link.new_terms())
         self._note_changed_words(link, Why.APPEARED)
+        self._writer.put_record(state, iid, link.record())
         if is_new:
+            self._writer.add_name(state, hash, iid)
             state.next_iid += 1
             state.objects += 1
-            transaction.put(OIDS, oid_key(state.bucket, name, iid), b"")
-            transaction.append(OBJECTS, object_key(state.bucket, iid), link.record())
-        else:
-            transaction.put(OBJECTS, object_key(state.bucket, iid), link.record())
         state.next_term = link.next_term
         state.live_words += link.live_change
         state.total_length += link.length_change
         self._writer.set_length(state, iid, pack_length(record.length + link.length_change))
+        return True
 
     def pop(self, oid: str, words: list[bytes]) -> int:
         """Take words from an object; return how many shown ones went. The object goes with its last word."""
         self._writer.settle()
-        found = self._find(oid.encode())
+        name = oid.encode()
+        found = self._find(name, name_hash(name))
         return 0 if found is None else self._unlink(*found, words)
 
     def flush_object(self, oid: str) -> int:
         """Forget an object; return how many shown words it held."""
         self._writer.settle()
-        found = self._find(oid.encode())
+        name = oid.encode()
+        found = self._find(name, name_hash(name))
         if found is None:
             return 0
         iid, record = found
@@ -212,13 +252,13 @@ class BucketWriter(BucketReader):
         elif unlink.removed:
             left = unlink.record()
             assert left is not None
-            transaction.put(OBJECTS, object_key(state.bucket, iid), left)
+            self._writer.put_record(state, iid, left)
             self._writer.set_length(state, iid, pack_length(record.length + unlink.length_change))
         return unlink.removed_shown
 
     def _forget_object(self, iid: int, record: ObjectRecord) -> None:
-        self._transaction.delete(OBJECTS, object_key(self.state.bucket, iid))
-        self._transaction.delete(OIDS, oid_key(self.state.bucket, record.oid, iid))
+        self._writer.drop_record(self.state, iid)
+        self._writer.drop_name(self.state, name_hash(record.oid), iid)
         self._writer.set_length(self.state, iid, 0)
         self.state.objects -= 1
 

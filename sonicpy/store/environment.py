@@ -3,13 +3,13 @@
 Invariants:
 - A write transaction is begun, used, committed and aborted on one thread.
 - The map is only resized while no transaction of this process is open (`set_mapsize` would kill it).
+- A read transaction is kept for the next reader only until the next commit: pages that it shows cannot be used again.
 - Values are handed out as copies, so no view into LMDB's memory outlives a call.
 - Every lmdb error leaves this file as a StoreError.
 """
 
 import os
 import threading
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
@@ -46,6 +46,7 @@ DATA_FILE: Final = "data.mdb"
 DATA_BYTES_MIN: Final = 8192  # the two pages that LMDB writes when it makes the file
 LOCK_FILE: Final = "lock.mdb"
 LOCK_BYTES: Final = 1024 + 64 * MAX_READERS  # at least what LMDB maps: a head, and a slot for each reader
+IDLE_MAX: Final = 8  # read transactions kept for the next readers
 GROW_WHEN_USED: Final = 0.75  # of the map: growth happens between transactions, long before it is needed
 
 Row = tuple[bytes, bytes]
@@ -61,9 +62,14 @@ class Transaction:
     The ignored type errors: lmdb's stubs allow for memoryviews, which it only gives to those who ask for buffers.
     """
 
-    __slots__ = ("_cursors", "_tables", "_txn", "write")
+    __slots__ = ("_commits", "_cursors", "_tables", "_txn", "companion", "write")
 
-    def __init__(self, txn: lmdb.Transaction, tables: list[lmdb._Database], write: bool) -> None:
+    def __init__(
+        self, txn: lmdb.Transaction, tables: list[lmdb._Database], write: bool, commits: int = 0
+    ) -> None:
+        self._commits = commits
+        self.companion: object | None = None
+        """What readers leave here for the next reader of the same snapshot."""
         self._txn = txn
         self._tables = tables
         self._cursors: list[lmdb.Cursor | None] = [None] * len(tables)
@@ -199,6 +205,15 @@ class Transaction:
             raise translated(fault) from fault
         return entries
 
+    def size_bytes(self, table: int) -> int:
+        """Return how many bytes of pages a table takes."""
+        try:
+            stat = self._txn.stat(self._tables[table])
+        except lmdb.Error as fault:
+            raise translated(fault) from fault
+        pages: int = stat["leaf_pages"] + stat["branch_pages"] + stat["overflow_pages"]
+        return pages * int(stat["psize"])
+
     def _cursor(self, table: int) -> lmdb.Cursor:
         cursor = self._cursors[table]
         if cursor is None:
@@ -240,9 +255,13 @@ class Environment:
         self._folder = folder
         read_only = read_only or copied or unlocked
         self._turn = threading.Condition()
-        self._open_transactions: Counter[int] = Counter()  # by thread
+        self._open_transactions: dict[int, int] = {}  # by thread
         self._growing = False
+        self._awaited = 0  # how many wait for transactions to end
         self._copies = 0
+        self._commits = 0
+        self._idle: list[Transaction] = []  # that show the last commit, for the next readers
+        self._keeps = not read_only  # what another process writes is asked anew each time
         try:
             if not read_only:
                 folder.mkdir(parents=True, exist_ok=True)
@@ -263,20 +282,41 @@ class Environment:
 
     def begin(self, *, write: bool) -> Transaction:
         """Begin a transaction; end it with `commit` or `abort` on the same thread."""
-        thread = threading.get_ident()
         while True:
             with self._turn:
-                # A thread that has one open goes on: the growth waits for it anyway.
-                self._turn.wait_for(lambda: not self._growing or thread in self._open_transactions)
-                self._open_transactions[thread] += 1
+                self._note_begin()
+                commits = self._commits
             try:
-                return Transaction(self._env.begin(write=write), self._tables, write)
+                return Transaction(self._env.begin(write=write), self._tables, write, commits)
             except lmdb.MapResizedError:
                 self._ended()
                 self._adopt_size()
             except lmdb.Error as fault:
                 self._ended()
                 raise translated(fault) from fault
+
+    def take_snapshot(self) -> Transaction:
+        """Return a read transaction that shows the last commit; end it with `give_back` on the same thread."""
+        with self._turn:
+            if self._idle:
+                self._note_begin()
+                return self._idle.pop()
+        return self.begin(write=False)
+
+    def give_back(self, transaction: Transaction) -> None:
+        """End reading; the next reader may go on with the same transaction if nothing was committed since."""
+        with self._turn:
+            is_kept = (
+                self._keeps
+                and transaction._commits == self._commits
+                and not self._awaited
+                and len(self._idle) < IDLE_MAX
+            )
+            if is_kept:
+                self._idle.append(transaction)
+                self._note_end()
+        if not is_kept:
+            self.abort(transaction)
 
     def commit(self, transaction: Transaction) -> None:
         """Make the transaction's rows visible to other transactions and processes.
@@ -291,6 +331,9 @@ class Environment:
             raise translated(fault) from fault
         finally:
             self._ended()
+        with self._turn:
+            self._commits += 1
+            self._drop_idle()
 
     def abort(self, transaction: Transaction) -> None:
         """End the transaction and forget what it wrote."""
@@ -361,8 +404,8 @@ class Environment:
                 raise StoreError("the store cannot grow while the thread that changes it also reads a snapshot of it")
             self._turn.wait_for(lambda: not self._growing)
             self._growing = True
-            self._turn.wait_for(lambda: not self._open_transactions)
             try:
+                self._wait_for_readers()
                 self._env.set_mapsize(2 * self.map_bytes())
             except lmdb.Error as fault:
                 raise translated(fault) from fault
@@ -375,7 +418,7 @@ class Environment:
         with self._turn:
             if not self.can_grow():
                 raise StoreError("the store has grown while this thread reads it: end that, then ask again")
-            self._turn.wait_for(lambda: not self._open_transactions)
+            self._wait_for_readers()
             try:
                 self._env.set_mapsize(0)
             except lmdb.Error as fault:
@@ -402,18 +445,44 @@ class Environment:
 
     def close(self) -> None:
         """Close the environment once no copy is made of it and no other thread reads it."""
-        thread = threading.get_ident()
         with self._turn:
-            self._turn.wait_for(lambda: not self._copies and not self._open_transactions.keys() - {thread})
+            self._turn.wait_for(lambda: not self._copies)
+            self._wait_for_readers(besides=threading.get_ident())
         self._env.close()
 
-    def _ended(self) -> None:
+    def _wait_for_readers(self, besides: int | None = None) -> None:
+        """Wait until no transaction is open, but for those of the thread `besides`; the turn is held."""
+        self._awaited += 1
+        try:
+            self._turn.wait_for(lambda: not self._open_transactions.keys() - {besides})
+            self._drop_idle()
+        finally:
+            self._awaited -= 1
+
+    def _drop_idle(self) -> None:
+        while self._idle:
+            self._idle.pop()._abort()
+
+    def _note_begin(self) -> None:
         thread = threading.get_ident()
-        with self._turn:
-            self._open_transactions[thread] -= 1
-            if not self._open_transactions[thread]:
-                del self._open_transactions[thread]
+        if self._growing and thread not in self._open_transactions:
+            # A thread that has one open goes on: the growth waits for it anyway.
+            self._turn.wait_for(lambda: not self._growing)
+        self._open_transactions[thread] = self._open_transactions.get(thread, 0) + 1
+
+    def _note_end(self) -> None:
+        thread = threading.get_ident()
+        left = self._open_transactions[thread] - 1
+        if left:
+            self._open_transactions[thread] = left
+        else:
+            del self._open_transactions[thread]
+        if self._awaited:
             self._turn.notify_all()
+
+    def _ended(self) -> None:
+        with self._turn:
+            self._note_end()
 
 
 def forget_unfinished(path: Path) -> None:

@@ -7,23 +7,21 @@
     words      bucket u32 | term (UTF-8; over 500 bytes: its first 466, 0xFF, BLAKE2b-256 of the whole)
     terms      bucket u32 | term id u40
     postings   bucket u32 | term id u40 | block number u32
-    objects    bucket u32 | IID u40
+    objects    bucket u32 | IID // 16 u40
     lengths    bucket u32 | IID // 4000 u40
-    oids       bucket u32 | first 6 bytes of the OID's BLAKE2b | IID u40
+    oids       bucket u32 | smallest hash of the slice u40
     pending    as words
     doomed     bucket u32
 
 The packers of the hot path are compiled (sonicpy._native.postings); the others stand here.
 """
 
-import hashlib
-
 from sonicpy._native.postings import block_key, bucket_key, object_key, term_key, word_key
 from sonicpy.ids import Scope
 
 __all__ = [
-    "BUCKET_MAX", "block_key", "bucket_key", "bucket_of", "collection_prefix", "iid_of", "length_key", "object_key",
-    "oid_key", "oid_prefix", "scope_key", "scope_of", "term_key", "word_key",
+    "BUCKET_MAX", "block_key", "bucket_key", "bucket_of", "collection_prefix", "length_key", "object_key",
+    "scope_key", "scope_of", "term_key", "word_key",
 ]  # fmt: skip
 
 BUCKET_MAX = 0xFFFFFFFF
@@ -46,21 +44,6 @@ def scope_of(key: bytes) -> Scope:
     """Return the scope that a key of `scopes` names."""
     end = 1 + key[0]
     return Scope(key[1:end].decode(), key[end:].decode())
-
-
-def oid_prefix(bucket: int, oid: bytes) -> bytes:
-    """Return what the key of an OID in `oids` begins with; a few OIDs may share it."""
-    return bucket_key(bucket) + hashlib.blake2b(oid, digest_size=6).digest()
-
-
-def oid_key(bucket: int, oid: bytes, iid: int) -> bytes:
-    """Return the key of an object in `oids`."""
-    return oid_prefix(bucket, oid) + iid.to_bytes(5, "big")
-
-
-def iid_of(key: bytes) -> int:
-    """Return the IID in a key of `oids`."""
-    return int.from_bytes(key[10:], "big")
 
 
 def bucket_of(key: bytes) -> int:

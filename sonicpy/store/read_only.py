@@ -5,14 +5,14 @@ that table (a medium or a folder without the right to write) keeps writers away 
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
 from sonicpy.errors import ReadOnly, StoreError
 from sonicpy.store.environment import DATA_FILE, META, Environment
 from sonicpy.store.folder import LMDB_LOCK_FILE, ReaderLock
-from sonicpy.store.mutations import Mutation
+from sonicpy.store.mutations import Mutation, Push
 from sonicpy.store.store import ANALYSER, FORMAT, Store, check_analyser, check_format
 from sonicpy.store.view import Memory, WriteView
 
@@ -58,6 +58,10 @@ class ReadOnlyStore(Store):
             raise
 
     def apply(self, mutation: Mutation) -> int:
+        """Refuse: raise ReadOnly."""
+        self._refuse()
+
+    def apply_pushes(self, pushes: Sequence[Push], *, new: bool = False) -> list[int]:
         """Refuse: raise ReadOnly."""
         self._refuse()
 

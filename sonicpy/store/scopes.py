@@ -27,6 +27,10 @@ class BucketState:
     """How many words that graph holds."""
     graph_edits: int = 0
     """How many of the edits it holds."""
+    named: int = 0
+    """Objects with a smaller IID are found through `oids`; newer ones may not be in it yet."""
+    slices: int = 0
+    """In how many slices `oids` divides the hashes of names."""
 
     def pack(self) -> bytes:
         """Return the row."""

@@ -13,7 +13,7 @@ the log from the position of the last commit. The same routine runs when a store
 import json
 import logging
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -21,12 +21,13 @@ from typing import TypeVar
 from sonicpy._native.postings import pack_varints, unpack_varints
 from sonicpy.errors import StoreDamaged, StoreError, StoreFull
 from sonicpy.store import folder as store_folder
-from sonicpy.store.apply import apply_mutation
+from sonicpy.store.apply import apply_mutation, apply_pushes
 from sonicpy.store.backup import write_backup
 from sonicpy.store.environment import META, PENDING, TABLE_NAMES, Environment, MapFull, Transaction
 from sonicpy.store.keys import BUCKET_MAX, bucket_key, bucket_of
 from sonicpy.store.log import RECORD_MAX_BYTES, Log
-from sonicpy.store.mutations import Mutation, pack_mutation, unpack_mutation
+from sonicpy.store.mutations import Mutation, Push, pack_mutation, unpack_mutation
+from sonicpy.store.snapshot import Snapshot
 from sonicpy.store.sweep import sweep
 from sonicpy.store.view import Memory, View, WriteView
 
@@ -34,12 +35,12 @@ logger = logging.getLogger(__name__)
 
 Answer = TypeVar("Answer")
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 FORMAT = b"format"
 ANALYSER = b"analyser"
 POSITION = b"position"
 
-SEGMENT_BYTES = 4 << 20  # a segment of the log; older ones go once a sync covers them
+SEGMENT_BYTES = 2 << 20  # a segment of the log; older ones go once a sync covers them
 GROWTHS_MAX = 20  # doublings of the map in one recovery: far more than any disk holds
 
 
@@ -114,6 +115,30 @@ class Store:
             raise
         self._unsealed.append(record)
         return result
+
+    def apply_pushes(self, pushes: Sequence[Push], *, new: bool = False) -> list[int]:
+        """Carry out many PUSHes as one change; return the places of those left out.
+
+        Args:
+            new: leave out those whose object is there already.
+
+        Raises:
+            StoreError: none of them was carried out; everything applied before it stands.
+        """
+        if self._refusing is not None:
+            raise self._refusing
+        records = [pack_mutation(push) for push in pushes]
+        self.uncommitted += len(records)  # from before it can be read: see readable_stamp
+        try:
+            left_out = self._at_most_twice(lambda view: apply_pushes(view, pushes, new=new))
+        except BaseException:
+            self.uncommitted -= len(records)
+            raise
+        for place in reversed(left_out):
+            del records[place]
+        self.uncommitted -= len(left_out)
+        self._unsealed += records
+        return left_out
 
     def seal(self) -> None:
         """Put what was applied since the last seal into the log.
@@ -229,8 +254,23 @@ class Store:
     @contextmanager
     def snapshot(self) -> Iterator[View]:
         """A view of the last commit for the length of a `with` block."""
-        with self._environment.reading() as transaction:
-            yield View(transaction, self._read_lengths)
+        view = self.take_snapshot()
+        try:
+            yield view
+        finally:
+            self.give_back(view)
+
+    def take_snapshot(self) -> View:
+        """Return a view of the last commit; `give_back` has to follow on the same thread."""
+        transaction = self._environment.take_snapshot()
+        view = transaction.companion
+        if not isinstance(view, View):
+            view = transaction.companion = Snapshot(transaction, self._read_lengths)
+        return view
+
+    def give_back(self, view: View) -> None:
+        """End reading what `take_snapshot` gave."""
+        self._environment.give_back(view.transaction)
 
     @property
     def has_doomed(self) -> bool:

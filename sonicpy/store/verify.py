@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import chain, groupby
 
+from sonicpy._native.names import slice_start, unpack_names
+from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow
 from sonicpy._native.postings import (
     POSTINGS_PER_BLOCK,
     WORD_BYTES_MAX,
@@ -37,8 +39,9 @@ from sonicpy.store.environment import (
     WORDS,
     Transaction,
 )
-from sonicpy.store.keys import BUCKET_MAX, bucket_of, length_key, oid_key, scope_key, scope_of, term_key, word_key
+from sonicpy.store.keys import BUCKET_MAX, bucket_of, length_key, scope_key, scope_of, term_key, word_key
 from sonicpy.store.lengths import OBJECTS_PER_ROW
+from sonicpy.store.names import name_hash, stored_names
 from sonicpy.store.restore import is_staged
 from sonicpy.store.scopes import BucketState
 from sonicpy.store.store import buckets_in, miscounted_tables
@@ -106,6 +109,7 @@ class _BucketCheck:
         self._holders: Counter[int] = Counter()
         self._hidden: Counter[int] = Counter()
         self._balance: Counter[int] = Counter()
+        self._names: set[int] = set()  # as hashes of 64 bits
         self._objects = self._total_length = self._objects_with_length = 0
 
     def faults(self) -> Iterator[str]:
@@ -159,15 +163,20 @@ class _BucketCheck:
             yield f"terms has {count} rows for {len(self._words)} words"
 
     def _object_faults(self) -> Iterator[str]:
-        lengths, held = -1, b""
-        for iid, packed in self._numbered(OBJECTS):
+        lengths, held, found = -1, b"", 0
+        for iid, packed in self._records():
             record = ObjectRecord.unpack(packed)
             self._objects += 1
             self._total_length += record.length
             self._objects_with_length += record.length > 0
             if iid >= self._state.next_iid:
                 yield f"object {_shown(record.oid)} has the number {iid}; the next one is {self._state.next_iid}"
-            if self._transaction.get(OIDS, oid_key(self._state.bucket, record.oid, iid)) is None:
+            if hash(record.oid) in self._names:
+                yield f"two objects are called {_shown(record.oid)}"
+            self._names.add(hash(record.oid))
+            is_named = iid in stored_names(self._transaction, self._state, name_hash(record.oid))
+            found += is_named
+            if iid < self._state.named and not is_named:
                 yield f"object {_shown(record.oid)} with the number {iid} is not in oids"
             if iid // OBJECTS_PER_ROW != lengths:
                 lengths = iid // OBJECTS_PER_ROW
@@ -176,9 +185,30 @@ class _BucketCheck:
             if (held[place] if place < len(held) else 0) != pack_length(record.length):
                 yield f"object {_shown(record.oid)} has the length {record.length}, lengths says otherwise"
             yield from self._record_faults(iid, record)
-        names = sum(1 for _ in self._rows(OIDS))
-        if names > self._objects:
-            yield f"oids has {names} rows for {self._objects} objects"
+        yield from self._name_faults(found)
+
+    def _records(self) -> Iterator[tuple[int, bytes]]:
+        for number, row in self._numbered(OBJECTS):
+            records = RecordRow(row).records()
+            if not records:
+                raise StoreDamaged(f"row {number} of objects is empty")
+            for place, packed in records:
+                yield number * OBJECTS_PER_RECORD_ROW + place, packed
+
+    def _name_faults(self, found: int) -> Iterator[str]:
+        """Yield what is wrong with `oids`, which names `found` of the objects that are there."""
+        state, names = self._state, 0
+        if state.named > state.next_iid:
+            yield f"oids holds the objects before {state.named}; the next one is {state.next_iid}"
+        for start, row in self._numbered(OIDS):
+            entries = unpack_names(row)
+            names += len(entries)
+            if not entries or entries != sorted(set(entries)):
+                yield f"the row of oids from {start} on is empty, or its names do not rise"
+            if not state.slices or any(slice_start(hash, state.slices) != start for hash, _ in entries):
+                yield f"the row of oids from {start} on holds names of other rows"
+        if names != found:
+            yield f"oids names {names} objects, {found} of them exist"
 
     def _record_faults(self, iid: int, record: ObjectRecord) -> Iterator[str]:
         words, balance, before = self._words, self._balance, -1

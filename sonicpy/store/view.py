@@ -4,22 +4,27 @@
 rows that nearly every change touches (counters of buckets, rows of lengths) until `flush`.
 """
 
+from collections.abc import Iterator
 from enum import IntEnum
 
-from sonicpy._native.postings import TermCache, bucket_key, pack_varints, unpack_varints
+from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow
+from sonicpy._native.postings import DamagedBytes, TermCache, bucket_key, pack_varints, unpack_varints
+from sonicpy.errors import StoreDamaged
 from sonicpy.ids import Scope
 from sonicpy.store.environment import (
     BUCKETS,
     DOOMED,
     LENGTHS,
     META,
+    OBJECTS,
     PENDING,
     SCOPES,
     WORDS,
     Transaction,
 )
-from sonicpy.store.keys import collection_prefix, length_key, scope_key, scope_of
+from sonicpy.store.keys import collection_prefix, length_key, object_key, scope_key, scope_of
 from sonicpy.store.lengths import Lengths, read_lengths
+from sonicpy.store.names import NewNames, drop_stored_name, find_new, new_names, stored_names
 from sonicpy.store.scopes import BucketState
 
 NEXT_BUCKET = b"next bucket"
@@ -37,6 +42,30 @@ class Why(IntEnum):
     """It vanished with its object."""
 
 
+class NewestRow:
+    """The row of records that new objects of a bucket go to; `packed` may be newer than what the table holds.
+
+    It is written once it is full, or at a commit: then the rows of the table are filled to the brim.
+    """
+
+    __slots__ = ("is_stored", "number", "packed", "records")
+
+    def __init__(self, number: int, packed: bytes | None) -> None:
+        self.number = number
+        self.is_stored = packed is not None
+        self.packed = packed or b""
+        self.records = RecordRow(self.packed)
+
+    def write(self, transaction: Transaction, bucket: int) -> None:
+        """Put the row behind all others of the table."""
+        key = object_key(bucket, self.number)
+        if self.is_stored:
+            transaction.delete(OBJECTS, key)
+        if self.packed:
+            transaction.append(OBJECTS, key, self.packed)
+        self.is_stored = bool(self.packed)
+
+
 class Memory:
     """What the one writer remembers from commit to commit: the store as its open transaction shows it."""
 
@@ -49,6 +78,8 @@ class Memory:
         self.terms = TermCache()
         self.states: dict[tuple[str, str], BucketState] = {}
         self.lengths: dict[int, Lengths] = {}
+        self.newest: dict[int, NewestRow] = {}
+        self.names: dict[int, NewNames] = {}
         self.has_doomed = True
         """Rows of flushed buckets may wait for the sweeper; the first sweep finds out."""
 
@@ -59,11 +90,15 @@ class Memory:
         self.terms.clear()
         self.states.clear()
         self.lengths.clear()
+        self.newest.clear()
+        self.names.clear()
 
     def forget(self, bucket: int) -> None:
         """Drop what is known of a bucket that was flushed; its rows of words were written."""
         self.forget_pending(bucket)
         self.lengths.pop(bucket, None)
+        self.newest.pop(bucket, None)
+        self.names.pop(bucket, None)
         self.terms.clear()
 
     def forget_pending(self, bucket: int) -> None:
@@ -79,6 +114,10 @@ class Memory:
             self.states.clear()
         if len(self.lengths) > BUCKETS_KEPT:
             self.lengths.clear()
+        if len(self.newest) > BUCKETS_KEPT:
+            self.newest.clear()
+        if len(self.names) > BUCKETS_KEPT:
+            self.names.clear()
 
 
 class View:
@@ -128,6 +167,22 @@ class View:
         self._read_lengths[state.bucket] = (self.transaction.number, lengths)
         return lengths
 
+    def record_rows(self, bucket: int, numbers: set[int]) -> dict[int, RecordRow]:
+        """Return those of the rows of `objects` with these numbers that exist.
+
+        Raises:
+            DamagedBytes: one cannot be read.
+        """
+        keys = [object_key(bucket, number) for number in numbers]
+        return {
+            int.from_bytes(key[4:], "big"): RecordRow(row) for key, row in self.transaction.get_many(OBJECTS, keys)
+        }
+
+    def named(self, state: BucketState, oid: bytes, hash: int) -> Iterator[int]:
+        """Yield the IIDs of the objects that may have an OID, by its `name_hash`."""
+        yield from stored_names(self.transaction, state, hash)
+        yield from find_new(self.transaction, state, oid)
+
     def pending_words(self, state: BucketState) -> list[bytes]:
         """Return the words of a bucket that appeared or vanished since its graph was built, perhaps more than once."""
         return [key[4:] for key, _ in self.transaction.rows(PENDING, bucket_key(state.bucket))]
@@ -146,6 +201,7 @@ class WriteView(View):
         self._states = memory.states
         self._changed_states: set[tuple[str, str]] = set()
         self._changed_lengths: set[int] = set()
+        self._changed_newest: set[int] = set()
 
     def settle(self) -> None:
         """Write the rows of words that PUSH changed."""
@@ -190,6 +246,7 @@ class WriteView(View):
         self._memory.flushed[state.bucket] = state.lexicon_version
         self._memory.has_doomed = True
         self._changed_lengths.discard(state.bucket)
+        self._changed_newest.discard(state.bucket)
         key = bucket_key(state.bucket)
         self.transaction.delete(SCOPES, scope_key(collection, bucket))
         self.transaction.delete(BUCKETS, key)
@@ -251,9 +308,67 @@ class WriteView(View):
         if left is not None and left[0].startswith(prefix):
             self._memory.pending_buckets.add(bucket)
 
+    def record_rows(self, bucket: int, numbers: set[int]) -> dict[int, RecordRow]:
+        """Return those of the rows of `objects` with these numbers that exist."""
+        newest = self._memory.newest.get(bucket)
+        if newest is None or newest.number not in numbers:
+            return super().record_rows(bucket, numbers)
+        rows = super().record_rows(bucket, numbers - {newest.number})
+        rows[newest.number] = newest.records
+        return rows
+
+    def put_record(self, state: BucketState, iid: int, record: bytes) -> None:
+        """Write the record of an object."""
+        number, place = divmod(iid, OBJECTS_PER_RECORD_ROW)
+        newest = self._newest(state)
+        if number > newest.number:
+            newest.write(self.transaction, state.bucket)
+            newest = self._memory.newest[state.bucket] = NewestRow(number, None)
+        if number == newest.number:
+            newest.packed = newest.records.put(place, record)
+            self._changed_newest.add(state.bucket)
+            return
+        key = object_key(state.bucket, number)
+        row = RecordRow(self.transaction.get(OBJECTS, key) or b"")
+        self.transaction.put(OBJECTS, key, row.put(place, record))
+
+    def drop_record(self, state: BucketState, iid: int) -> None:
+        """Delete the record of an object."""
+        number, place = divmod(iid, OBJECTS_PER_RECORD_ROW)
+        newest = self._newest(state)
+        if number == newest.number:
+            newest.packed = newest.records.drop(place)
+            self._changed_newest.add(state.bucket)
+            return
+        key = object_key(state.bucket, number)
+        left = RecordRow(self.transaction.get(OBJECTS, key) or b"").drop(place)
+        if left:
+            self.transaction.put(OBJECTS, key, left)
+        else:
+            self.transaction.delete(OBJECTS, key)
+
+    def named(self, state: BucketState, oid: bytes, hash: int) -> Iterator[int]:
+        """Yield the IIDs of the objects that may have an OID, by its `name_hash`."""
+        yield from self._names(state).find(hash)
+        yield from stored_names(self.transaction, state, hash)
+
+    def add_name(self, state: BucketState, hash: int, iid: int) -> None:
+        """Note the OID of a new object, by its `name_hash`."""
+        self._names(state).add(hash, iid)
+
+    def drop_name(self, state: BucketState, hash: int, iid: int) -> None:
+        """Forget the OID of an object, by its `name_hash`."""
+        self._names(state).drop(hash, iid)
+        drop_stored_name(self.transaction, state, hash, iid)
+
     def flush(self) -> None:
         """Write what was held back; nothing may be missing in the tables after it."""
         self.settle()
+        for bucket in sorted(self._changed_newest):
+            self._memory.newest[bucket].write(self.transaction, bucket)
+        self._changed_newest.clear()
+        for scope in sorted(self._changed_states):
+            self._fold_names(self._states[scope])
         self._flush_states()
         for bucket in sorted(self._changed_lengths):
             rows = [(length_key(bucket, row), packed) for row, packed in self._memory.lengths[bucket].take_changed()]
@@ -266,6 +381,29 @@ class WriteView(View):
             SCOPES, [(scope_key(*scope), self._states[scope].pack()) for scope in sorted(self._changed_states)]
         )
         self._changed_states.clear()
+
+    def _fold_names(self, state: BucketState) -> None:
+        names = self._memory.names.get(state.bucket)
+        if names is None:
+            return
+        try:
+            names.fold(self.transaction, state)
+        except DamagedBytes as fault:
+            raise StoreDamaged(f"bucket {state.bucket}: {fault}") from fault
+
+    def _newest(self, state: BucketState) -> NewestRow:
+        newest = self._memory.newest.get(state.bucket)
+        if newest is None:
+            number = state.next_iid // OBJECTS_PER_RECORD_ROW
+            packed = self.transaction.get(OBJECTS, object_key(state.bucket, number))
+            newest = self._memory.newest[state.bucket] = NewestRow(number, packed)
+        return newest
+
+    def _names(self, state: BucketState) -> NewNames:
+        names = self._memory.names.get(state.bucket)
+        if names is None:
+            names = self._memory.names[state.bucket] = new_names(self.transaction, state)
+        return names
 
     def _lengths(self, bucket: int) -> Lengths:
         lengths = self._memory.lengths.get(bucket)

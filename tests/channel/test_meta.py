@@ -8,7 +8,7 @@ from sonicpy.channel.meta import Meta, read_meta
 from sonicpy.errors import CommandError
 from sonicpy.langcodes import LANG_CODES, SONIC_LANG_CODES
 
-ALL_KEYS = frozenset({"LIMIT", "OFFSET", "LANG"})
+ALL_KEYS = frozenset({"LIMIT", "OFFSET", "LANG", "SCORES"})
 
 
 def read(text: str, allowed: frozenset[str] = ALL_KEYS) -> Meta:
@@ -29,6 +29,8 @@ VALUES = [
     ("LANG(EnG)", Meta(lang="eng"), "in any case"),
     ("LANG(none)", Meta(lang="none"), "no language"),
     ("LANG(hau)", Meta(lang="hau"), "a code that the rules allow"),
+    ("SCORES(1)", Meta(scores=True), "yes"),
+    ("SCORES(1) SCORES(0)", Meta(scores=False), "no"),
     ("LIMIT(2) LIMIT(3)", Meta(limit=3), "the last value holds"),
     ("LIMIT(0) OFFSET(9) LANG(deu) LIMIT(5)", Meta(5, 9, "deu"), "any order"),
 ]
@@ -48,6 +50,8 @@ FAULTS = [
     ("LIMIT(65536)", "invalid_meta_value(LIMIT[65536])", "17 bits"),
     (f"LIMIT({'9' * 5000})", f"invalid_meta_value(LIMIT[{'9' * 5000}])", "more digits than int() takes"),
     ("OFFSET(4294967296)", "invalid_meta_value(OFFSET[4294967296])", "33 bits"),
+    ("SCORES()", "invalid_meta_value(SCORES[])", "neither yes nor no"),
+    ("SCORES(2)", "invalid_meta_value(SCORES[2])", "more than yes"),
     ("LANG()", "invalid_meta_value(LANG[])", "an empty code"),
     ("LANG(NONE)", "invalid_meta_value(LANG[NONE])", "none is lower case"),
     ("LANG(en)", "invalid_meta_value(LANG[en])", "two letters"),

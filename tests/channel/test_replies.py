@@ -48,6 +48,12 @@ def test_errors(trouble: SonicError, expected: bytes) -> None:
     assert replies.error(trouble) == expected
 
 
+def test_an_event_with_scores() -> None:
+    reply = replies.scored_event("QUERY", [("a:1", 2.5), ("b", 1 / 3), ("c", None)])
+    assert reply.endswith(b" a:1:2.500000 b:0.333333 c:-\r\n")
+    assert replies.scored_event("QUERY", []).endswith(b" \r\n")
+
+
 @pytest.mark.parametrize(
     ("items", "tail"),
     [(["o2", "o1"], b" o2 o1"), (["é"], " é".encode()), ([], b" "), (iter(("a", "b")), b" a b")],

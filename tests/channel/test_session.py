@@ -247,3 +247,18 @@ def test_any_cut_gives_the_same_answers(mode: Mode, stream: bytes, data: st.Data
                 steps.append(step)
         outcomes.append((steps, talk.ended, talk.lines_handled))
     assert outcomes[0] == outcomes[1] == outcomes[2]
+
+
+@pytest.mark.parametrize("line", [b"STATS\n", b"VERIFY\n", b"stats c b\n"])
+def test_commands_of_our_own_are_unknown_in_compat_mode_and_elsewhere_than_in_control(line: bytes) -> None:
+    assert answers(started("control", compat=True), line) == b"ERR unknown_command\r\n"
+    assert answers(started("search"), line) == b"ERR unknown_command\r\n"
+    talk = started("control")
+    talk.feed(line)
+    assert isinstance(talk.next(), commands.Stats | commands.Verify)
+
+
+def test_help_tells_what_sonic_does_in_both_modes() -> None:
+    told = b"RESULT commands(TRIGGER, INFO, PING, HELP, QUIT)\r\n"
+    assert answers(started("control"), b"HELP commands\n") == told
+    assert answers(started("control", compat=True), b"HELP commands\n") == told

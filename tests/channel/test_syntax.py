@@ -5,7 +5,15 @@ import pytest
 from sonicpy._native.channel import split_head
 from sonicpy.channel import commands
 from sonicpy.channel.commands import Mode
-from sonicpy.channel.syntax import COMMANDS, COMMANDS_OF_MODE, Limits, Rules, parse
+from sonicpy.channel.syntax import (
+    COMMANDS,
+    COMMANDS_OF_MODE,
+    OUR_META_KEYS,
+    SONIC_COMMANDS_OF_MODE,
+    Limits,
+    Rules,
+    parse,
+)
 from sonicpy.errors import CommandError
 from sonicpy.langcodes import LANG_CODES
 
@@ -21,6 +29,10 @@ def read(line: str) -> tuple[object, ...]:
 READ = [
     ('QUERY c b "two words"', commands.Query("c", "b", "two words", 9, 0, None), "defaults"),
     ('QUERY c b "x" OFFSET(5) LANG(FRA) LIMIT(50)', commands.Query("c", "b", "x", 50, 5, "fra"), "all META"),
+    ('QUERY c b "x" SCORES(1)', commands.Query("c", "b", "x", 9, 0, None, True), "with scores"),
+    ('QUERY c b "x" SCORES(0) LIMIT(2)', commands.Query("c", "b", "x", 2, 0, None), "without"),
+    ('EXPLAIN c b "two words"', commands.Explain("c", "b", "two words", 9, None), "the limits of QUERY"),
+    ('EXPLAIN c b "x" LANG(none) LIMIT(50)', commands.Explain("c", "b", "x", 50, "none"), "all META"),
     ('SUGGEST c b "wo"', commands.Suggest("c", "b", "wo", 3), "its own default"),
     ('SUGGEST c b "wo" LIMIT(7)', commands.Suggest("c", "b", "wo", 7), "its own maximum"),
     ("LIST c b", commands.List("c", "b", 100, 0), "no text"),
@@ -44,6 +56,10 @@ READ = [
     ("TRIGGER BackUp /Tmp/X", commands.Trigger("backup", "/Tmp/X"), "only the action may be in any case"),
     ("TRIGGER restore p", commands.Trigger("restore", "p"), ""),
     ("INFO", commands.Info(), ""),
+    ("STATS", commands.Stats(), "no name"),
+    ("STATS c", commands.Stats("c"), "one name"),
+    ("STATS c b", commands.Stats("c", "b"), "two"),
+    ("VERIFY", commands.Verify(), ""),
     ("PING \t ", commands.Ping(), "white space is no argument"),
     ("HELP", commands.Help(), ""),
     ("HELP commands", commands.Help("commands"), ""),
@@ -61,6 +77,11 @@ REFUSED = [
     ('QUERY c b "x" LIMIT(0) junk', "invalid_meta_key(junk[])", "then META"),
     ('QUERY c b "x" LIMIT(0)', BOUNDS, "then bounds"),
     ('QUERY c b "x" LIMIT(51)', BOUNDS, "above the maximum"),
+    ('EXPLAIN c b "x" LIMIT(51)', BOUNDS, "the maximum of QUERY"),
+    ('EXPLAIN c b "x" OFFSET(1)', "invalid_meta_key(OFFSET[1])", "not a key of EXPLAIN"),
+    ("EXPLAIN c b", f"invalid_format({COMMANDS['EXPLAIN'].usage})", "the text is missing"),
+    ('QUERY c b "x" SCORES(2)', "invalid_meta_value(SCORES[2])", "neither yes nor no"),
+    ('SUGGEST c b "x" SCORES(1)', "invalid_meta_key(SCORES[1])", "not a key of SUGGEST"),
     ('SUGGEST c b "x" LIMIT(8)', BOUNDS, "its own maximum"),
     ("LIST c b LIMIT(501)", BOUNDS, "its own maximum"),
     ('SUGGEST c b "x" LANG(eng)', "invalid_meta_key(LANG[eng])", "not a key of SUGGEST"),
@@ -76,6 +97,8 @@ REFUSED = [
     ("TRIGGER BACKUP", "invalid_format(TRIGGER backup <path>)", "takes one word"),
     ("TRIGGER restore a b c d", "invalid_format(TRIGGER restore <path>)", "only one"),
     ("INFO x", "invalid_format(INFO)", ""),
+    ("STATS c b o", "invalid_format(STATS [<collection> [<bucket>]?]?)", "objects have none"),
+    ("VERIFY x", "invalid_format(VERIFY)", ""),
     ("PING x", "invalid_format(PING)", ""),
     ("QUIT x", "invalid_format(QUIT)", ""),
     ("HELP a b", "invalid_format(HELP [<manual>]?)", ""),
@@ -104,10 +127,18 @@ def test_usage_shows_what_the_row_takes(name: str) -> None:
     row = COMMANDS[name]
     assert row.usage.split()[0] == name
     assert row.has_text == ('"<' in row.usage)
-    assert all(f"[{key}(<" in row.usage for key in row.meta_keys)
+    assert all(f"[{key}(<" in row.usage for key in row.meta_keys - OUR_META_KEYS)
 
 
 def test_commands_of_each_mode_in_the_order_of_help() -> None:
-    assert list(COMMANDS_OF_MODE[Mode.SEARCH]) == ["QUERY", "SUGGEST", "LIST", "PING", "HELP", "QUIT"]
-    assert list(COMMANDS_OF_MODE[Mode.CONTROL]) == ["TRIGGER", "INFO", "PING", "HELP", "QUIT"]
+    assert list(COMMANDS_OF_MODE[Mode.SEARCH]) == ["QUERY", "EXPLAIN", "SUGGEST", "LIST", "PING", "HELP", "QUIT"]
+    assert list(COMMANDS_OF_MODE[Mode.CONTROL]) == ["TRIGGER", "INFO", "STATS", "VERIFY", "PING", "HELP", "QUIT"]
+    assert list(SONIC_COMMANDS_OF_MODE[Mode.CONTROL]) == ["TRIGGER", "INFO", "PING", "HELP", "QUIT"]
     assert {name for mode in Mode for name in COMMANDS_OF_MODE[mode]} == set(COMMANDS)
+
+
+def test_sonic_knows_neither_our_commands_nor_our_keys() -> None:
+    rows = SONIC_COMMANDS_OF_MODE[Mode.SEARCH]
+    assert list(rows) == ["QUERY", "SUGGEST", "LIST", "PING", "HELP", "QUIT"]
+    assert rows["QUERY"].meta_keys == {"LIMIT", "OFFSET", "LANG"}
+    assert rows["QUERY"].usage == COMMANDS["QUERY"].usage

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sonicpy import Index
+from sonicpy import Index, connect
 from sonicpy.cli.main import main
 from sonicpy.store.backup import BACKUP_FILE
 from tests.processes import Server
@@ -60,7 +60,7 @@ def test_faults_are_printed_one_a_line(data: Path, capsys: pytest.CaptureFixture
     [
         (["verify", "nowhere"], "nowhere holds neither a store (data.mdb is missing) nor a backup (sonicpy.backup)"),
         (["restore", "nowhere"], "there is no backup in nowhere: sonicpy.backup is missing"),
-        (["backup", "copy", "--data", "nowhere"], "there is no index in nowhere to write a backup of"),
+        (["backup", "copy", "--data", "nowhere"], "there is no index in nowhere"),
         (["backup", "settings.txt"], "cannot write the backup settings.txt/sonicpy.backup: "),
     ],
 )
@@ -82,6 +82,31 @@ def test_beside_a_server(tmp_path: Path, capsys: pytest.CaptureFixture[str], mon
     with Server(tmp_path) as server:
         folder = str(server.folder / "store")
         assert main(["verify", folder]) == 0
-        assert main(["backup", str(tmp_path / "copy"), "--data", folder]) == 1
+        assert main(["backup", str(tmp_path / "copy"), "--data", folder]) == 0
+        assert main(["restore", str(tmp_path / "copy"), "--data", folder]) == 1
         assert f"is already open for writing by process {server.pid}" in capsys.readouterr().err
+        url = f"sonic://127.0.0.1:{server.port}"
+        assert main(["backup", str(tmp_path / "other"), "--server", url]) == 0
+        assert capsys.readouterr().out == f"the server wrote a backup into {tmp_path / 'other'}\n"
+        assert main(["restore", str(tmp_path / "other"), "--server", url]) == 0
+        assert capsys.readouterr().out == f"the collections of {tmp_path / 'other'} are restored into the server\n"
+        assert main(["verify", str(tmp_path / "other"), "--server", url]) == 2
+        assert "allowed is one of both" in capsys.readouterr().err
     assert main(["backup", str(tmp_path / "copy"), "--data", folder]) == 0
+
+
+def test_a_copy_of_what_a_killed_process_left_is_whole(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sonicpy.config.sources.SEARCHED_FILES", ())
+    server = Server(tmp_path)
+    with server:
+        with connect(f"sonic://127.0.0.1:{server.port}") as client:
+            client.push("c", "b", "o", "amber")
+        server.kill()
+    folder = str(server.folder / "store")
+    assert main(["backup", str(tmp_path / "copy"), "--data", folder]) == 0
+    assert main(["restore", str(tmp_path / "copy"), "--data", str(tmp_path / "other")]) == 0
+    capsys.readouterr()
+    assert main(["query", "c", "b", "amber", "--data", str(tmp_path / "other")]) == 0
+    assert capsys.readouterr().out == "o\n"

@@ -186,9 +186,13 @@ def test_passwords_are_sent_as_they_are_and_wrong_ones_are_told(connect: Connect
 
     with Fake(script) as fake:
         host = fake.url.removeprefix("sonic://")
-        connect(f"sonic://:p%40ss%2F%C3%B6%25@{host}").close()
-        connect(f"sonic://{host}?password=p%40ss%2F%C3%B6%25").close()
-        connect(fake.url, password="p@ss/ö%").close()
+        for url, options in (
+            (f"sonic://:p%40ss%2F%C3%B6%25@{host}", {}),
+            (f"sonic://{host}?password=p%40ss%2F%C3%B6%25", {}),
+            (fake.url, {"password": "p@ss/ö%"}),
+        ):
+            with connect(url, **options):
+                pass
         with pytest.raises(WrongPassword, match="is wrong") as caught:
             connect(f"sonic://:secret@{host}")
         assert "secret" not in str(caught.value)
@@ -254,12 +258,18 @@ def test_what_is_not_valid_is_refused_before_it_is_sent(connect: Connect) -> Non
             (lambda: client.push("c", "b", "o", "\ud800"), "invalid_format"),
             (lambda: client.query("c", "b", "\ud800"), "invalid_format"),
             (lambda: client.query("c", "b", "text", lang="a) X(b"), "invalid_meta_value"),
-            (lambda: client.flush("c", None, "o"), "invalid_argument"),
             (lambda: client.backup("/two words"), "invalid_format"),
         ):
             with pytest.raises(CommandError) as caught:
                 call()
             assert caught.value.code == code
+        for call in (
+            lambda: client.flush("c", None, "o"),
+            lambda: client.count("c", None, "o"),
+            lambda: client.stats(None, "b"),
+        ):
+            with pytest.raises(ValueError, match="is given without its"):
+                call()
         assert fake.lines == []
 
 
@@ -268,15 +278,10 @@ def test_a_closed_client_says_so(connect: Connect) -> None:
         caller.greet()
         serve(fake, caller)
 
-    with Fake(script) as fake:
-        client = connect(fake.url)
-        if hasattr(client, "_client"):
-            client._loop.run_until_complete(client._client.close())
-        else:
-            client.close()
+    with Fake(script) as fake, connect(fake.url) as client:
+        client.close()
         with pytest.raises(ClientError, match="is closed"):
             client.query("c", "b", "text")
-        client.close()
 
 
 def test_old_servers_do_without(connect: Connect) -> None:

@@ -9,41 +9,56 @@ from typing import Any, Self
 import sonicpy
 
 
-class Stepwise:
-    """An AsyncClient whose methods block: each runs the event loop until it is done."""
+class View:
+    """An object of the asyncio client whose coroutines are run to their end."""
 
-    def __init__(self, url: str, **options: Any) -> None:
-        self._loop = asyncio.new_event_loop()
-        try:
-            self._client = self._loop.run_until_complete(sonicpy.connect_async(url, **options))
-        except BaseException:
-            self._loop.close()
-            raise
-
-    def close(self) -> None:
-        """Close the client and its loop."""
-        if not self._loop.is_closed():
-            self._loop.run_until_complete(self._client.close())
-            self._loop.close()
+    def __init__(self, loop: asyncio.AbstractEventLoop, target: Any) -> None:
+        self.loop = loop
+        self.target = target
 
     def __getattr__(self, name: str) -> Any:
-        value = getattr(self._client, name)
+        value = getattr(self.target, name)
         if not callable(value):
             return value
 
         def call(*positional: Any, **named: Any) -> Any:
             result = value(*positional, **named)
-            return self._loop.run_until_complete(result) if inspect.isawaitable(result) else result
+            if inspect.isawaitable(result):
+                return self.loop.run_until_complete(result)
+            return View(self.loop, result) if hasattr(result, "__aenter__") else result
 
         return call
 
     def __enter__(self) -> Self:
+        self.loop.run_until_complete(self.target.__aenter__())
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        self.loop.run_until_complete(self.target.__aexit__(kind, error, trace))
+
+
+class Stepwise(View):
+    """An AsyncClient whose methods block, with an event loop of its own."""
+
+    def __init__(self, url: str, **options: Any) -> None:
+        loop = asyncio.new_event_loop()
+        try:
+            super().__init__(loop, loop.run_until_complete(sonicpy.connect_async(url, **options)))
+        except BaseException:
+            loop.close()
+            raise
+
+    def close(self) -> None:
+        """Close the client; the loop stays."""
+        self.loop.run_until_complete(self.target.close())
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        super().__exit__(kind, error, trace)
+        self.loop.close()
 
 
 Connect = Callable[..., Any]

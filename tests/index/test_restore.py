@@ -136,6 +136,12 @@ def steps_of_a_restore(index: Index, folder: Path) -> int:
         return sum(1 for _ in restoration.fill())
 
 
+@pytest.fixture
+def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sonicpy.store.restore.STEP_ROWS", 10)
+
+
+@pytest.mark.usefixtures("small_steps")
 def test_given_up_at_any_step_it_changes_nothing(index: Index, tmp_path: Path) -> None:
     steps = steps_of_a_restore(index, tmp_path / "backup")
     assert steps >= 10
@@ -152,6 +158,7 @@ def test_given_up_at_any_step_it_changes_nothing(index: Index, tmp_path: Path) -
     check_restored(index)
 
 
+@pytest.mark.usefixtures("small_steps")
 def test_killed_at_any_step_it_changes_nothing(index: Index, tmp_path: Path) -> None:
     """A copy of the folder is what a process that dies leaves behind."""
     with index.restoration(tmp_path / "backup") as restoration:

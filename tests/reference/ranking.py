@@ -28,7 +28,7 @@ FULL, EXACT, COMPLETED, CORRECTED = range(4)
 
 @dataclass
 class Term:
-    """A term of the query: what it counts for, and (tf, weight, kind) where it, or an alternate, was noted.
+    """A term of the query: what it counts for, and (tf, weight, kind, call) where it, or an alternate, was noted.
 
     A term that does not insert only adds to the score: no object loses anything for lacking it. An alternate always
     brings its objects, but does not make up for a term that is required.
@@ -37,7 +37,7 @@ class Term:
     weight: float
     required: bool
     inserts: bool
-    hits: dict[int, tuple[int, float, int]] = field(default_factory=dict)
+    hits: dict[int, tuple[int, float, int, int]] = field(default_factory=dict)
 
 
 def newest_first(blocks: list[list[Posting]], dead: int) -> list[Posting]:
@@ -53,6 +53,8 @@ class Ranker:
         self.kinds: dict[int, int] = {}
         self.terms: list[Term] = []
         self.scores: dict[int, float] = {}
+        self.parts: dict[int, list[tuple[int, int, float]]] = {}
+        self.calls = 0
 
     def add(
         self,
@@ -73,13 +75,14 @@ class Ranker:
 
     def _note(self, postings: list[Posting], weight: float, kind: int) -> None:
         term = self.terms[-1]
+        call, self.calls = self.calls, self.calls + 1
         for iid, tf in postings:
             if iid not in self.objects:
                 if kind == EXACT and not term.inserts:
                     continue
                 self.objects.append(iid)
             if iid not in term.hits:
-                term.hits[iid] = (tf, weight, kind)
+                term.hits[iid] = (tf, weight, kind, call)
                 if kind != EXACT or term.inserts:
                     self.kinds[iid] = min(kind, self.kinds.get(iid, kind))
 
@@ -90,14 +93,18 @@ class Ranker:
             length = unpack_length(lengths[iid]) if iid < len(lengths) else 0.0
             norm = k1 * (1 - b + b * length / average) if average > 0 else k1
             score = matched = 0.0
+            parts = []
             for term in self.terms:
                 if iid in term.hits:
-                    tf, weight, kind = term.hits[iid]
+                    tf, weight, kind, call = term.hits[iid]
+                    parts.append((call, tf, weight * tf * (k1 + 1) / (tf + norm)))
                     score += weight * tf * (k1 + 1) / (tf + norm)
                     matched += weight * (term.inserts or kind != EXACT)
             if total > 0 and matched == total:
                 self.kinds[iid] = FULL
-            self.scores[iid] = score * (matched / total) if total > 0 else score
+            share = matched / total if total > 0 else 1.0
+            self.scores[iid] = score * share
+            self.parts[iid] = [(call, tf, part * share) for call, tf, part in parts]
         needed = [term for term in self.terms if term.required]
         self.objects = [
             iid for iid in self.objects if all(iid in term.hits and term.hits[iid][2] == EXACT for term in needed)

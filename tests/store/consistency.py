@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from hashlib import blake2b
 
+from sonicpy._native.objects import RecordRow
 from sonicpy._native.postings import POSTINGS_PER_BLOCK, WORD_BYTES_MAX, ObjectRecord, WordRow, unpack_block
 from sonicpy._native.ranking import pack_length
 from sonicpy.store import environment as tables
@@ -78,8 +79,11 @@ class _BucketCheck:
             {key[4:]: row for key, row in transaction.rows(table, prefix)} if table in BUCKET_TABLES else {}
             for table in range(len(TABLE_NAMES))
         ]
-        self.oids = [key[4:] for key, _ in transaction.rows(tables.OIDS, prefix)]
-        self.records = {number(key): ObjectRecord.unpack(row) for key, row in self._rows[tables.OBJECTS].items()}
+        self.records = {
+            16 * number(key) + place: ObjectRecord.unpack(record)
+            for key, row in self._rows[tables.OBJECTS].items()
+            for place, record in RecordRow(row).records()
+        }
         self.terms = {number(key): term for key, term in self._rows[tables.TERMS].items()}
         self.words = {
             key: WordRow(row, len(self.terms.get(_term_id(row), key))) for key, row in self._rows[tables.WORDS].items()
@@ -108,10 +112,11 @@ class _BucketCheck:
         yield from self._counter_faults()
 
     def _object_faults(self) -> Iterator[str]:
-        names = {record.oid: iid for iid, record in self.records.items()}
-        expected = sorted(blake2b(oid, digest_size=6).digest() + iid.to_bytes(5, "big") for oid, iid in names.items())
-        if self.oids != expected or len(names) != len(self.records):
-            yield f"objects {names} and oids {self.oids} do not name each other"
+        if len({record.oid for record in self.records.values()}) != len(self.records):
+            yield f"objects {self.records} share names"
+        if any(not row for row in self._rows[tables.OBJECTS].values()):
+            yield "a row of objects is empty"
+        yield from self._name_faults()
         if any(iid >= self.state.next_iid for iid in self.records):
             yield f"object numbers {set(self.records)} are not below the next one, {self.state.next_iid}"
         held = bytearray(OBJECTS_PER_ROW * (self.state.next_iid // OBJECTS_PER_ROW + 1))
@@ -128,6 +133,25 @@ class _BucketCheck:
             ids = [term_id for term_id, *_ in record.terms()]
             if ids != sorted(set(ids)) or any(term_id not in self.terms for term_id in ids):
                 yield f"object {iid} names the terms {ids}, which do not rise or do not exist"
+
+    def _name_faults(self) -> Iterator[str]:
+        expected = {
+            (number(blake2b(record.oid, digest_size=5).digest()), iid) for iid, record in self.records.items()
+        }
+        held = []
+        for key, row in self._rows[tables.OIDS].items():
+            entries = list(_entries(row))
+            held += entries
+            if not entries or entries != sorted(entries):
+                yield f"oids {key!r} has the names {entries}"
+            if {_slice(hash, self.state.slices) for hash, _ in entries} != {number(key)}:
+                yield f"oids {key!r} of {self.state.slices} has the names {entries} of other rows"
+        if len(held) != len(set(held)) or not set(held) <= expected:
+            yield f"oids names {held}, objects {expected}"
+        if {name for name in expected if name[1] < self.state.named} - set(held):
+            yield f"objects before {self.state.named} are not in oids: {held}"
+        if self.state.named > self.state.next_iid:
+            yield f"objects before {self.state.named} are in oids, the next one is {self.state.next_iid}"
 
     def _term_faults(self) -> Iterator[str]:
         ids = Counter(word.term_id for word in self.words.values())
@@ -197,6 +221,37 @@ class _BucketCheck:
         for name, expected in counted.items():
             if getattr(self.state, name) != expected:
                 yield f"{name} is {getattr(self.state, name)} instead of {expected}"
+
+
+def _entries(row: bytes) -> Iterator[tuple[int, int]]:
+    """Yield the (hash, IID) pairs of a row of `oids`."""
+    numbers = list(_varints(row))
+    if len(numbers) % 2:
+        raise ValueError("the last name is cut off")
+    hash = 0
+    for step, iid in zip(numbers[::2], numbers[1::2], strict=True):
+        hash += step
+        yield hash, iid
+
+
+def _varints(row: bytes) -> Iterator[int]:
+    number = shift = 0
+    for byte in row:
+        number |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            yield number
+            number = shift = 0
+    if shift:
+        raise ValueError("the last number is cut off")
+
+
+def _slice(hash: int, slices: int) -> int:
+    """Return the smallest hash that belongs to the same one of so many slices: by their names as strings of bits."""
+    bits = f"{hash:040b}"
+    whole = slices.bit_length() - 1
+    is_split = int(bits[:whole] or "0", 2) < slices - 2**whole
+    return int(bits[: whole + is_split].ljust(40, "0"), 2)
 
 
 def number(key: bytes) -> int:

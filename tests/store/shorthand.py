@@ -2,15 +2,17 @@
 
 from pathlib import Path
 
+from sonicpy._native.objects import RecordRow
 from sonicpy._native.postings import ObjectRecord, unpack_block
 from sonicpy._native.ranking import pack_length
 from sonicpy._native.text import PART, STOP, Terms
 from sonicpy.store import environment as tables
 from sonicpy.store.bucket import BucketReader
+from sonicpy.store.environment import Transaction
 from sonicpy.store.keys import bucket_key
 from sonicpy.store.mutations import Push
 from sonicpy.store.store import Store
-from sonicpy.store.view import View
+from sonicpy.store.view import View, WriteView
 from tests.reference.store import Holding
 
 ANALYSER = {"lexer": "1", "stopwords.mode": "weigh"}
@@ -53,7 +55,13 @@ def picture(view: View, collection: str, bucket: str) -> dict[str, object]:
     reader = BucketReader(view, state)
     prefix = bucket_key(state.bucket)
     terms_by_id = {key[4:]: term for key, term in view.transaction.rows(tables.TERMS, prefix)}
-    records = {key[4:]: ObjectRecord.unpack(row) for key, row in view.transaction.rows(tables.OBJECTS, prefix)}
+    if isinstance(view, WriteView):
+        view.flush()
+    records = {
+        16 * _number(key[4:]) + place: ObjectRecord.unpack(record)
+        for key, row in view.transaction.rows(tables.OBJECTS, prefix)
+        for place, record in RecordRow(row).records()
+    }
     words = list(terms_by_id.values())
     rows = {word: row for word, row in zip(words, reader.words(words), strict=True) if row is not None}
     held = rows
@@ -61,7 +69,7 @@ def picture(view: View, collection: str, bucket: str) -> dict[str, object]:
     lengths = {}
     for iid, record in records.items():
         lengths[record.oid.decode()] = record.length
-        assert packed[_number(iid)] == pack_length(record.length)
+        assert packed[iid] == pack_length(record.length)
     return {
         "objects": {
             record.oid.decode(): {
@@ -75,6 +83,11 @@ def picture(view: View, collection: str, bucket: str) -> dict[str, object]:
         "live": {word for word, row in reader.lexicon(b"") if row.live},
         "lengths": lengths,
     }
+
+
+def count_objects(transaction: Transaction) -> int:
+    """Return how many objects the rows of a transaction tell of."""
+    return sum(len(RecordRow(row)) for _, row in transaction.rows(tables.OBJECTS, b""))
 
 
 def _found(reader: BucketReader, words: list[bytes]) -> dict[bytes, list[str]]:

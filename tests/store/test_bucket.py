@@ -17,6 +17,7 @@ from sonicpy.graph.pool import GraphPool
 from sonicpy.graph.word_graph import WordGraph
 from sonicpy.index.consolidate import Limits, adopt, build, tidy
 from sonicpy.store import environment as tables
+from sonicpy.store import names
 from sonicpy.store.bucket import BucketReader
 from sonicpy.store.environment import MapFull
 from sonicpy.store.keys import scope_of
@@ -44,6 +45,14 @@ texts = st.lists(
 scopes = st.sampled_from(SCOPES[:1] * 4 + SCOPES)
 oids = st.sampled_from(OIDS)
 windows = st.sampled_from([0, 1, 2, 3, 5])
+
+
+@pytest.fixture(autouse=True)
+def few_names_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names of objects go into rows early, and rows are split early."""
+    monkeypatch.setattr(names, "WAITING_MIN", 2)
+    monkeypatch.setattr(names, "NAMES_PER_SLICE", 1)
+    monkeypatch.setattr(names, "FOLDED_MIN", 1)
 
 
 def compare(store: Store, model: Model) -> None:
@@ -384,7 +393,8 @@ def test_damaged_rows_are_named_as_damage(store: Store, table: int) -> None:
 
     def damage(view: WriteView) -> None:
         for key, row in list(view.transaction.rows(table, b"")):
-            view.transaction.put(table, key, b"\xff" * 11 if table == tables.WORDS else row[:-1] + b"\xff")
+            damaged = {tables.WORDS: b"\xff" * 11, tables.OBJECTS: b"\0\1" + row[2:]}.get(table, row[:-1] + b"\xff")
+            view.transaction.put(table, key, damaged)
 
     store.maintain(damage)
     store.commit()

@@ -20,6 +20,7 @@ from sonicpy._native.ranking import (
     unpack_length,
 )
 from tests.reference import ranking as twin
+from tests.reference.ranking import single
 
 ALL = 2**32
 
@@ -91,8 +92,6 @@ def assert_same_pages(native: ObjectTable, slow: twin.Ranker | twin.SonicTable) 
     for (iid, kind, score), (slow_kind, slow_score) in zip(scored, slow.scored(), strict=True):
         assert (kind, score) == (slow_kind, pytest.approx(slow_score, rel=1e-6)), iid
     assert native.best_scored(1, 2) == scored[1:3]
-    if isinstance(native, Ranker):
-        assert all(score <= native.ceiling for _, _, score in scored)
     for offset, limit in ((0, 0), (0, 1), (1, 2), (2, 100), (len(expected), 5), (len(expected) + 7, 1), (ALL, ALL)):
         assert native.best(offset, limit) == expected[offset : offset + limit]
 
@@ -112,6 +111,15 @@ def test_sonic_keeps_a_table_of_scores_in_32_bits(calls: list[Visit], words: int
     native.finish(all_words)
     slow.finish(all_words)
     assert_same_pages(native, slow)
+    scored = native.best_scored(0, ALL)
+    for (iid, _, score), (parts, more, more_score) in zip(
+        scored, native.parts([iid for iid, _, _ in scored], 2), strict=True
+    ):
+        assert len(parts) + more == len(slow.held[iid])
+        assert sum(part for _, _, part in parts) + more_score == pytest.approx(score, rel=1e-5, abs=1e-6)
+        for number, _, part in parts:
+            assert part == pytest.approx(single(calls[number].score) / words, rel=1e-5)
+            assert iid in {held for block in calls[number].blocks for held, _ in block}
 
 
 @settings(deadline=None, max_examples=200)
@@ -150,6 +158,30 @@ def test_bm25_ranks_as_the_formula(
         if better == worse and abs(better) < 1e-12:
             assert places[one] < places[other], "equals keep their order"
     assert native.best(1, 2) == ranked[1:3]
+    scored = native.best_scored(0, ALL)
+    assert [(iid, kind) for iid, kind, _ in scored] == [(iid, slow.kinds[iid]) for iid in ranked]
+    assert [score for _, _, score in scored] == pytest.approx([slow.scores[iid] for iid in ranked], rel=1e-6)
+    if not any(call.stands_in for call in calls):
+        assert all(score <= native.ceiling for _, _, score in scored)
+    for most in (0, 1, 3, 100):
+        for iid, told in zip(ranked, native.parts(ranked, most, packed, average, *constants), strict=True):
+            check_parts(told, most, slow.parts[iid], slow.scores[iid])
+    assert native.parts([IID_MAX - 1], 3, packed, average, *constants) == [([], 0, 0.0)]
+
+
+Parts = list[tuple[int, int, float]]
+
+
+def check_parts(told: tuple[Parts, int, float], most: int, expected: Parts, score: float) -> None:
+    """The largest parts are told, in the order of the calls, and all together give the score."""
+    parts, others, others_score = told
+    assert (len(parts), len(parts) + others) == (min(most, len(expected)), len(expected))
+    assert sum(part for _, _, part in parts) + others_score == pytest.approx(score, rel=1e-6)
+    largest = sorted((part for _, _, part in expected), reverse=True)[:most]
+    assert sorted((part for _, _, part in parts), reverse=True) == pytest.approx(largest, rel=1e-6)
+    for number, tf, part in parts:
+        assert (number, tf, pytest.approx(part, rel=1e-6)) in expected
+    assert [number for number, _, _ in parts] == sorted(number for number, _, _ in parts)
 
 
 # -- single facts -----------------------------------------------------------------------------------------------------

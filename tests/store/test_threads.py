@@ -6,12 +6,11 @@ from pathlib import Path
 import pytest
 
 from sonicpy.errors import StoreError
-from sonicpy.store import environment as tables
 from sonicpy.store.bucket import BucketReader
 from sonicpy.store.mutations import FlushObject
 from sonicpy.store.store import Store
 from tests.store.consistency import check_consistent
-from tests.store.shorthand import open_store, push
+from tests.store.shorthand import count_objects, open_store, push
 
 READERS = 6
 ROUNDS = 25
@@ -28,7 +27,7 @@ def read_once(store: Store) -> int:
         (word,) = reader.words([b"common"])
         assert word is not None
         assert word.df == word.holders == state.objects
-        assert view.transaction.count(tables.OIDS) == state.objects == view.transaction.count(tables.OBJECTS)
+        assert count_objects(view.transaction) == state.objects
         return state.objects
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from sonicpy.errors import StoreError
 from sonicpy.store import environment as tables
+from sonicpy.store import names
 from sonicpy.store.environment import TABLE_NAMES, Transaction
 from sonicpy.store.log import HEADER, RECORD, Log, log_faults
 from sonicpy.store.mutations import FlushBucket, FlushObject, Pop
@@ -21,8 +22,9 @@ WORDS = [f"word{number}" for number in range(12)] + ["x" * 60, "y" * 600]
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     """A store with every kind of row: windows passed, words popped, objects and buckets flushed."""
+    monkeypatch.setattr(names, "WAITING_MIN", 100)
     store = open_store(tmp_path)
     chance = random.Random(7)
     for number in range(300):
@@ -40,6 +42,8 @@ def store(tmp_path: Path) -> Iterator[Store]:
             store.apply(FlushBucket("c", "d"))
     for number in range(300):  # more than a word's row holds
         store.apply(push(f"many{number}", "many", bucket="b"))
+        if number % 20 == 0:
+            store.commit()  # so that names are stored
     store.commit()
     yield store
     store.close()

@@ -7,7 +7,7 @@ Layouts (v = varint of varint.pxd; docs/storage-format.md draws them all):
     word    v(term id) v(holders) v(hidden holders) v(df) v(last block) v(first block) v(dead) v(first count)
             and then its last block, where that holds postings
     object  u8 length and bytes of the OID, v(terms), then per term, by rising term id:
-            v(term id - term id before) v(tf << 1 | hidden) v(block)
+            v((term id - term id before) << 2 | hidden << 1 | (tf > 1)), v(tf) only if tf > 1, v(block)
 
 A word's living postings are those from place `dead` of block `first block` on to the end of block `last block`;
 emptied blocks in between are missing. The last block, the tail, stands in the word's own row, so that most words are
@@ -383,12 +383,14 @@ cdef class ObjectRecord:
         for step in range(count):
             if get_varint(&at, end, &found) < 0:
                 raise DamagedBytes("the record of an object is cut off")
-            term_id += found
+            term_id += found >> 2
             self._held[step].term_id = term_id
-            if get_varint(&at, end, &found) < 0:
-                raise DamagedBytes("the record of an object is cut off")
-            self._held[step].tf = <uint32_t> (found >> 1)
-            self._held[step].hidden = found & 1
+            self._held[step].hidden = (found >> 1) & 1
+            self._held[step].tf = 1
+            if found & 1:
+                if get_varint(&at, end, &found) < 0:
+                    raise DamagedBytes("the record of an object is cut off")
+                self._held[step].tf = <uint32_t> found
             if get_varint(&at, end, &self._held[step].block) < 0:
                 raise DamagedBytes("the record of an object is cut off")
         if at != end:
@@ -465,26 +467,17 @@ cdef bytes pack_record(bytes oid, const Held *held, Py_ssize_t count):
     memcpy(out + 1, <const char *> oid, oid_size)
     out = put_varint(out + 1 + oid_size, count)
     for step in range(count):
-        out = put_varint(out, held[step].term_id - before)
-        out = put_varint(out, <uint64_t> held[step].tf << 1 | held[step].hidden)
+        out = put_varint(
+            out, (held[step].term_id - before) << 2 | <uint64_t> held[step].hidden << 1 | (held[step].tf > 1)
+        )
+        if held[step].tf > 1:
+            out = put_varint(out, held[step].tf)
         out = put_varint(out, held[step].block)
         before = held[step].term_id
     try:
         return PyBytes_FromStringAndSize(<char *> room, out - room)
     finally:
         free(room)
-
-
-def record_oid(bytes record) -> bytes:
-    """Return the OID of an object's record without reading the rest.
-
-    Raises:
-        DamagedBytes: the bytes are not a record.
-    """
-    cdef const uint8_t *at = <const uint8_t *> record
-    if len(record) < 2 or len(record) <= at[0]:
-        raise DamagedBytes("the record of an object is cut off")
-    return PyBytes_FromStringAndSize(<const char *> at + 1, at[0])
 
 
 # -- rows of words, decoded ---------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ BM25: Robertson, Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyo
 
 from libc.math cimport exp2, log2
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc, realloc
+from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memset
 
 from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, read_block
@@ -321,6 +321,52 @@ cdef struct Run:  # the postings of one `add`
     bint inserts
 
 
+cdef struct Part:  # of an object's score
+    Py_ssize_t run
+    uint32_t tf
+    double score
+
+
+cdef struct Parts:  # of one object: how many are held, and those that are not
+    Py_ssize_t held
+    Py_ssize_t others
+    double others_score
+
+
+cdef inline void fill_norms(double *norms, double average, double k1, double b) noexcept nogil:
+    cdef int number
+    for number in range(256):
+        norms[number] = k1 * (1.0 - b + b * LENGTHS[number] / average) if average > 0 else k1
+
+
+cdef inline double part_of_score(double weight, uint32_t tf, double norm, double k1) noexcept nogil:
+    return weight * tf * (k1 + 1.0) / (tf + norm)
+
+
+cdef void take_part(Parts *parts, Part *held, Py_ssize_t most, Part part) noexcept nogil:
+    """Hold a part; where there is no room, the smallest one is only added up."""
+    cdef Py_ssize_t number, smallest = 0
+    cdef Part let_go = part
+    if parts.held < most:
+        held[parts.held] = part
+        parts.held += 1
+        return
+    for number in range(1, most):
+        if held[number].score < held[smallest].score:
+            smallest = number
+    if most and held[smallest].score < part.score:
+        let_go = held[smallest]
+        held[smallest] = part
+    parts.others += 1
+    parts.others_score += let_go.score
+
+
+cdef tuple told(const Parts *parts, const Part *held):
+    cdef Py_ssize_t number
+    found = sorted([(held[number].run, held[number].tf, held[number].score) for number in range(parts.held)])
+    return found, parts.others, parts.others_score
+
+
 cdef struct Notes:  # memory of a ranker, handed on as `Room` is
     Found *found
     Py_ssize_t found_capacity
@@ -472,8 +518,7 @@ cdef class Ranker(ObjectTable):
         cdef uint64_t iid, known = <uint64_t> lengths.shape[0]
         cdef Py_ssize_t number, step = 0
         cdef Hit hit
-        for number in range(256):
-            norms[number] = k1 * (1.0 - b + b * LENGTHS[number] / average) if average > 0 else k1
+        fill_norms(norms, average, k1, b)
         self.ceiling = self._possible_weight * (k1 + 1.0)
         for number in range(self._run_count):
             weight = self._runs[number].weight
@@ -481,7 +526,7 @@ cdef class Ranker(ObjectTable):
                 hit = self._hits[step]
                 iid = self._iids[hit.object]
                 norm = norms[lengths[iid] if iid < known else 0]
-                self._scores[hit.object] += weight * hit.tf * (k1 + 1.0) / (hit.tf + norm)
+                self._scores[hit.object] += part_of_score(weight, hit.tf, norm, k1)
                 if self._runs[number].inserts:
                     self._found[hit.object].matched += weight
                 step += 1
@@ -497,6 +542,58 @@ cdef class Ranker(ObjectTable):
             for number in range(self._count):
                 if self._found[number].required == self._required:
                     self.keep(number)
+
+    def parts(
+        self, list iids, Py_ssize_t most, const uint8_t[::1] lengths not None, double average, double k1, double b
+    ) -> list:
+        """Return, for each of some objects, what its score by `bm25` with the same arguments is made of.
+
+        Args:
+            most: so many parts of each object, the largest ones, are told one by one.
+
+        Returns:
+            ([(number of the call of `add` or `add_alternate`, tf, part of the score)], how many parts more, their sum).
+        """
+        cdef double norms[256]
+        cdef double share
+        cdef uint64_t iid, known = <uint64_t> lengths.shape[0]
+        cdef Py_ssize_t number, step = 0, place, count = len(iids)
+        cdef int32_t object
+        cdef Hit hit
+        cdef int32_t *places = <int32_t *> malloc((self._count + 1) * sizeof(int32_t))
+        cdef Parts *parts = <Parts *> calloc(count + 1, sizeof(Parts))
+        cdef Part *held = <Part *> malloc((count * most + 1) * sizeof(Part))
+        try:
+            if places == NULL or parts == NULL or held == NULL:
+                raise MemoryError
+            fill_norms(norms, average, k1, b)
+            memset(places, 0xFF, self._count * sizeof(int32_t))
+            for place in range(count):
+                object = self.find(iids[place])
+                if object >= 0:
+                    places[object] = <int32_t> place
+            for number in range(self._run_count):
+                while step < self._runs[number].end_hit:
+                    hit = self._hits[step]
+                    step += 1
+                    place = places[hit.object]
+                    if place < 0:
+                        continue
+                    iid = self._iids[hit.object]
+                    share = 1.0
+                    if self._total_weight > 0:
+                        share = self._found[hit.object].matched / self._total_weight
+                    take_part(&parts[place], held + place * most, most, Part(
+                        number, hit.tf,
+                        share * part_of_score(
+                            self._runs[number].weight, hit.tf, norms[lengths[iid] if iid < known else 0], k1
+                        ),
+                    ))
+            return [told(&parts[place], held + place * most) for place in range(count)]
+        finally:
+            free(places)
+            free(parts)
+            free(held)
 
     def newest(self) -> None:
         """Keep the objects that hold every term or an alternate of it, in the order in which they came."""
@@ -517,6 +614,7 @@ cdef class Ranker(ObjectTable):
 cdef struct Score:
     int32_t word
     float value
+    int32_t visit  # the call of `visit` that gave it
     int32_t following  # the object's score for a later word, or -1
 
 
@@ -536,7 +634,7 @@ cdef class SonicTable(ObjectTable):
     cdef Py_ssize_t _chain_capacity
     cdef Score *_held
     cdef Py_ssize_t _held_count, _held_capacity
-    cdef int32_t _words
+    cdef int32_t _words, _visits
     cdef Py_ssize_t _full
 
     def __cinit__(self, int words, Py_ssize_t full):
@@ -576,6 +674,7 @@ cdef class SonicTable(ObjectTable):
         cdef Py_ssize_t number, visits = 0
         cdef int place
         check_dead(dead)
+        self._visits += 1
         for number in range(len(blocks) - 1, -1, -1):
             for place in range(decode(blocks[number], postings) - 1, (dead if number == 0 else 0) - 1, -1):
                 if visits == budget:
@@ -605,12 +704,14 @@ cdef class SonicTable(ObjectTable):
             before = at
             at = self._held[at].following
         if at >= 0 and self._held[at].word == word:
-            self._held[at].value = min(self._held[at].value, score)
+            if score < self._held[at].value:
+                self._held[at].value = score
+                self._held[at].visit = self._visits - 1
             return is_new
         if self._held_count == self._held_capacity:
             self._held = <Score *> resized(self._held, 2 * self._held_capacity * sizeof(Score))
             self._held_capacity *= 2
-        self._held[self._held_count] = Score(word, score, at)
+        self._held[self._held_count] = Score(word, score, self._visits - 1, at)
         if before < 0:
             chain.first = <int32_t> self._held_count
         else:
@@ -619,6 +720,30 @@ cdef class SonicTable(ObjectTable):
             chain.last = <int32_t> self._held_count
         self._held_count += 1
         return is_new
+
+    def parts(self, list iids, Py_ssize_t most) -> list:
+        """Return, for each of some objects, what its score is made of: as `Ranker.parts`, where the number is that of
+        the call of `visit`, and tf is always 0."""
+        cdef int32_t number, at
+        cdef Parts parts
+        cdef Part *held = <Part *> malloc((most + 1) * sizeof(Part))
+        if held == NULL:
+            raise MemoryError
+        out = []
+        try:
+            for iid in iids:
+                memset(&parts, 0, sizeof(parts))
+                number = self.find(iid)
+                at = -1 if number < 0 else self._chains[number].first
+                while at >= 0:
+                    take_part(
+                        &parts, held, most, Part(self._held[at].visit, 0, self._held[at].value / <float> self._words)
+                    )
+                    at = self._held[at].following
+                out.append(told(&parts, held))
+            return out
+        finally:
+            free(held)
 
     def finish(self, bint all_words) -> None:
         """Score: the sum over the words, divided by their number.

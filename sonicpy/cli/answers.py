@@ -1,0 +1,163 @@
+"""The verbs that ask an index: `sonicpy query`, `suggest`, `list`, `count` and `stats`."""
+
+import argparse
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from sonicpy.cli.arguments import (
+    STDIN,
+    add_names,
+    add_scope,
+    add_text,
+    bucket_name,
+    checked,
+    collection_name,
+    language,
+    number,
+    read_lines,
+    text_given,
+)
+from sonicpy.cli.output import show
+from sonicpy.cli.target import WHERE, Target, add_target_flags, open_target
+from sonicpy.hits import Hits
+
+QUERY = f"""\
+Print the objects that answer a text, best first, one a line. TEXT - reads queries from the standard input, one a line;
+each answer then stands behind its query and a tab. --json prints an object with the query and its hits for each query.
+{WHERE} Exit status: 0 also if nothing was found."""
+
+SUGGEST = f"""\
+Print words of the bucket that complete or correct a word, one a line. {WHERE}"""
+
+LIST = f"""\
+Print the words of a bucket in byte order, one a line. {WHERE}"""
+
+COUNT = f"""\
+Print how many buckets a collection holds, how many words a bucket, or how many words an object. {WHERE}"""
+
+STATS = f"""\
+Print figures of the whole index, of a collection or of a bucket: objects, words, sizes. {WHERE}"""
+
+LIMIT, SUGGEST_LIMIT, LIST_LIMIT = 10, 5, 100
+
+
+def add_verbs(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the verbs and their arguments to the command line."""
+    _add_query(verbs)
+    parser = verbs.add_parser("suggest", description=SUGGEST, epilog="example: sonicpy suggest messages default nan")
+    add_scope(parser)
+    parser.add_argument("word", metavar="WORD", help="a word or its begin")
+    _add_limit(parser, SUGGEST_LIMIT)
+    add_target_flags(parser)
+    parser.set_defaults(run=suggest)
+    parser = verbs.add_parser("list", description=LIST, epilog="example: sonicpy list messages default --limit 1000")
+    add_scope(parser)
+    _add_limit(parser, LIST_LIMIT)
+    parser.add_argument("--offset", metavar="N", type=number, default=0, help="leave out so many first")
+    add_target_flags(parser)
+    parser.set_defaults(run=list_words)
+    parser = verbs.add_parser("count", description=COUNT, epilog="example: sonicpy count messages default")
+    add_names(parser)
+    add_target_flags(parser)
+    parser.set_defaults(run=count)
+    parser = verbs.add_parser("stats", description=STATS, epilog="example: sonicpy stats messages default --json")
+    parser.add_argument("collection", metavar="COLLECTION", type=collection_name, nargs="?")
+    parser.add_argument("bucket", metavar="BUCKET", type=bucket_name, nargs="?")
+    add_target_flags(parser)
+    parser.set_defaults(run=stats)
+
+
+def _add_query(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = verbs.add_parser(
+        "query", description=QUERY, epilog="example: sonicpy query messages default hello nantes --scores"
+    )
+    add_scope(parser)
+    add_text(parser, "what to look for")
+    _add_limit(parser, LIMIT)
+    parser.add_argument("--offset", metavar="N", type=number, default=0, help="leave out so many first")
+    parser.add_argument("--lang", metavar="CODE", type=language, help="language as ISO 639-3, or none (default: guess)")
+    parser.add_argument("--scores", action="store_true", help="print the score behind each object and a tab")
+    parser.add_argument("--total", action="store_true", help="also tell how many objects answer; of a folder alone")
+    add_target_flags(parser)
+    parser.set_defaults(run=query)
+
+
+def _add_limit(parser: argparse.ArgumentParser, default: int) -> None:
+    parser.add_argument("--limit", metavar="N", type=number, default=default, help=f"default: {default}")
+
+
+def query(arguments: argparse.Namespace) -> int:
+    """Print what answers one query or several. Raises SonicError if that does not work."""
+    is_stdin = arguments.text == [STDIN]
+    texts: Iterator[str] = read_lines() if is_stdin else iter([text_given(arguments.text)])
+    with open_target(arguments) as index:
+        for text in texts:
+            _show_hits(arguments, text, _ask(index, arguments, text), f"{text}\t" if is_stdin else "")
+    return 0
+
+
+def _ask(index: Target, arguments: argparse.Namespace, text: str) -> Hits:
+    return index.query(
+        arguments.collection, arguments.bucket, text,
+        limit=arguments.limit, offset=arguments.offset, lang=arguments.lang, total=arguments.total,
+    )  # fmt: skip
+
+
+def _show_hits(arguments: argparse.Namespace, text: str, hits: Hits, before: str) -> None:
+    found = [hits[place] for place in range(len(hits))]
+    value: dict[str, Any] = {"query": text, "hits": [hit._asdict() for hit in found]}
+    lines = [f"{before}{hit.object}" + (f"\t{_score(hit.score)}" if arguments.scores else "") for hit in found]
+    if arguments.total:
+        value["total"] = hits.total
+        lines.append(f"{before}total\t{hits.total}")
+    show(arguments, value, *lines)
+
+
+def _score(score: float | None) -> str:
+    return "-" if score is None else f"{score:.4f}"
+
+
+def suggest(arguments: argparse.Namespace) -> int:
+    """Print suggestions. Raises SonicError if that does not work."""
+    word = checked(arguments.word)
+    with open_target(arguments) as index:
+        words = index.suggest(arguments.collection, arguments.bucket, word, limit=arguments.limit)
+    show(arguments, words, *words)
+    return 0
+
+
+def list_words(arguments: argparse.Namespace) -> int:
+    """Print words. Raises SonicError if that does not work."""
+    with open_target(arguments) as index:
+        words = index.words(arguments.collection, arguments.bucket, limit=arguments.limit, offset=arguments.offset)
+    show(arguments, words, *words)
+    return 0
+
+
+def count(arguments: argparse.Namespace) -> int:
+    """Print a count. Raises SonicError if that does not work."""
+    with open_target(arguments) as index:
+        counted = index.count(arguments.collection, arguments.bucket, arguments.object)
+    show(arguments, {"count": counted}, str(counted))
+    return 0
+
+
+def stats(arguments: argparse.Namespace) -> int:
+    """Print figures. Raises SonicError if that does not work."""
+    with open_target(arguments) as index:
+        figures = index.stats(arguments.collection, arguments.bucket)
+    show(arguments, figures, *_lines(figures))
+    return 0
+
+
+def _lines(figures: dict[str, Any], before: str = "") -> Iterator[str]:
+    """Yield a line for each figure: its name, with dots between the names of the levels, and its value."""
+    for name, value in figures.items():
+        if isinstance(value, dict):
+            yield from _lines(value, f"{before}{name}.")
+        elif isinstance(value, list) and any(isinstance(one, dict) for one in value):
+            for place, one in enumerate(value):
+                yield from _lines({str(place): one}, f"{before}{name}.")
+        else:
+            yield f"{before}{name}\t{value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"

@@ -1,0 +1,108 @@
+"""Arguments that several verbs take: names, languages, numbers, texts; and what comes from the standard input."""
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+
+from sonicpy.errors import CommandError, ConfigError, SonicError
+from sonicpy.ids import check_bucket, check_collection, check_object
+from sonicpy.langcodes import LANG_CODES
+
+STDIN = "-"
+
+
+def collection_name(text: str) -> str:
+    """Return the name of a collection. Raises ArgumentTypeError if it is none."""
+    return _name(text, check_collection)
+
+
+def bucket_name(text: str) -> str:
+    """Return the name of a bucket. Raises ArgumentTypeError if it is none."""
+    return _name(text, check_bucket)
+
+
+def object_name(text: str) -> str:
+    """Return the name of an object. Raises ArgumentTypeError if it is none."""
+    return _name(text, check_object)
+
+
+def language(text: str) -> str:
+    """Return the code of a language, or none. Raises ArgumentTypeError if it is unknown."""
+    if text != "none" and text not in LANG_CODES:
+        raise argparse.ArgumentTypeError(f"{ascii(text)} is no language; allowed are codes of ISO 639-3 and none")
+    return text
+
+
+def number(text: str) -> int:
+    """Return a number from 0 on. Raises ArgumentTypeError if it is none."""
+    if not (text.isascii() and text.isdecimal()):
+        raise argparse.ArgumentTypeError(f"{ascii(text)} is not a number from 0 on")
+    return int(text)
+
+
+def add_scope(parser: argparse.ArgumentParser) -> None:
+    """Add COLLECTION and BUCKET."""
+    parser.add_argument("collection", metavar="COLLECTION", type=collection_name)
+    parser.add_argument("bucket", metavar="BUCKET", type=bucket_name)
+
+
+def add_names(parser: argparse.ArgumentParser) -> None:
+    """Add COLLECTION, and BUCKET and OBJECT that may be left out."""
+    parser.add_argument("collection", metavar="COLLECTION", type=collection_name)
+    parser.add_argument("bucket", metavar="BUCKET", type=bucket_name, nargs="?")
+    parser.add_argument("object", metavar="OBJECT", type=object_name, nargs="?")
+
+
+def add_text(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add TEXT: one argument or several, or - for the standard input."""
+    parser.add_argument("text", metavar="TEXT", nargs="+", help=what)
+
+
+def text_given(words: list[str]) -> str:
+    """Return the text of arguments, or of the standard input if - is the only one.
+
+    Raises:
+        ConfigError: an argument is not Unicode in UTF-8.
+        SonicError: the standard input is not.
+    """
+    if words == [STDIN]:
+        return read_text()
+    return checked(" ".join(words))
+
+
+def checked(text: str) -> str:
+    """Return a text from the command line. Raises ConfigError if its bytes were not UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as fault:
+        raise ConfigError(f"the argument {ascii(text)} is not UTF-8.") from fault
+    return text
+
+
+def read_text() -> str:
+    """Return the standard input as one text. Raises SonicError if it is not UTF-8."""
+    try:
+        return sys.stdin.buffer.read().decode()
+    except UnicodeDecodeError as fault:
+        raise SonicError(f"the standard input is not UTF-8: byte {fault.start}") from fault
+
+
+def read_lines() -> Iterator[str]:
+    """Yield the lines of the standard input that are not blank. Raises SonicError if one is not UTF-8."""
+    for number_, line in enumerate(sys.stdin.buffer, 1):
+        try:
+            text = line.decode().strip()
+        except UnicodeDecodeError as fault:
+            raise SonicError(f"line {number_} of the standard input is not UTF-8") from fault
+        if text:
+            yield text
+
+
+def _name(text: str, check: Callable[[str], None]) -> str:
+    try:
+        check(text)
+    except CommandError as error:
+        raise argparse.ArgumentTypeError(
+            f"{ascii(text)} is no name; allowed are 1 to 128 ASCII characters without white space"
+        ) from error
+    return text

@@ -1,0 +1,123 @@
+"""Which fields of a row say what is to be indexed, and where."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sonicpy.cli.sources import Row
+from sonicpy.errors import CommandError, SonicError
+from sonicpy.ids import check_bucket, check_collection, check_object
+from sonicpy.langcodes import LANG_CODES
+from sonicpy.rows import OBJECT_COLUMNS, TEXT_COLUMN
+
+DEFAULT_BUCKET = "default"
+
+
+class BadRow(SonicError):
+    """A row cannot be indexed; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What is to be pushed: a text, or the terms of an exported object."""
+
+    collection: str
+    bucket: str
+    object: str
+    text: str = ""
+    lang: str | None = None
+    terms: Mapping[str, int] | None = None
+    hidden: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """How rows become entries.
+
+    Attributes:
+        id: name of the field with the object's name; None: the first of OBJECT_COLUMNS that a row has.
+        texts: names of the fields whose texts are indexed, together.
+        collection, bucket, lang: for all rows; None: the row's field says it.
+        collection_field, bucket_field, lang_field: the names of those fields.
+    """
+
+    id: str | None = None
+    texts: Sequence[str] = (TEXT_COLUMN,)
+    collection: str | None = None
+    bucket: str | None = None
+    lang: str | None = None
+    collection_field: str = "collection"
+    bucket_field: str = "bucket"
+    lang_field: str = "lang"
+
+    def entry(self, row: Row) -> Entry:
+        """Return what a row says. Raises BadRow if that cannot be indexed."""
+        collection = self.collection or _name(row, self.collection_field, "--collection")
+        bucket = self.bucket or self._bucket(row)
+        oid = _name(row, self._id_field(row), "--id")
+        _check(check_collection, collection, "collection")
+        _check(check_bucket, bucket, "bucket")
+        _check(check_object, oid, "object")
+        if isinstance(row.get("terms"), Mapping):
+            return Entry(collection, bucket, oid, terms=row["terms"], hidden=_mapping(row, "hidden"))
+        return Entry(collection, bucket, oid, self._all_texts(row), self._language(row))
+
+    def _bucket(self, row: Row) -> str:
+        return DEFAULT_BUCKET if row.get(self.bucket_field) is None else _text(row, self.bucket_field)
+
+    def _id_field(self, row: Row) -> str:
+        if self.id is not None:
+            return self.id
+        return next((name for name in OBJECT_COLUMNS if name in row), OBJECT_COLUMNS[0])
+
+    def _all_texts(self, row: Row) -> str:
+        if not any(name in row for name in self.texts):
+            raise BadRow(f"it has no field {' or '.join(map(repr, self.texts))} (--text names the fields of texts)")
+        text = "\n".join(_text(row, name) for name in self.texts if row.get(name) is not None)
+        if not text.isascii():
+            try:
+                text.encode()
+            except UnicodeEncodeError as fault:
+                raise BadRow("its text is not UTF-8") from fault
+        return text
+
+    def _language(self, row: Row) -> str | None:
+        if self.lang is not None or row.get(self.lang_field) in (None, ""):
+            return self.lang
+        lang = _text(row, self.lang_field)
+        if lang != "none" and lang not in LANG_CODES:
+            raise BadRow(f"{ascii(lang)} is no language: allowed are codes of ISO 639-3 and none")
+        return lang
+
+
+def _check(check: Callable[[str], None], name: str, what: str) -> None:
+    try:
+        check(name)
+    except CommandError as error:
+        raise BadRow(
+            f"{ascii(name)} names no {what}: allowed are 1 to 128 ASCII characters without white space"
+        ) from error
+
+
+def _name(row: Row, name: str, flag: str) -> str:
+    if row.get(name) is None:
+        raise BadRow(f"it has no field {name!r} ({flag} says it)")
+    return _text(row, name)
+
+
+def _text(row: Row, name: str) -> str:
+    value: Any = row[name]
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    if isinstance(value, list) and all(isinstance(part, str) for part in value):
+        return "\n".join(value)
+    raise BadRow(f"its field {name!r} is neither a text nor a number")
+
+
+def _mapping(row: Row, name: str) -> Mapping[str, int]:
+    value: Any = row.get(name, {})
+    if not isinstance(value, Mapping):
+        raise BadRow(f"its field {name!r} is not an object of words and numbers")
+    return value

@@ -1,0 +1,44 @@
+"""The progress bar of an import, on a terminal alone."""
+
+import sys
+from types import TracebackType
+from typing import Never, Self
+
+from tqdm import tqdm
+
+
+class Progress:
+    """How far something has come, how fast it goes, and when it will be there; on stderr.
+
+    Args:
+        size: how much there is; None: not known.
+        unit: of `size`: "B" are bytes.
+        shown: else nothing is drawn, and notes are plain lines.
+    """
+
+    def __init__(self, size: int | None, unit: str, *, shown: bool) -> None:
+        self._rows = 0
+        self._bar: tqdm[Never] = tqdm(
+            total=size, unit=unit if unit == "B" else f" {unit}", unit_scale=unit == "B", file=sys.stderr,
+            disable=not shown, dynamic_ncols=True, mininterval=0.2,
+        )  # fmt: skip
+
+    def advance(self, done: int, rows: int) -> None:
+        """Show that `done` of the size, and `rows` rows, are done."""
+        self._rows += rows
+        if not self._bar.disable:
+            seconds = self._bar.format_dict["elapsed"] or 1.0
+            self._bar.set_postfix_str(f"{self._rows} rows, {self._rows / seconds:.0f} rows/s", refresh=False)
+            self._bar.update(done - self._bar.n)
+
+    def note(self, line: str) -> None:
+        """Write a line above the bar."""
+        tqdm.write(line, file=sys.stderr)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.close()

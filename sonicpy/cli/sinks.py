@@ -1,0 +1,99 @@
+"""Where imported entries go: into a folder, or over the wire."""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Protocol
+
+from sonicpy.cli.fields import Entry
+from sonicpy.client.client import Client
+from sonicpy.errors import CommandError
+from sonicpy.index.index import Index
+from sonicpy.index.terms import packed_terms
+from sonicpy.rows import NO_LANGUAGE, Refused
+
+Refusal = tuple[int, str]
+"""The place of an entry among those that were given, from 0 on, and why it was refused."""
+
+
+class Sink(Protocol):
+    """Takes entries."""
+
+    def push(self, entries: Sequence[Entry]) -> list[Refusal]:
+        """Push entries; return those that were refused. Raises SonicError if the index takes no more."""
+
+    def settle(self) -> None:
+        """Return when everything pushed survives whatever happens. Raises SonicError."""
+
+
+class FolderSink:
+    """Pushes into an index, in the order of the entries."""
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+
+    def push(self, entries: Sequence[Entry]) -> list[Refusal]:
+        """Push entries; return those that were refused."""
+        refused: list[Refusal] = []
+        done = 0
+        for are_terms, group in groupby(entries, lambda entry: entry.terms is not None):
+            some = list(group)
+            refused += ((done + place, reason) for place, reason in (self._terms if are_terms else self._texts)(some))
+            done += len(some)
+        return refused
+
+    def settle(self) -> None:
+        """Commit, and wait for the disk: a position must not outlive its rows."""
+        self._index.commit()
+        self._index.sync()
+
+    def _texts(self, entries: list[Entry]) -> Iterator[Refusal]:
+        return _places(self._index.push_many([_row(entry) for entry in entries]).refused)
+
+    def _terms(self, entries: list[Entry]) -> Iterator[Refusal]:
+        with self._index.batch():
+            for place, entry in enumerate(entries):
+                try:
+                    self._index.push_terms(
+                        entry.collection, entry.bucket, entry.object, entry.terms or {}, entry.hidden
+                    )
+                except CommandError as error:
+                    yield place, error.detail or error.code
+
+
+class ServerSink:
+    """Pushes over the wire; terms as a text of them, in no language."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def push(self, entries: Sequence[Entry]) -> list[Refusal]:
+        """Push entries; return those that were refused."""
+        refused: list[Refusal] = []
+        places, rows = [], []
+        for place, entry in enumerate(entries):
+            try:
+                rows.append(_row(entry))
+                places.append(place)
+            except CommandError as error:
+                refused.append((place, error.detail or error.code))
+        refused += ((places[place], reason) for place, reason in _places(self._client.push_many(rows).refused))
+        return refused
+
+    def settle(self) -> None:
+        """Do nothing: the server keeps what it said OK to."""
+
+
+def _row(entry: Entry) -> tuple[str, str, str, str, str | None]:
+    text, lang = (entry.text, entry.lang) if entry.terms is None else (_text_of(entry), NO_LANGUAGE)
+    return entry.collection, entry.bucket, entry.object, text, lang
+
+
+def _text_of(entry: Entry) -> str:
+    """Return a text that gives the terms of an entry again. Raises CommandError if they are no terms."""
+    packed_terms(entry.terms or {}, entry.hidden)
+    terms = {**(entry.terms or {}), **entry.hidden}
+    return " ".join(word for word, frequency in terms.items() for _ in range(frequency))
+
+
+def _places(refused: Sequence[Refused]) -> Iterator[Refusal]:
+    return ((one.row, one.reason) for one in refused)

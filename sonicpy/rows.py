@@ -1,0 +1,322 @@
+"""Rows of anything into rows to push: tuples, dicts, and tables of Arrow, pandas and Polars.
+
+No table library is imported here unless a table of another one has to be read through Arrow; columns become lists a few
+thousand rows at a time, so a generator or a stream of batches never stands in memory as a whole.
+"""
+
+import importlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, cast
+
+from sonicpy.errors import CommandError
+from sonicpy.ids import NAME_MAX_BYTES, check_bucket, check_collection, check_object
+from sonicpy.langcodes import LANG_CODES
+
+OBJECT_COLUMNS = ("id", "object")
+"""Where the name of the object is looked for if no column is named; the first that is there."""
+TEXT_COLUMN = "text"
+BATCH_ROWS = 4_096
+"""Rows of a table that are turned into Python objects at once."""
+REFUSED_KEPT = 10_000
+"""Refused rows that a report tells of one by one."""
+NO_LANGUAGE = "none"
+
+Progress = Callable[[int], object]
+"""Called now and then with the number of rows that are done, refused ones included."""
+
+
+class Row(NamedTuple):
+    """A text to push; the names are valid."""
+
+    collection: str
+    bucket: str
+    object: str
+    text: str
+    lang: str | None
+
+
+class Refused(NamedTuple):
+    """A row that was not pushed.
+
+    Attributes:
+        row: its place in the input, from 0.
+        object: the name of its object, as far as it tells one.
+        reason: why, as half a sentence.
+    """
+
+    row: int
+    object: str
+    reason: str
+
+
+@dataclass(slots=True)
+class PushReport:
+    """What became of many rows.
+
+    Attributes:
+        indexed: how many were pushed.
+        refused: those that were not, the first 10,000 of them.
+        refused_count: how many were not.
+    """
+
+    indexed: int = 0
+    refused: list[Refused] = field(default_factory=list)
+    refused_count: int = 0
+
+    def refuse(self, row: Refused) -> None:
+        """Note a row that is not pushed."""
+        self.refused_count += 1
+        if len(self.refused) < REFUSED_KEPT:
+            self.refused.append(row)
+
+    def __str__(self) -> str:
+        first = f"; the first: row {self.refused[0].row}, {self.refused[0].reason}" if self.refused else ""
+        return f"{self.indexed} rows indexed, {self.refused_count} refused{first}"
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Where in a row its parts are.
+
+    Attributes:
+        collection, bucket: of all rows; None: each row tells its own, in the column of that name.
+        object: the column with the name of the object; None: `id`, else `object`.
+        text: the column with the text, or several whose texts are put together.
+        lang: of all rows; None: each row's column `lang`, or to be guessed where there is none.
+    """
+
+    collection: str | None = None
+    bucket: str | None = None
+    object: str | None = None
+    text: str | Sequence[str] = TEXT_COLUMN
+    lang: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.collection is not None:
+            check_collection(self.collection)
+        if self.bucket is not None:
+            check_bucket(self.bucket)
+        if self.lang is not None and not _is_lang(self.lang):
+            raise CommandError("invalid_meta_value", f"LANG[{self.lang}]")
+
+
+def read_rows(rows: Any, shape: Shape) -> Iterator[Row | Refused]:
+    """Yield what is to be pushed and what cannot be, in order.
+
+    Args:
+        rows: an iterable of tuples (object, text), (object, text, lang), (collection, bucket, object, text) or
+            (collection, bucket, object, text, lang) and of dicts; or a table: pyarrow Table, RecordBatch or
+            RecordBatchReader, pandas or Polars DataFrame, or anything with `__arrow_c_stream__` or `__dataframe__`.
+
+    Raises:
+        TypeError: it is none of these.
+        ValueError: a table lacks a column.
+    """
+    batches = _batches(rows)
+    if batches is not None:
+        return _checked(_table_rows(batches, shape))
+    if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
+        raise TypeError(f"rows is a {type(rows).__name__}: give an iterable of tuples or dicts, or a table")
+    return _checked(_parts(row, shape) for row in rows)
+
+
+Parts = tuple[Any, Any, Any, Any, Any] | str
+"""Of a row: collection, bucket, object, text, language; or why it is none."""
+
+
+def _checked(rows: Iterable[Parts]) -> Iterator[Row | Refused]:
+    """Yield rows whose parts are what they should be, the others as refused."""
+    scope: tuple[object, object] | None = None  # was checked last
+    for number, parts in enumerate(rows):
+        if isinstance(parts, str):
+            yield Refused(number, "", parts)
+            continue
+        collection, bucket, oid, text, lang = parts
+        name = oid if type(oid) is str else _name(oid)
+        try:
+            if scope != (collection, bucket):
+                _check_scope(collection, bucket)
+                scope = (collection, bucket)
+            check_object(name)
+        except CommandError as fault:
+            yield Refused(number, name, _REASONS[str(fault)])
+            continue
+        if type(text) is not str:
+            if not isinstance(text, str):
+                yield Refused(number, name, _text_fault(text))
+                continue
+            text = str(text)
+        if lang is not None and not _is_lang(lang):
+            if not _is_missing(lang):
+                yield Refused(number, name, f"the language {lang!r} is not one of sonicpy.langcodes")
+                continue
+            lang = None
+        yield Row(collection, bucket, name, text, lang)
+
+
+def _name(oid: object) -> str:
+    """Return the name of an object that is told as something else; whole numbers are fine, all else is no name."""
+    if isinstance(oid, str):
+        return str(oid)
+    if isinstance(oid, bool) or not hasattr(oid, "__index__"):
+        return ""
+    return str(oid.__index__())
+
+
+def _check_scope(collection: object, bucket: object) -> None:
+    check_collection(collection if isinstance(collection, str) else "")
+    check_bucket(bucket if isinstance(bucket, str) else "")
+
+
+_NAME = f"is missing, or not 1 to {NAME_MAX_BYTES} ASCII characters without white space"
+_REASONS = {
+    "invalid_argument(InvalidCollection)": f"the name of the collection {_NAME}",
+    "invalid_argument(InvalidBucket)": f"the name of the bucket {_NAME}",
+    "invalid_argument(InvalidObject)": f"the name of the object {_NAME}",
+}
+
+
+def _text_fault(text: object) -> str:
+    return "the text is missing" if _is_missing(text) else f"the text is a {type(text).__name__}, not a str"
+
+
+def _is_missing(value: object) -> bool:
+    """Return whether a value is none: None, NaN, or the missing values of pandas."""
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
+
+
+def _is_lang(lang: object) -> bool:
+    return isinstance(lang, str) and (lang in LANG_CODES or lang == NO_LANGUAGE)
+
+
+# -- tuples and dicts ---------------------------------------------------------------------------------------------
+
+
+def _parts(row: object, shape: Shape) -> Parts:
+    if isinstance(row, tuple | list):
+        match len(row):
+            case 2:
+                return (shape.collection, shape.bucket, row[0], row[1], shape.lang)
+            case 3:
+                return (shape.collection, shape.bucket, row[0], row[1], row[2])
+            case 4:
+                return (*row, shape.lang)
+            case 5:
+                return tuple(row)
+        return f"a row of {len(row)} values instead of 2 to 5"
+    if isinstance(row, Mapping):
+        return _dict_parts(row, shape)
+    return f"a row is a {type(row).__name__}, neither tuple nor dict"
+
+
+def _dict_parts(row: Mapping[str, object], shape: Shape) -> Parts:
+    names = OBJECT_COLUMNS if shape.object is None else (shape.object,)
+    column = next((name for name in names if name in row), None)
+    if column is None:
+        return f"the row has no {' and no '.join(names)}"
+    several = None if isinstance(shape.text, str) else [row.get(name) for name in shape.text]
+    return (
+        row.get("collection") if shape.collection is None else shape.collection,
+        row.get("bucket") if shape.bucket is None else shape.bucket,
+        row[column],
+        row.get(str(shape.text)) if several is None else _joined(several),
+        row.get("lang") if shape.lang is None else shape.lang,
+    )
+
+
+def _joined(texts: Iterable[object]) -> object:
+    """Return the texts of several columns as one, missing ones left out; what is no text as it is, to be refused."""
+    there = [text for text in texts if not _is_missing(text)]
+    wrong = next((text for text in there if not isinstance(text, str)), None)
+    if wrong is not None or not there:
+        return wrong
+    return "\n".join(cast(list[str], there))
+
+
+# -- tables -------------------------------------------------------------------------------------------------------
+
+Columns = dict[str, Callable[[], list[Any]]]
+"""Some rows of a table: by name of the column, what gives its values."""
+
+
+def _batches(rows: Any) -> Iterator[Columns] | None:
+    """Return the rows of a table, some at a time; None: it is no table."""
+    package = type(rows).__module__.partition(".")[0]
+    if package == "pandas" and hasattr(rows, "iloc"):
+        return _pandas_batches(rows)
+    if package == "polars" and hasattr(rows, "iter_slices"):
+        return ({c: part.get_column(c).to_list for c in part.columns} for part in rows.iter_slices(BATCH_ROWS))
+    if package == "polars" and hasattr(rows, "collect"):
+        return _batches(rows.collect())
+    if package == "pyarrow" and hasattr(rows, "schema"):
+        return _arrow_batches(rows)
+    if hasattr(rows, "__arrow_c_stream__"):
+        return _arrow_batches(_pyarrow(rows).RecordBatchReader.from_stream(rows))
+    if hasattr(rows, "__dataframe__"):
+        return _arrow_batches(_pyarrow(rows, ".interchange").from_dataframe(rows))
+    return None
+
+
+def _pyarrow(rows: object, part: str = "") -> Any:
+    try:
+        return importlib.import_module(f"pyarrow{part}")
+    except ImportError as fault:
+        raise TypeError(f"rows is a {type(rows).__name__}, which pyarrow reads: pip install pyarrow") from fault
+
+
+def _pandas_batches(frame: Any) -> Iterator[Columns]:
+    if frame.ndim == 1:  # a Series: the index names the objects
+        frame = frame.to_frame(TEXT_COLUMN).rename_axis("id")
+    if any(name is not None for name in frame.index.names):
+        frame = frame.reset_index()
+    for start in range(0, max(len(frame), 1), BATCH_ROWS):
+        part = frame.iloc[start : start + BATCH_ROWS]
+        yield {name: part[name].tolist for name in part.columns}
+
+
+def _arrow_batches(table: Any) -> Iterator[Columns]:
+    batches: Iterable[Any] = table
+    if hasattr(table, "to_batches") and not hasattr(table, "read_next_batch"):
+        batches = table.to_batches(max_chunksize=BATCH_ROWS)
+    elif hasattr(table, "num_rows"):
+        batches = [table]
+    seen = False
+    for batch in batches:
+        for start in range(0, max(batch.num_rows, 1), BATCH_ROWS):
+            part = batch.slice(start, BATCH_ROWS)
+            seen = True
+            yield {name: part.column(place).to_pylist for place, name in enumerate(part.schema.names)}
+    if not seen:  # so that missing columns are told of
+        yield {name: list for name in table.schema.names}
+
+
+def _table_rows(batches: Iterator[Columns], shape: Shape) -> Iterator[Parts]:
+    for columns in batches:
+        oids = _column(columns, OBJECT_COLUMNS if shape.object is None else (shape.object,))
+        if isinstance(shape.text, str):
+            texts: Iterable[object] = _column(columns, (shape.text,))
+        else:
+            several = [_column(columns, (name,)) for name in shape.text]
+            texts = map(_joined, zip(*several, strict=True))
+        count = len(oids)
+        yield from zip(
+            _all(columns, "collection", shape.collection, count),
+            _all(columns, "bucket", shape.bucket, count),
+            oids,
+            texts,
+            _all(columns, "lang", shape.lang, count),
+            strict=True,
+        )
+
+
+def _all(columns: Columns, name: str, value: str | None, count: int) -> list[Any]:
+    """Return what all rows have, or else the column of that name if there is one."""
+    return columns[name]() if value is None and name in columns else [value] * count
+
+
+def _column(columns: Columns, names: Sequence[str]) -> list[Any]:
+    for name in names:
+        if name in columns:
+            return columns[name]()
+    raise ValueError(f"the table has no column {' and no '.join(names)}; it has {', '.join(map(str, columns))}")

@@ -1,0 +1,49 @@
+"""What tests of verbs share: a folder of their own, and no settings from outside."""
+
+import io
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sonicpy.cli.main import main
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working directory; nothing in the environment or in /etc says which index is meant."""
+    monkeypatch.setattr("sonicpy.config.sources.SEARCHED_FILES", ())
+    for name in [name for name in os.environ if name.upper().startswith(("SONIC_", "SONICPY_"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+Run = Callable[..., str]
+
+
+@pytest.fixture
+def run(here: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run a verb that works, and return what it printed."""
+
+    def run_verb(*arguments: str, status: int = 0, said: str = "") -> str:
+        capsys.readouterr()
+        assert main(list(arguments)) == status
+        printed = capsys.readouterr()
+        assert said in printed.err if said else printed.err == ""
+        return printed.out
+
+    return run_verb
+
+
+@pytest.fixture
+def type_in(monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes], None]:
+    """Let these bytes be the standard input."""
+
+    def give(typed: bytes) -> None:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(typed), encoding="utf-8"))
+
+    return give

@@ -1,0 +1,103 @@
+"""An import that is killed with SIGKILL again and again, and resumed: every row is there once, as without a kill."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from sonicpy import Index
+from sonicpy.cli.importing import KEEP_EVERY_S
+from tests.processes import environment
+from tests.shared_data import shared_data
+
+FLAGS = ["--no-header", "--id", "1", "--collection", "messages", "--data"]
+PATIENCE_S = 120.0
+
+
+COMMAND = """
+import sys
+from sonicpy.cli import importing, main
+importing.KEEP_EVERY_S = {keep_every_s}
+sys.exit(main.main())
+"""
+
+
+def start(source: Path, folder: Path, *flags: str, keep_every_s: float = KEEP_EVERY_S) -> "subprocess.Popen[str]":
+    code = COMMAND.format(keep_every_s=keep_every_s)
+    command = [sys.executable, "-c", code, "import", str(source), *FLAGS, str(folder), *flags]
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment({}), cwd=folder.parent
+    )
+
+
+def kill_behind_a_position(process: "subprocess.Popen[str]", folder: Path, pause_s: float, random: Random) -> bool:
+    """Kill an import a moment after it has written its position anew; return whether it was still running."""
+    began, seen = time.monotonic(), position(folder)
+    while position(folder) == seen and process.poll() is None and time.monotonic() - began < PATIENCE_S:
+        time.sleep(0.01)
+    time.sleep(random.random() * pause_s)
+    was_running = process.poll() is None
+    process.kill()
+    process.communicate()
+    return was_running
+
+
+def position(folder: Path) -> str:
+    """Return the kept position; empty: there is none."""
+    try:
+        return "".join(path.read_text() for path in (folder / "import").glob("*.json"))
+    except FileNotFoundError:
+        return ""
+
+
+def finish(process: "subprocess.Popen[str]") -> tuple[str, str]:
+    printed, said = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0, said
+    return printed, said
+
+
+def check_every_row_is_there_once(folder: Path, ids: Sequence[str]) -> None:
+    with Index(folder) as index:
+        assert [holding.object for holding in index.holdings("messages", "default")] == list(ids)
+        assert index.verify() == []
+
+
+def test_rows_are_there_once(tmp_path: Path) -> None:
+    random = Random(7)
+    words = [f"word{number}" for number in range(500)]
+    count = 30_000
+    source = tmp_path / "rows.tsv"
+    source.write_text("".join(f"{number}\t{' '.join(random.choices(words, k=5))}\n" for number in range(count)))
+    folder = tmp_path / "killed"
+    for _ in range(3):
+        process = start(source, folder, "--text", "2", "--resume", keep_every_s=0.05)
+        assert kill_behind_a_position(process, folder, 0.05, random)
+    printed, said = finish(start(source, folder, "--text", "2", "--resume"))
+    assert said.startswith("sonicpy: going on behind row ")
+    assert printed.endswith(f"; {count} indexed, 0 refused in all\n")
+    check_every_row_is_there_once(folder, [str(number) for number in range(count)])
+
+
+@pytest.mark.full
+@pytest.mark.timeout(600)
+def test_all_messages_killed_three_times(tmp_path: Path) -> None:
+    source = shared_data("messages/messages.tsv")
+    with open(source, encoding="utf-8") as file:
+        ids = [line.partition("\t")[0] for line in file]
+    random, folder = Random(3), tmp_path / "killed"
+    resumed = []
+    for _ in range(3):
+        assert kill_behind_a_position(start(source, folder, "--text", "3", "--resume"), folder, 0.3, random)
+        resumed.append(position(folder))
+    printed, said = finish(start(source, folder, "--text", "3", "--resume"))
+    print(*resumed, said, printed, sep="\n")
+    check_every_row_is_there_once(folder, ids)
+    whole = tmp_path / "whole"
+    finish(start(source, whole, "--text", "3"))
+    with Index(folder) as first, Index(whole) as second:
+        pairs = zip(first.holdings(), second.holdings(), strict=True)
+        assert all(mine == yours for mine, yours in pairs)

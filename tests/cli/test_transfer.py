@@ -1,0 +1,276 @@
+"""`sonicpy import` and `export`: formats, fields, refused rows, going on after an interrupt, there and back again."""
+
+import json
+import os
+import signal
+from collections.abc import Callable, Sequence
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from sonicpy import Index
+from sonicpy.cli import importing, sinks
+from sonicpy.cli.fields import Entry
+from sonicpy.cli.main import main
+from sonicpy.cli.sinks import FolderSink
+from tests.cli.conftest import Run
+from tests.processes import Server
+
+
+def held(folder: str = "d", collection: str = "c", bucket: str = "default") -> dict[str, set[str]]:
+    """Return the words of each object; every object must come once."""
+    with Index(folder) as index:
+        holdings = list(index.holdings(collection, bucket))
+    objects = {holding.object: {*holding.terms, *holding.hidden} for holding in holdings}
+    assert len(objects) == len(holdings)
+    return objects
+
+
+EXPECTED = {"1": {"amber", "birch"}, "2": {"birch", "cedar"}, "3": {"grün", "tab"}}
+
+FILES: list[tuple[str, str, list[str]]] = [
+    (
+        "rows.jsonl",
+        '{"id": 1, "text": "amber birch"}\n\n{"id": "2", "text": "birch \\"cedar"}\r\n{"id":3,"text":"gr\\u00fcn tab"}',
+        [],
+    ),
+    ("rows.csv", '\ufeffid,text\n1,amber birch\n2,"birch, ""cedar"""\n\n3,"grün\ntab"\n', []),
+    ("rows.tsv", 'id\ttext\r\n1\tamber birch\r\n2\t"birch" cedar\r\n\r\n3\tgrün tab\r\n', []),
+    ("rows", "1,amber birch\n2,birch cedar\n3,grün tab", "--format csv --no-header --id 1 --text 2".split()),
+    ("rows.csv", "object,a,b\n1,amber,birch\n2,birch,cedar\n3,grün,tab\n", ["--text", "a", "--text", "b"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "content", "flags"), FILES)
+def test_formats(run: Run, name: str, content: str, flags: list[str]) -> None:
+    Path(name).write_bytes(content.encode())
+    report = json.loads(run("import", name, "--collection", "c", "--data", "d", "--json", *flags))
+    assert (report["indexed"], report["refused"], report["resumed"]) == (3, 0, 0)
+    assert held() == EXPECTED
+
+
+def test_the_standard_input(run: Run, type_in: Callable[[bytes], None]) -> None:
+    type_in(b'{"id": 1, "text": "amber"}\n')
+    assert "1 indexed, 0 refused in all\n" in run("import", "-", "--collection", "c", "--data", "d")
+    type_in(b"id\ttext\n2\tbirch\n")
+    run("import", "-", "--format", "tsv", "--collection", "c", "--data", "d")
+    assert held() == {"1": {"amber"}, "2": {"birch"}}
+    run("import", "-", "--resume", status=2, said="flag --resume needs a file")
+    run("import", "-", "--format", "parquet", status=2, said="Parquet cannot be read from the standard input")
+
+
+def test_parquet(run: Run) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    rows = {
+        "id": [1, 2, 3, 4], "text": ["amber birch", "birch cedar", "grün tab", None], "day": [date(2026, 1, 2)] * 4,
+    }  # fmt: skip
+    parquet.write_table(arrow.table(rows), "rows.parquet", row_group_size=2)
+    flags = ["--collection", "c", "--data", "d"]
+    run("import", "rows.parquet", *flags)
+    assert held() == {**EXPECTED, "4": set()}
+    run("import", "rows.parquet", *flags, "--id", "day", "--bad", "bad", "-q", status=3, said="row 1 is refused")
+    assert json.loads(Path("bad").read_text().splitlines()[2]) == {
+        "row": 3,
+        "reason": "its field 'day' is neither a text nor a number",
+        "content": {"id": 3, "text": "grün tab", "day": "2026-01-02"},
+    }
+    Path("torn.parquet").write_bytes(Path("rows.parquet").read_bytes()[:50])
+    run("import", "torn.parquet", *flags, status=1, said="torn.parquet cannot be read as Parquet: ")
+
+
+def test_rows_say_where_they_belong(run: Run) -> None:
+    rows = [
+        {"object": "o1", "text": "amber", "collection": "c", "bucket": "b"},
+        {"object": "o2", "text": "the amber", "collection": "c", "room": "r", "tongue": "eng"},
+        {"object": "o3", "text": ["birch", "cedar"], "collection": "c", "bucket": None, "tongue": ""},
+    ]
+    Path("rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    run("import", "rows.jsonl", "--data", "d", "--lang-field", "tongue")
+    assert held(bucket="b") == {"o1": {"amber"}}
+    assert held() == {"o2": {"the", "amber"}, "o3": {"birch", "cedar"}}
+    with Index("d") as index:
+        assert [holding.hidden for holding in index.holdings("c", "default")] == [{"the": 1}, {}]
+    run("import", "rows.jsonl", "--data", "e", "--bucket-field", "room", "--collection", "f", "--lang", "none")
+    assert held("e", "f", "r") == {"o2": {"the", "amber"}}
+    assert held("e", "f").keys() == {"o1", "o3"}
+
+
+BAD: list[tuple[bytes, str]] = [
+    (b'{"id": "two words", "text": "x"}', "'two words' names no object: allowed are 1 to 128 ASCII characters"),
+    (b'{"text": "x"}', "it has no field 'id' (--id says it)"),
+    (b'{"id": null, "text": "x"}', "it has no field 'id' (--id says it)"),
+    (b'{"id": true, "text": "x"}', "its field 'id' is neither a text nor a number"),
+    (b'{"id": 1}', "it has no field 'text' (--text names the fields of texts)"),
+    (b'{"id": 1, "text": {}}', "its field 'text' is neither a text nor a number"),
+    (b'{"id": 1, "text": "\\ud800"}', "its text is not UTF-8"),
+    (b'{"id": 1, "text": "x", "lang": "xx"}', "'xx' is no language"),
+    (b'{"id": 1, "text": "x", "bucket": "a b"}', "'a b' names no bucket"),
+    (b'{"id": 1, "terms": {"x": 0}}', "the frequency of 'x' is not 1 to 255"),
+    (b'{"id": 1, "terms": {"x": 1}, "hidden": 7}', "its field 'hidden' is not an object of words and numbers"),
+    (b"[1]", "it is JSON, but not an object"),
+    (b"{" + b"[" * 100_000, "it is not JSON"),
+    (b'{"id": 1, "text": "\xff"}', "it is not JSON"),
+]
+
+
+def test_bad_rows_do_not_stop_the_import(run: Run) -> None:
+    lines = [line for line, _ in BAD]
+    first, last = b'{"id": "first", "text": "x"}', b'{"id": "last", "text": "x"}'
+    Path("rows.jsonl").write_bytes(b"\n".join([first, *lines, last]))
+    flags = ["--collection", "c", "--data", "d", "--bad", "bad.jsonl"]
+    said = "sonicpy: row 2 is refused: 'two words' names no object"
+    report = json.loads(run("import", "rows.jsonl", *flags, "--json", status=3, said=said))
+    assert (report["rows"], report["indexed"], report["refused"]) == (len(BAD) + 2, 2, len(BAD))
+    assert held().keys() == {"first", "last"}
+    written = [json.loads(line) for line in Path("bad.jsonl").read_text().splitlines()]
+    assert [bad["row"] for bad in written] == list(range(2, len(BAD) + 2))
+    for bad, (_, reason) in zip(written, BAD, strict=True):
+        assert bad["reason"].startswith(reason)
+    assert written[0]["content"] == {"id": "two words", "text": "x"}
+    assert written[-1]["content"] == '{"id": 1, "text": "\udcff"}'
+
+
+def test_only_the_first_bad_rows_are_shown(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("rows.jsonl").write_bytes(b"\n".join(line for line, _ in BAD))
+    assert main(["import", "rows.jsonl", "--collection", "c", "--data", "d"]) == 3
+    assert capsys.readouterr().err.splitlines()[4:] == [
+        "sonicpy: row 5 is refused: it has no field 'text' (--text names the fields of texts)",
+        "sonicpy: more rows are refused, see --bad",
+    ]
+
+
+def test_strict_stops_at_the_first_bad_row(run: Run) -> None:
+    Path("rows.csv").write_text("id,text\n1,amber\na b,birch\n3,cedar\n")
+    said = "sonicpy: row 2 of rows.csv is refused: 'a b' names no object"
+    assert run("import", "rows.csv", "--collection", "c", "--data", "d", "--strict", status=1, said=said) == ""
+    assert held() == {"1": {"amber"}}
+
+
+def test_csv_with_faults(run: Run) -> None:
+    Path("rows.csv").write_bytes(b'id,text\n1,amber\n2,birch,more\n3,"x"y\n4,\xff\n5,"cedar"\n6,"open')
+    run("import", "rows.csv", "--collection", "c", "--data", "d", "--bad", "bad", status=3, said="row 2 is refused")
+    assert held() == {"1": {"amber"}, "5": {"cedar"}}
+    assert [json.loads(line)["reason"].split(":")[0] for line in Path("bad").read_text().splitlines()] == [
+        "it has 3 fields, and the header 2", "it is not CSV", "its text is not UTF-8", "it is not CSV",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        (["none.csv"], 1, "sonicpy: none.csv cannot be read: No such file or directory\n"),
+        (["."], 2, "sonicpy: . does not end in .jsonl"),
+        (["rows.xyz"], 2, "sonicpy: rows.xyz does not end in .jsonl"),
+        (["rows.jsonl", "--bad", "no/where"], 1, "sonicpy: cannot write no/where: No such file or directory\n"),
+    ],
+)
+def test_what_cannot_be_imported(run: Run, here: Path, arguments: list[str], status: int, said: str) -> None:
+    Path("rows.jsonl").touch()
+    run("import", *arguments, "--data", "d", status=status, said=said)
+
+
+class Interrupter(FolderSink):
+    """Is interrupted, as by Ctrl-C, while it pushes the second chunk."""
+
+    chunks = 0
+
+    def push(self, entries: Sequence[Entry]) -> list[sinks.Refusal]:
+        Interrupter.chunks += 1
+        if Interrupter.chunks == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+        return super().push(entries)
+
+
+def test_an_interrupted_import_goes_on(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importing, "CHUNK_ROWS", 10)
+    rows = [f"{number},word{number}" if number % 7 else f"a b,{number}" for number in range(95)]
+    Path("rows.csv").write_text("id,text\n" + "\n".join(rows))
+    verb = ["import", "rows.csv", "--collection", "c", "--data", "d", "--bad", "bad"]
+    Interrupter.chunks = 0
+    with monkeypatch.context() as patched:
+        patched.setattr("sonicpy.cli.transfer.FolderSink", Interrupter)
+        run(*verb, status=130, said="sonicpy: interrupted\n")
+    assert len(held()) == 17
+    assert len(Path("bad").read_text().splitlines()) == 3
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    with open("bad", "a") as bad:
+        bad.write("what a killed process wrote after its position\n")
+    Path("rows.csv").write_text("id,text\n" + "\n".join([*rows, "95,word95"]))  # it may have grown
+    report = json.loads(run(*verb, "--resume", "--json", status=3, said="going on behind row 20 of rows.csv"))
+    assert report == {**report, "rows": 96, "indexed": 82, "refused": 14, "resumed": 20}
+    assert held() == {str(number): {f"word{number}"} for number in range(96) if number % 7}
+    assert [json.loads(line)["row"] for line in Path("bad").read_text().splitlines()] == list(range(1, 96, 7))
+    assert not list(Path("d/import").iterdir())
+
+
+def test_a_position_is_of_one_import_alone(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importing, "CHUNK_ROWS", 1)
+    Path("rows.csv").write_text("id,text\n1,amber\n2,birch\n3,cedar\n")
+    verb = ["import", "rows.csv", "--collection", "c", "--data", "d"]
+    Interrupter.chunks = 0
+    with monkeypatch.context() as patched:
+        patched.setattr("sonicpy.cli.transfer.FolderSink", Interrupter)
+        run(*verb, status=130, said="interrupted")
+    run(*verb[:2], "--collection", "e", "--data", "d", "--resume")  # other rows: another import
+    assert held(collection="e").keys() == {"1", "2", "3"}
+    assert held().keys() == {"1", "2"}
+    Path("rows.csv").write_text("id,text\n9,other\n")
+    run(*verb, "--resume", status=1, said="rows.csv has changed since its import was interrupted")
+    (position,) = Path("d/import").iterdir()
+    position.write_text("{")
+    run(*verb, "--resume", status=1, said="cannot tell where the import of rows.csv was interrupted")
+    run(*verb, said="--resume would go on there\n")
+    assert held().keys() == {"1", "2", "9"}
+    assert not list(Path("d/import").iterdir())
+
+
+def test_there_and_back_again(run: Run) -> None:
+    with Index("d") as index:
+        index.push("c", "b", "o1", "the amber amber", "eng")
+        for oid, text in (("o2", "birch amber"), ("o3", "東京都庁に行く"), ("o4", "")):
+            index.push("c", "b", oid, text)
+        index.push("c", "b", "o1", "birch ann@example.org")
+        index.push("e", "b", "o1", "amber")
+    printed = run("export", "--data", "d")
+    run("export", "--data", "d", "-o", "all.jsonl")
+    assert Path("all.jsonl").read_text(encoding="utf-8") == printed
+    lines = [json.loads(line) for line in printed.splitlines()]
+    assert lines[1] == {"collection": "c", "bucket": "b", "object": "o2", "terms": {"birch": 1, "amber": 1}}
+    assert (lines[0]["terms"]["amber"], lines[0]["hidden"]) == (2, {"the": 1})
+    assert [line["object"] for line in lines] == ["o1", "o2", "o3", "o4", "o1", "o1"]  # birch came late to o1
+    run("import", "all.jsonl", "--data", "copy")
+    assert run("export", "--data", "copy") == printed
+    with Index("d") as first, Index("copy") as second:
+        for text in ("amber", "birch", "the amber", "東京", "ann@example.org", "birch amber"):
+            assert list(first.query("c", "b", text)) == list(second.query("c", "b", text)) != [], text
+        assert second.words("c", "b") == first.words("c", "b")
+        assert second.verify() == []
+    assert {json.loads(line)["collection"] for line in run("export", "e", "--data", "d").splitlines()} == {"e"}
+    assert run("export", "c", "nobody", "--data", "d") == ""
+    run("export", "--data", "d", "-o", "no/where", status=1, said="cannot write no/where: No such file")
+
+
+def test_over_the_wire(run: Run, server: Server) -> None:
+    url = f"sonic://127.0.0.1:{server.port}"
+    with Index("d") as index:
+        index.push("c", "b", "o1", "amber amber birch")
+        index.push("c", "b", "o2", "birch ann@example.org")
+    run("export", "--data", "d", "-o", "all.jsonl")
+    run("import", "all.jsonl", "--server", url)
+    with Index("d") as index:
+        for text in ("amber", "birch", "ann@example.org"):
+            assert run("query", "c", "b", text, "--server", url).split() == list(index.query("c", "b", text))
+    Path("all.jsonl").write_text('{"id":1,"collection":"c","terms":{"x":"1"}}\n{"id":2,"collection":"c","text":"x"}')
+    said = "row 1 is refused: the frequency of 'x' is not 1 to 255\n"
+    run("import", "all.jsonl", "--server", url, status=3, said=said)
+    assert run("query", "c", "default", "x", "--server", url) == "2\n"
+    Path("rows.csv").write_text("id,text\n1,cedar\na b,x\n2,delta\n")
+    said = "row 2 is refused"
+    report = run("import", "rows.csv", "--collection", "c", "--bucket", "b", "--server", url, status=3, said=said)
+    assert "3 rows in " in report
+    assert "2 indexed, 1 refused in all\n" in report
+    assert run("query", "c", "b", "delta", "--server", url) == "2\n"
+    said = "export is not offered by this server (Sonic Channel does not tell what objects hold; export the folder"
+    run("export", "--server", url, status=1, said=said)

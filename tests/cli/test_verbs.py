@@ -1,0 +1,201 @@
+"""The verbs that change and ask an index: the same output of a folder and of a server; errors, stdin, JSON."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sonicpy import Index
+from sonicpy.cli.main import MODULES, VERBS, main, make_parser
+from tests.cli.conftest import Run
+from tests.processes import Server, environment
+
+TypeIn = Callable[[bytes], None]
+
+CONVERSATION = [
+    ("push c b o1 Hello from Nantes", ""),
+    ("push c b o2 hello hello world --json", '{"object": "o2"}\n'),
+    ("push c b o3 the nantes --lang eng", ""),
+    ("query c b hello", "o2\no1\n"),
+    ("query c b hello --limit 1", "o2\n"),
+    ("query c b hello --offset 1", "o1\n"),
+    ("query c b nobody", ""),
+    ("query c b nobody --json", '{"query": "nobody", "hits": []}\n'),
+    ("query c b nantes the --limit 1 --lang none", "o3\n"),
+    ("suggest c b nan", "nantes\n"),
+    ("suggest c b w --json", '["world"]\n'),
+    ("suggest c b zzz", ""),
+    ("list c b", "from\nhello\nnantes\nworld\n"),
+    ("list c b --limit 2 --offset 1 --json", '["hello", "nantes"]\n'),
+    ("count c", "1\n"),
+    ("count c b", "4\n"),
+    ("count c b o1 --json", '{"count": 3}\n'),
+    ("pop c b o1 from nantes", "2\n"),
+    ("pop c b o1 nobody --json", '{"popped": 0}\n'),
+    ("consolidate", ""),
+    ("flush c b o3", "1\n"),
+    ("flush c nobody", "0\n"),
+    ("flush c --json", '{"flushed": 1}\n'),
+    ("count c", "0\n"),
+]
+
+
+def test_a_folder_is_asked_and_changed(run: Run) -> None:
+    for line, answer in CONVERSATION:
+        assert run(*line.split(), "--data", "d") == answer, line
+
+
+def test_a_server_is_asked_and_changed_with_the_same_output(run: Run, server: Server) -> None:
+    for line, answer in CONVERSATION:
+        assert run(*line.split(), "--server", f"sonic://127.0.0.1:{server.port}") == answer, line
+
+
+def test_scores_and_totals(run: Run, shared_server: Server) -> None:
+    for oid, text in (("o1", "hello"), ("o2", "hello hello")):
+        run("push", "c", "b", oid, text, "--data", "d")
+        run("push", "scores", "b", oid, text, "--server", f"sonic://127.0.0.1:{shared_server.port}")
+    with Index("d") as index:
+        best, second = (index.query("c", "b", "hello")[place].score for place in (0, 1))
+    assert best is not None
+    assert second is not None
+    assert run("query", "c", "b", "hello", "--data", "d", "--scores", "--total") == (
+        f"o2\t{best:.4f}\no1\t{second:.4f}\ntotal\t2\n"
+    )
+    hits = [{"object": "o2", "score": best}, {"object": "o1", "score": second}]
+    found = json.loads(run("query", "c", "b", "hello", "--data", "d", "--json", "--total", "--limit", "1"))
+    assert found == {"query": "hello", "hits": hits[:1], "total": 2}
+
+
+def test_texts_come_from_the_standard_input(run: Run, type_in: TypeIn) -> None:
+    type_in("Größen\n Nantes\n".encode())
+    run("push", "c", "b", "o1", "-", "--data", "d")
+    assert run("list", "c", "b", "--data", "d") == "grössen\nnantes\n"
+    type_in("nantes\n\nnobody\n  größen \n".encode())
+    assert run("query", "c", "b", "-", "--data", "d") == "nantes\to1\ngrößen\to1\n"
+    type_in(b"nantes\nnobody\n")
+    lines = run("query", "c", "b", "-", "--data", "d", "--json").splitlines()
+    assert [(json.loads(line)["query"], len(json.loads(line)["hits"])) for line in lines] == [
+        ("nantes", 1), ("nobody", 0)
+    ]  # fmt: skip
+    type_in(b"nantes")
+    assert run("pop", "c", "b", "o1", "-", "--data", "d") == "1\n"
+
+
+def test_what_is_no_utf8(run: Run, type_in: TypeIn) -> None:
+    type_in(b"good\n\xff\n")
+    run("push", "c", "b", "o", "-", "--data", "d", status=1, said="sonicpy: the standard input is not UTF-8: byte 5\n")
+    type_in(b"good\n\xff\n")
+    run("push", "c", "b", "o", "good", "--data", "d")
+    said = "sonicpy: line 2 of the standard input is not UTF-8\n"
+    assert run("query", "c", "b", "-", "--data", "d", status=1, said=said) == "good\to\n"
+    for verb in (["push", "c", "b", "o"], ["query", "c", "b"], ["suggest", "c", "b"]):
+        said = "sonicpy: the argument 'a\\udcff' is not UTF-8.\n"
+        run(*verb, "a\udcff", "--data", "d", status=2, said=said)
+
+
+def test_stats(run: Run) -> None:
+    run("push", "c", "b", "o", "hello", "--data", "d")
+    figures = json.loads(run("stats", "--data", "d", "--json"))
+    with Index("d") as index:
+        assert figures.keys() == index.stats().keys()
+    lines = dict(line.split("\t") for line in run("stats", "c", "b", "--data", "d").splitlines())
+    assert lines["objects"] == "1"
+
+
+@pytest.mark.parametrize(
+    "verb",
+    ["query c b x", "suggest c b x", "list c b", "count c", "stats", "export", "pop c b o x", "flush c", "backup x"],
+)
+def test_no_index_is_made_where_there_is_none(run: Run, here: Path, verb: str) -> None:
+    assert run(*verb.split(), "--data", "d", status=1, said="sonicpy: there is no index in d") == ""
+    assert not (here / "d").exists()
+
+
+def test_a_folder_is_read_while_a_server_writes_it(run: Run, server: Server, tmp_path: Path) -> None:
+    folder, url = str(tmp_path / "store"), f"sonic://127.0.0.1:{server.port}"
+    run("push", "c", "b", "o", "hello", "--server", url)
+    run("consolidate", "--server", url)  # and so committed
+    assert run("query", "c", "b", "hello", "--data", folder) == "o\n"
+    assert run("list", "c", "b", "--data", folder) == "hello\n"
+    assert run("suggest", "c", "b", "he", "--data", folder) == "hello\n"
+    assert run("count", "c", "b", "--data", folder) == "1\n"
+    assert '"terms":{"hello":1}' in run("export", "--data", folder)
+    assert run("stats", "--data", folder) != ""
+    for verb in (["push", "c", "b", "o", "x"], ["flush", "c"], ["import", "rows.jsonl"]):
+        Path("rows.jsonl").touch()
+        said = f"is already open for writing by process {server.pid}"
+        run(*verb, "--data", folder, status=1, said=said)
+        run(*verb, "--data", folder, status=1, said="or change it through the server, with --server URL\n")
+
+
+def test_where_the_index_is(run: Run, here: Path, locked_server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = f"sonic://127.0.0.1:{locked_server.port}"
+    run("push", "where", "b", "o", "x", "--server", url, status=1, said="the server wants a password")
+    monkeypatch.setenv("SONICPY_PASSWORD", "SecretPassword")
+    run("push", "where", "b", "o", "x", "--server", url)
+    run("count", "where", "--server", f"sonic://:wrong@127.0.0.1:{locked_server.port}", status=1, said="password")
+    monkeypatch.setenv("SONICPY_SERVER", url)
+    assert run("count", "where") == "1\n"
+    run("count", "where", "--data", "d", status=1, said="there is no index in d")
+    (here / "x.cfg").write_text('store.kv.path = "elsewhere"')
+    run("count", "where", "-c", "x.cfg", status=1, said="there is no index in elsewhere")
+    run("count", "where", "--data", "d", "--server", url, status=2, said="allowed is one of both.\n")
+    run("count", "where", "--server", "http://x", status=2, said='begins with "http:"')
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        ("push two\u00a0words b o x", "COLLECTION"),
+        ("push c b", "the following arguments are required"),
+        ("query c b x --limit -1", "--limit"),
+        ("query c b x --lang english", "--lang"),
+        ("count", "COLLECTION"),
+        ("dance", "dance"),
+    ],
+)
+def test_wrong_arguments_end_with_status_2(
+    here: Path, arguments: str, what: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as exit_:
+        main(arguments.split(" "))
+    assert exit_.value.code == 2
+    assert what in capsys.readouterr().err
+    assert not list(here.iterdir())
+
+
+def test_every_verb_has_an_example_and_stands_in_the_overview() -> None:
+    overview = {line.split()[0] for line in VERBS.splitlines() if line.startswith("  ")}
+    assert overview == set(MODULES)
+    for verb, module in MODULES.items():
+        parser = make_parser([verb])
+        (verbs,) = (action.choices for action in parser._actions if isinstance(action.choices, dict))
+        assert f"example: sonicpy {verb} " in f"{verbs[verb].format_help()} ", verb
+        assert {name for name in verbs if MODULES[name] != module} == set()
+
+
+def test_a_reader_that_leaves_early_is_no_error(run: Run) -> None:
+    with Index("d") as index:
+        index.push("c", "b", "o", " ".join(f"word{number}" for number in range(20_000)), "none")
+    command = [sys.executable, "-m", "sonicpy", "list", "c", "b", "--limit", "20000", "--data", "d"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment({})) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"word0\n"
+        process.stdout.close()
+        assert process.stderr is not None
+        assert process.stderr.read() == b""
+    assert process.returncode == 141
+
+
+def test_a_terminal_without_the_letters(run: Run) -> None:
+    with Index("d") as index:
+        index.push("c", "b", "o", "größen")
+    command = [sys.executable, "-m", "sonicpy", "list", "c", "b", "--data", "d"]
+    done = subprocess.run(
+        command, capture_output=True, env={**os.environ, "PYTHONIOENCODING": "ascii"}, check=True, timeout=30
+    )
+    assert done.stdout == b"gr\\xf6ssen\n"

@@ -1,0 +1,73 @@
+"""URLs of servers: every form, and a sentence for each that is none, in which no password stands."""
+
+import ssl
+from pathlib import Path
+
+import pytest
+
+from sonicpy.client.address import Address, read_url
+from sonicpy.errors import ConfigError
+
+
+@pytest.mark.parametrize(
+    ("url", "expected", "shown"),
+    [
+        ("sonic://", Address(), "localhost:1491"),
+        ("sonic://example.net", Address("example.net"), "example.net:1491"),
+        ("sonic://example.net/", Address("example.net"), "example.net:1491"),
+        ("sonic://:secret@example.net:1492", Address("example.net", 1492, password="secret"), "example.net:1492"),
+        ("sonic://anybody:secret@example.net", Address("example.net", password="secret"), "example.net:1491"),
+        ("sonic://:p%40ss%2Fw%3A%25@h", Address("h", password="p@ss/w:%"), "h:1491"),
+        ("sonic://:%C3%B6%FF@h", Address("h", password="ö\udcff"), "h:1491"),
+        ("sonic://h?password=a%26b", Address("h", password="a&b"), "h:1491"),
+        ("sonic://:@h", Address("h"), "h:1491"),
+        ("sonic://:secret@[::1]:1492", Address("::1", 1492, password="secret"), "[::1]:1492"),
+        ("sonic+unix:///run/a%20b.sock", Address(unix=Path("/run/a b.sock")), "/run/a b.sock"),
+        ("sonic+unix:///run/s?password=x", Address(unix=Path("/run/s"), password="x"), "/run/s"),
+    ],
+)
+def test_forms(url: str, expected: Address, shown: str) -> None:
+    address = read_url(url)
+    assert address == expected
+    assert str(address) == shown
+    assert "secret" not in repr(address)
+
+
+def test_tls_is_checked_by_default() -> None:
+    address = read_url("sonics://example.net")
+    assert address.tls is not None
+    assert address.tls.verify_mode == ssl.CERT_REQUIRED
+    assert address.tls.check_hostname
+    given = ssl.create_default_context()
+    assert read_url("sonics://example.net", tls=given).tls is given
+
+
+def test_a_password_apart_wins() -> None:
+    assert read_url("sonic://:one@h", password="two").password == "two"
+
+
+@pytest.mark.parametrize(
+    ("url", "complaint"),
+    [
+        ("http://:hidden@h", 'begins with "http:"'),
+        ("localhost:1491", 'begins with "localhost:"'),
+        ("", 'begins with ":"'),
+        ("sonic://:hidden@h:port", "cannot be read"),
+        ("sonic://:hidden@h:99999", "cannot be read"),
+        ("sonic://:hidden@[::1", "cannot be read"),
+        ("sonic://:hidden@h/collection", 'behind the port stands "/collection"'),
+        ("sonic://:hidden@h?timeout=3", 'an option "timeout"'),
+        ("sonic://:hidden%20word@h", "white space"),
+        ("sonic+unix://:hidden@h/run/s", "three slashes"),
+        ("sonic+unix:///?password=hidden", "three slashes"),
+        ("sonic+unix:///run/s?ca=x", 'an option "ca"'),
+    ],
+)
+def test_what_is_none(url: str, complaint: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        read_url(url)
+    sentence = str(caught.value)
+    assert complaint in sentence
+    assert "hidden" not in sentence
+    assert sentence.endswith(".")
+    assert "\n" not in sentence

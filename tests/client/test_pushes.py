@@ -1,0 +1,214 @@
+"""push_many and batch: every row is acknowledged or refused with its reason, also over connections that break."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from sonicpy.errors import CommandError, ConnectionLost, NotOffered
+from sonicpy.rows import Refused
+from tests.client.fake import Caller, Fake
+from tests.client.ways import WAYS, Connect, Stepwise, View
+from tests.processes import Server
+
+ROWS = 20_000
+
+
+@pytest.fixture(params=WAYS)
+def connect(request: pytest.FixtureRequest) -> Connect:
+    return WAYS[request.param]
+
+
+def collection_of(request: pytest.FixtureRequest) -> str:
+    return "".join(letter for letter in request.node.name if letter.isalpha())
+
+
+def url_of(server: Server) -> str:
+    return f"sonic://{server.host}:{server.port}"
+
+
+def test_twenty_thousand_rows(connect: Connect, shared_server: Server, request: pytest.FixtureRequest) -> None:
+    collection = collection_of(request)
+    done: list[int] = []
+    with connect(url_of(shared_server)) as client:
+        report = client.push_many(
+            ((f"o:{number}", f"text number{number} of many") for number in range(ROWS)),
+            collection=collection,
+            bucket="b",
+            lang="none",
+            progress=done.append,
+        )
+        assert (report.indexed, report.refused, report.refused_count) == (ROWS, [], 0)
+        assert client.count_objects(collection, "b") == ROWS
+        for number in (0, ROWS // 2, ROWS - 1):
+            assert client.query(collection, "b", f"number{number}", limit=1) == [f"o:{number}"]
+    assert done == sorted(done)
+    assert done[-1] == ROWS
+
+
+def test_rows_are_refused_one_by_one(connect: Connect, shared_server: Server, request: pytest.FixtureRequest) -> None:
+    collection = collection_of(request)
+    long_text = "zebra " * 20_000
+    rows = [
+        ("o:0", "zebra"),
+        ("two words", "zebra"),
+        ("o:2", None),
+        ("o:3", "\ud800"),
+        ("o:4", long_text),
+        {"id": "o:5", "text": "zebra", "lang": "eng"},
+        {"text": "nobody"},
+        (collection, "b2", "o:7", "zebra"),
+        (7, 8, 9, 10, 11, 12),
+        ("o:9", "zebra"),
+    ]
+    with connect(url_of(shared_server)) as client:
+        report = client.push_many(rows, collection=collection, bucket="b")
+        assert report.indexed == 5
+        assert [row.row for row in report.refused] == [1, 2, 3, 6, 8]
+        assert report.refused_count == 5
+        assert report.refused[0].object == "two words"
+        assert "lone surrogate" in report.refused[2].reason
+        assert client.count_objects(collection, "b") == 4
+        assert client.count_objects(collection, "b2") == 1
+        with pytest.raises(NotOffered, match="new of push_many"):
+            client.push_many(rows, collection=collection, bucket="b", new=True)
+        with pytest.raises(TypeError):
+            client.push_many("text", collection=collection, bucket="b")
+
+
+def test_a_bound_bucket_takes_rows_too(
+    connect: Connect, shared_server: Server, request: pytest.FixtureRequest
+) -> None:
+    with connect(url_of(shared_server)) as client:
+        bucket = client.bucket(collection_of(request), "b")
+        if connect is Stepwise:
+            bucket = View(client.loop, bucket)
+        bucket.push("o:1", "zebra kiwi", "none")
+        assert bucket.push_many([("o:2", "kiwi")], lang="none").indexed == 1
+        assert sorted(bucket.query("kiwi")) == ["o:1", "o:2"]
+        assert bucket.count("o:1") == 2
+        assert bucket.count() == 2
+        assert bucket.count_objects() == 2
+        assert bucket.suggest("zeb") == ["zebra"]
+        assert bucket.words() == ["kiwi", "zebra"]
+        assert bucket.pop("o:1", "kiwi") == 1
+        assert bucket.stats()["objects"] == 2
+        assert bucket.flush("o:1") == 1
+        assert bucket.flush() == 1
+
+
+def acknowledging(fake_lines: list[str], caller: Caller, count: int) -> None:
+    """Acknowledge some lines, and go away in the middle of the next answer."""
+    for _ in range(count):
+        line = caller.line()
+        if not line:
+            return
+        fake_lines.append(line)
+        caller.say("OK")
+    caller.line()
+    caller.socket.sendall(b"O")
+
+
+def test_what_was_not_acknowledged_is_pushed_again(connect: Connect) -> None:
+    def script(caller: Caller) -> None:
+        caller.greet()
+        acknowledging(fake.lines, caller, 100)
+
+    with Fake(script) as fake, connect(fake.url) as client:
+        report = client.push_many(((f"o:{number}", "text") for number in range(1000)), collection="c", bucket="b")
+    assert (report.indexed, report.refused) == (1000, [])
+    assert {line.split()[3] for line in fake.lines} == {f"o:{number}" for number in range(1000)}
+    assert fake.connections >= 10
+
+
+def test_all_lines_of_a_long_text_are_sent_again(connect: Connect) -> None:
+    def script(caller: Caller) -> None:
+        caller.greet(buffer_bytes=500)
+        acknowledging(fake.lines, caller, 3 if caller.number < 3 else 10_000)
+
+    words = [f"word{number}" for number in range(500)]
+    with Fake(script) as fake, connect(fake.url) as client:
+        report = client.push_many([("o", " ".join(words))], collection="c", bucket="b")
+    assert report.indexed == 1
+    last_try = fake.lines[6:]  # of two connections three lines each were acknowledged
+    assert " ".join(line.split('"')[1].strip() for line in last_try).split() == words
+
+
+def test_a_server_that_does_not_come_back_ends_it_with_a_note(connect: Connect) -> None:
+    def script(caller: Caller) -> None:
+        if caller.number <= 1:
+            caller.greet()
+            acknowledging(fake.lines, caller, 100)
+
+    with Fake(script) as fake, connect(fake.url, retry_s=0.2) as client, pytest.raises(ConnectionLost) as caught:
+        client.push_many(((f"o:{number}", "text") for number in range(1000)), collection="c", bucket="b")
+    (note,) = caught.value.__notes__
+    assert "rows were indexed before" in note
+
+
+def test_a_stopping_server_hands_its_rows_to_the_next(connect: Connect) -> None:
+    def script(caller: Caller) -> None:
+        caller.greet()
+        for number in range(10_000):
+            line = caller.line()
+            if not line:
+                return
+            if caller.number == 1 and number >= 10:
+                caller.say("ERR shutting_down")
+            else:
+                fake.lines.append(line)
+                caller.say("OK")
+
+    with Fake(script) as fake, connect(fake.url) as client:
+        report = client.push_many([(f"o:{number}", "text") for number in range(100)], collection="c", bucket="b")
+    assert report.indexed == 100
+    assert sorted(fake.lines) == sorted(f'PUSH c b o:{number} "text"' for number in range(100))
+
+
+def test_what_the_server_refuses_of_some_rows(connect: Connect) -> None:
+    def script(caller: Caller) -> None:
+        caller.greet()
+        while line := caller.line():
+            caller.say("ERR internal_error" if "o:7 " in line else "OK")
+
+    with Fake(script) as fake, connect(fake.url) as client:
+        report = client.push_many([(f"o:{number}", "text") for number in range(20)], collection="c", bucket="b")
+        assert report.indexed == 19
+        assert report.refused == [Refused(7, "o:7", "internal_error")]
+
+
+def test_rows_that_end_in_an_error_are_settled_first(
+    connect: Connect, shared_server: Server, request: pytest.FixtureRequest
+) -> None:
+    def rows() -> Iterator[tuple[str, str]]:
+        for number in range(700):
+            yield f"o:{number}", "zebra"
+        raise LookupError("the source has gone")
+
+    collection = collection_of(request)
+    with connect(url_of(shared_server)) as client:
+        with pytest.raises(LookupError, match="the source has gone"):
+            client.push_many(rows(), collection=collection, bucket="b")
+        assert client.count_objects(collection, "b") == 700
+
+
+def test_a_batch_keeps_the_order_of_things(
+    connect: Connect, shared_server: Server, request: pytest.FixtureRequest
+) -> None:
+    collection = collection_of(request)
+    with connect(url_of(shared_server)) as client:
+        with client.batch() as batch:
+            for number in range(1000):
+                batch.push(collection, "b", f"o:{number}", "zebra kiwi", lang="none")
+            assert batch.pop(collection, "b", "o:999", "kiwi") == 1
+            batch.push(collection, "b", "o:999", "mango", lang="none")
+            assert batch.count_object_words(collection, "b", "o:999") == 2
+            batch.push(collection, "b", "o:1000", "zebra")
+            with pytest.raises(CommandError, match="InvalidObject"):
+                batch.push(collection, "b", "two words", "zebra")
+        assert client.count_objects(collection, "b") == 1001
+        with pytest.raises(KeyError), client.batch() as batch:
+            batch.push(collection, "b", "o:1001", "zebra")
+            raise KeyError
+        assert client.count_objects(collection, "b") == 1002
+        with pytest.raises(CommandError, match="invalid_meta_value"), client.batch() as batch:
+            batch.push(collection, "b", "o:1002", "zebra", lang="xxx")

@@ -1,0 +1,185 @@
+"""Many callers of one client: each gets its own answers, whatever happens to the others."""
+
+import asyncio
+import os
+import random
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+import sonicpy
+from sonicpy.channel.commands import Mode
+from sonicpy.errors import ClientError, TimedOut
+from tests.client.fake import Caller, Fake
+from tests.processes import Server
+
+CALLERS = 8
+
+
+def url_of(server: Server) -> str:
+    return f"sonic://{server.host}:{server.port}"
+
+
+def fill(server: Server, collection: str) -> None:
+    """Object `o:n` holds n words of its own."""
+    with sonicpy.connect(url_of(server)) as client:
+        rows = [(f"o:{n}", " ".join(f"w{n}x{place}" for place in range(n))) for n in range(1, 40)]
+        assert client.push_many(rows, collection=collection, bucket="b", lang="none").indexed == len(rows)
+
+
+@pytest.mark.parametrize("pool_size", [1, 3, CALLERS])
+def test_threads_share_a_client(shared_server: Server, pool_size: int) -> None:
+    fill(shared_server, "threads")
+
+    def work(seed: int) -> int:
+        chance = random.Random(seed)
+        for _ in range(150):
+            n = chance.randrange(1, 40)
+            assert client.count_object_words("threads", "b", f"o:{n}") == n
+            assert client.query("threads", "b", f"w{n}x{n - 1}", lang="none", limit=1) == [f"o:{n}"]
+        return seed
+
+    with sonicpy.connect(url_of(shared_server), pool_size=pool_size) as client, ThreadPoolExecutor(CALLERS) as pool:
+        assert list(pool.map(work, range(CALLERS))) == list(range(CALLERS))
+        assert client.info()["clients_connected"] <= 2 * pool_size + 1
+
+
+def test_tasks_share_a_client_and_may_be_cancelled(shared_server: Server) -> None:
+    fill(shared_server, "tasks")
+
+    async def ask(client: sonicpy.AsyncClient, n: int) -> None:
+        assert await client.count_object_words("tasks", "b", f"o:{n}") == n
+        assert await client.query("tasks", "b", f"w{n}x{n - 1}", lang="none", limit=1) == [f"o:{n}"]
+
+    async def work() -> None:
+        chance = random.Random(11)
+        async with await sonicpy.connect_async(url_of(shared_server), pool_size=2) as client:
+            for _ in range(30):
+                tasks = [asyncio.create_task(ask(client, chance.randrange(1, 40))) for _ in range(50)]
+                doomed = chance.sample(tasks, 15)
+                for _ in range(chance.randrange(4)):
+                    await asyncio.sleep(chance.random() * 0.002)
+                for task in doomed:
+                    task.cancel()
+                ended = await asyncio.gather(*tasks, return_exceptions=True)
+                for task, end in zip(tasks, ended, strict=True):
+                    assert end is None or (isinstance(end, asyncio.CancelledError) and task in doomed), end
+            assert (await client.info())["clients_connected"] <= 2 * 2 + 1  # none was dropped for being cancelled
+
+    asyncio.run(work(), debug=True)
+
+
+def test_a_connection_that_is_being_opened_survives_who_asked_for_it_first() -> None:
+    def script(caller: Caller) -> None:
+        if caller.number:
+            time.sleep(0.2)
+        caller.greet()
+        while caller.line():
+            caller.say("RESULT 7")
+
+    async def work(url: str) -> None:
+        async with await sonicpy.connect_async(url, pool_size=1) as client:
+            first = asyncio.create_task(client.count("c"))
+            await asyncio.sleep(0.05)
+            second = asyncio.create_task(client.count("c"))
+            await asyncio.sleep(0.05)
+            first.cancel()
+            assert await second == 7
+            with pytest.raises(asyncio.CancelledError):
+                await first
+
+    with Fake(script) as fake:
+        asyncio.run(work(fake.url))
+        assert fake.connections == 2
+
+
+def test_events_of_old_servers_come_in_any_order() -> None:
+    """Several PENDING may be outstanding on one connection; each EVENT goes to who asked."""
+
+    def script(caller: Caller) -> None:
+        caller.greet()
+        texts = [caller.line().split('"')[1] for _ in range(6)]
+        for text in texts:
+            caller.say(f"PENDING m{text}")
+        random.Random(3).shuffle(texts)
+        for text in texts:
+            caller.say(f"EVENT QUERY m{text} {text}")
+        caller.line()
+
+    async def work(url: str) -> None:
+        async with await sonicpy.connect_async(url, pool_size=1) as client:
+            texts = [f"text{n}" for n in range(6)]
+            assert await asyncio.gather(*(client.query("c", "b", text) for text in texts)) == [[text] for text in texts]
+
+    with Fake(script) as fake:
+        asyncio.run(work(fake.url))
+
+
+def test_a_forked_child_uses_connections_of_its_own(shared_server: Server) -> None:
+    fill(shared_server, "forked")
+    with sonicpy.connect(url_of(shared_server)) as client:
+        assert client.count_object_words("forked", "b", "o:3") == 3
+        child = os.fork()
+        if not child:
+            status = 1
+            try:
+                for _ in range(200):
+                    if client.count_object_words("forked", "b", "o:5") != 5:
+                        break
+                else:
+                    status = 0
+            finally:
+                os._exit(status)
+        for _ in range(200):
+            assert client.count_object_words("forked", "b", "o:7") == 7
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_who_finds_all_connections_in_use_waits_and_then_says_so() -> None:
+    release = threading.Event()
+
+    def script(caller: Caller) -> None:
+        caller.greet()
+        while caller.line():
+            if caller.mode == "ingest":
+                release.wait(10)
+            caller.say("RESULT 7")
+
+    with (
+        Fake(script) as fake,
+        sonicpy.connect(fake.url, pool_size=1, timeout_s=0.5) as client,
+        ThreadPoolExecutor(2) as pool,
+    ):
+        first = pool.submit(client.count, "c")
+        time.sleep(0.1)
+        second = pool.submit(client.count, "c")
+        time.sleep(0.1)
+        release.set()
+        assert (first.result(), second.result()) == (7, 7)
+        release.clear()
+        third = pool.submit(client.count, "c")
+        with pytest.raises(TimedOut):
+            third.result()
+        with client._pool.lent(Mode.INGEST), pytest.raises(TimedOut, match="pool_size"):
+            client.count("c")
+        release.set()
+
+
+def test_closing_wakes_who_waits() -> None:
+    def script(caller: Caller) -> None:
+        caller.greet()
+        while caller.line():
+            pass
+
+    async def work(url: str) -> None:
+        client = await sonicpy.connect_async(url)
+        waiting = asyncio.create_task(client.count("c"))
+        await asyncio.sleep(0.1)
+        await client.close()
+        with pytest.raises(ClientError):
+            await waiting
+
+    with Fake(script) as fake:
+        asyncio.run(work(fake.url))

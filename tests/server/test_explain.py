@@ -1,0 +1,86 @@
+"""SCORES and EXPLAIN over real connections, and what they are in compat mode."""
+
+import time
+from itertools import pairwise
+from pathlib import Path
+
+from sonicpy import Index
+from sonicpy.explanation import Explanation
+from tests.processes import Server
+from tests.server.peer import Peer
+
+
+def fill(server: Server) -> None:
+    with Peer(server, "ingest") as ingest:
+        assert ingest.ask('PUSH c b conversation:1 "Sunny weather, weather to stay" LANG(eng)') == "OK"
+        assert ingest.ask('PUSH c b conversation:2 "How is the weather in Nantes?" LANG(eng)') == "OK"
+        assert ingest.ask('PUSH c b conversation:3 "weathering" LANG(eng)') == "OK"
+
+
+def items(search: Peer, line: str) -> list[str]:
+    assert search.ask(line).startswith("PENDING ")
+    return search.line().split(" ")[3:]
+
+
+def test_scores(server: Server) -> None:
+    fill(server)
+    with Peer(server, "search") as search:
+        plain = items(search, 'QUERY c b "weather" LANG(eng)')
+        scored = items(search, 'QUERY c b "weather" SCORES(1) LANG(eng)')
+        assert items(search, 'QUERY c b "weather" SCORES(0) LANG(eng)') == plain
+        assert [item.rpartition(":")[0] for item in scored] == plain
+        scores = [float(item.rpartition(":")[2]) for item in scored]
+        assert all(left >= right for left, right in pairwise(scores))
+        assert int(scores[0]) == 2 and int(scores[-1]) == 1
+        assert search.ask('QUERY c b "weather" SCORES(2)') == "ERR invalid_meta_value(SCORES[2])"
+        assert items(search, 'QUERY c b "..." SCORES(1)') == [""]
+
+
+def test_scores_where_there_are_none(tmp_path: Path) -> None:
+    with Server(tmp_path, {"search.ranking": "newest"}) as server:
+        fill(server)
+        with Peer(server, "search") as search:
+            assert items(search, 'QUERY c b "weather" SCORES(1)') == ["conversation:2:-", "conversation:1:-"]
+
+
+def test_explain(server: Server, tmp_path: Path) -> None:
+    fill(server)
+    with Peer(server, "search") as search, Peer(server, "control") as control:
+        reply = search.ask('EXPLAIN c b "the weater" LIMIT(2) LANG(eng)')
+        assert reply.startswith("RESULT ")
+        explained = Explanation.from_json(reply.removeprefix("RESULT "))
+        assert [hit.object for hit in explained.hits] == items(search, 'QUERY c b "the weater" LIMIT(2) LANG(eng)')
+        assert search.ask('EXPLAIN é b "x"') == "ERR invalid_argument(InvalidCollection)"
+        nowhere = Explanation.from_json(search.ask('EXPLAIN c nowhere "x"').removeprefix("RESULT "))
+        assert (nowhere.objects, nowhere.hits) == (0, ())
+        assert control.ask('EXPLAIN c b "x"') == "ERR unknown_command"
+    server.stop()
+    with Index(tmp_path / "store") as index:
+        assert index.explain("c", "b", "the weater", limit=2, lang="eng") == explained
+
+
+def test_compat_mode_knows_neither(tmp_path: Path) -> None:
+    with Server(tmp_path, {"server.compat": "sonic"}) as server, Peer(server, "search") as search:
+        assert search.ask('QUERY c b "x" SCORES(1)') == "ERR invalid_meta_key(SCORES[1])"
+        assert search.ask('EXPLAIN c b "x"') == "ERR unknown_command"
+
+
+def test_an_explanation_of_thousands_of_words_is_no_attack(tmp_path: Path) -> None:
+    """It takes about as long as the query itself, and its line stays bounded."""
+    words = [f"w{number:x}" for number in range(3_000)]
+    letters = str.maketrans("0123456789", "ghijklmnop")
+    text = " ".join(word.translate(letters) for word in words)
+    with Index(tmp_path / "store") as index:
+        with index.batch():
+            for number in range(200):
+                index.push("c", "b", f"o{number}", text, "none")
+        asked, explained = [], []
+        for _ in range(3):
+            began = time.perf_counter()
+            index.query_ids("c", "b", text, limit=100)
+            between = time.perf_counter()
+            line = index.explain("c", "b", text, limit=100).to_json()
+            asked.append(between - began)
+            explained.append(time.perf_counter() - between)
+    assert len(line) < 250_000
+    assert min(explained) < 3 * min(asked) + 0.02

@@ -1,0 +1,306 @@
+"""One index, in process or over the wire: the same calls have the same outcome everywhere.
+
+Words of these texts are no stop words of any language, and LANG(none) keeps texts from being guessed at, wherever an
+outcome would depend on it.
+"""
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sonicpy.errors import CommandError, NotOffered
+from tests.shared_suite.places import NAMES, Place, opened
+
+WORDS = "zebra kiwi mango quokka fjord lynx gnu vortex jumbo pixel".split()
+AWKWARD = [
+    'zebra "quoted" text',
+    "zebra ends in a quote\"",
+    "zebra ends in a backslash\\",
+    "C:\\new\\zebra \\n \\\\ \\\"",
+    "two\nlines\r\nof zebra\rtext",
+    "\t zebra \u00a0 blanks \u2028 everywhere \u3000",
+    "zebra \x00 \x1c \x7f control",
+    "LANG(eng) zebra LIMIT(1)",
+    '"" "zebra" ""',
+    "zebra 🎉 👩\u200d👩\u200d👧 é e\u0301 שלום привет 你好 สวัสดี 안녕",
+    "'zebra'; DROP TABLE objects; --",
+    "zebra (with) [brackets] {of} <all> kinds",
+]
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    with opened(request.param, tmp_path_factory.mktemp("place")) as somewhere:
+        yield somewhere
+
+
+@pytest.fixture
+def collection(request: pytest.FixtureRequest) -> str:
+    """A collection for each test."""
+    return str(request.node.originalname)
+
+
+def test_pushed_texts_are_found(place: Place, collection: str) -> None:
+    index = place.index
+    index.push(collection, "b", "o:1", "zebra kiwi", lang="none")
+    index.push(collection, "b", "o:2", "kiwi mango", lang="none")
+    index.push(collection, "other", "o:3", "kiwi", lang="none")
+    hits = index.query(collection, "b", "kiwi", lang="none")
+    assert sorted(hits) == ["o:1", "o:2"]
+    assert hits.objects == list(hits)
+    assert {hits[0].object, hits[1].object} == {"o:1", "o:2"}
+    assert index.query(collection, "b", "zebra") == ["o:1"]
+    assert index.query(collection, "b", "quokka") == []
+    assert index.query(collection, "unknown", "kiwi") == []
+    assert index.query(f"{collection}-unknown", "b", "kiwi") == []
+
+
+def test_scores_come_where_objects_are_ranked_by_them(place: Place, collection: str) -> None:
+    index = place.index
+    for number in range(3):
+        index.push(collection, "b", f"o:{number}", "zebra " + "kiwi " * number, lang="none")
+    scores = [hit.score for hit in (index.query(collection, "b", "zebra")[place] for place in range(3))]
+    if place.is_default:
+        assert all(isinstance(score, float) for score in scores)
+        assert scores == sorted(scores, reverse=True)
+        assert scores[0] > scores[-1]
+    elif place.is_wire:
+        assert scores == [None] * 3
+
+
+def test_the_total_is_told_or_not_offered(place: Place, collection: str) -> None:
+    index = place.index
+    for number in range(5):
+        index.push(collection, "b", f"o:{number}", "zebra")
+    if place.is_wire:
+        with pytest.raises(NotOffered):
+            index.query(collection, "b", "zebra", limit=2, total=True)
+    else:
+        assert index.query(collection, "b", "zebra", limit=2, total=True).total == 5
+    assert index.query(collection, "b", "zebra", limit=2).total is None
+
+
+@pytest.mark.parametrize("number", range(len(AWKWARD)))
+def test_awkward_texts_are_found_by_their_words_and_popped_by_themselves(
+    place: Place, collection: str, number: int
+) -> None:
+    index, bucket, text = place.index, f"b{number}", AWKWARD[number]
+    index.push(collection, bucket, "o", text, lang="none")
+    assert index.query(collection, bucket, "zebra", lang="none") == ["o"]
+    assert index.query(collection, bucket, text, lang="none") == ["o"]
+    held = index.count_object_words(collection, bucket, "o")
+    assert held >= 1
+    assert index.pop(collection, bucket, "o", text) == held
+    assert index.count_object_words(collection, bucket, "o") == 0
+    assert index.query(collection, bucket, "zebra", lang="none") == []
+
+
+def test_texts_longer_than_a_line(place: Place, collection: str) -> None:
+    index = place.index
+    middle = [f"word{number}" for number in range(15_000)]
+    text = " ".join(["zebra", *middle, 'élan"\\', "quokka"])
+    assert len(text.encode()) > 100_000
+    index.push(collection, "b", "long", text, lang="none")
+    for word in ("zebra", "word0", "word7777", "word14999", "élan", "quokka"):
+        assert index.query(collection, "b", word, lang="none", limit=1) == ["long"], word
+    held = index.count_object_words(collection, "b", "long")
+    assert held == len(middle) + 3
+    assert index.pop(collection, "b", "long", text) == held
+
+
+def test_long_texts_of_any_unicode(place: Place, collection: str) -> None:
+    index = place.index
+    chance = random.Random(7)
+    kinds = [(0x20, 0x7F), (0xA0, 0x530), (0x5D0, 0x5EB), (0x620, 0x6FF), (0x3040, 0x30FF), (0x4E00, 0x4F00),
+             (0xAC00, 0xAD00), (0x1F300, 0x1F600), (0x300, 0x36F), (0x2000, 0x2070)]  # fmt: skip
+    text = "".join(chr(chance.randrange(*chance.choice(kinds))) for _ in range(40_000))
+    assert len(text.encode()) > 100_000
+    index.push(collection, "b", "o", f"zebra {text} quokka", lang="none")
+    assert index.query(collection, "b", "zebra", lang="none") == ["o"]
+    assert index.query(collection, "b", "quokka", lang="none") == ["o"]
+    assert index.count_object_words(collection, "b", "o") > 1000
+
+
+def test_the_same_text_again_changes_nothing(place: Place, collection: str) -> None:
+    index = place.index
+    for _ in range(3):
+        index.push(collection, "b", "o", "zebra kiwi mango", lang="none")
+    assert index.count_object_words(collection, "b", "o") == 3
+    assert index.pop(collection, "b", "o", "kiwi quokka") == 1
+    assert index.pop(collection, "b", "o", "kiwi") == 0
+    assert index.count(collection, "b", "o") == 2
+
+
+def test_texts_without_words(place: Place, collection: str) -> None:
+    index = place.index
+    for text in ("", " ", "\n", "...", "\t \u3000"):
+        index.push(collection, "b", "o", text)
+        assert index.query(collection, "b", text) == []
+        assert index.pop(collection, "b", "o", text) == 0
+
+
+def test_counts(place: Place, collection: str) -> None:
+    index = place.index
+    for number, word in enumerate(WORDS):
+        index.push(collection, f"b{number % 2}", f"o:{number}", f"{word} fluffy", lang="none")
+    index.consolidate()
+    assert index.count_buckets(collection) == index.count(collection) == 2
+    assert index.count_words(collection, "b0") == index.count(collection, "b0") == 6
+    assert index.count_objects(collection, "b1") == 5
+    assert index.count_object_words(collection, "b0", "o:0") == index.count(collection, "b0", "o:0") == 2
+    assert index.count(collection, "b0", "unknown") == 0
+    assert index.count("unknown") == 0
+    with pytest.raises(ValueError, match="without its bucket"):
+        index.count(collection, None, "o:0")
+
+
+def test_words_and_suggestions(place: Place, collection: str) -> None:
+    index = place.index
+    index.push(collection, "b", "o", "fjord fjords fjordland lynx élan", lang="none")
+    index.consolidate()
+    assert index.words(collection, "b") == ["fjord", "fjordland", "fjords", "lynx", "élan"]
+    assert index.words(collection, "b", limit=2, offset=1) == ["fjordland", "fjords"]
+    assert index.words(collection, "unknown") == []
+    suggested = index.suggest(collection, "b", "fjor")
+    assert sorted(suggested) == ["fjord", "fjordland", "fjords"]
+    assert index.suggest(collection, "b", "fjor", limit=1) == suggested[:1]
+    assert index.suggest(collection, "b", "xylophone") == []
+    for word in ("fjord lynx", "", "..."):
+        with pytest.raises(CommandError) as refusal:
+            index.suggest(collection, "b", word)
+        assert refusal.value.code == "query_error"
+
+
+def test_pages(place: Place, collection: str) -> None:
+    index = place.index
+    names = [f"o:{number}" for number in range(250)]
+    with index.batch() as batch:
+        for name in names:
+            batch.push(collection, "b", name, "zebra", lang="none")
+            batch.push(collection, "b", f"{name}:other", "kiwi", lang="none")  # Sonic passes words of all objects over
+    everything = list(index.query(collection, "b", "zebra", limit=100))
+    assert len(everything) == len(set(everything)) == 100
+    assert index.query(collection, "b", "zebra", limit=30, offset=50) == everything[50:80]
+    assert sorted(index.query(collection, "b", "zebra", limit=1000)) == sorted(names)
+    assert len(index.query(collection, "b", "zebra", limit=200, offset=100)) == 150
+    assert index.query(collection, "b", "zebra", offset=250) == []
+
+
+def test_flush(place: Place, collection: str) -> None:
+    index = place.index
+    for bucket in ("b1", "b2"):
+        for name in ("o:1", "o:2"):
+            index.push(collection, bucket, name, "zebra kiwi", lang="none")
+    assert index.flush_object(collection, "b1", "o:1") == 2
+    assert index.flush(collection, "b1", "o:1") == 0
+    assert index.query(collection, "b1", "zebra") == ["o:2"]
+    assert index.flush_bucket(collection, "b1") == 1
+    assert index.query(collection, "b1", "zebra") == []
+    assert sorted(index.query(collection, "b2", "zebra")) == ["o:1", "o:2"]
+    assert index.flush(collection, "b2") == 1
+    assert index.query(collection, "b2", "zebra") == []
+    assert index.flush(f"{collection}-unknown") == 0
+    index.flush_collection(collection)
+    assert index.count_objects(collection, "b2") == 0
+
+
+@pytest.mark.parametrize("name", ["", "two words", "line\nbreak", "naïve", "x" * 129])
+def test_names_that_are_not_valid(place: Place, name: str) -> None:
+    index = place.index
+    for call, detail in (
+        (lambda: index.push(name, "b", "o", "text"), "InvalidCollection"),
+        (lambda: index.pop("c", name, "o", "text"), "InvalidBucket"),
+        (lambda: index.push("c", "b", name, "text"), "InvalidObject"),
+        (lambda: index.query("c", name, "text"), "InvalidBucket"),
+        (lambda: index.suggest(name, "b", "word"), "InvalidCollection"),
+        (lambda: index.words("c", name), "InvalidBucket"),
+        (lambda: index.count(name), "InvalidCollection"),
+        (lambda: index.flush("c", "b", name), "InvalidObject"),
+    ):
+        with pytest.raises(CommandError) as refusal:
+            call()
+        assert (refusal.value.code, refusal.value.detail) == ("invalid_argument", detail)
+
+
+def test_names_of_every_allowed_character(place: Place, collection: str) -> None:
+    index = place.index
+    name = "".join(chr(code) for code in range(0x21, 0x7F))
+    index.push(collection, name, name, "zebra")
+    assert index.query(collection, name, "zebra") == [name]
+    assert index.count_object_words(collection, name, name) == 1
+    assert index.flush_object(collection, name, name) == 1
+
+
+def test_languages(place: Place, collection: str) -> None:
+    index = place.index
+    index.push(collection, "b", "o", "zebra", lang="eng")
+    assert index.query(collection, "b", "zebra", lang="eng") == ["o"]
+    for lang in ("xxx", "en)", "e n", ""):
+        for call in (
+            lambda lang=lang: index.push(collection, "b", "o", "kiwi", lang=lang),
+            lambda lang=lang: index.query(collection, "b", "zebra", lang=lang),
+        ):
+            with pytest.raises(CommandError) as refusal:
+                call()
+            assert refusal.value.code == "invalid_meta_value"
+    with pytest.raises(CommandError, match="lone surrogate"):
+        index.push(collection, "b", "o", "\ud800")
+
+
+def test_figures_and_checks_are_told_or_not_offered(place: Place, collection: str) -> None:
+    index = place.index
+    index.push(collection, "b", "o", "zebra kiwi", lang="none")
+    if place.is_default:
+        assert index.verify() == []
+        assert index.stats(collection, "b")["objects"] == 1
+        assert index.stats(collection)["objects"] == 1
+        assert index.stats()["objects"] >= 1
+    else:
+        for call in (index.verify, index.stats, lambda: index.stats(collection, "b")):
+            with pytest.raises(NotOffered):
+                call()
+
+
+def test_explanations_are_told_or_not_offered(place: Place, collection: str) -> None:
+    index = place.index
+    index.push(collection, "b", "o", "zebra kiwi", lang="none")
+    if place.is_default:
+        explanation = index.explain(collection, "b", "zebra")
+        assert "zebra" in str(explanation)
+    else:
+        with pytest.raises(NotOffered):
+            index.explain(collection, "b", "zebra")
+
+
+def test_backup_and_restore(place: Place, collection: str, tmp_path: Path) -> None:
+    index = place.index
+    index.push(collection, "b", "o:1", "zebra", lang="none")
+    index.backup(tmp_path / "copy")
+    index.push(collection, "b", "o:2", "zebra", lang="none")
+    index.restore(tmp_path / "copy")
+    assert index.query(collection, "b", "zebra") == ["o:1"]
+
+
+def test_changes_in_any_order_agree_with_a_model(place: Place, collection: str) -> None:
+    index = place.index
+    chance = random.Random(42)
+    model: dict[str, set[str]] = {}
+    for _ in range(300):
+        name = f"o:{chance.randrange(12)}"
+        some = chance.sample(WORDS, chance.randrange(1, 5))
+        action = chance.random()
+        if action < 0.6:
+            index.push(collection, "b", name, " ".join(some), lang="none")
+            model.setdefault(name, set()).update(some)
+        elif action < 0.9:
+            assert index.pop(collection, "b", name, " ".join(some)) == len(model.get(name, set()) & set(some))
+            model[name] = model.get(name, set()) - set(some)
+        else:
+            assert index.flush_object(collection, "b", name) == len(model.pop(name, set()))
+    for word in WORDS:
+        found = index.query(collection, "b", word, lang="none", limit=20)
+        assert set(found) == {name for name, held in model.items() if word in held}, word
+    for name, held in model.items():
+        assert index.count_object_words(collection, "b", name) == len(held)
