@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow
+from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow, oid_at, record_at
 from sonicpy._native.postings import (
     IID_MAX,
     DamagedBytes,
@@ -61,7 +61,7 @@ class BucketReader:
         """Return the names of objects, in the order of their numbers."""
         places = [divmod(iid, OBJECTS_PER_RECORD_ROW) for iid in iids]
         rows = self._view.record_rows(self.state.bucket, {number for number, _ in places})
-        names = [rows[number].oid(place) if number in rows else None for number, place in places]
+        names = [oid_at(rows.get(number, b""), place) for number, place in places]
         found = [name.decode() for name in names if name is not None]
         if len(found) != len(names):
             raise StoreDamaged(f"bucket {self.state.bucket}: postings name {len(names) - len(found)} missing objects")
@@ -75,6 +75,7 @@ class BucketReader:
 
     def objects(self) -> Iterator[tuple[int, ObjectRecord]]:
         """Yield the numbers of all objects and what they hold, in the order in which they were made."""
+        self._view.settle_records(self.state.bucket)
         for key, row in self._transaction.rows(OBJECTS, bucket_key(self.state.bucket)):
             first = int.from_bytes(key[4:], "big") * OBJECTS_PER_RECORD_ROW
             for place, packed in RecordRow(row).records():
@@ -83,8 +84,7 @@ class BucketReader:
     def object_numbered(self, iid: int) -> ObjectRecord:
         """Return what the object with this number holds. Raises StoreDamaged if there is none."""
         number, place = divmod(iid, OBJECTS_PER_RECORD_ROW)
-        row = self._view.record_rows(self.state.bucket, {number}).get(number)
-        packed = None if row is None else row.record(place)
+        packed = record_at(self._view.record_rows(self.state.bucket, {number}).get(number, b""), place)
         if packed is None:
             raise StoreDamaged(f"bucket {self.state.bucket}: object {iid} is missing")
         return self._unpacked(iid, packed)
@@ -134,8 +134,7 @@ class BucketReader:
         bucket = self.state.bucket
         for iid in self._view.named(self.state, oid, hash):
             number, place = divmod(iid, OBJECTS_PER_RECORD_ROW)
-            row = self._view.record_rows(bucket, {number}).get(number)
-            packed = None if row is None else row.record(place)
+            packed = record_at(self._view.record_rows(bucket, {number}).get(number, b""), place)
             if packed is None:
                 raise StoreDamaged(f"bucket {bucket}: object {iid} has a name but no record")
             record = self._unpacked(iid, packed)

@@ -137,6 +137,9 @@ class View:
     def settle(self) -> None:
         """Make sure that the tables hold everything there is to read."""
 
+    def settle_records(self, bucket: int) -> None:
+        """Make sure that `objects` holds every record of a bucket."""
+
     def bucket(self, collection: str, bucket: str) -> BucketState | None:
         """Return the state of a bucket, or None if it does not exist."""
         row = self.transaction.get(SCOPES, scope_key(collection, bucket))
@@ -167,16 +170,10 @@ class View:
         self._read_lengths[state.bucket] = (self.transaction.number, lengths)
         return lengths
 
-    def record_rows(self, bucket: int, numbers: set[int]) -> dict[int, RecordRow]:
-        """Return those of the rows of `objects` with these numbers that exist.
-
-        Raises:
-            DamagedBytes: one cannot be read.
-        """
+    def record_rows(self, bucket: int, numbers: set[int]) -> dict[int, bytes]:
+        """Return those of the rows of `objects` with these numbers that exist."""
         keys = [object_key(bucket, number) for number in numbers]
-        return {
-            int.from_bytes(key[4:], "big"): RecordRow(row) for key, row in self.transaction.get_many(OBJECTS, keys)
-        }
+        return {int.from_bytes(key[4:], "big"): row for key, row in self.transaction.get_many(OBJECTS, keys)}
 
     def named(self, state: BucketState, oid: bytes, hash: int) -> Iterator[int]:
         """Yield the IIDs of the objects that may have an OID, by its `name_hash`."""
@@ -207,6 +204,12 @@ class WriteView(View):
         """Write the rows of words that PUSH changed."""
         if self.terms.changed:
             self.transaction.put_many(WORDS, self.terms.rows())
+
+    def settle_records(self, bucket: int) -> None:
+        """Write the row that new objects of a bucket go to."""
+        if bucket in self._changed_newest:
+            self._changed_newest.discard(bucket)
+            self._memory.newest[bucket].write(self.transaction, bucket)
 
     def bucket(self, collection: str, bucket: str) -> BucketState | None:
         """Return the state of a bucket, or None if it does not exist."""
@@ -308,13 +311,13 @@ class WriteView(View):
         if left is not None and left[0].startswith(prefix):
             self._memory.pending_buckets.add(bucket)
 
-    def record_rows(self, bucket: int, numbers: set[int]) -> dict[int, RecordRow]:
+    def record_rows(self, bucket: int, numbers: set[int]) -> dict[int, bytes]:
         """Return those of the rows of `objects` with these numbers that exist."""
         newest = self._memory.newest.get(bucket)
         if newest is None or newest.number not in numbers:
             return super().record_rows(bucket, numbers)
         rows = super().record_rows(bucket, numbers - {newest.number})
-        rows[newest.number] = newest.records
+        rows[newest.number] = newest.packed
         return rows
 
     def put_record(self, state: BucketState, iid: int, record: bytes) -> None:
@@ -365,8 +368,7 @@ class WriteView(View):
         """Write what was held back; nothing may be missing in the tables after it."""
         self.settle()
         for bucket in sorted(self._changed_newest):
-            self._memory.newest[bucket].write(self.transaction, bucket)
-        self._changed_newest.clear()
+            self.settle_records(bucket)
         for scope in sorted(self._changed_states):
             self._fold_names(self._states[scope])
         self._flush_states()

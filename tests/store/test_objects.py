@@ -1,13 +1,18 @@
 """sonicpy._native.objects: rows of several records, judged by a dictionary; and bytes that are no row."""
 
 import random
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow
+from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow, oid_at, record_at
 from sonicpy._native.postings import DamagedBytes
+from sonicpy.store.bucket import BucketReader
+from tests.store.consistency import check_consistent
+from tests.store.shorthand import open_store, push
 
 oids = st.one_of(
     st.integers(0, 10**6).map(lambda number: b"object:%d" % number),
@@ -24,7 +29,7 @@ def oid_of(record: bytes) -> bytes:
 
 @given(changes)
 def test_a_row_holds_what_was_put_and_not_dropped(changes: list[tuple[int, bytes | None]]) -> None:
-    row, held = RecordRow(b""), {}
+    row, packed, held = RecordRow(b""), b"", {}
     for place, record in changes:
         if record is None:
             packed = row.drop(place)
@@ -38,9 +43,9 @@ def test_a_row_holds_what_was_put_and_not_dropped(changes: list[tuple[int, bytes
             assert len(read) == len(held)
     for place in (*range(OBJECTS_PER_RECORD_ROW), -1, OBJECTS_PER_RECORD_ROW, 1 << 20):
         record = held.get(place)
-        assert row.record(place) == record
-        assert row.oid(place) == (None if record is None else oid_of(record))
-    assert bool(packed) == bool(held) if changes else True
+        assert record_at(packed, place) == record
+        assert oid_at(packed, place) == (None if record is None else oid_of(record))
+    assert bool(packed) == bool(held)
 
 
 def test_names_that_begin_alike_are_kept_short() -> None:
@@ -70,6 +75,9 @@ def test_damaged_rows_are_read_or_damage(held: list[tuple[int, bytes]], dice: ra
     changed = bytearray(whole)
     changed[dice.randrange(len(whole))] = dice.randrange(256)
     for packed in (whole[: dice.randrange(len(whole))], bytes(changed), whole + b"\0", whole + whole):
+        for place in (0, 7, 15):
+            with suppress(DamagedBytes):
+                assert oid_at(packed, place) is None or record_at(packed, place) is not None
         try:
             read = RecordRow(packed)
         except DamagedBytes:
@@ -96,3 +104,16 @@ def test_damaged_rows_are_read_or_damage(held: list[tuple[int, bytes]], dice: ra
 def test_bytes_that_are_no_row_are_damage(packed: bytes, why: str) -> None:
     with pytest.raises(DamagedBytes):
         RecordRow(packed)
+
+
+def test_objects_are_read_before_they_are_committed(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    for number in range(40):
+        store.apply(push(f"o{number}", "alpha"))
+        with store.reading() as view:
+            state = view.bucket("c", "b")
+            assert state is not None
+            records = list(BucketReader(view, state).objects())
+        assert [(iid, record.oid.decode()) for iid, record in records] == [(n, f"o{n}") for n in range(number + 1)]
+    check_consistent(store)
+    store.close()

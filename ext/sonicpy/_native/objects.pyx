@@ -31,42 +31,83 @@ cdef struct Item:
     uint64_t rest_size
 
 
+cdef int read_item(const uint8_t **at, const uint8_t *end, int before, Item *item) except -1:
+    """Read the next item of a row into `item`, which holds the OID before it; `before` is the place of that, or -1."""
+    cdef uint8_t shared, own, before_size = item.oid_size if before >= 0 else 0
+    if end - at[0] < 3:
+        raise DamagedBytes("a row of objects is cut off")
+    item.place, shared, own = at[0][0], at[0][1], at[0][2]
+    at[0] += 3
+    if (
+        item.place >= PLACES
+        or <int> item.place <= before
+        or shared > before_size
+        or not 0 < shared + own <= OID_BYTES_MAX
+        or end - at[0] < own
+    ):
+        raise DamagedBytes(f"a row of objects cannot be read: place {item.place} behind {before}, {shared} and {own}")
+    memcpy(item.oid + shared, at[0], own)
+    item.oid_size = shared + own
+    at[0] += own
+    if get_varint(at, end, &item.rest_size) < 0 or item.rest_size > <uint64_t> (end - at[0]):
+        raise DamagedBytes("a row of objects is cut off")
+    item.rest = at[0]
+    at[0] += item.rest_size
+    return 0
+
+
+cdef bint find_item(bytes row, int place, Item *item) except -1:
+    """Read a row as far as a place; return whether something is there."""
+    cdef const uint8_t *at = <const uint8_t *> row
+    cdef const uint8_t *end = at + len(row)
+    cdef int before = -1
+    while at < end and before < place:
+        read_item(&at, end, before, item)
+        before = item.place
+    return before == place and place >= 0
+
+
+def oid_at(bytes row not None, int place) -> bytes | None:
+    """Return the OID at a place of a row, or None.
+
+    Raises:
+        DamagedBytes: the row cannot be read so far.
+    """
+    cdef Item item
+    return PyBytes_FromStringAndSize(<char *> item.oid, item.oid_size) if find_item(row, place, &item) else None
+
+
+def record_at(bytes row not None, int place) -> bytes | None:
+    """Return the record at a place of a row, or None. Raises like `oid_at`."""
+    cdef Item item
+    return whole_record(&item) if find_item(row, place, &item) else None
+
+
 cdef class RecordRow:
-    """A row, read."""
-    cdef Item _items[PLACES + 1]
+    """A row, read whole."""
+    cdef Item *_items
     cdef int _count
-    cdef bytes _row, _record  # what the items point into
+    cdef bytes _row  # what the items point into
+
+    def __cinit__(self):
+        self._items = <Item *> malloc((PLACES + 1) * sizeof(Item))
+        if self._items == NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        free(self._items)
 
     def __init__(self, bytes row not None):
         cdef const uint8_t *at = <const uint8_t *> row
         cdef const uint8_t *end = at + len(row)
-        cdef Item *item
-        cdef uint8_t shared, own, oid_size = 0
+        cdef int before = -1
+        cdef Item item
         self._row = row
         self._count = 0
         while at < end:
-            if self._count == PLACES or end - at < 3:
-                raise DamagedBytes(f"a row of objects of {len(row)} bytes cannot be read")
-            item = &self._items[self._count]
-            item.place, shared, own = at[0], at[1], at[2]
-            at += 3
-            if (
-                item.place >= PLACES
-                or (self._count and item.place <= self._items[self._count - 1].place)
-                or shared > oid_size
-                or not 0 < shared + own <= OID_BYTES_MAX
-                or end - at < own
-            ):
-                raise DamagedBytes(f"a row of objects of {len(row)} bytes cannot be read")
-            if shared:
-                memcpy(item.oid, self._items[self._count - 1].oid, shared)
-            memcpy(item.oid + shared, at, own)
-            item.oid_size = oid_size = shared + own
-            at += own
-            if get_varint(&at, end, &item.rest_size) < 0 or item.rest_size > <uint64_t> (end - at):
-                raise DamagedBytes("a row of objects is cut off")
-            item.rest = at
-            at += item.rest_size
+            read_item(&at, end, before, &item)
+            before = item.place
+            copy_item(&self._items[self._count], &item)
             self._count += 1
 
     def __len__(self) -> int:
@@ -78,25 +119,6 @@ cdef class RecordRow:
         while number < self._count and self._items[number].place < place:
             number += 1
         return number
-
-    cdef Item *find(self, int place) noexcept nogil:
-        cdef int number
-        if not 0 <= place < PLACES:
-            return NULL
-        number = self.index_of(<uint8_t> place)
-        if number < self._count and self._items[number].place == place:
-            return &self._items[number]
-        return NULL
-
-    def oid(self, int place) -> bytes | None:
-        """Return the OID at a place, or None."""
-        cdef Item *item = self.find(place)
-        return None if item == NULL else PyBytes_FromStringAndSize(<char *> item.oid, item.oid_size)
-
-    def record(self, int place) -> bytes | None:
-        """Return the record at a place, or None."""
-        cdef Item *item = self.find(place)
-        return None if item == NULL else whole_record(item)
 
     def records(self) -> list:
         """Return (place, record) of every object, by place."""
@@ -130,7 +152,7 @@ cdef class RecordRow:
         number = self.index_of(<uint8_t> place)
         if number == self._count or self._items[number].place != place:
             for step in range(self._count, number, -1):
-                self._items[step] = self._items[step - 1]
+                copy_item(&self._items[step], &self._items[step - 1])
             self._count += 1
         item = &self._items[number]
         item.place = <uint8_t> place
@@ -138,21 +160,22 @@ cdef class RecordRow:
         memcpy(item.oid, packed + 1, packed[0])
         item.rest = packed + 1 + packed[0]
         item.rest_size = len(record) - 1 - packed[0]
-        return self.packed(record)
+        return self.packed()
 
     def drop(self, int place) -> bytes:
         """Return the row without what is at a place; empty: nothing is left."""
-        cdef int number
-        if self.find(place) != NULL:
+        cdef int number = self.index_of(<uint8_t> place) if 0 <= place < PLACES else self._count
+        if number < self._count and self._items[number].place == place:
             self._count -= 1
-            for number in range(self.index_of(<uint8_t> place), self._count):
-                self._items[number] = self._items[number + 1]
-        return self.packed(b"")
+            for number in range(number, self._count):
+                copy_item(&self._items[number], &self._items[number + 1])
+        return self.packed()
 
-    cdef bytes packed(self, bytes record):
-        """Return the row of the items, and read that from now on; `record` is what one of them points into."""
+    cdef bytes packed(self):
+        """Return the row of the items, and let them point into that from now on."""
         cdef Py_ssize_t size = 0
         cdef int number
+        cdef Py_ssize_t places[PLACES]
         cdef uint8_t shared, before_size = 0
         cdef uint8_t *room
         cdef uint8_t *out
@@ -177,13 +200,25 @@ cdef class RecordRow:
                 memcpy(out + 3, item.oid + shared, item.oid_size - shared)
                 out = put_varint(out + 3 + item.oid_size - shared, item.rest_size)
                 memcpy(out, item.rest, item.rest_size)
+                places[number] = out - room
                 out += item.rest_size
                 before_size = item.oid_size
             row = PyBytes_FromStringAndSize(<char *> room, out - room)
         finally:
             free(room)
-        self.__init__(row)
+        for number in range(self._count):
+            self._items[number].rest = <const uint8_t *> <char *> row + places[number]
+        self._row = row
         return row
+
+
+cdef inline void copy_item(Item *copy, const Item *item) noexcept nogil:
+    """Copy what counts: of the OID its own bytes."""
+    copy.place = item.place
+    copy.oid_size = item.oid_size
+    memcpy(copy.oid, item.oid, item.oid_size)
+    copy.rest = item.rest
+    copy.rest_size = item.rest_size
 
 
 cdef bytes whole_record(const Item *item):
