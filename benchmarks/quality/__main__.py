@@ -2,7 +2,7 @@
 
     SONIC_BIN=/path/to/sonic python -m benchmarks.quality [PART ...] [--data ../shared/data] [--typos 5000]
 
-Parts: relevance, typos, languages, window, guesses, pieces, extras; all without any. Needs the extra [eval].
+Parts: relevance, typos, languages, window, special, guesses, pieces, extras; all without any. Needs the extra [eval].
 """
 
 import argparse
@@ -82,6 +82,7 @@ PARTS: dict[str, Callable[[Path, int], None]] = {
     "typos": print_typos,
     "languages": print_languages,
     "window": print_window,
+    "special": lambda data, _: print(variants.special_table(collections(data))),
     "guesses": lambda data, _: print(variants.language_table(collections(data))),
     "pieces": lambda data, _: print(variants.pieces_table(collections(data))),
     "extras": lambda data, _: print(
