@@ -148,10 +148,9 @@ class Lexicon:
         """
         found: list[tuple[bytes, WordRow, int]] = []
         for distance, group in groupby(islice(matches, CORRECTIONS_EXAMINED), key=lambda match: match[1]):
-            held = self.held(word for word, _ in group)
-            apart = unlikeness(typed, [word for word, _ in held])
-            ranked = sorted(zip(held, apart, strict=True), key=lambda pair: (-pair[0][1].holders, pair[1]))
-            found += [(word, row, distance) for (word, row), _ in ranked]
+            held = by_frequency(self.held(word for word, _ in group))
+            likeliest_first(typed, held, wanted - len(found))
+            found += [(word, row, distance) for word, row in held]
             if len(found) >= wanted:
                 break
         return found
@@ -160,3 +159,18 @@ class Lexicon:
 def by_frequency(words: list[tuple[bytes, WordRow]]) -> list[tuple[bytes, WordRow]]:
     """Return words and their rows, those that most objects hold first, then as they came."""
     return sorted(words, key=lambda found: -found[1].holders)
+
+
+def likeliest_first(typed: bytes, words: list[tuple[bytes, WordRow]], wanted: int) -> None:
+    """Sort by likeness to what was typed those of the first `wanted` words, and of their equals, that are as frequent
+    as others; `words` come by frequency."""
+    if len(words) < 2:
+        return
+    least = words[min(wanted, len(words)) - 1][1].holders
+    end = next((place for place in range(wanted, len(words)) if words[place][1].holders < least), len(words))
+    frequencies = [row.holders for _, row in words[:end]]
+    if len(set(frequencies)) == end:
+        return
+    apart = unlikeness(typed, [word for word, _ in words[:end]])
+    order = sorted(range(end), key=lambda place: (-frequencies[place], apart[place]))
+    words[:end] = [words[place] for place in order]
