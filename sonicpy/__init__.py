@@ -25,8 +25,11 @@ if TYPE_CHECKING:
     from sonicpy.bound import Bucket
     from sonicpy.client.aio_client import AsyncClient
     from sonicpy.client.client import Client
-    from sonicpy.client.connect import connect, connect_async
+    from sonicpy.client.connect import connect
+    from sonicpy.client.connect_async import connect_async
     from sonicpy.config import Config
+    from sonicpy.explanation import Explanation
+    from sonicpy.highlighting import highlight
     from sonicpy.hits import Hit, Hits
     from sonicpy.index.index import Index
     from sonicpy.index.opening import open_index as open
@@ -40,6 +43,7 @@ __all__ = [
     "CommandError",
     "Config",
     "ConnectionLost",
+    "Explanation",
     "Hit",
     "Hits",
     "Index",
@@ -52,6 +56,7 @@ __all__ = [
     "__version__",
     "connect",
     "connect_async",
+    "highlight",
     "open",
 ]
 
@@ -62,13 +67,15 @@ _LATE = {
     "Bucket": ("sonicpy.bound", "Bucket"),
     "Client": ("sonicpy.client.client", "Client"),
     "Config": ("sonicpy.config", "Config"),
+    "Explanation": ("sonicpy.explanation", "Explanation"),
     "Hit": ("sonicpy.hits", "Hit"),
     "Hits": ("sonicpy.hits", "Hits"),
     "Index": ("sonicpy.index.index", "Index"),
     "PushReport": ("sonicpy.rows", "PushReport"),
     "Refused": ("sonicpy.rows", "Refused"),
     "connect": ("sonicpy.client.connect", "connect"),
-    "connect_async": ("sonicpy.client.connect", "connect_async"),
+    "connect_async": ("sonicpy.client.connect_async", "connect_async"),
+    "highlight": ("sonicpy.highlighting", "highlight"),
     "open": ("sonicpy.index.opening", "open_index"),
 }
 

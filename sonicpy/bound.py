@@ -1,13 +1,14 @@
 """Bucket: the methods of an index without the two names in front, over the library and over a connection alike."""
 
 from collections.abc import Sequence
-from html import escape
 from typing import Any, Protocol
 
 from sonicpy.errors import SonicError
+from sonicpy.explanation import Explanation
 from sonicpy.hits import Hits
 from sonicpy.ids import check_bucket, check_collection
 from sonicpy.rows import TEXT_COLUMN, Progress, PushReport
+from sonicpy.tables import figures_table
 
 
 class Searchable(Protocol):
@@ -38,6 +39,9 @@ class Searchable(Protocol):
         lang: str | None = None,
         total: bool = False,
     ) -> Hits: ...
+    def explain(
+        self, collection: str, bucket: str, text: str, *, limit: int = 10, lang: str | None = None
+    ) -> Explanation: ...
     def suggest(self, collection: str, bucket: str, word: str, *, limit: int = 5) -> list[str]: ...
     def words(self, collection: str, bucket: str, *, limit: int = 100, offset: int = 0) -> list[str]: ...
     def count(self, collection: str, bucket: str | None = None, object: str | None = None) -> int: ...
@@ -103,6 +107,10 @@ class Bucket:
             self.collection, self.bucket, text, limit=limit, offset=offset, lang=lang, total=total
         )
 
+    def explain(self, text: str, *, limit: int = 10, lang: str | None = None) -> Explanation:
+        """Return why `query` with the same arguments answers what it does."""
+        return self._index.explain(self.collection, self.bucket, text, limit=limit, lang=lang)
+
     def suggest(self, word: str, *, limit: int = 5) -> list[str]:
         """Return words that complete or correct `word`."""
         return self._index.suggest(self.collection, self.bucket, word, limit=limit)
@@ -139,25 +147,9 @@ class Bucket:
         return f"{self._index!r}.bucket({self.collection!r}, {self.bucket!r})"
 
     def _repr_html_(self) -> str:
-        """Return a small table for notebooks."""
+        """Return a table for notebooks."""
         try:
             told = self.stats()
         except SonicError as trouble:  # not offered, or closed: the names are still worth a look
             told = {"note": str(trouble)}
-        return table_html(f"{self.collection} / {self.bucket}", told)
-
-
-def table_html(title: str, figures: dict[str, Any]) -> str:
-    """Return figures as a small HTML table; what holds others is left out."""
-    rows = "".join(
-        f"<tr><th>{escape(name.replace('_', ' '))}</th><td>{escape(_shown(value))}</td></tr>"
-        for name, value in figures.items()
-        if not isinstance(value, dict | list)
-    )
-    return f"<table><caption>{escape(title)}</caption><tbody>{rows}</tbody></table>"
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return str(value)
-    return f"{value:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+        return figures_table(f"{self.collection} / {self.bucket}", told)

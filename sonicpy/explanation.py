@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass
 from html import escape
 from typing import Any
 
+from sonicpy.tables import html_table
+
 HOW_GUESSED = {
     "given": "it was given",
     "short": "the text is too short to guess",
@@ -186,20 +188,17 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         """Return tables for notebooks."""
-        terms = _table(
+        words = html_table(
             ("word", "role", "objects", "weight", "in its place"),
-            [
-                (term.word, _role(term), term.objects, _number(term.weight), ", ".join(_others(term)))
-                for term in self.terms
-            ],
+            [(term.word, _role(term), term.objects, term.weight, ", ".join(_others(term))) for term in self.terms],
         )
-        hits = _table(
+        hits = html_table(
             ("object", "found", "score", "by word"),
-            [(hit.object, hit.how, _number(hit.score), "; ".join(_sums(hit))) for hit in self.hits],
+            [(hit.object, hit.how, hit.score, "; ".join(_sums(hit))) for hit in self.hits],
         )
         advice = "".join(f"<li>{escape(sentence)}</li>" for sentence in self.advice)
         head = f"{_language(self)}; {self.total} of {self.objects} objects answer."
-        return f"<p>{escape(head)}</p>{terms}{hits}<ul>{advice}</ul>"
+        return f"<p>{escape(head)}</p>{words}{hits}{f'<ul>{advice}</ul>' if advice else ''}"
 
 
 def _term(given: dict[str, Any]) -> Term:
@@ -287,7 +286,8 @@ def _lines(explained: Explanation) -> Iterator[str]:
         yield f"  and {explained.more_terms} words more"
     yield f"{explained.total} of {explained.objects} objects answer{':' if explained.hits else '.'}"
     for place, hit in enumerate(explained.hits, 1):
-        yield f"  {place}. {hit.object}  found {WAYS.get(hit.how, hit.how)}{'' if hit.score is None else f', score {_number(hit.score)}'}"
+        score = "" if hit.score is None else f", score {_number(hit.score)}"
+        yield f"  {place}. {hit.object}  found {WAYS.get(hit.how, hit.how)}{score}"
         for sum in _sums(hit):
             yield f"       {sum}"
     yield from explained.advice
@@ -338,9 +338,3 @@ WAYS = {
 
 def _number(number: float | None) -> str:
     return "" if number is None else f"{number:.4f}"
-
-
-def _table(head: tuple[str, ...], rows: list[tuple[object, ...]]) -> str:
-    titles = "".join(f"<th>{title}</th>" for title in head)
-    lines = "".join(f"<tr>{''.join(f'<td>{escape(str(cell))}</td>' for cell in row)}</tr>" for row in rows)
-    return f"<table><thead><tr>{titles}</tr></thead><tbody>{lines}</tbody></table>"

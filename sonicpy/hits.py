@@ -4,8 +4,9 @@ Iterating gives the names of objects, so that code which only wants those need n
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from html import escape
 from typing import Any, NamedTuple, overload
+
+from sonicpy.tables import html_table
 
 
 class Hit(NamedTuple):
@@ -111,13 +112,11 @@ class Hits:
 
     def _repr_html_(self) -> str:
         """Return a table for notebooks."""
-        rows = "".join(
-            f"<tr><td>{place}</td><td>{escape(object)}</td><td>{'' if score is None else f'{score:.4f}'}</td></tr>"
-            for place, (object, score) in enumerate(self.pairs(), 1)
-        )
-        caption = "" if self.total is None else f"<caption>{len(self)} of {self.total} objects</caption>"
-        head = "<tr><th></th><th>object</th><th>score</th></tr>"
-        return f"<table>{caption}<thead>{head}</thead><tbody>{rows}</tbody></table>"
+        caption = "" if self.total is None else f"{len(self)} of {self.total} objects"
+        if self._scores is None:
+            return html_table(("", "object"), enumerate(self._objects, 1), caption)
+        rows = [(place, object, score) for place, (object, score) in enumerate(self.pairs(), 1)]
+        return html_table(("", "object", "score"), rows, caption)
 
 
 Sequence.register(Hits)

@@ -1,14 +1,13 @@
-"""The README does what it says: its session with nc, its Python, its commands; and links in docs lead somewhere."""
+"""The README does what it says: its session with nc, its commands; and links in docs lead somewhere. See tests/docs."""
 
 import re
 import shlex
 import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.docs.pages import PAGES, name_of
 from tests.processes import HOST, Server
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -25,7 +24,7 @@ def settled(line: str) -> str:
 
 
 def test_the_session_with_nc(server: Server) -> None:
-    (session,) = blocks("console")
+    session = blocks("console")[0]
     connection, answers = None, None
     for line in session.splitlines():
         if line.startswith("$ nc "):
@@ -43,14 +42,6 @@ def test_the_session_with_nc(server: Server) -> None:
                 connection.close()
 
 
-def test_the_python_block(tmp_path: Path) -> None:
-    (code,) = blocks("python")
-    expected = [line.split("# ", 1)[1] for line in code.splitlines() if "# " in line]
-    run = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60)
-    assert run.stderr == ""
-    assert run.stdout.splitlines() == expected
-
-
 def test_the_commands_use_what_exists() -> None:
     serve, test = blocks("sh")
     assert "pip install . && .venv/bin/sonicpy serve" in serve
@@ -63,13 +54,10 @@ def test_the_gate_runs_the_tests_as_the_readme_does() -> None:
     assert gate.rstrip().endswith('"$venv/bin/pytest"')
 
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_links_to_files_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text(encoding="utf-8")):
-        assert (page.parent / target).exists(), f"{page.name} links to {target}"
+        assert (page.parent / target).exists(), f"{name_of(page)} links to {target}"
 
 
 def test_paths_named_in_the_architecture_exist() -> None:

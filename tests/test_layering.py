@@ -13,13 +13,15 @@ EVERYBODY = {"errors", "ids", "langcodes", "version"}
 ALLOWED = {
     "errors": set(),
     "ids": {"errors"},
-    "explanation": set(),
-    "highlight": EVERYBODY | {"_native", "config", "explanation", "lexer"},
-    "hits": set(),
+    "explanation": {"tables"},
+    "highlighting": EVERYBODY | {"_native", "config", "explanation", "lexer"},
+    "hits": {"tables"},
     "langcodes": set(),
     "rows": {"errors", "ids", "langcodes"},
-    "bound": {"errors", "hits", "ids", "rows"},
+    "bound": {"errors", "explanation", "hits", "ids", "rows", "tables"},
+    "tables": set(),
     "version": set(),
+    "explore": EVERYBODY | {"index"},
     "data": set(),
     "_native": set(),
     "config": EVERYBODY,
@@ -27,13 +29,15 @@ ALLOWED = {
     "lexer": EVERYBODY | {"_native", "config", "data"},
     "store": EVERYBODY | {"_native"},
     "graph": EVERYBODY | {"_native"},
-    "index": EVERYBODY | {"_native", "bound", "config", "explanation", "graph", "hits", "lexer", "rows", "store"},
-    "client": EVERYBODY | {"bound", "channel", "explanation", "hits", "rows"},
+    "index": EVERYBODY
+    | {"_native", "bound", "config", "explanation", "graph", "hits", "lexer", "rows", "store", "tables"},
+    "client": EVERYBODY | {"bound", "channel", "explanation", "hits", "rows", "tables"},
     "evaluation": EVERYBODY | {"lexer"},
     "server": EVERYBODY | {"config", "channel", "index"},
     "cli": EVERYBODY | {"client", "config", "evaluation", "explanation", "hits", "index", "rows", "server"},
-    "__init__": EVERYBODY | {"bound", "client", "config", "explanation", "highlight", "hits", "index", "rows"},
+    "__init__": EVERYBODY | {"bound", "client", "config", "explanation", "highlighting", "hits", "index", "rows"},
     "__main__": {"cli"},
+    "pytest_plugin": {"__init__", "client", "config", "index"},
 }
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from sonicpy.cli.sources import Row
@@ -55,10 +56,9 @@ class Fields:
         collection = self.collection or _name(row, self.collection_field, "--collection")
         bucket = self.bucket or self._bucket(row)
         oid = _name(row, self._id_field(row), "--id")
-        _check(check_collection, collection, "collection")
-        _check(check_bucket, bucket, "bucket")
+        _check_scope(collection, bucket)
         _check(check_object, oid, "object")
-        if isinstance(row.get("terms"), Mapping):
+        if "terms" in row and isinstance(row["terms"], Mapping):
             return Entry(collection, bucket, oid, terms=row["terms"], hidden=_mapping(row, "hidden"))
         return Entry(collection, bucket, oid, self._all_texts(row), self._language(row))
 
@@ -71,6 +71,8 @@ class Fields:
         return next((name for name in OBJECT_COLUMNS if name in row), OBJECT_COLUMNS[0])
 
     def _all_texts(self, row: Row) -> str:
+        if len(self.texts) == 1 and isinstance(only := row.get(self.texts[0]), str) and only.isascii():
+            return only  # as nearly always
         if not any(name in row for name in self.texts):
             raise BadRow(f"it has no field {' or '.join(map(repr, self.texts))} (--text names the fields of texts)")
         text = "\n".join(_text(row, name) for name in self.texts if row.get(name) is not None)
@@ -88,6 +90,12 @@ class Fields:
         if lang != "none" and lang not in LANG_CODES:
             raise BadRow(f"{ascii(lang)} is no language: allowed are codes of ISO 639-3 and none")
         return lang
+
+
+@lru_cache(maxsize=1024)
+def _check_scope(collection: str, bucket: str) -> None:
+    _check(check_collection, collection, "collection")
+    _check(check_bucket, bucket, "bucket")
 
 
 def _check(check: Callable[[str], None], name: str, what: str) -> None:

@@ -27,6 +27,7 @@ NOBODY_READS = 141
 
 MODULES = {
     "serve": "serve", "ping": "ping", "config": "config",
+    "explain": "explain",
     "query": "answers", "suggest": "answers", "list": "answers", "count": "answers", "stats": "answers",
     "push": "changes", "pop": "changes", "flush": "changes", "consolidate": "changes",
     "import": "transfer", "export": "transfer",
@@ -47,6 +48,7 @@ ask
   suggest      words that complete or correct a word
   list         the words of a bucket
   count        buckets, words, words of an object
+  explain      why a query answers what it does
   stats        figures of an index, a collection or a bucket
 
 change
@@ -92,6 +94,9 @@ def main(argv: list[str] | None = None) -> int:
     except BrokenPipeError:
         _drop_output()
         return NOBODY_READS
+    except OSError as error:  # such as a full disk below stdout
+        _drop_output()
+        return _fail(f"{error.filename or 'the output'}: {error.strerror or error}", FAILED)
     except KeyboardInterrupt:
         return _fail("interrupted", INTERRUPTED)
     return status
@@ -124,7 +129,7 @@ def _print_anything() -> None:
 
 
 def _drop_output() -> None:
-    """Let the interpreter flush what nobody reads into nothing, instead of complaining at its end."""
+    """Let the interpreter flush what cannot be written into nothing, instead of complaining at its end."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

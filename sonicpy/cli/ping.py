@@ -8,6 +8,8 @@ import sys
 import time
 from pathlib import Path
 
+from sonicpy.cli.target import open_server
+from sonicpy.client.address import read_url
 from sonicpy.config import split_address
 from sonicpy.errors import ConfigError
 
@@ -33,6 +35,7 @@ def add_verbs(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     where.add_argument(
         "--inet", metavar="HOST:PORT", type=_address, help="the server (default: [::1]:1491, then 127.0.0.1:1491)"
     )
+    where.add_argument("--server", metavar="URL", help="the server, as other verbs take it; its password is sent")
     where.add_argument("--unix", metavar="PATH", type=Path, help="the server, by its Unix socket")
     parser.add_argument("--tls", action="store_true", help="speak TLS; HOST must be in the server's certificate")
     parser.add_argument(
@@ -49,6 +52,8 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         ConfigError: --ca names no certificate, or TLS is asked of a Unix socket.
     """
+    if arguments.server:
+        return _run_url(arguments)
     addresses: tuple[Address, ...] = DEFAULT_ADDRESSES
     if arguments.inet or arguments.unix:
         addresses = (arguments.inet or arguments.unix,)
@@ -65,6 +70,15 @@ def run(arguments: argparse.Namespace) -> int:
             return 0
     print(f"sonicpy: {' and '.join(problems)}.", file=sys.stderr)
     return 1
+
+
+def _run_url(arguments: argparse.Namespace) -> int:
+    if arguments.tls or arguments.ca or arguments.password:
+        raise ConfigError("flags --tls, --ca and --password are for --inet; with --server its URL says all of it.")
+    address = read_url(arguments.server)
+    with open_server(arguments.server, timeout_s=arguments.timeout, retry_s=0.0) as client:
+        print(f"{address} answers: {client.server}")
+    return 0
 
 
 def _tls_context(arguments: argparse.Namespace) -> ssl.SSLContext | None:

@@ -11,14 +11,14 @@ The password of a server stands in its URL, or in the variable SONICPY_PASSWORD,
 import argparse
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import Enum
 from pathlib import Path
 
 from sonicpy.cli.settings import add_index_flags, load_settings
 from sonicpy.client.address import read_url
 from sonicpy.client.client import Client
-from sonicpy.client.connect import connect
+from sonicpy.client.connect import RETRY_S, TIMEOUT_S, connect
 from sonicpy.config import Config
 from sonicpy.errors import ConfigError, StoreError, StoreLocked
 from sonicpy.index.index import Index
@@ -42,7 +42,7 @@ class Purpose(Enum):
     READ = "read"
     """Works while a server has the folder open."""
     COPY = "copy"
-    """As READ, but what a killed process left in the log must not be missing: read-only beside a server alone."""
+    """As READ, but what a killed process left in the log must not be missing: it is folded in first."""
     WRITE = "write"
     """Of an index that is there."""
     CREATE = "create"
@@ -91,10 +91,10 @@ def open_target(arguments: argparse.Namespace, purpose: Purpose = Purpose.READ) 
             yield index
 
 
-def open_server(url: str) -> Client:
+def open_server(url: str, *, timeout_s: float = TIMEOUT_S, retry_s: float = RETRY_S) -> Client:
     """Return a client of a server, with the password of its URL or of the variable. Raises like `open_target`."""
-    address = read_url(url)
-    return connect(url, password=None if address.password else os.environ.get(PASSWORD_VARIABLE) or None)
+    password = None if read_url(url).password else os.environ.get(PASSWORD_VARIABLE) or None
+    return connect(url, password=password, timeout_s=timeout_s, retry_s=retry_s)
 
 
 @contextmanager
@@ -108,13 +108,14 @@ def open_folder(config: Config, purpose: Purpose) -> Iterator[Index]:
 
 
 def _opened(folder: Path, config: Config, purpose: Purpose) -> Index:
-    if purpose is Purpose.READ or (purpose is Purpose.COPY and not os.access(folder, os.W_OK)):
+    if purpose is Purpose.COPY and os.access(folder, os.W_OK):
+        with suppress(StoreLocked):  # then its writer does that
+            Index(folder, config).close()
+    if purpose in (Purpose.READ, Purpose.COPY):
         return ReadOnlyIndex(folder, config)
     try:
         return Index(folder, config)
     except StoreLocked as locked:
-        if purpose is Purpose.COPY:
-            return ReadOnlyIndex(folder, config)
         raise StoreLocked(f"{locked}; or change it through the server, with --server URL") from locked
 
 

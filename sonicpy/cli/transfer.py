@@ -29,10 +29,10 @@ POSITIONS = "import"
 
 IMPORT = f"""\
 Push the rows of a file: JSONL, CSV, TSV, or Parquet (pip install 'sonicpy-search[parquet]'). A row names its object in
-the field {" or ".join(OBJECT_COLUMNS)} and has its text in the field {TEXT_COLUMN}, unless --id and --text say otherwise;
-its collection, bucket and language stand in fields of these names, unless they are given. What export wrote is imported
-as it was. Rows that cannot be indexed are counted, the first are shown, all are written to --bad, and the import goes on.
-Interrupted, it goes on with --resume behind the last row that is safe. {WHERE}
+the field {" or ".join(OBJECT_COLUMNS)} and has its text in the field {TEXT_COLUMN}, unless --id and --text say
+otherwise; its collection, bucket and language stand in fields of these names, unless they are given. What export wrote
+is imported as it was. Rows that cannot be indexed are counted, the first are shown, all are written to --bad, and the
+import goes on. Interrupted, it goes on with --resume behind the last row that is safe. {WHERE}
 Exit status: 0 every row is indexed, 3 some were refused, 1 it did not work, 2 wrong arguments."""
 
 EXPORT = f"""\

@@ -96,7 +96,7 @@ class AsyncClient:
         report = Report(progress)
         pushes = Pushes(read_rows(rows, Shape(collection, bucket, object, text, lang)), report.settled)
         try:
-            await self._pool.push(pushes)
+            await self._send(pushes)
         except SonicError as trouble:
             report.note_on(trouble)
             raise
@@ -230,6 +230,9 @@ class AsyncClient:
     ) -> None:
         await self.close()
 
+    async def _send(self, pushes: Pushes) -> None:
+        await self._pool.push(pushes)
+
     async def _run(self, plan: Plan[Value]) -> Value:
         try:
             exchange = next(plan)
@@ -259,12 +262,17 @@ class AsyncBatch(AsyncClient):
 
     async def send(self) -> None:
         """Send the pushes that wait."""
-        await self._pool.push(self._waiting.take())
-        self._waiting.raise_refusal()
+        if self._waiting:
+            await self._pool.push(self._waiting.take())
+            self._waiting.raise_refusal()
 
     async def close(self) -> None:
         """Send the pushes that wait; the client stays open."""
         await self.send()
+
+    async def _send(self, pushes: Pushes) -> None:
+        await self.send()
+        await super()._send(pushes)
 
     async def _run(self, plan: Plan[Value]) -> Value:
         await self.send()

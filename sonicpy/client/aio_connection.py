@@ -12,7 +12,7 @@ from typing import Any, Self, cast
 from sonicpy.channel.commands import Mode
 from sonicpy.client.address import Address
 from sonicpy.client.conversation import Answer, Conversation, Facts, Kind, Ticket
-from sonicpy.client.exchange import LINES_UNDER_WAY, Exchange, Reply, accepted, encoded, lost, unreachable
+from sonicpy.client.exchange import LINES_UNDER_WAY, Exchange, Reply, accepted, encoded, keep_alive, lost, unreachable
 from sonicpy.errors import ClientError, ConnectionLost, TimedOut
 
 Answers = asyncio.Future[list[Answer]]
@@ -23,6 +23,7 @@ class AioConnection(asyncio.Protocol):
 
     def __init__(self, address: Address, mode: Mode, timeout_s: float) -> None:
         self._peer = str(address)
+        self._is_tcp = address.unix is None
         self._timeout_s = timeout_s
         self._conversation = Conversation(mode, address.password, self._peer)
         self._transport: asyncio.Transport | None = None
@@ -147,6 +148,8 @@ class AioConnection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
+        if self._is_tcp:
+            keep_alive(transport.get_extra_info("socket"))
         if self._conversation.end is not None:  # given up meanwhile
             self._transport.abort()
 

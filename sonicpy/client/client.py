@@ -17,6 +17,7 @@ from sonicpy.errors import NotOffered, SonicError
 from sonicpy.explanation import Explanation
 from sonicpy.hits import Hits
 from sonicpy.rows import TEXT_COLUMN, Progress, PushReport, Shape, read_rows
+from sonicpy.tables import figures_table, index_tables
 
 
 class Client:
@@ -91,7 +92,7 @@ class Client:
         report = Report(progress)
         pushes = Pushes(read_rows(rows, Shape(collection, bucket, object, text, lang)), report.settled)
         try:
-            self._pool.push(pushes)
+            self._send(pushes)
         except SonicError as trouble:
             report.note_on(trouble)
             raise
@@ -217,6 +218,15 @@ class Client:
         """Close all connections; those that other threads are using when these are done."""
         self._pool.close()
 
+    def _repr_html_(self) -> str:
+        """Return tables for notebooks."""
+        try:
+            return index_tables(repr(self), self.stats)
+        except NotOffered:
+            return figures_table(repr(self), self.info())
+        except SonicError as trouble:
+            return figures_table(repr(self), {"note": str(trouble)})
+
     def __enter__(self) -> Self:
         return self
 
@@ -224,6 +234,9 @@ class Client:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _send(self, pushes: Pushes) -> None:
+        self._pool.push(pushes)
 
     def _run(self, plan: Plan[Value]) -> Value:
         try:
@@ -258,12 +271,17 @@ class Batch(Client):
 
     def send(self) -> None:
         """Send the pushes that wait."""
-        self._pool.push(self._waiting.take())
-        self._waiting.raise_refusal()
+        if self._waiting:
+            self._pool.push(self._waiting.take())
+            self._waiting.raise_refusal()
 
     def close(self) -> None:
         """Send the pushes that wait; the client stays open."""
         self.send()
+
+    def _send(self, pushes: Pushes) -> None:
+        self.send()
+        super()._send(pushes)
 
     def _run(self, plan: Plan[Value]) -> Value:
         self.send()

@@ -1,9 +1,8 @@
-"""connect and connect_async: from a URL to a client that has spoken with its server."""
+"""connect: from a URL to a client that has spoken with its server."""
 
 import ssl
 
 from sonicpy.client.address import read_url
-from sonicpy.client.aio_client import AsyncClient
 from sonicpy.client.client import Client
 from sonicpy.client.pool import Settings
 
@@ -38,22 +37,8 @@ def connect(
 
     Raises:
         ConfigError: the URL cannot be read.
+        ValueError: a time is negative, or pool_size below 1.
         ClientError: the server cannot be reached, is none, or wants another password.
     """
     address = read_url(url, password=password, tls=tls)
     return Client.open(address, Settings(timeout_s, retry_s, retry_changes, pool_size))
-
-
-async def connect_async(
-    url: str = "sonic://",
-    *,
-    password: str | None = None,
-    timeout_s: float = TIMEOUT_S,
-    retry_s: float = RETRY_S,
-    retry_changes: bool = False,
-    pool_size: int = POOL_SIZE,
-    tls: ssl.SSLContext | None = None,
-) -> AsyncClient:
-    """Connect as `connect` does, from an event loop. Args and errors are the same; tasks share the connections."""
-    address = read_url(url, password=password, tls=tls)
-    return await AsyncClient.open(address, Settings(timeout_s, retry_s, retry_changes, pool_size))

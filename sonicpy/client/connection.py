@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from sonicpy.channel.commands import Mode
 from sonicpy.client.address import Address
 from sonicpy.client.conversation import Conversation, Facts, Kind, Ticket
-from sonicpy.client.exchange import LINES_UNDER_WAY, Exchange, Reply, accepted, encoded, lost, unreachable
+from sonicpy.client.exchange import LINES_UNDER_WAY, Exchange, Reply, accepted, encoded, keep_alive, lost, unreachable
 from sonicpy.errors import ConnectionLost, TimedOut
 
 RECEIVE_BYTES = 1 << 16
@@ -155,7 +155,7 @@ def _connected(address: Address, timeout_s: float) -> socket.socket:
     connection = socket.create_connection((address.host, address.port), timeout_s)
     # A line is written with one call; it shall not wait for others.
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    keep_alive(connection)
     if address.tls is None:
         return connection
     with connection:  # moved into the one that is returned, or closed

@@ -2,11 +2,12 @@
 
 import os
 import random
+import socket
 import ssl
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from sonicpy.channel.commands import Mode
 from sonicpy.client.conversation import Answer, Facts, Kind
@@ -17,6 +18,9 @@ LINES_UNDER_WAY = 64
 
 FIRST_PAUSE_S = 0.02
 LONGEST_PAUSE_S = 1.0
+
+KEEPALIVE = (("TCP_KEEPIDLE", 60), ("TCP_KEEPINTVL", 15), ("TCP_KEEPCNT", 4))
+"""Seconds of silence before the first probe, seconds between probes, and how many may be lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,20 @@ class Reply(NamedTuple):
 
     answers: list[str]
     facts: Facts
+
+
+class Keepable(Protocol):
+    """A socket, or what an event loop shows of one."""
+
+    def setsockopt(self, level: int, name: int, value: int, /) -> object: ...
+
+
+def keep_alive(connection: Keepable) -> None:
+    """Let the system find out within about two minutes that a peer, or the way to it, is gone while nothing is sent."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in KEEPALIVE:
+        if hasattr(socket, name):
+            connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 
 
 def encoded(lines: Sequence[str]) -> bytes:

@@ -11,13 +11,12 @@ from typing import Any, TypeVar
 
 from sonicpy.channel.commands import Mode
 from sonicpy.channel.meta import LIMIT_CEILING
-from sonicpy.channel.quoting import SMALLEST_ROOM, quoted, quoted_pieces
 from sonicpy.client.conversation import Facts, Kind
 from sonicpy.client.exchange import Exchange, Reply
-from sonicpy.errors import CommandError, NotOffered, TooLong
+from sonicpy.client.lines import check_names, meta, need_no, one_line, path_word, push_lines, sendable, text_lines
+from sonicpy.errors import CommandError, NotOffered
 from sonicpy.explanation import Explanation
 from sonicpy.hits import Hit, Hits
-from sonicpy.ids import check_bucket, check_collection, check_object
 
 Value = TypeVar("Value")
 Item = TypeVar("Item")
@@ -48,20 +47,6 @@ def push(collection: str, bucket: str, object: str, text: str, lang: str | None)
     )
 
 
-def check_push(collection: str, bucket: str, object: str, text: str, lang: str | None) -> None:
-    """Raise CommandError for whatever can be refused without asking the server."""
-    check_names(collection, bucket, object)
-    _sendable(text)
-    _meta(LANG=lang)
-
-
-def push_lines(
-    facts: Facts, collection: str, bucket: str, object: str, text: str, lang: str | None
-) -> list[str]:
-    """Return the lines that push a text. Raises CommandError: the text is not Unicode."""
-    return text_lines(facts, f"PUSH {collection} {bucket} {object} ", text, _meta(LANG=lang))
-
-
 def pop(collection: str, bucket: str, object: str, text: str) -> Plan[int]:
     """Plan POP: what all its lines took away."""
     check_names(collection, bucket, object)
@@ -75,7 +60,7 @@ def pop(collection: str, bucket: str, object: str, text: str) -> Plan[int]:
 def flush(collection: str, bucket: str | None, object: str | None) -> Plan[int]:
     """Plan the FLUSH of what is named."""
     if bucket is None:
-        _need_no(object)
+        need_no(object)
         return number("FLUSHC", collection, changes=True)
     if object is None:
         return number("FLUSHB", collection, bucket, changes=True)
@@ -92,11 +77,11 @@ def query(
     check_names(collection, bucket)
     if total:
         raise NotOffered("the total of a query", "Sonic Channel does not tell it")
-    head = f"QUERY {collection} {bucket} {_sendable(text)}"
+    head = f"QUERY {collection} {bucket} {sendable(text)}"
 
     def line(facts: Facts, limit: int, offset: int) -> str:
         scores = 1 if _has_scores(facts) else None
-        return head + _meta(LIMIT=limit, OFFSET=offset or None, LANG=lang, SCORES=scores)
+        return head + meta(LIMIT=limit, OFFSET=offset or None, LANG=lang, SCORES=scores)
 
     found = yield from _paged(Kind.QUERY, line, _hits, limit, offset, QUERY_PAGE)
     scores = [hit.score for hit in found if hit.score is not None]
@@ -106,7 +91,7 @@ def query(
 def suggest(collection: str, bucket: str, word: str, limit: int) -> Plan[list[str]]:
     """Plan SUGGEST."""
     check_names(collection, bucket)
-    line = f"SUGGEST {collection} {bucket} {_sendable(word)}{_meta(LIMIT=limit)}"
+    line = f"SUGGEST {collection} {bucket} {sendable(word)}{meta(LIMIT=limit)}"
     return _items((yield _search("SUGGEST", Kind.SUGGEST, line)).answers[0])
 
 
@@ -115,7 +100,7 @@ def words(collection: str, bucket: str, limit: int, offset: int) -> Plan[list[st
     check_names(collection, bucket)
 
     def line(facts: Facts, limit: int, offset: int) -> str:
-        return f"LIST {collection} {bucket}{_meta(LIMIT=limit, OFFSET=offset or None)}"
+        return f"LIST {collection} {bucket}{meta(LIMIT=limit, OFFSET=offset or None)}"
 
     return (yield from _paged(Kind.LIST, line, lambda answer, facts: _items(answer), limit, offset, LIST_PAGE))
 
@@ -123,7 +108,7 @@ def words(collection: str, bucket: str, limit: int, offset: int) -> Plan[list[st
 def count(collection: str, bucket: str | None, object: str | None) -> Plan[int]:
     """Plan COUNT, which servers of every age know: buckets, words of a bucket, or words of an object."""
     if bucket is None:
-        _need_no(object)
+        need_no(object)
     return number("COUNT", collection, bucket, object)
 
 
@@ -140,7 +125,7 @@ def number(
 def explain(collection: str, bucket: str, text: str, limit: int, lang: str | None) -> Plan[Explanation]:
     """Plan EXPLAIN."""
     check_names(collection, bucket)
-    line = f"EXPLAIN {collection} {bucket} {_sendable(text)}{_meta(LIMIT=limit, LANG=lang)}"
+    line = f"EXPLAIN {collection} {bucket} {sendable(text)}{meta(LIMIT=limit, LANG=lang)}"
     return Explanation.from_json((yield _search("EXPLAIN", Kind.RESULT, line)).answers[0])
 
 
@@ -165,12 +150,12 @@ def verify() -> Plan[Any]:
 
 def backup(folder: Path | str) -> Plan[str]:
     """Plan TRIGGER backup."""
-    return control("TRIGGER", Kind.OK, f"backup {_path(folder)}", read=str)
+    return control("TRIGGER", Kind.OK, f"backup {path_word(folder)}", read=str)
 
 
 def restore(folder: Path | str) -> Plan[str]:
     """Plan TRIGGER restore: what was pushed meanwhile would be lost by a second one."""
-    return control("TRIGGER", Kind.OK, f"restore {_path(folder)}", read=str, changes=True)
+    return control("TRIGGER", Kind.OK, f"restore {path_word(folder)}", read=str, changes=True)
 
 
 def consolidate() -> Plan[str]:
@@ -198,74 +183,8 @@ def control(
     return read(reply.answers[0])
 
 
-# -- lines -------------------------------------------------------------------------------------------------------
-
-
-def check_names(collection: str, bucket: str | None = None, object: str | None = None) -> None:
-    """Raise CommandError as the server would; a name that is not valid could not even be sent."""
-    check_collection(collection)
-    if bucket is not None:
-        check_bucket(bucket)
-    if object is not None:
-        check_object(object)
-
-
-def _need_no(object: str | None) -> None:
-    if object is not None:
-        raise ValueError(f"the object {object!r} is given without its bucket")
-
-
-def text_lines(facts: Facts, head: str, text: str, tail: str) -> list[str]:
-    """Return as many lines as a text needs, all with the same words before and behind it.
-
-    Raises:
-        CommandError: the text is not Unicode.
-        TooLong: the names leave no room.
-    """
-    room_bytes = facts.buffer_bytes - len(head) - len(tail)
-    if room_bytes < SMALLEST_ROOM:
-        raise TooLong(f"the server takes lines of {facts.buffer_bytes} bytes, in which there is no room for a text")
-    try:
-        return [f"{head}{piece}{tail}" for piece in quoted_pieces(text, room_bytes)]
-    except UnicodeEncodeError as fault:
-        raise _not_unicode(fault) from fault
-
-
-def _sendable(text: str) -> str:
-    try:
-        text.encode()
-    except UnicodeEncodeError as fault:
-        raise _not_unicode(fault) from fault
-    return quoted(text)
-
-
-def _not_unicode(fault: UnicodeEncodeError) -> CommandError:
-    return CommandError("invalid_format", f"the text is not Unicode: character {fault.start} is a lone surrogate")
-
-
-def _meta(*, LANG: str | None = None, **numbers: int | None) -> str:
-    if LANG is not None and not (LANG.isascii() and LANG.isalpha()):
-        raise CommandError("invalid_meta_value", f"LANG[{LANG}]")
-    given = "".join(f" {key}({value:d})" for key, value in numbers.items() if value is not None)
-    return given if LANG is None else f"{given} LANG({LANG})"
-
-
-def _path(folder: Path | str) -> str:
-    path = str(folder)
-    if not path or any(character.isspace() for character in path):
-        raise CommandError("invalid_format", f'"{path}" cannot be sent: a path must be one word, without white space')
-    return path
-
-
 def _search(command: str, kind: Kind, line: str) -> Exchange:
-    return Exchange(Mode.SEARCH, command, kind, lambda facts: [_one_line(facts, line)])
-
-
-def _one_line(facts: Facts, line: str) -> str:
-    size_bytes = len(line.encode())
-    if size_bytes > facts.buffer_bytes:
-        raise TooLong(f"the line has {size_bytes} bytes; the server ({facts}) takes {facts.buffer_bytes}")
-    return line
+    return Exchange(Mode.SEARCH, command, kind, lambda facts: [one_line(facts, line)])
 
 
 # -- pages -------------------------------------------------------------------------------------------------------
@@ -279,21 +198,25 @@ def _paged(
     offset: int,
     page: int,
 ) -> Plan[list[Item]]:
-    """Plan a search for `limit` items: with one line, or with several if that is more than the server gives at once."""
-    if limit <= LIMIT_CEILING:
-        try:
-            return (yield from _page(kind, line, read, limit, offset))
-        except CommandError as refusal:
-            if refusal.code != "policy_reject" or limit <= page:
-                raise
+    """Plan a search for `limit` items: with one line, or with several if that is more than the server gives at once.
+
+    Args:
+        page: what is asked for when the whole was refused; when that is refused too, half of it, and so on.
+    """
+    size = limit if limit <= LIMIT_CEILING else page
     items: list[Item] = []
-    while len(items) < limit:
-        count = min(page, limit - len(items))
-        more = yield from _page(kind, line, read, count, offset + len(items))
+    while True:
+        count = min(size, limit - len(items))
+        try:
+            more = yield from _page(kind, line, read, count, offset + len(items))
+        except CommandError as refusal:
+            if refusal.code != "policy_reject" or count <= 1:
+                raise
+            size = page if count > page else count // 2
+            continue
         items += more
-        if len(more) < count:
-            break
-    return items
+        if len(more) < count or len(items) >= limit:
+            return items
 
 
 def _page(
@@ -307,7 +230,7 @@ def _page(
     while True:
         try:
             reply = yield Exchange(
-                Mode.SEARCH, kind, kind, lambda facts: [_one_line(facts, line(facts, limit, offset))]
+                Mode.SEARCH, kind, kind, lambda facts: [one_line(facts, line(facts, limit, offset))]
             )
         except NotOffered as refusal:
             if not refusal.what.startswith(SCORES):

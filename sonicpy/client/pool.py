@@ -10,7 +10,8 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import NamedTuple, TypeVar
+from dataclasses import dataclass
+from typing import TypeVar
 
 from sonicpy.channel.commands import Mode
 from sonicpy.client.address import Address
@@ -23,8 +24,9 @@ from sonicpy.errors import ClientError, SonicError, TimedOut
 Value = TypeVar("Value")
 
 
-class Settings(NamedTuple):
-    """What a client does by itself."""
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a client does by itself. Raises ValueError for what makes no sense."""
 
     timeout_s: float
     """For connecting, and for each answer."""
@@ -34,6 +36,14 @@ class Settings(NamedTuple):
     """POP and FLUSH may be carried out twice."""
     pool_size: int
     """Connections of each mode."""
+
+    def __post_init__(self) -> None:
+        if not self.timeout_s > 0:
+            raise ValueError(f"timeout_s is {self.timeout_s}; allowed is any number of seconds above 0")
+        if not self.retry_s >= 0:
+            raise ValueError(f"retry_s is {self.retry_s}; allowed is any number of seconds from 0 on")
+        if self.pool_size < 1:
+            raise ValueError(f"pool_size is {self.pool_size}; allowed is any number from 1 on")
 
 
 class Pool:

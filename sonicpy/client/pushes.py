@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 from sonicpy.client.conversation import Answer, Facts
 from sonicpy.client.exchange import LINES_UNDER_WAY
-from sonicpy.client.plans import check_names, check_push, push_lines
+from sonicpy.client.lines import check_names, check_push, push_lines
 from sonicpy.errors import CommandError, ConnectionLost, ShuttingDown, SonicError, TooLong
 from sonicpy.rows import Progress, PushReport, Refused, Row
 
@@ -145,6 +145,9 @@ class Waiting:
     def __init__(self) -> None:
         self._rows: list[Row] = []
         self._refusal: SonicError | None = None
+
+    def __len__(self) -> int:
+        return len(self._rows)
 
     def add(self, collection: str, bucket: str, object: str, text: str, lang: str | None) -> bool:
         """Append a push; return whether there are enough now."""

@@ -32,6 +32,7 @@ PARTS_SHOWN = 10
 
 STOP_WORD = "a stop word of the language"
 SINGLE_LETTER = "a single letter of a run without blanks"
+STOPS_DROPPED = "it is a stop word, which PUSH drops unless LANG(none) is given (stopwords.mode)"
 SHORT = "words of less than four letters are completed, but not corrected, and none begins with it"
 UNLIKE = "no word begins with it or is few enough edits away"
 HOWS = ("whole", "exact", "completion", "correction")
@@ -116,7 +117,10 @@ def _term(asked: Asked, number: int, gathered: list[Gathered], trace: Trace, con
     row = None if itself is None else itself.row
     is_scored = config.search.ranking != "newest"
     role, why = _role(asked, number, itself is not None, trace, config.search.ranking)
-    exact_only = None if others or itself is None else _why_exact_only(word, flags, trace.kept.get(number), config)
+    exact_only = None
+    if not others and itself is not None:
+        is_dropped = word in asked.stops and config.stopwords.mode == "drop"
+        exact_only = STOPS_DROPPED if is_dropped else _why_exact_only(word, flags, trace.kept.get(number), config)
     return Term(
         word=word.decode(),
         role=role,

@@ -7,22 +7,24 @@ Every change is applied, logged and committed before its method returns. `batch`
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar, cast
 
 from sonicpy._native.postings import DamagedBytes
 from sonicpy._native.text import PART, STOP, Terms
-from sonicpy.bound import Bucket, table_html
+from sonicpy.bound import Bucket
 from sonicpy.config import Config
 from sonicpy.errors import CommandError, GraphError, StoreDamaged
 from sonicpy.explanation import Explanation, Language
 from sonicpy.graph.pool import GraphPool, Name
 from sonicpy.hits import Hits
-from sonicpy.ids import check_bucket, check_collection, check_object
+from sonicpy.ids import Scope, check_bucket, check_collection, check_object
 from sonicpy.index import count as counting
 from sonicpy.index import stats as figures
 from sonicpy.index.answers import Answers
+from sonicpy.index.census import ObjectFigures, WordFigures, object_figures, word_figures
 from sonicpy.index.consolidate import Built, Limits, adopt, build, graph_folder, tidy
 from sonicpy.index.explain import Asked, explain
 from sonicpy.index.holdings import Holding, holdings, scopes_of
@@ -38,14 +40,15 @@ from sonicpy.langcodes import LANG_CODES
 from sonicpy.lexer.lexer import NO_LANGUAGE, Lexer
 from sonicpy.rows import TEXT_COLUMN, Progress, PushReport, Shape, read_rows
 from sonicpy.store.backup import open_backup
-from sonicpy.store.bucket import BucketReader
 from sonicpy.store.environment import SCOPES
 from sonicpy.store.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, Pop, Push
 from sonicpy.store.restore import Restoration, drop_staged
 from sonicpy.store.scopes import BucketState
+from sonicpy.store.snapshot import reader_of
 from sonicpy.store.store import Store
 from sonicpy.store.verify import table_faults
 from sonicpy.store.view import View
+from sonicpy.tables import figures_table, index_tables
 from sonicpy.version import VERSION
 
 Arguments = ParamSpec("Arguments")
@@ -56,6 +59,9 @@ BATCH_COMMIT = 512
 
 CROWD_WORDS = 2_000
 """Pending words that are worth a consolidation before its time: comparing so many takes about 0.1 ms a query."""
+
+CROWDS_BETWEEN_CHUNKS = 10
+"""While many rows are pushed, graphs are built when their words have doubled: so their number stays small."""
 
 SMALL_WORDS = 1_000
 """The graph of so many words takes about 2 ms."""
@@ -103,7 +109,8 @@ class Index:
         self._live = self.config.search.live_words
         self._searches_stop_words = not compat
         self._lexer = Lexer(self.config.normalization, self.config.tokenization, self.config.stopwords, compat=compat)
-        folder = Path(path or kv.path)
+        self._given = Path(path or kv.path)
+        folder = self._given.absolute()  # the program may change its working directory
         self._suggested: Answers[list[str]] = Answers()
         with claimed(folder, writes=not self.read_only) as claim:
             self._open_store(folder)
@@ -182,16 +189,25 @@ class Index:
             StoreError: rows could not be stored; a note says how many were.
         """
         shape = Shape(collection, bucket, object, text, lang)
+        touched: set[Scope] = set()
         report = push_rows(
-            read_rows(rows, shape), self._lex, self._push_chunk, self._window, new=new, progress=progress
+            read_rows(rows, shape),
+            self._lexer.lex,
+            partial(self._push_chunk, touched),
+            self._window,
+            new=new,
+            progress=progress,
         )
-        self._consolidate_crowded()
+        self._consolidate_crowded(touched)
         return report
 
-    def _push_chunk(self, pushes: list[Push], *, new: bool) -> list[int]:
+    def _push_chunk(self, touched: set[Scope], pushes: list[Push], *, new: bool) -> list[int]:
         with self._lock:
             there = self.store.apply_pushes(pushes, new=new)
             self._finish_change()
+        some = {Scope(push.collection, push.bucket) for push in pushes}
+        touched |= some
+        self._consolidate_crowded(some, CROWDS_BETWEEN_CHUNKS)
         return there
 
     def pop(self, collection: str, bucket: str, object: str, text: str) -> int:
@@ -241,7 +257,7 @@ class Index:
             finally:
                 self._batching = outer
                 self._finish()
-                self._consolidate_crowded()
+                self._consolidate_crowded(None)
 
     # -- answers -------------------------------------------------------------------------------------------------
 
@@ -451,10 +467,16 @@ class Index:
         self.store.pending_buckets.discard(bucket)
         self.graphs.forget(bucket, version)
 
-    def is_crowded(self, bucket: int) -> bool:
-        """Return whether so many words of a bucket are pending that comparing them one by one takes long."""
+    def is_crowded(self, bucket: int, crowds: int = 1) -> bool:
+        """Return whether so many words of a bucket are pending that comparing them one by one takes long.
+
+        Args:
+            crowds: how many times as many.
+        """
         state = self._read(lambda view: view.bucket_numbered(bucket))
-        return state is not None and state.edits - state.graph_edits >= max(CROWD_WORDS, state.graph_words // 10)
+        if state is None:
+            return False
+        return state.edits - state.graph_edits >= crowds * max(CROWD_WORDS, state.graph_words // 10)
 
     def is_small(self, bucket: int) -> bool:
         """Return whether the graph of a bucket is built sooner than a worker process could be asked to."""
@@ -528,13 +550,32 @@ class Index:
         """
         if collection is not None:
             _check_names(collection, bucket or collection)
-        self._commit_first()
-        try:
-            with self.store.snapshot() as view:
-                for scope, state in scopes_of(view, collection, bucket):
-                    yield from holdings(view, scope, state)
-        except DamagedBytes as fault:
-            raise StoreDamaged(f"the store {self.store.folder} is damaged: {fault}") from fault
+        with self._whole_snapshot() as view:
+            for scope, state in scopes_of(view, collection, bucket):
+                yield from holdings(view, scope, state)
+
+    def word_figures(self, collection: str, bucket: str) -> Iterator[WordFigures]:
+        """Yield every word of a bucket in byte order, hidden ones too, with how many objects hold it and how often.
+
+        They are those of the moment when the first is taken. Take them to the end before this thread changes the index.
+        Raises like `holdings`.
+        """
+        _check_names(collection, bucket)
+        with self._whole_snapshot() as view:
+            state = view.bucket(collection, bucket)
+            if state is not None:
+                yield from word_figures(view, state)
+
+    def object_figures(self, collection: str, bucket: str) -> Iterator[ObjectFigures]:
+        """Yield every object of a bucket, oldest first, with its length and how many words it holds.
+
+        As `word_figures` otherwise.
+        """
+        _check_names(collection, bucket)
+        with self._whole_snapshot() as view:
+            state = view.bucket(collection, bucket)
+            if state is not None:
+                yield from object_figures(view, state)
 
     def verify(self) -> list[str]:
         """Check every table against every other, and the graphs against the tables; return what is wrong.
@@ -641,11 +682,13 @@ class Index:
     def __repr__(self) -> str:
         if isinstance(self.store, GoneStore):
             return "<Index, closed>"
-        return f"<{type(self).__name__} in {self.store.folder}>"
+        return f"<{type(self).__name__} in {self._given}>"
 
     def _repr_html_(self) -> str:
-        """Return a small table for notebooks."""
-        return table_html(repr(self), {} if isinstance(self.store, GoneStore) else self.stats())
+        """Return tables for notebooks."""
+        if isinstance(self.store, GoneStore):
+            return figures_table(repr(self), {})
+        return index_tables(repr(self), self.stats)
 
     def __enter__(self) -> Self:
         return self
@@ -669,6 +712,16 @@ class Index:
         drop_staged(self.store)
         self._read(self._tidy_graphs)
 
+    @contextmanager
+    def _whole_snapshot(self) -> Iterator[View]:
+        """What was changed until now, for a long look at it."""
+        self._commit_first()
+        try:
+            with self.store.snapshot() as view:
+                yield view
+        except DamagedBytes as fault:
+            raise StoreDamaged(f"the store {self.store.folder} is damaged: {fault}") from fault
+
     def _commit_first(self) -> None:
         """Let the next snapshot show everything."""
         with self._lock:
@@ -687,12 +740,18 @@ class Index:
         elif self._autocommit:
             self._finish()
 
-    def _consolidate_crowded(self) -> None:
-        """Build the graphs of buckets that gained thousands of words, unless a batch or the owner does it later."""
+    def _consolidate_crowded(self, scopes: set[Scope] | None, crowds: int = 1) -> None:
+        """Build the graphs of buckets that gained thousands of words, unless a batch or the owner does it later.
+
+        Args:
+            scopes: of which buckets; None: of all.
+            crowds: how crowded they must be.
+        """
         with self._lock:
             if self._batching or not self._autocommit:
                 return
-            for bucket in [bucket for bucket in self.due_buckets() if self.is_crowded(bucket)]:
+            due = self.due_buckets() if scopes is None else self._read(lambda view: _numbers(view, scopes))
+            for bucket in [bucket for bucket in due if self.is_crowded(bucket, crowds)]:
                 self.consolidate_bucket(bucket)
 
     def _finish(self) -> None:
@@ -736,7 +795,7 @@ class Index:
 
         def read(view: View) -> list[Answer]:
             state = view.bucket(collection, bucket)
-            return [] if state is None else work(self._lexicons.of(BucketReader(view, state), view))
+            return [] if state is None else work(self._lexicons.of(reader_of(view, state), view))
 
         return self._read(read)
 
@@ -768,6 +827,11 @@ def _check_names(collection: str, bucket: str, object: str | None = None) -> Non
     check_bucket(bucket)
     if object is not None:
         check_object(object)
+
+
+def _numbers(view: View, scopes: set[Scope]) -> list[int]:
+    states = (view.bucket(*scope) for scope in sorted(scopes))
+    return [state.bucket for state in states if state is not None]
 
 
 def _need_no(object: str | None) -> None:

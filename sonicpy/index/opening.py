@@ -3,11 +3,10 @@
 import os
 import shutil
 import tempfile
-import time
 from pathlib import Path
 
 from sonicpy.config import Config
-from sonicpy.errors import StoreError, StoreLocked
+from sonicpy.errors import StoreError
 from sonicpy.index.index import Index
 from sonicpy.index.read_only import ReadOnlyIndex
 from sonicpy.store.folder import LOCK_FILE, WriterLock
@@ -17,8 +16,7 @@ SHARED_MEMORY = Path("/dev/shm")
 SHARED_MEMORY_FREE = 256 << 20
 """Bytes that have to be free there: some million short texts. With less, a temporary folder on the disk is taken."""
 PREFIX = "sonicpy-memory-"
-ABANDONED_S = 60.0
-"""A temporary folder is locked within moments; one so old without a lock was left behind by a killed process."""
+"""Of temporary folders; the number of the process follows."""
 
 
 def open_index(path: str | os.PathLike[str], config: Config | None = None, *, read_only: bool = False) -> Index:
@@ -49,7 +47,7 @@ def _temporary_folder() -> Path:
     home = _memory_home()
     _sweep(home)
     try:
-        return Path(tempfile.mkdtemp(prefix=PREFIX, dir=home))
+        return Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=home))
     except OSError as fault:
         raise StoreError(f"no temporary folder can be made in {home}: {fault.strerror}") from fault
 
@@ -64,12 +62,22 @@ def _memory_home() -> Path:
 def _sweep(home: Path) -> None:
     """Delete what processes that were killed have left behind: temporary indexes that nobody holds."""
     for folder in home.glob(f"{PREFIX}*"):
+        if not (folder / LOCK_FILE).exists() or _is_alive(folder.name):
+            continue  # it may be about to be locked
         try:
-            status = folder.stat()
-            if status.st_uid != os.getuid() or time.time() - status.st_mtime < ABANDONED_S:
-                continue
-            if (folder / LOCK_FILE).exists():
-                WriterLock(folder).release()
-        except (OSError, StoreLocked, StoreError):
+            with WriterLock(folder):  # who has it may also live where process numbers mean other processes
+                shutil.rmtree(folder, ignore_errors=True)
+        except StoreError:
             continue
-        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_alive(name: str) -> bool:
+    """Return whether the process that made a temporary folder may still run."""
+    number = name.removeprefix(PREFIX).partition("-")[0]
+    try:
+        os.kill(int(number), 0)
+    except ProcessLookupError:
+        return False
+    except (ValueError, OverflowError, OSError):
+        return True
+    return True

@@ -9,13 +9,14 @@ from itertools import islice
 from typing import Protocol
 
 from sonicpy._native.text import Terms
-from sonicpy.errors import CommandError, StoreError
+from sonicpy.errors import StoreError
 from sonicpy.rows import Progress, PushReport, Refused, Row
 from sonicpy.store.log import RECORD_MAX_BYTES
 from sonicpy.store.mutations import Push
 
 CHUNK_ROWS = 4_096
-"""Rows applied at once: other threads that write wait for about 80 ms. With 512 a row costs a fifth more."""
+"""Rows applied at once. Of a small commit much is rows of common words, written again with the next; other threads
+that write wait for a large one."""
 CHUNK_CHARACTERS = 1 << 20
 """Of texts, at which a chunk ends too: it stands in memory whole."""
 
@@ -88,8 +89,8 @@ def _cut(row: Row, lex: Callable[[str, str | None], Terms], window: int) -> Push
     """Return the PUSH of a row, or why there is none."""
     try:
         terms = lex(row.text, row.lang)
-    except CommandError as fault:
-        return fault.detail or fault.code
+    except UnicodeEncodeError as fault:
+        return f"the text is not Unicode: character {fault.start} is a lone surrogate"
     # A text gives at most about three times its bytes of terms; only what may be too long is measured.
     if 16 * len(row.text) > RECORD_MAX_BYTES and sum(map(len, terms.words)) + 12 * len(terms) > RECORD_MAX_BYTES:
         return f"its terms take more than {RECORD_MAX_BYTES} bytes: split the text"

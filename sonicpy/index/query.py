@@ -36,8 +36,18 @@ def query_hits(
         return Hits(total=0 if total else None)
     table = RANKINGS[search.ranking](lexicon, terms, search, window, offset + limit, None)
     best = table.best_scored(offset, limit)
-    scores = None if search.ranking == "newest" else [shown_score(table, kind, score) for _, kind, score in best]
+    scores = None if search.ranking == "newest" else shown_scores(table, best)
     return Hits(lexicon.reader.oids([iid for iid, _, _ in best]), scores, len(table) if total else None)
+
+
+def shown_scores(table: ObjectTable, best: list[tuple[int, int, float]]) -> list[float]:
+    """Return `shown_score` of each of (IID, kind, score); written out, because it is most of what a Hits costs."""
+    if not isinstance(table, Ranker) or table.ceiling <= 0:
+        return [shown_score(table, kind, score) for _, kind, score in best]
+    ceiling, highest = table.ceiling, HIGHEST_SHARE
+    return [
+        EXACTLY - kind + (share if (share := score / ceiling) < highest else highest) for _, kind, score in best
+    ]
 
 
 def shown_score(table: ObjectTable, kind: int, score: float) -> float:

@@ -1,8 +1,9 @@
 """One bucket inside one transaction: its terms, postings, objects and words."""
 
 from collections.abc import Iterator
+from typing import cast
 
-from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow, oid_at, record_at
+from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow, oids_in
 from sonicpy._native.postings import (
     IID_MAX,
     DamagedBytes,
@@ -59,13 +60,11 @@ class BucketReader:
 
     def oids(self, iids: list[int]) -> list[str]:
         """Return the names of objects, in the order of their numbers."""
-        places = [divmod(iid, OBJECTS_PER_RECORD_ROW) for iid in iids]
-        rows = self._view.record_rows(self.state.bucket, {number for number, _ in places})
-        names = [oid_at(rows.get(number, b""), place) for number, place in places]
-        found = [name.decode() for name in names if name is not None]
-        if len(found) != len(names):
-            raise StoreDamaged(f"bucket {self.state.bucket}: postings name {len(names) - len(found)} missing objects")
-        return found
+        bucket = self.state.bucket
+        names = oids_in(self._view.record_rows(bucket, iids), bucket, iids)
+        if None in names:
+            raise StoreDamaged(f"bucket {bucket}: postings name {names.count(None)} missing objects")
+        return cast(list[str], names)
 
     def object(self, oid: str) -> ObjectRecord | None:
         """Return what an object holds, or None."""
@@ -83,8 +82,7 @@ class BucketReader:
 
     def object_numbered(self, iid: int) -> ObjectRecord:
         """Return what the object with this number holds. Raises StoreDamaged if there is none."""
-        number, place = divmod(iid, OBJECTS_PER_RECORD_ROW)
-        packed = record_at(self._view.record_rows(self.state.bucket, {number}).get(number, b""), place)
+        packed = self._view.record(self.state.bucket, iid)
         if packed is None:
             raise StoreDamaged(f"bucket {self.state.bucket}: object {iid} is missing")
         return self._unpacked(iid, packed)
@@ -133,8 +131,7 @@ class BucketReader:
         """Return the number and the record of an object, or None."""
         bucket = self.state.bucket
         for iid in self._view.named(self.state, oid, hash):
-            number, place = divmod(iid, OBJECTS_PER_RECORD_ROW)
-            packed = record_at(self._view.record_rows(bucket, {number}).get(number, b""), place)
+            packed = self._view.record(bucket, iid)
             if packed is None:
                 raise StoreDamaged(f"bucket {bucket}: object {iid} has a name but no record")
             record = self._unpacked(iid, packed)

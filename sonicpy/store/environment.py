@@ -224,6 +224,7 @@ class Transaction:
         self._txn.commit()
 
     def _abort(self) -> None:
+        self.companion = None
         self._txn.abort()
 
 

@@ -8,10 +8,10 @@ and their records tell their names.
 
 from collections.abc import Iterator
 from hashlib import blake2b
-from itertools import groupby
 
 from sonicpy._native.names import (
     NAME_HASH_BITS,
+    by_slice,
     merge_names,
     named,
     pack_names,
@@ -20,7 +20,6 @@ from sonicpy._native.names import (
     unpack_names,
 )
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow
-from sonicpy._native.postings import IID_MAX
 from sonicpy.store.environment import OBJECTS, OIDS, Transaction
 from sonicpy.store.keys import bucket_key, object_key
 from sonicpy.store.scopes import BucketState
@@ -32,8 +31,6 @@ WAITING_MAX = 8_000
 """Names that wait: a sixteenth of all, within these bounds."""
 FOLDED_MIN = 8
 """Names that go into rows at a commit while more than enough wait, besides two for each new one."""
-
-IID_BITS = IID_MAX.bit_length()
 
 name_key = object_key  # the smallest hash of a slice stands where an IID would
 
@@ -52,7 +49,7 @@ class NewNames:
         self._iids: dict[int, int] = {}
         self._clashes: list[tuple[int, int]] = []  # names with the hash of another one
         self._added = 0  # since the last fold
-        self._waiting: list[int] = []  # what is being folded: hash and IID in one number, by hash
+        self._waiting: list[int] = []  # the hashes that are being folded
         self._at = 0
         self._until = 0  # objects before it will be in `oids` once that is done
 
@@ -84,29 +81,26 @@ class NewNames:
 
     def fold(self, transaction: Transaction, state: BucketState) -> None:
         """Put some of the names that wait into their rows, if there are more than enough."""
-        if not self._waiting:
-            self._begin(state)
+        if not self._waiting and len(self) >= min(max(state.objects // 16, WAITING_MIN), WAITING_MAX):
+            self._waiting = sorted(self._iids)
+            self._at = 0
+            self._until = state.next_iid
         some = self._waiting[self._at : self._at + 2 * self._added + FOLDED_MIN]
         self._at += len(some)
         self._added = 0
-        entries = [(number >> IID_BITS, number & IID_MAX) for number in some]
-        entries = [(hash, iid) for hash, iid in entries if iid in self.find(hash)]
+        entries = [(hash, iid) for hash in some if (iid := self._iids.pop(hash, None)) is not None]
+        if self._clashes:
+            entries = sorted([*entries, *self._take_clashes(set(some))])
         if entries:
             _merge(transaction, state, entries)
-        for hash, iid in entries:
-            self.drop(hash, iid)
         if self._waiting and self._at >= len(self._waiting):
             self._waiting = []
             state.named = self._until
 
-    def _begin(self, state: BucketState) -> None:
-        if len(self) < min(max(state.objects // 16, WAITING_MIN), WAITING_MAX):
-            return
-        self._waiting = sorted(
-            hash << IID_BITS | iid for hash, iid in (*self._iids.items(), *self._clashes)
-        )
-        self._at = 0
-        self._until = state.next_iid
+    def _take_clashes(self, hashes: set[int]) -> list[tuple[int, int]]:
+        taken = [clash for clash in self._clashes if clash[0] in hashes]
+        self._clashes = [clash for clash in self._clashes if clash[0] not in hashes]
+        return taken
 
 
 def new_names(transaction: Transaction, state: BucketState) -> NewNames:
@@ -157,9 +151,9 @@ def _newest(transaction: Transaction, state: BucketState) -> Iterator[tuple[int,
 def _merge(transaction: Transaction, state: BucketState, entries: list[tuple[int, int]]) -> None:
     """Put (hash, IID) entries, by hash, into their rows, and split slices that are too large by now."""
     state.slices = max(state.slices, 1)
-    for start, some in groupby(entries, key=lambda entry: slice_start(entry[0], state.slices)):
+    for start, some in by_slice(entries, state.slices):
         key = name_key(state.bucket, start)
-        transaction.put(OIDS, key, merge_names(transaction.get(OIDS, key) or b"", list(some)))
+        transaction.put(OIDS, key, merge_names(transaction.get(OIDS, key) or b"", some))
     while state.objects > NAMES_PER_SLICE * state.slices:
         _split(transaction, state)
 

@@ -13,6 +13,7 @@ from sonicpy.errors import ReadOnly, StoreError
 from sonicpy.store.environment import DATA_FILE, META, Environment
 from sonicpy.store.folder import LMDB_LOCK_FILE, ReaderLock
 from sonicpy.store.mutations import Mutation, Push
+from sonicpy.store.snapshot import Remembered
 from sonicpy.store.store import ANALYSER, FORMAT, Store, check_analyser, check_format
 from sonicpy.store.view import Memory, WriteView
 
@@ -43,6 +44,7 @@ class ReadOnlyStore(Store):
         self._memory = Memory()
         self._memory.has_doomed = False
         self._read_lengths = {}
+        self._remembered = Remembered(-1)
         self._refusing = None
         unlocked = not _may_write(folder)
         self._readers = ReaderLock(folder) if unlocked else None

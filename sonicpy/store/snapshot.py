@@ -1,25 +1,137 @@
-"""A snapshot that many reads share one after the other, until the next commit: states of buckets are read once."""
+"""A snapshot that many reads share one after the other, until the next commit.
 
+What was read once is remembered, for as long as the commit is the last one: states of buckets, rows and postings of
+words, names of objects. People ask for the same words again and again, and for common words more often.
+"""
+
+from typing import cast
+
+from sonicpy._native.postings import WordRow
+from sonicpy.store.bucket import BucketReader
 from sonicpy.store.environment import Transaction
 from sonicpy.store.scopes import BucketState
 from sonicpy.store.view import BUCKETS_KEPT, View
 
+WORDS_KEPT = 4_096
+"""Words of a bucket whose rows are remembered: about 1 MB."""
+POSTINGS_KEPT_BYTES = 4 << 20
+"""Of blocks of postings, over all buckets."""
+NAMES_KEPT = 50_000
+"""Names of objects of a bucket: about 5 MB."""
+
+
+class BucketMemory:
+    """What was read of a bucket."""
+
+    __slots__ = ("blocks", "names", "words")
+
+    def __init__(self) -> None:
+        self.words: dict[bytes, WordRow | None] = {}
+        self.blocks: dict[int, list[bytes]] = {}
+        self.names: dict[int, str] = {}
+
+
+class Remembered:
+    """What was read of one commit; threads share it, since each step is one call of a dict.
+
+    Args:
+        commit: its number.
+    """
+
+    def __init__(self, commit: int) -> None:
+        self.commit = commit
+        self.states: dict[tuple[str, str], BucketState | None] = {}
+        self.buckets: dict[int, BucketMemory] = {}
+        self.block_bytes = 0
+
+    def of(self, bucket: int) -> BucketMemory:
+        """Return what was read of a bucket."""
+        memory = self.buckets.get(bucket)
+        if memory is None:
+            if len(self.buckets) >= BUCKETS_KEPT:
+                self.buckets.clear()
+            memory = self.buckets[bucket] = BucketMemory()
+        return memory
+
 
 class Snapshot(View):
-    """The picture of one commit. What it remembers goes with its transaction."""
+    """The picture of one commit."""
 
-    def __init__(self, transaction: Transaction, read_lengths: dict[int, tuple[int, bytearray]]) -> None:
+    def __init__(
+        self, transaction: Transaction, read_lengths: dict[int, tuple[int, bytearray]], remembered: Remembered
+    ) -> None:
         super().__init__(transaction, read_lengths)
-        self._states: dict[tuple[str, str], BucketState | None] = {}
+        self.remembered = remembered
 
     def bucket(self, collection: str, bucket: str) -> BucketState | None:
         """Return the state of a bucket, not to be changed, or None if it does not exist."""
-        scope = (collection, bucket)
+        states, scope = self.remembered.states, (collection, bucket)
         try:
-            return self._states[scope]
+            return states[scope]
         except KeyError:
             pass
-        if len(self._states) >= BUCKETS_KEPT:
-            self._states.clear()
-        state = self._states[scope] = super().bucket(collection, bucket)
+        if len(states) >= BUCKETS_KEPT:
+            states.clear()
+        state = states[scope] = super().bucket(collection, bucket)
         return state
+
+
+class SnapshotReader(BucketReader):
+    """Reads one bucket through a snapshot."""
+
+    def __init__(self, snapshot: Snapshot, state: BucketState) -> None:
+        self.state = state
+        self._view = snapshot
+        self._transaction = snapshot.transaction
+        self._remembered = snapshot.remembered
+        self._memory = snapshot.remembered.of(state.bucket)
+
+    def words(self, terms: list[bytes]) -> list[WordRow | None]:
+        """Return the row of each term, None for those that no object holds."""
+        held = self._memory.words
+        try:
+            return [held[term] for term in terms]
+        except KeyError:
+            pass
+        found = super().words(terms)
+        if len(held) >= WORDS_KEPT:
+            held.clear()
+        held.update(zip(terms, found, strict=True))
+        return found
+
+    def blocks(self, word: WordRow) -> list[bytes]:
+        """Return the blocks of a word's postings, oldest first; not to be changed."""
+        held, term_id = self._memory.blocks, word.term_id
+        blocks = held.get(term_id)
+        if blocks is None:
+            blocks = super().blocks(word)
+            self._keep(term_id, blocks)
+        return blocks
+
+    def oids(self, iids: list[int]) -> list[str]:
+        """Return the names of objects, in the order of their numbers."""
+        held = self._memory.names
+        names = [held.get(iid) for iid in iids]
+        missing = [iid for iid, name in zip(iids, names, strict=True) if name is None]
+        if not missing:
+            return cast(list[str], names)
+        if len(held) >= NAMES_KEPT:
+            held.clear()
+        found = dict(zip(missing, super().oids(missing), strict=True))
+        held.update(found)
+        return [found[iid] if name is None else name for iid, name in zip(iids, names, strict=True)]
+
+    def _keep(self, term_id: int, blocks: list[bytes]) -> None:
+        remembered, size = self._remembered, sum(map(len, blocks))
+        if remembered.block_bytes + size > POSTINGS_KEPT_BYTES:
+            for memory in list(remembered.buckets.values()):
+                memory.blocks = {}
+            remembered.block_bytes = 0
+        if size <= POSTINGS_KEPT_BYTES // 16:
+            remembered.block_bytes += size
+            self._memory.blocks[term_id] = blocks
+
+
+def reader_of(view: View, state: BucketState) -> BucketReader:
+    """Return what reads a bucket through a view."""
+    return SnapshotReader(view, state) if isinstance(view, Snapshot) else BucketReader(view, state)

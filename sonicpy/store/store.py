@@ -27,7 +27,7 @@ from sonicpy.store.environment import META, PENDING, TABLE_NAMES, Environment, M
 from sonicpy.store.keys import BUCKET_MAX, bucket_key, bucket_of
 from sonicpy.store.log import RECORD_MAX_BYTES, Log
 from sonicpy.store.mutations import Mutation, Push, pack_mutation, unpack_mutation
-from sonicpy.store.snapshot import Snapshot
+from sonicpy.store.snapshot import Remembered, Snapshot
 from sonicpy.store.sweep import sweep
 from sonicpy.store.view import Memory, View, WriteView
 
@@ -68,6 +68,7 @@ class Store:
         self._owner = 0
         self._memory = Memory()
         self._read_lengths: dict[int, tuple[int, bytearray]] = {}  # by snapshots
+        self._remembered = Remembered(-1)
         self._is_lost = False  # the open transaction failed, and its recovery has not passed yet
         self._unsealed: list[bytes] = []
         self._refusing: StoreError | None = None
@@ -265,7 +266,10 @@ class Store:
         transaction = self._environment.take_snapshot()
         view = transaction.companion
         if not isinstance(view, View):
-            view = transaction.companion = Snapshot(transaction, self._read_lengths)
+            remembered = self._remembered
+            if remembered.commit != transaction.number:
+                remembered = self._remembered = Remembered(transaction.number)
+            view = transaction.companion = Snapshot(transaction, self._read_lengths, remembered)
         return view
 
     def give_back(self, view: View) -> None:

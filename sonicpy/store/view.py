@@ -7,7 +7,7 @@ rows that nearly every change touches (counters of buckets, rows of lengths) unt
 from collections.abc import Iterator
 from enum import IntEnum
 
-from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow
+from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow, record_at, row_keys
 from sonicpy._native.postings import DamagedBytes, TermCache, bucket_key, pack_varints, unpack_varints
 from sonicpy.errors import StoreDamaged
 from sonicpy.ids import Scope
@@ -170,10 +170,15 @@ class View:
         self._read_lengths[state.bucket] = (self.transaction.number, lengths)
         return lengths
 
-    def record_rows(self, bucket: int, numbers: set[int]) -> dict[int, bytes]:
-        """Return those of the rows of `objects` with these numbers that exist."""
-        keys = [object_key(bucket, number) for number in numbers]
-        return {int.from_bytes(key[4:], "big"): row for key, row in self.transaction.get_many(OBJECTS, keys)}
+    def record_rows(self, bucket: int, iids: list[int]) -> dict[bytes, bytes]:
+        """Return the rows that hold some objects of a bucket, by their keys."""
+        return dict(self.transaction.get_many(OBJECTS, row_keys(bucket, iids)))
+
+    def record(self, bucket: int, iid: int) -> bytes | None:
+        """Return the record of an object, or None. Raises DamagedBytes if its row cannot be read."""
+        for row in self.record_rows(bucket, [iid]).values():
+            return record_at(row, iid % OBJECTS_PER_RECORD_ROW)
+        return None
 
     def named(self, state: BucketState, oid: bytes, hash: int) -> Iterator[int]:
         """Yield the IIDs of the objects that may have an OID, by its `name_hash`."""
@@ -311,14 +316,21 @@ class WriteView(View):
         if left is not None and left[0].startswith(prefix):
             self._memory.pending_buckets.add(bucket)
 
-    def record_rows(self, bucket: int, numbers: set[int]) -> dict[int, bytes]:
-        """Return those of the rows of `objects` with these numbers that exist."""
+    def record_rows(self, bucket: int, iids: list[int]) -> dict[bytes, bytes]:
+        """Return the rows that hold some objects of a bucket, by their keys; perhaps also the newest one."""
+        rows = super().record_rows(bucket, iids)
         newest = self._memory.newest.get(bucket)
-        if newest is None or newest.number not in numbers:
-            return super().record_rows(bucket, numbers)
-        rows = super().record_rows(bucket, numbers - {newest.number})
-        rows[newest.number] = newest.packed
+        if newest is not None:
+            rows[object_key(bucket, newest.number)] = newest.packed
         return rows
+
+    def record(self, bucket: int, iid: int) -> bytes | None:
+        """Return the record of an object, or None. Raises DamagedBytes if its row cannot be read."""
+        newest = self._memory.newest.get(bucket)
+        number, place = divmod(iid, OBJECTS_PER_RECORD_ROW)
+        if newest is not None and newest.number == number:
+            return record_at(newest.packed, place)
+        return super().record(bucket, iid)
 
     def put_record(self, state: BucketState, iid: int, record: bytes) -> None:
         """Write the record of an object."""

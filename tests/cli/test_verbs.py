@@ -108,8 +108,11 @@ def test_stats(run: Run) -> None:
 
 @pytest.mark.parametrize(
     "verb",
-    ["query c b x", "suggest c b x", "list c b", "count c", "stats", "export", "pop c b o x", "flush c", "backup x"],
-)
+    [
+        "query c b x", "explain c b x", "suggest c b x", "list c b", "count c", "stats", "export", "pop c b o x",
+        "flush c", "consolidate", "backup x",
+    ],
+)  # fmt: skip
 def test_no_index_is_made_where_there_is_none(run: Run, here: Path, verb: str) -> None:
     assert run(*verb.split(), "--data", "d", status=1, said="sonicpy: there is no index in d") == ""
     assert not (here / "d").exists()
@@ -189,6 +192,22 @@ def test_a_reader_that_leaves_early_is_no_error(run: Run) -> None:
         assert process.stderr is not None
         assert process.stderr.read() == b""
     assert process.returncode == 141
+
+
+def test_output_that_cannot_be_written(run: Run) -> None:
+    run("push", "c", "b", "o", "hello", "--data", "d")
+    command = [sys.executable, "-m", "sonicpy", "list", "c", "b", "--data", "d"]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, env=environment({}), timeout=30)
+    assert (done.returncode, done.stderr) == (1, b"sonicpy: the output: No space left on device\n")
+
+
+def test_a_verb_loads_what_it_needs() -> None:
+    code = "import sys; from sonicpy.cli.main import make_parser; make_parser(['serve']); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=30)
+    loaded = set(done.stdout.split())
+    assert "sonicpy.cli.serve" in loaded
+    assert not loaded & {"sonicpy.client", "sonicpy.cli.answers", "sonicpy.cli.sources", "tqdm"}
 
 
 def test_a_terminal_without_the_letters(run: Run) -> None:

@@ -7,15 +7,15 @@ import pytest
 
 from sonicpy.errors import ClientError, CommandError, ConnectionLost, NotSonic, TimedOut, WrongPassword
 from tests.client.fake import Caller, Fake
-from tests.client.ways import WAYS, Connect
+from tests.client.ways import ALL_WAYS, EVERY_WAY, Connect
 from tests.processes import free_port
 
 SOON_S = 0.3
 
 
-@pytest.fixture(params=WAYS)
+@pytest.fixture(params=EVERY_WAY)
 def connect(request: pytest.FixtureRequest) -> Iterator[Connect]:
-    yield WAYS[request.param]
+    yield ALL_WAYS[request.param]
 
 
 ANSWERS = {
@@ -154,6 +154,13 @@ def test_a_server_that_does_not_greet_is_given_up(connect: Connect) -> None:
         with pytest.raises(TimedOut):
             connect(fake.url, timeout_s=SOON_S)
         assert fake.connections == 1
+
+
+@pytest.mark.parametrize("wrong", [{"timeout_s": 0}, {"timeout_s": float("nan")}, {"retry_s": -1}, {"pool_size": 0}])
+def test_settings_that_make_no_sense(connect: Connect, wrong: dict[str, float]) -> None:
+    (name,) = wrong
+    with pytest.raises(ValueError, match=f"^{name} is "):
+        connect("sonic://127.0.0.1:1", **wrong)
 
 
 def test_nobody_listens(connect: Connect) -> None:
@@ -308,23 +315,25 @@ def test_old_servers_do_without(connect: Connect) -> None:
                 call()
 
 
-def test_pages_are_put_together_where_the_server_gives_less_at_once(connect: Connect) -> None:
+@pytest.mark.parametrize("most", [1, 7, 100, 500, 700])
+def test_pages_are_put_together_where_the_server_gives_less_at_once(connect: Connect, most: int) -> None:
     words = [f"word{number}" for number in range(1234)]
 
     def script(caller: Caller) -> None:
         caller.greet()
         while line := caller.line():
-            fake.lines.append(line)
             numbers = {part.split("(")[0]: int(part.split("(")[1][:-1]) for part in line.split() if "(" in part}
-            if numbers["LIMIT"] > 500:
+            if not 1 <= numbers["LIMIT"] <= most:
                 caller.say("ERR policy_reject(LIMIT out of minimum/maximum bounds)")
                 continue
             start = numbers.get("OFFSET", 0)
             caller.say("PENDING m", f"EVENT LIST m {' '.join(words[start : start + numbers['LIMIT']])}")
 
     with Fake(script) as fake, connect(fake.url) as client:
-        assert client.words("c", "b", limit=20) == words[:20]
-        assert client.words("c", "b", limit=1200, offset=7) == words[7:1207]
-        assert client.words("c", "b", limit=100_000) == words
-        with pytest.raises(CommandError, match="policy_reject"):
-            client.suggest("c", "b", "word", limit=501)
+        assert client.words("c", "b", limit=5) == words[:5]
+        assert client.words("c", "b", limit=20, offset=1230) == words[1230:]
+        assert client.words("c", "b", limit=120, offset=7) == words[7:127]
+        assert client.words("c", "b", limit=100_000, offset=200) == words[200:]
+        for call in (lambda: client.words("c", "b", limit=0), lambda: client.suggest("c", "b", "word", limit=701)):
+            with pytest.raises(CommandError, match="policy_reject"):
+                call()

@@ -8,14 +8,19 @@ from pathlib import Path
 import pytest
 
 from sonicpy.errors import ConfigError, ConnectionLost, NotSonic, WrongPassword
-from tests.client.ways import WAYS, Connect
+from tests.client.ways import ALL_WAYS, EVERY_WAY, ONE_WAY, Connect
 from tests.processes import HOST, Server
 from tests.server.certificates import Certificates, write_certificates
 
 
-@pytest.fixture(params=WAYS)
+@pytest.fixture(params=EVERY_WAY)
 def connect(request: pytest.FixtureRequest) -> Connect:
-    return WAYS[request.param]
+    return ALL_WAYS[request.param]
+
+
+@pytest.fixture(params=ONE_WAY)
+def connect_apart(request: pytest.FixtureRequest) -> Connect:
+    return ALL_WAYS[request.param]
 
 
 @pytest.fixture(scope="module")
@@ -41,8 +46,8 @@ def in_a_while(work: object, delay_s: float = 0.3) -> threading.Timer:
     return timer
 
 
-def test_reads_and_push_outlive_a_server(connect: Connect, tmp_path: Path) -> None:
-    with Server(tmp_path) as server, connect(url_of(server)) as client:
+def test_reads_and_push_outlive_a_server(connect_apart: Connect, tmp_path: Path) -> None:
+    with Server(tmp_path) as server, connect_apart(url_of(server)) as client:
         client.push("c", "b", "o:1", "zebra")
         assert client.query("c", "b", "zebra") == ["o:1"]
         server.kill()
@@ -62,7 +67,7 @@ def test_reads_and_push_outlive_a_server(connect: Connect, tmp_path: Path) -> No
         later.join()
 
 
-def test_rows_outlive_a_server(connect: Connect, tmp_path: Path) -> None:
+def test_rows_outlive_a_server(connect_apart: Connect, tmp_path: Path) -> None:
     killed = threading.Event()
 
     def rows() -> Iterator[tuple[str, str]]:
@@ -72,7 +77,7 @@ def test_rows_outlive_a_server(connect: Connect, tmp_path: Path) -> None:
                 threading.Timer(0.2, lambda: (server.start(), killed.set())).start()
             yield f"o:{number}", f"zebra number{number}"
 
-    with Server(tmp_path) as server, connect(url_of(server)) as client:
+    with Server(tmp_path) as server, connect_apart(url_of(server)) as client:
         report = client.push_many(rows(), collection="c", bucket="b", lang="none")
         assert killed.wait(30)
         assert (report.indexed, report.refused) == (6000, [])
@@ -81,8 +86,8 @@ def test_rows_outlive_a_server(connect: Connect, tmp_path: Path) -> None:
             assert client.query("c", "b", f"number{number}", limit=1) == [f"o:{number}"]
 
 
-def test_without_a_server_even_reads_end(connect: Connect, tmp_path: Path) -> None:
-    with Server(tmp_path) as server, connect(url_of(server), retry_s=0.3) as client:
+def test_without_a_server_even_reads_end(connect_apart: Connect, tmp_path: Path) -> None:
+    with Server(tmp_path) as server, connect_apart(url_of(server), retry_s=0.3) as client:
         server.kill()
         began = time.monotonic()
         with pytest.raises(ConnectionLost, match="cannot be reached"):
@@ -127,11 +132,11 @@ def test_unix_socket(connect: Connect, tls_server: Server, tmp_path: Path) -> No
         connect(f"sonic+unix://{tmp_path / 'nobody.sock'}")
 
 
-def test_ipv6(connect: Connect, tmp_path: Path) -> None:
+def test_ipv6(connect_apart: Connect, tmp_path: Path) -> None:
     try:
         server = Server(tmp_path, host="::1")
     except OSError:
         pytest.skip("this machine has no IPv6")
-    with server, connect(f"sonic://[::1]:{server.port}") as client:
+    with server, connect_apart(f"sonic://[::1]:{server.port}") as client:
         assert client.ping() > 0
         assert client.info()["clients_connected"] == 2

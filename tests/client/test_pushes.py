@@ -1,5 +1,6 @@
 """push_many and batch: every row is acknowledged or refused with its reason, also over connections that break."""
 
+import socket
 from collections.abc import Iterator
 
 import pytest
@@ -7,15 +8,15 @@ import pytest
 from sonicpy.errors import CommandError, ConnectionLost, NotOffered
 from sonicpy.rows import Refused
 from tests.client.fake import Caller, Fake
-from tests.client.ways import WAYS, Connect, Stepwise, View
+from tests.client.ways import ALL_WAYS, EVERY_WAY, Connect
 from tests.processes import Server
 
 ROWS = 20_000
 
 
-@pytest.fixture(params=WAYS)
+@pytest.fixture(params=EVERY_WAY)
 def connect(request: pytest.FixtureRequest) -> Connect:
-    return WAYS[request.param]
+    return ALL_WAYS[request.param]
 
 
 def collection_of(request: pytest.FixtureRequest) -> str:
@@ -75,29 +76,8 @@ def test_rows_are_refused_one_by_one(connect: Connect, shared_server: Server, re
             client.push_many("text", collection=collection, bucket="b")
 
 
-def test_a_bound_bucket_takes_rows_too(
-    connect: Connect, shared_server: Server, request: pytest.FixtureRequest
-) -> None:
-    with connect(url_of(shared_server)) as client:
-        bucket = client.bucket(collection_of(request), "b")
-        if connect is Stepwise:
-            bucket = View(client.loop, bucket)
-        bucket.push("o:1", "zebra kiwi", "none")
-        assert bucket.push_many([("o:2", "kiwi")], lang="none").indexed == 1
-        assert sorted(bucket.query("kiwi")) == ["o:1", "o:2"]
-        assert bucket.count("o:1") == 2
-        assert bucket.count() == 2
-        assert bucket.count_objects() == 2
-        assert bucket.suggest("zeb") == ["zebra"]
-        assert bucket.words() == ["kiwi", "zebra"]
-        assert bucket.pop("o:1", "kiwi") == 1
-        assert bucket.stats()["objects"] == 2
-        assert bucket.flush("o:1") == 1
-        assert bucket.flush() == 1
-
-
 def acknowledging(fake_lines: list[str], caller: Caller, count: int) -> None:
-    """Acknowledge some lines, and go away in the middle of the next answer."""
+    """Acknowledge some lines, and go away in the middle of the next answer; what was acknowledged arrives."""
     for _ in range(count):
         line = caller.line()
         if not line:
@@ -106,6 +86,9 @@ def acknowledging(fake_lines: list[str], caller: Caller, count: int) -> None:
         caller.say("OK")
     caller.line()
     caller.socket.sendall(b"O")
+    caller.socket.shutdown(socket.SHUT_WR)
+    while caller.line():
+        pass
 
 
 def test_what_was_not_acknowledged_is_pushed_again(connect: Connect) -> None:
@@ -205,7 +188,10 @@ def test_a_batch_keeps_the_order_of_things(
             batch.push(collection, "b", "o:1000", "zebra")
             with pytest.raises(CommandError, match="InvalidObject"):
                 batch.push(collection, "b", "two words", "zebra")
+            batch.push(collection, "b", "o:1", "from the batch", lang="none")
+            batch.push_many([("o:1", "after it")], collection=collection, bucket="b", lang="none")
         assert client.count_objects(collection, "b") == 1001
+        assert client.count_object_words(collection, "b", "o:1") == 7
         with pytest.raises(KeyError), client.batch() as batch:
             batch.push(collection, "b", "o:1001", "zebra")
             raise KeyError

@@ -6,7 +6,11 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
 
+import pytest
+import uvloop
+
 import sonicpy
+from sonicpy.client.aio_bucket import AsyncBucket
 
 
 class View:
@@ -25,7 +29,7 @@ class View:
             result = value(*positional, **named)
             if inspect.isawaitable(result):
                 return self.loop.run_until_complete(result)
-            return View(self.loop, result) if hasattr(result, "__aenter__") else result
+            return View(self.loop, result) if isinstance(result, sonicpy.AsyncClient | AsyncBucket) else result
 
         return call
 
@@ -42,8 +46,10 @@ class View:
 class Stepwise(View):
     """An AsyncClient whose methods block, with an event loop of its own."""
 
+    new_loop = staticmethod(asyncio.new_event_loop)
+
     def __init__(self, url: str, **options: Any) -> None:
-        loop = asyncio.new_event_loop()
+        loop = self.new_loop()
         try:
             super().__init__(loop, loop.run_until_complete(sonicpy.connect_async(url, **options)))
         except BaseException:
@@ -61,5 +67,16 @@ class Stepwise(View):
         self.loop.close()
 
 
+class OnUvloop(Stepwise):
+    """The same on the server's event loop."""
+
+    new_loop = staticmethod(uvloop.new_event_loop)
+
+
 Connect = Callable[..., Any]
 WAYS: dict[str, Connect] = {"blocking": sonicpy.connect, "asyncio": Stepwise}
+ALL_WAYS: dict[str, Connect] = {**WAYS, "uvloop": OnUvloop}
+EVERY_WAY = [*WAYS, pytest.param("uvloop", marks=pytest.mark.full)]
+"""Keys of ALL_WAYS as parameters of tests."""
+ONE_WAY = ["blocking", *(pytest.param(way, marks=pytest.mark.full) for way in ("asyncio", "uvloop"))]
+"""For tests that start servers of their own: the others only in the full run."""

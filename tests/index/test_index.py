@@ -290,3 +290,15 @@ def test_flushed_rows_are_swept_away(tmp_path: Path) -> None:
             index.push(C, "other", f"o{number}", "eins", "none")
         assert not index.has_doomed
         assert (index.count_objects(C, B), index.count_objects(C, "other")) == (0, 40)
+
+
+def test_a_relative_folder_stays_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with Index("here") as index:
+        index.push("c", "b", "o", "weather")
+        (tmp_path / "elsewhere").mkdir()
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        index.consolidate()
+        assert index.suggest("c", "b", "wether") == ["weather"]
+        assert (repr(index), index.stats()["folder"]) == ("<Index in here>", str(tmp_path / "here"))
+    assert list((tmp_path / "elsewhere").iterdir()) == []

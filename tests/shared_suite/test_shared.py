@@ -30,7 +30,10 @@ AWKWARD = [
 ]
 
 
-@pytest.fixture(scope="module", params=NAMES)
+PARAMETERS = [pytest.param(name, marks=[pytest.mark.full] if name == "compat, asyncio" else []) for name in NAMES]
+
+
+@pytest.fixture(scope="module", params=PARAMETERS)
 def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     with opened(request.param, tmp_path_factory.mktemp("place")) as somewhere:
         yield somewhere
@@ -188,6 +191,51 @@ def test_pages(place: Place, collection: str) -> None:
     assert index.query(collection, "b", "zebra", offset=250) == []
 
 
+def test_many_rows(place: Place, collection: str) -> None:
+    index = place.index
+    rows = [
+        ("o:0", "zebra kiwi"),
+        ("two words", "zebra"),
+        ("o:2", None),
+        {"id": "o:3", "text": "zebra", "lang": "eng"},
+        ("o:4", "\ud800"),
+        (collection, "b2", "o:5", "zebra", "none"),
+        ("o:6", "zebra mango " * 5000, "none"),
+        (1, 2, 3, 4, 5, 6),
+        ("o:8", "zebra", "xxx"),
+        ("o:0", "quokka"),
+    ]
+    done: list[int] = []
+    report = index.push_many(rows, collection=collection, bucket="b", progress=done.append)
+    assert report.indexed == 5
+    assert [row.row for row in report.refused] == [1, 2, 4, 7, 8]
+    assert [row.object for row in report.refused][:3] == ["two words", "o:2", "o:4"]
+    assert all(row.reason for row in report.refused)
+    assert done[-1] == len(rows)
+    assert sorted(index.query(collection, "b", "zebra", lang="none")) == ["o:0", "o:3", "o:6"]
+    assert index.query(collection, "b2", "zebra") == ["o:5"]
+    assert index.count(collection, "b", "o:0") == 3
+    assert index.push_many([], collection=collection, bucket="b").indexed == 0
+    for wrong in ("text", {"id": "o", "text": "t"}, 7):
+        with pytest.raises(TypeError):
+            index.push_many(wrong, collection=collection, bucket="b")
+    with pytest.raises(CommandError):
+        index.push_many([], collection="two words", bucket="b")
+
+
+def test_a_bucket_keeps_the_names(place: Place, collection: str) -> None:
+    bucket = place.index.bucket(collection, "b")
+    bucket.push("o:1", "zebra kiwi", "none")
+    assert bucket.push_many([("o:2", "kiwi", "none")]).indexed == 1
+    place.index.consolidate()
+    assert sorted(bucket.query("kiwi")) == ["o:1", "o:2"]
+    assert (bucket.count(), bucket.count("o:1"), bucket.count_objects()) == (2, 2, 2)
+    assert (bucket.suggest("zeb"), bucket.words()) == (["zebra"], ["kiwi", "zebra"])
+    assert (bucket.pop("o:1", "kiwi"), bucket.flush("o:1"), bucket.flush()) == (1, 1, 1)
+    with pytest.raises(CommandError):
+        place.index.bucket(collection, "two words")
+
+
 def test_flush(place: Place, collection: str) -> None:
     index = place.index
     for bucket in ("b1", "b2"):
@@ -267,8 +315,10 @@ def test_explanations_are_told_or_not_offered(place: Place, collection: str) -> 
     index = place.index
     index.push(collection, "b", "o", "zebra kiwi", lang="none")
     if place.is_default:
-        explanation = index.explain(collection, "b", "zebra")
+        explanation = index.explain(collection, "b", "zebra", lang="none")
         assert "zebra" in str(explanation)
+        assert [hit.object for hit in explanation.hits] == ["o"]
+        assert index.bucket(collection, "b").explain("zebra", lang="none") == explanation
     else:
         with pytest.raises(NotOffered):
             index.explain(collection, "b", "zebra")

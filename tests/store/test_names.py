@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sonicpy._native.names import merge_names, named, pack_names, slice_start, slice_to_split, unpack_names
+from sonicpy._native.names import by_slice, merge_names, named, pack_names, slice_start, slice_to_split, unpack_names
 from sonicpy._native.postings import DamagedBytes
 from sonicpy.store import names
 from sonicpy.store.bucket import BucketReader
@@ -86,6 +86,11 @@ def test_every_hash_is_in_one_slice(slices: int) -> None:
     whole = starts(slices)
     for start, end in zip(whole, [*whole[1:], 2**40], strict=True):
         assert {slice_start(hash, slices) for hash in (start, start + 1, (start + end) // 2, end - 1)} == {start}
+    entries = sorted((whole[number % len(whole)] + number, number) for number in range(50))
+    grouped = by_slice(entries, slices)
+    assert [entry for _, some in grouped for entry in some] == entries
+    assert [start for start, _ in grouped] == sorted({slice_start(hash, slices) for hash, _ in entries})
+    assert all(slice_start(hash, slices) == start for start, some in grouped for hash, _ in some)
     low, middle = slice_to_split(slices)
     assert low in whole
     assert sorted([*whole, middle]) == starts(slices + 1)

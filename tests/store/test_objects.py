@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow, oid_at, record_at
+from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow, oids_in, record_at, row_keys
 from sonicpy._native.postings import DamagedBytes
 from sonicpy.store.bucket import BucketReader
+from sonicpy.store.keys import object_key
 from tests.store.consistency import check_consistent
 from tests.store.shorthand import open_store, push
 
@@ -44,7 +45,13 @@ def test_a_row_holds_what_was_put_and_not_dropped(changes: list[tuple[int, bytes
     for place in (*range(OBJECTS_PER_RECORD_ROW), -1, OBJECTS_PER_RECORD_ROW, 1 << 20):
         record = held.get(place)
         assert record_at(packed, place) == record
-        assert oid_at(packed, place) == (None if record is None else oid_of(record))
+    names = {3: packed, 4: b""}
+    rows = {object_key(7, number): row for number, row in names.items()}
+    if all(oid_of(record).isascii() for record in held.values()):
+        iids = [48 + place for place in reversed(range(16))] + [64, 4096]
+        expected = [oid_of(held[place]).decode() if place in held else None for place in reversed(range(16))]
+        assert oids_in(rows, 7, iids) == [*expected, None, None]
+        assert sorted(row_keys(7, iids)) == [object_key(7, number) for number in (3, 4, 256)]
     assert bool(packed) == bool(held)
 
 
@@ -77,7 +84,8 @@ def test_damaged_rows_are_read_or_damage(held: list[tuple[int, bytes]], dice: ra
     for packed in (whole[: dice.randrange(len(whole))], bytes(changed), whole + b"\0", whole + whole):
         for place in (0, 7, 15):
             with suppress(DamagedBytes):
-                assert oid_at(packed, place) is None or record_at(packed, place) is not None
+                record = record_at(packed, place)
+                assert record is None or 0 < record[0] < len(record) + 1
         try:
             read = RecordRow(packed)
         except DamagedBytes:

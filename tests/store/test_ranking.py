@@ -50,11 +50,24 @@ class Visit(NamedTuple):
 iids = st.integers(0, 12) | st.sampled_from([3999, 4000, 4001, 12_000, 2**32, IID_MAX])
 blocks = st.lists(st.tuples(iids, st.sampled_from([1, 1, 2, 7, 300])), min_size=1, max_size=8)
 lists = st.lists(blocks, max_size=3)
+
+
+def cut(postings: list[tuple[int, int]], size: int) -> list[list[tuple[int, int]]]:
+    """Cut postings into blocks."""
+    return [postings[start : start + size] for start in range(0, len(postings), size)]
+
+
+# An object stands once among the postings of a word, which `add` relies on; verify tells of a store with others.
+postings_of_a_word = st.builds(
+    cut,
+    st.lists(st.tuples(iids, st.sampled_from([1, 1, 2, 7, 300])), max_size=18, unique_by=lambda posting: posting[0]),
+    st.integers(1, 8),
+)
 deads = st.sampled_from([0, 0, 0, 1, 2, 9])
 weights = st.sampled_from([0.0, 0.1, 0.5, 1.0, 1 / 3, 4.75]) | st.floats(0, 20, width=32)
 adds = st.builds(
     Add,
-    blocks=lists,
+    blocks=postings_of_a_word,
     dead=deads,
     weight=weights,
     required=st.sampled_from([False, False, False, True]),
@@ -162,7 +175,7 @@ def test_bm25_ranks_as_the_formula(
     assert [(iid, kind) for iid, kind, _ in scored] == [(iid, slow.kinds[iid]) for iid in ranked]
     assert [score for _, _, score in scored] == pytest.approx([slow.scores[iid] for iid in ranked], rel=1e-6)
     if not any(call.stands_in for call in calls):
-        assert all(score <= native.ceiling for _, _, score in scored)
+        assert all(score <= native.ceiling * (1 + 1e-9) for _, _, score in scored)
     for most in (0, 1, 3, 100):
         for iid, told in zip(ranked, native.parts(ranked, most, packed, average, *constants), strict=True):
             check_parts(told, most, slow.parts[iid], slow.scores[iid])

@@ -48,6 +48,26 @@ def slice_to_split(uint64_t slices) -> tuple:
     return number << (HASH_BITS - bits), ((number << 1) + 1) << (HASH_BITS - bits - 1)
 
 
+def by_slice(list entries not None, uint64_t slices) -> list:
+    """Return (smallest hash of the slice, its entries) of all slices that some (hash, IID) entries belong to.
+
+    Args:
+        entries: by rising hash.
+        slices: how many there are, at least one.
+    """
+    cdef list found = [], some = None
+    cdef uint64_t start = 0, slice_of
+    cdef tuple entry
+    for entry in entries:
+        slice_of = start_of(entry[0], slices)
+        if some is None or slice_of != start:
+            start = slice_of
+            some = []
+            found.append((start, some))
+        some.append(entry)
+    return found
+
+
 def unpack_names(bytes row not None) -> list:
     """Return the (hash, IID) entries of a row, in their order.
 

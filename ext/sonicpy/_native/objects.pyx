@@ -8,10 +8,12 @@ is taken and given whole: u8 length and bytes of the OID, then the rest.
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
-from libc.stdint cimport uint8_t, uint64_t
+from cpython.unicode cimport PyUnicode_DecodeUTF8
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
+from sonicpy._native.postings cimport term_key
 from sonicpy._native.varint cimport get_varint, put_varint
 
 from sonicpy._native.postings import DamagedBytes
@@ -67,18 +69,39 @@ cdef bint find_item(bytes row, int place, Item *item) except -1:
     return before == place and place >= 0
 
 
-def oid_at(bytes row not None, int place) -> bytes | None:
-    """Return the OID at a place of a row, or None.
+def row_keys(uint32_t bucket, list iids not None) -> list:
+    """Return the keys of the rows that hold some objects, each once."""
+    cdef set keys = set()
+    cdef uint64_t iid
+    for iid in iids:
+        keys.add(term_key(bucket, iid // PLACES))
+    return list(keys)
+
+
+def oids_in(dict rows not None, uint32_t bucket, list iids not None) -> list:
+    """Return the OIDs of objects, in their order, None for those that are not there.
+
+    Args:
+        rows: by their keys.
 
     Raises:
-        DamagedBytes: the row cannot be read so far.
+        DamagedBytes: a row cannot be read.
     """
+    cdef list oids = []
+    cdef uint64_t iid
     cdef Item item
-    return PyBytes_FromStringAndSize(<char *> item.oid, item.oid_size) if find_item(row, place, &item) else None
+    cdef bytes row
+    for iid in iids:
+        row = rows.get(term_key(bucket, iid // PLACES))
+        if row is not None and find_item(row, iid % PLACES, &item):
+            oids.append(PyUnicode_DecodeUTF8(<char *> item.oid, item.oid_size, NULL))
+        else:
+            oids.append(None)
+    return oids
 
 
 def record_at(bytes row not None, int place) -> bytes | None:
-    """Return the record at a place of a row, or None. Raises like `oid_at`."""
+    """Return the record at a place of a row, or None. Raises DamagedBytes if the row cannot be read."""
     cdef Item item
     return whole_record(&item) if find_item(row, place, &item) else None
 

@@ -1,4 +1,4 @@
-"""What the ranking needs to know of a block of postings."""
+"""What other modules need to know: blocks of postings, and keys."""
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
@@ -9,4 +9,5 @@ cdef struct Posting:
     uint64_t iid
     uint32_t tf
 
+cpdef bytes term_key(uint32_t bucket, uint64_t term_id)
 cdef int read_block(const uint8_t *block, Py_ssize_t size, Posting *out) noexcept nogil

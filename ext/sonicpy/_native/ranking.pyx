@@ -80,6 +80,7 @@ cdef class ObjectTable:
     cdef Py_ssize_t _count, _capacity, _ordered
     cdef int32_t *_slots
     cdef uint32_t _mask
+    cdef bint _is_unhashed  # the objects are not in `_slots` yet: one list alone needs none of them
 
     def __cinit__(self, *args):
         global spare_count
@@ -121,6 +122,8 @@ cdef class ObjectTable:
     cdef inline int32_t find(self, uint64_t iid) noexcept nogil:
         """Return the number of an object in the table, or -1."""
         cdef uint32_t slot = mix(iid) & self._mask
+        if self._is_unhashed:
+            self.hash_all()
         while self._slots[slot] >= 0 and self._iids[self._slots[slot]] != iid:
             slot = (slot + 1) & self._mask
         return self._slots[slot]
@@ -144,8 +147,8 @@ cdef class ObjectTable:
 
     cdef int make_room(self, Py_ssize_t objects) except -1:
         """Make sure that so many objects more can be put; at most half of the slots are ever taken."""
-        cdef uint32_t slots = self._mask + 1, slot
-        cdef Py_ssize_t number, capacity = self._capacity
+        cdef uint32_t slots = self._mask + 1
+        cdef Py_ssize_t capacity = self._capacity
         if 2 * (self._count + objects) <= <Py_ssize_t> slots:
             return 0
         while 2 * (self._count + objects) > <Py_ssize_t> slots:
@@ -159,12 +162,19 @@ cdef class ObjectTable:
             self._capacity = capacity
         self._mask = slots - 1
         memset(self._slots, 0xFF, slots * sizeof(int32_t))
+        self.hash_all()
+        return 0
+
+    cdef void hash_all(self) noexcept nogil:
+        """Put all objects into the empty slots."""
+        cdef Py_ssize_t number
+        cdef uint32_t slot
+        self._is_unhashed = False
         for number in range(self._count):
             slot = mix(self._iids[number]) & self._mask
             while self._slots[slot] >= 0:
                 slot = (slot + 1) & self._mask
             self._slots[slot] = <int32_t> number
-        return 0
 
     cdef int begin_order(self) except -1:
         """Make room for the numbers of the objects that stay."""
@@ -224,7 +234,7 @@ cdef class ObjectTable:
         """Return the places of the objects before `end`, best first, to be freed; NULL: there are none from `offset`
         on."""
         cdef Py_ssize_t left = len(self), wanted, size = 0, number
-        cdef uint32_t moved
+        cdef uint32_t moved, at, worst = 0
         cdef uint32_t *heap
         end[0] = 0
         if offset >= <uint64_t> left:
@@ -238,9 +248,19 @@ cdef class ObjectTable:
                 heap[size] = <uint32_t> number
                 size += 1
                 self.sift_up(heap, size - 1)
-            elif wanted and self.is_better(<uint32_t> number, heap[0]):
-                heap[0] = <uint32_t> number
-                self.sift_down(heap, size, 0)
+                worst = self.at(heap[0])
+                continue
+            if not wanted:
+                break
+            # `is_better` written out for most, which are not: of equals those that came before stay.
+            at = self.at(<uint32_t> number)
+            if self._kinds[at] > self._kinds[worst] or (
+                self._kinds[at] == self._kinds[worst] and self._scores[at] <= self._scores[worst]
+            ):
+                continue
+            heap[0] = <uint32_t> number
+            self.sift_down(heap, size, 0)
+            worst = self.at(heap[0])
         while size > 1:  # heap sort: the worst goes to the end
             size -= 1
             moved = heap[size]
@@ -334,9 +354,13 @@ cdef struct Parts:  # of one object: how many are held, and those that are not
 
 
 cdef inline void fill_norms(double *norms, double average, double k1, double b) noexcept nogil:
-    cdef int number
+    cdef Py_ssize_t number
+    if average <= 0:
+        for number in range(256):
+            norms[number] = k1
+        return
     for number in range(256):
-        norms[number] = k1 * (1.0 - b + b * LENGTHS[number] / average) if average > 0 else k1
+        norms[number] = k1 * (1.0 - b + b * LENGTHS[number] / average)
 
 
 cdef inline double part_of_score(double weight, uint32_t tf, double norm, double k1) noexcept nogil:
@@ -381,6 +405,7 @@ cdef int spare_notes_count = 0
 cdef class Ranker(ObjectTable):
     """The objects that hold some of a query's terms, or words that stand for them."""
     cdef Found *_found
+    cdef Found _first  # of every object of the first list, while it is the only one
     cdef Py_ssize_t _found_capacity
     cdef Hit *_hits
     cdef Py_ssize_t _hit_count, _hit_capacity
@@ -389,7 +414,7 @@ cdef class Ranker(ObjectTable):
     cdef int32_t _terms
     cdef uint32_t _required
     cdef double _total_weight, _possible_weight
-    cdef readonly double ceiling  # no object's score by `bm25` reaches it
+    cdef readonly double ceiling  # no object's score by `bm25` is above it
 
     def __cinit__(self):
         global spare_notes_count
@@ -422,7 +447,7 @@ cdef class Ranker(ObjectTable):
         """Add the postings of the next term.
 
         Args:
-            blocks: its blocks, oldest first.
+            blocks: its blocks, oldest first; no object stands in them twice.
             dead: how many postings at the head of the first block do not count.
             weight: what the term counts for, for example its inverse document frequency.
             required: objects without this term will not answer.
@@ -459,19 +484,35 @@ cdef class Ranker(ObjectTable):
         cdef Posting postings[BLOCK_POSTINGS]
         cdef Py_ssize_t number
         cdef int place
+        cdef bint is_first = self._count == 0 and inserts
         check_dead(dead)
+        if self._is_unhashed:
+            self.hash_all()
+            self.note_first()
         self.make_room(len(blocks) * BLOCK_POSTINGS if inserts else 0)
         self.make_found(self._count + (len(blocks) * BLOCK_POSTINGS if inserts else 0))
         self.make_hits(self._hit_count + len(blocks) * BLOCK_POSTINGS)
         for number in range(len(blocks) - 1, -1, -1):
             for place in range(decode(blocks[number], postings) - 1, (dead if number == 0 else 0) - 1, -1):
-                self.take(&postings[place], kind, required, inserts)
+                if is_first:
+                    self.take_first(&postings[place], kind)
+                else:
+                    self.take(&postings[place], kind, required, inserts)
+        if is_first:
+            self._is_unhashed = True
+            self._first = Found(0.0, required, self._terms)
         if self._run_count == self._run_capacity:
             self._runs = <Run *> resized(self._runs, 2 * self._run_capacity * sizeof(Run))
             self._run_capacity *= 2
         self._runs[self._run_count] = Run(self._hit_count, weight, inserts)
         self._run_count += 1
         return 0
+
+    cdef void note_first(self) noexcept nogil:
+        """Note of the objects of the first list what a second list, or scores over several, have to know."""
+        cdef Py_ssize_t number
+        for number in range(self._count):
+            self._found[number] = self._first
 
     cdef int make_found(self, Py_ssize_t objects) except -1:
         if objects > self._found_capacity:
@@ -484,6 +525,16 @@ cdef class Ranker(ObjectTable):
             self._hit_capacity = max(hits, 2 * self._hit_capacity)
             self._hits = <Hit *> resized(self._hits, self._hit_capacity * sizeof(Hit))
         return 0
+
+    cdef inline void take_first(self, const Posting *posting, Kind kind) noexcept nogil:
+        """Take a posting of the first list: an object stands in a list once, so none of them is there yet."""
+        cdef int32_t number = <int32_t> self._count
+        self._iids[number] = posting.iid
+        self._scores[number] = 0.0
+        self._kinds[number] = kind
+        self._hits[self._hit_count] = Hit(<uint32_t> number, posting.tf)
+        self._hit_count += 1
+        self._count += 1
 
     cdef inline void take(self, const Posting *posting, Kind kind, bint required, bint inserts) noexcept nogil:
         cdef int32_t number = self.find(posting.iid)
@@ -520,6 +571,15 @@ cdef class Ranker(ObjectTable):
         cdef Hit hit
         fill_norms(norms, average, k1, b)
         self.ceiling = self._possible_weight * (k1 + 1.0)
+        if self._run_count == 1:  # every object has the whole weight, and whatever is required
+            weight = self._runs[0].weight
+            for number in range(self._count):
+                iid = self._iids[number]
+                norm = norms[lengths[iid] if iid < known else 0]
+                self._scores[number] = part_of_score(weight, self._hits[number].tf, norm, k1)
+            return
+        if self._is_unhashed:
+            self.note_first()
         for number in range(self._run_count):
             weight = self._runs[number].weight
             while step < self._runs[number].end_hit:
@@ -581,7 +641,7 @@ cdef class Ranker(ObjectTable):
                         continue
                     iid = self._iids[hit.object]
                     share = 1.0
-                    if self._total_weight > 0:
+                    if self._total_weight > 0 and self._run_count > 1:
                         share = self._found[hit.object].matched / self._total_weight
                     take_part(&parts[place], held + place * most, most, Part(
                         number, hit.tf,

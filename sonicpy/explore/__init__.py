@@ -1,0 +1,15 @@
+"""What a bucket holds as pandas DataFrames and as plots, for notebooks: `pip install 'sonicpy-search[notebook]'`.
+
+Every function takes an `Index`, which may be open for reading only while a server writes the folder, and the names of
+a collection and a bucket. Plots are matplotlib Axes.
+"""
+
+try:
+    from sonicpy.explore.frames import buckets, growth, objects, terms, words
+    from sonicpy.explore.plots import plot_growth, plot_postings, plot_ranks
+except ModuleNotFoundError as fault:
+    raise ImportError(
+        "sonicpy.explore needs pandas and matplotlib: pip install 'sonicpy-search[notebook]'"
+    ) from fault
+
+__all__ = ["buckets", "growth", "objects", "plot_growth", "plot_postings", "plot_ranks", "terms", "words"]

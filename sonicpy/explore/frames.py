@@ -1,0 +1,71 @@
+"""A bucket as DataFrames: its words, its objects, and how its words are spread over the objects."""
+
+import pandas as pd
+
+from sonicpy.index.census import ObjectFigures, WordFigures
+from sonicpy.index.index import Index
+
+
+def buckets(index: Index) -> pd.DataFrame:
+    """Return the buckets of an index, indexed by collection and bucket: objects, words, average_length.
+
+    The first 1,000 of a collection, and the first 1,000 collections.
+    """
+    told = {
+        (collection, bucket): figures
+        for collection in index.stats()["by_collection"]
+        for bucket, figures in index.stats(collection)["by_bucket"].items()
+    }
+    names = pd.MultiIndex.from_tuples(told, names=["collection", "bucket"])
+    columns = ["objects", "words", "average_length"]
+    return pd.DataFrame([[figures[name] for name in columns] for figures in told.values()], names, columns)
+
+
+def words(index: Index, collection: str, bucket: str, *, hidden: bool = False) -> pd.DataFrame:
+    """Return the words of a bucket, indexed by word, the most frequent first.
+
+    Columns: `objects` that hold it; `postings`, the newest of them, which it finds; `times` it stands in those.
+
+    Args:
+        hidden: with words that are only stop words or parts of runs without blanks, and with the column
+            `hidden_objects`: for how many objects a word is that.
+
+    Raises:
+        CommandError: a name is not valid.
+        StoreError: the store cannot be read.
+    """
+    frame = pd.DataFrame(index.word_figures(collection, bucket), columns=WordFigures._fields).set_index("word")
+    frame = frame.sort_values(["objects", "times"], ascending=False, kind="stable")
+    return frame if hidden else frame[frame["hidden_objects"] < frame["objects"]].drop(columns="hidden_objects")
+
+
+def objects(index: Index, collection: str, bucket: str) -> pd.DataFrame:
+    """Return the objects of a bucket, indexed by name, oldest first.
+
+    Columns: `length` in words, repeated ones and stop words included; different `words`; different `hidden_words`; and
+    `new_words`, which no object before it holds. Raises like `words`.
+    """
+    frame = pd.DataFrame(index.object_figures(collection, bucket), columns=ObjectFigures._fields)
+    return frame.set_index("object")
+
+
+def terms(index: Index, collection: str, bucket: str, *, hidden: bool = False) -> pd.DataFrame:
+    """Return how many words are held by how many objects, indexed by that number of objects.
+
+    Columns: `words` held by so many; their `share` of all words; and `up_to`, the share of those held by so many or
+    fewer. Raises like `words`.
+    """
+    counts = words(index, collection, bucket, hidden=hidden)["objects"].value_counts().sort_index()
+    share = counts / counts.sum()
+    return pd.DataFrame({"words": counts, "share": share, "up_to": share.cumsum()}).rename_axis("objects")
+
+
+def growth(index: Index, collection: str, bucket: str) -> pd.DataFrame:
+    """Return how the vocabulary grew, a row for each object in the order in which they were made, counted from 1.
+
+    Columns: `tokens`, the length of all objects so far, and the different `words` in them, hidden ones included. Raises
+    like `words`.
+    """
+    told = objects(index, collection, bucket)
+    frame = pd.DataFrame({"tokens": told["length"].cumsum(), "words": told["new_words"].cumsum()})
+    return frame.set_axis(pd.RangeIndex(1, len(frame) + 1, name="objects"))

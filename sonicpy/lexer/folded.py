@@ -1,0 +1,101 @@
+"""A text folded piece by piece, and the way back from a place in the folded text to one in the text."""
+
+import unicodedata
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable
+
+from sonicpy._native.text import word_borders
+
+Span = tuple[int, int]
+"""Where something begins and ends, in characters."""
+
+MARKS = ("Mn", "Me", "Mc", "Cf")
+"""General categories of what belongs to the letter before it."""
+VOICED_MARKS = "\uff9e\uff9f"
+"""Of half-width kana: they belong to the letter before them, though they are no combining marks."""
+
+
+class Borders:
+    """Places in a text, in order."""
+
+    def __init__(self, places: list[int]) -> None:
+        self._places = places
+
+    def around(self, start: int, end: int) -> Span:
+        """Return the last border up to `start` and the first one from `end` on."""
+        places = self._places
+        return places[bisect_right(places, start) - 1], places[bisect_left(places, end)]
+
+
+class Folded:
+    """A text whose pieces, from word border to word border, were folded.
+
+    Args:
+        fold: what is made of a piece, and of a letter with its marks.
+
+    Attributes:
+        text: the folded text.
+        borders: of the pieces, in the text as it was.
+    """
+
+    def __init__(self, text: str, fold: Callable[[str], str]) -> None:
+        borders = word_borders(text) or [0]
+        pieces = [text[start:end] for start, end in zip(borders, borders[1:], strict=False)]
+        folded = [fold(piece) for piece in pieces]
+        self.text = "".join(folded)
+        self.borders = Borders(borders)
+        self._fold = fold
+        self._pieces = pieces
+        self._folded = folded
+        self._starts = borders
+        self._folded_starts = [0]
+        for piece in folded:
+            self._folded_starts.append(self._folded_starts[-1] + len(piece))
+        self._letters: dict[int, dict[int, int]] = {}
+
+    def span(self, start: int, end: int) -> Span | None:
+        """Return what stands in the text where the folded text has `start` to `end`; None: no whole letters do."""
+        # Pieces that fold to nothing stand at the same place of the folded text as the next one, before it.
+        first, last = self._place(start, after=True), self._place(end, after=False)
+        return None if first is None or last is None or last <= first else (first, last)
+
+    def _place(self, folded: int, *, after: bool) -> int | None:
+        """Return which place in the text a place in the folded text is: that after or before what folds to nothing."""
+        starts = self._folded_starts
+        number = (bisect_right(starts, folded) if after else bisect_left(starts, folded)) - 1
+        if starts[number] == folded:
+            return self._starts[number]
+        if not after and starts[number + 1] == folded:
+            return self._starts[number + 1]
+        inside = self._letters_of(number).get(folded - starts[number])
+        return None if inside is None else self._starts[number] + inside
+
+    def _letters_of(self, number: int) -> dict[int, int]:
+        """Return which place in a folded piece is which in the piece: between characters, or else between letters with
+        their marks; none where even those fold together."""
+        if number not in self._letters:
+            piece, folded = self._pieces[number], self._folded[number]
+            self._letters[number] = self._matched(list(piece), folded) or self._matched(letters(piece), folded)
+        return self._letters[number]
+
+    def _matched(self, parts: list[str], whole: str) -> dict[int, int]:
+        """Return where each part ends, by where it ends folded; nothing if they do not fold to the whole."""
+        places: dict[int, int] = {}
+        original = folded = 0
+        out = []
+        for part in parts:
+            out.append(self._fold(part))
+            original += len(part)
+            folded += len(out[-1])
+            places[folded] = original
+        return places if "".join(out) == whole else {}
+
+
+def letters(text: str) -> list[str]:
+    """Return the letters of a text, each with the marks upon it."""
+    starts = [
+        place
+        for place, char in enumerate(text)
+        if place == 0 or not (unicodedata.category(char) in MARKS or char in VOICED_MARKS)
+    ]
+    return [text[start:end] for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]

@@ -1,0 +1,83 @@
+"""The documentation as files: its pages, and the blocks of code on them in order.
+
+How a block is written decides what is done with it:
+
+    ```python     run; what it prints stands behind its `print` calls ("# ...") or in a ```text block right after it
+    ```console    lines behind "$ " are run by a shell; the others are what they print
+    ```text       right after a ```python block: what that prints
+    others        only shown (installations, commands of other machines, settings)
+
+"..." stands for anything in what is printed.
+"""
+
+import ast
+import json
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+NOTEBOOK = DOCS / "notebook.ipynb"
+PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+
+FENCE = re.compile(r"^(?P<indent> *)```(?P<language>[\w-]*)[^\n`]*\n(?P<code>.*?)^(?P=indent)```$", re.M | re.S)
+SHOWN_PRINT = re.compile(r"^\s*print\(.*\)\s+# (.*)$")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of code on a page."""
+
+    language: str
+    code: str
+    line: int
+    output: str | None = None
+    """What a ```text block after it says it prints."""
+
+    def expected(self) -> str:
+        """Return what a Python block prints."""
+        if self.output is not None:
+            return self.output
+        said = [found[1] for line in self.code.splitlines() if (found := SHOWN_PRINT.match(line))]
+        return "".join(f"{line}\n" for line in said)
+
+
+def name_of(page: Path) -> str:
+    """Return how a page is called in the names of tests."""
+    return str(page.relative_to(ROOT))
+
+
+def blocks(page: Path) -> list[Block]:
+    """Return the blocks of a page."""
+    text = page.read_text(encoding="utf-8")
+    found: list[Block] = []
+    end = 0
+    for fence in FENCE.finditer(text):
+        indent, code = len(fence["indent"]), fence["code"]
+        code = "".join(line[indent:] if line.strip() else "\n" for line in code.splitlines(keepends=True))
+        follows = bool(found) and found[-1].language == "python" and not text[end : fence.start()].strip()
+        if fence["language"] == "text" and follows:
+            last = found.pop()
+            found.append(Block(last.language, last.code, last.line, code))
+        else:
+            found.append(Block(fence["language"], code, text.count("\n", 0, fence.start()) + 1))
+        end = fence.end()
+    return found
+
+
+def packages_of(page: Path) -> set[str]:
+    """Return what the Python of a page imports besides the standard library and us."""
+    tree = ast.parse(python_of(page))
+    names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    names |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    return {name.split(".")[0] for name in names} - sys.stdlib_module_names - {"sonicpy"}
+
+
+def python_of(page: Path) -> str:
+    """Return the Python of a page or a notebook as one program."""
+    if page.suffix == ".ipynb":
+        cells = json.loads(page.read_text(encoding="utf-8"))["cells"]
+        return "\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code") + "\n"
+    return "\n\n".join(block.code for block in blocks(page) if block.language == "python")

@@ -1,0 +1,46 @@
+"""The site: every page stands in its menu, and it is built without a warning."""
+
+import importlib.util
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.docs.pages import DOCS, ROOT
+
+SETTINGS: dict[str, Any] = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
+
+
+def menu(part: Any) -> Iterator[str]:
+    """Yield the pages of a part of the menu."""
+    if isinstance(part, str):
+        yield part
+    else:
+        for item in part.values() if isinstance(part, dict) else part:
+            yield from menu(item)
+
+
+def test_every_page_stands_in_the_menu_once() -> None:
+    pages = [str(path.relative_to(DOCS)) for path in DOCS.rglob("*") if path.suffix in (".md", ".ipynb")]
+    assert sorted(menu(SETTINGS["nav"])) == sorted(pages)
+
+
+@pytest.mark.full
+def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
+    for name in ("mkdocs", "material", "mkdocstrings", "mkdocs_jupyter"):
+        if importlib.util.find_spec(name) is None:
+            pytest.skip(f"needs {name}: pip install 'sonicpy-search[docs]'")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path / "site")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=110, check=False)
+    assert done.returncode == 0, done.stderr
+    for page in menu(SETTINGS["nav"]):
+        name = Path(page).with_suffix("")
+        built = tmp_path / "site" / (name.parent if name.name == "index" else name) / "index.html"
+        assert built.stat().st_size > 5_000, built
+    reference = (tmp_path / "site" / "reference" / "library" / "index.html").read_text()
+    for method in ("push_many", "query", "suggest", "explain", "word_figures"):
+        assert f'id="sonicpy.Index.{method}"' in reference or f"sonicpy.index.index.Index.{method}" in reference

@@ -1,0 +1,258 @@
+"""sonicpy.open: folders and memory, a second open, the end in all its forms."""
+
+import gc
+import inspect
+import multiprocessing
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import sonicpy
+from sonicpy.errors import IndexClosed, StoreError, StoreLocked
+from sonicpy.index import opening
+from tests.processes import environment
+
+
+def line_here() -> int:
+    frame = inspect.currentframe()
+    assert frame is not None and frame.f_back is not None
+    return frame.f_back.f_lineno
+
+
+def run(program: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", program, *map(str, arguments)],
+        env=environment({}), capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+
+
+def test_what_was_pushed_is_there_when_it_is_opened_again(tmp_path: Path) -> None:
+    with sonicpy.open(tmp_path / "store") as index:
+        index.push("messages", "default", "m1", "Hello from Nantes")
+        assert index.query("messages", "default", "nantes") == ["m1"]
+    with sonicpy.open(str(tmp_path / "store")) as index:
+        assert index.query("messages", "default", "nantse") == ["m1"]
+        assert (index.count("messages"), index.count("messages", "default")) == (1, 3)
+        assert index.count("messages", "default", "m1") == 3
+        assert index.flush("messages", "default", "m1") == 3
+        assert index.flush("messages", "default") == 1
+        assert index.flush("messages") == 0
+
+
+def test_names_that_do_not_fit_together(tmp_path: Path) -> None:
+    with sonicpy.open(tmp_path / "store") as index:
+        calls: list[Callable[[], object]] = [
+            lambda: index.count("c", object="o"),
+            lambda: index.flush("c", object="o"),
+            lambda: index.stats(bucket="b"),
+        ]
+        for call in calls:
+            with pytest.raises(ValueError, match="is given without its"):
+                call()
+
+
+def test_a_second_open_names_the_first(tmp_path: Path) -> None:
+    folder = tmp_path / "store"
+    index, line = sonicpy.open(folder), line_here()
+    (tmp_path / "link").symlink_to(folder)
+    openings: list[Callable[[], object]] = [
+        lambda: sonicpy.open(folder),
+        lambda: sonicpy.open(tmp_path / "link"),
+        lambda: sonicpy.open(folder, read_only=True),
+        lambda: sonicpy.Index(folder),
+    ]
+    for opening_again in openings:
+        with pytest.raises(StoreLocked, match=rf"this one, since \d\d:\d\d:\d\d at .*test_open.py:{line}: use that"):
+            opening_again()
+    index.push("c", "b", "o", "still works")
+    index.close()
+    with sonicpy.open(folder) as again:
+        assert again.query("c", "b", "works") == ["o"]
+
+
+def test_an_open_that_failed_leaves_the_folder_free(tmp_path: Path) -> None:
+    sonicpy.open(tmp_path / "store").close()
+    other = sonicpy.Config.model_validate({"normalization": {"diacritic_folding_enabled": True}})
+    with pytest.raises(StoreError, match="diacritic_folding_enabled"):
+        sonicpy.open(tmp_path / "store", other)
+    with pytest.raises(StoreError, match="there is no store in"):
+        sonicpy.open(tmp_path / "none", read_only=True)
+    assert not (tmp_path / "none").exists()
+    sonicpy.open(tmp_path / "store").close()
+    sonicpy.open(tmp_path / "none").close()
+
+
+def test_every_method_of_a_closed_index_says_that_it_is_closed(tmp_path: Path) -> None:
+    index = sonicpy.open(tmp_path / "store")
+    index.push("c", "b", "o", "hello")
+    assert index.suggest("c", "b", "hel") == ["hello"]
+    index.close()
+    index.close()
+    bucket = index.bucket("c", "b")
+    calls: list[Callable[[], object]] = [
+        lambda: index.push("c", "b", "o", "hello"), lambda: index.push_many([("o", "x")], collection="c", bucket="b"),
+        lambda: index.pop("c", "b", "o", "hello"), lambda: index.query("c", "b", "hello"),
+        lambda: index.suggest("c", "b", "hel"), lambda: index.words("c", "b"), lambda: index.count("c"),
+        lambda: index.flush("c"), index.stats, index.verify, index.consolidate,
+        lambda: index.backup(tmp_path / "backup"), lambda: bucket.query("hello"),
+    ]  # fmt: skip
+    for call in calls:
+        with pytest.raises(IndexClosed, match=r"store was closed: open it again"):
+            call()
+    assert "closed" in repr(index)
+    assert "closed" in bucket._repr_html_()
+
+
+def test_close_waits_for_readers_and_refuses_those_who_come_later(tmp_path: Path) -> None:
+    index = sonicpy.open(tmp_path / "store")
+    index.push_many(((f"o{n}", "shared words here") for n in range(2_000)), collection="c", bucket="b")
+    faults: list[str] = []
+
+    def ask() -> None:
+        while True:
+            try:
+                assert len(index.query("c", "b", "shared words")) == 10
+            except IndexClosed:
+                return
+            except BaseException as fault:
+                faults.append(repr(fault))
+                raise
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    time.sleep(0.1)
+    index.close()
+    for thread in threads:
+        thread.join(timeout=20)
+        assert not thread.is_alive()
+    assert faults == []
+    with sonicpy.open(tmp_path / "store") as again:
+        assert again.verify() == []
+
+
+def test_a_forgotten_index_lets_go_of_its_folder(tmp_path: Path) -> None:
+    index = sonicpy.open(tmp_path / "store")
+    index.push("c", "b", "o", "hello")
+    del index
+    gc.collect()
+    with sonicpy.open(tmp_path / "store") as again:
+        assert again.query("c", "b", "hello") == ["o"]
+
+
+def test_memory_is_gone_on_close_and_when_forgotten() -> None:
+    folders = []
+    for ends in (lambda index: index.close(), lambda index: None):
+        index = sonicpy.open(":memory:")
+        folders.append(index.store.folder)
+        index.push("c", "b", "o", "hello")
+        index.consolidate()
+        assert index.query("c", "b", "helo") == ["o"]
+        ends(index)
+        del index
+        gc.collect()
+    assert not any(folder.exists() for folder in folders)
+    with sonicpy.open(":memory:") as one, sonicpy.open(":memory:") as other:
+        one.push("c", "b", "o", "hello")
+        assert other.query("c", "b", "hello") == []
+
+
+def test_memory_is_gone_with_the_interpreter() -> None:
+    done = run("import sonicpy; index = sonicpy.open(':memory:'); index.push('c', 'b', 'o', 'x'); "
+               "print(index.store.folder)")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert not Path(done.stdout.strip()).exists()
+    assert done.stderr == ""
+
+
+def test_memory_goes_to_disk_where_shared_memory_is_small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(opening, "SHARED_MEMORY_FREE", 1 << 60)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with sonicpy.open(":memory:") as index:
+        assert index.store.folder.parent == tmp_path
+        index.push("c", "b", "o", "hello")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_killed_process_left_in_memory_goes_with_the_next(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(opening, "SHARED_MEMORY", tmp_path)
+    monkeypatch.setattr(opening, "SHARED_MEMORY_FREE", 0)
+    done = run("print(__import__('os').getpid())")  # the number of a process that is gone
+    with sonicpy.open(":memory:") as living:
+        abandoned = tmp_path / f"{opening.PREFIX}{done.stdout.strip()}-dead"
+        sonicpy.open(abandoned).close()
+        unlocked = tmp_path / f"{opening.PREFIX}{done.stdout.strip()}-new"
+        unlocked.mkdir()
+        stranger = tmp_path / f"{opening.PREFIX}{done.stdout.strip()}-of-another-machine"
+        with sonicpy.open(stranger), sonicpy.open(":memory:"):
+            assert not abandoned.exists()
+            assert {living.store.folder, unlocked, stranger} <= set(tmp_path.iterdir())
+        living.push("c", "b", "o", "x")
+
+
+def test_memory_cannot_be_read_only() -> None:
+    with pytest.raises(StoreError, match="begins empty"):
+        sonicpy.open(":memory:", read_only=True)
+
+
+FORKING = """
+import os, sys, sonicpy
+index = sonicpy.open(sys.argv[1])
+index.push("c", "b", "o", "hello world")
+assert index.query("c", "b", "hello") == ["o"]
+process = os.fork()
+if process == 0:
+    for call in (lambda: index.query("c", "b", "hello"), lambda: index.push("c", "b", "p", "hello"),
+                 lambda: sonicpy.open(sys.argv[1]), lambda: sonicpy.open(sys.argv[1], read_only=True)):
+        try:
+            call()
+        except sonicpy.SonicError as fault:
+            print(type(fault).__name__, fault)
+    index.close()
+    with sonicpy.open(":memory:") as other:
+        other.push("c", "b", "o", "hello")
+        print(other.query("c", "b", "hello").objects)
+    sys.stdout.flush()
+    sys.exit(0)
+assert os.waitpid(process, 0)[1] == 0
+for number in range(300):
+    index.push("c", "b", f"o{number}", f"hello world{number}")
+    assert len(index.query("c", "b", "hello")) == min(10, number + 2)
+assert index.verify() == []
+index.close()
+with sonicpy.open(sys.argv[1]) as index:
+    assert index.count_objects("c", "b") == 301
+"""
+
+
+def test_a_forked_process_is_told_and_does_the_parent_no_harm(tmp_path: Path) -> None:
+    done = run(FORKING, tmp_path / "store")
+    assert done.returncode == 0, done.stderr
+    used, pushed, opened, read, own = done.stdout.splitlines()
+    assert used.startswith("IndexClosed the index in ") and "which this one was forked from" in used
+    assert pushed == used
+    for line in (opened, read):
+        assert line.startswith("StoreLocked the store ") and "started afresh (spawn)" in line
+    assert own == "['o']"
+
+
+def push_from_another_process(folder: str) -> str:
+    try:
+        sonicpy.open(folder)
+    except StoreLocked as fault:
+        return str(fault)
+    return "opened"
+
+
+def test_a_second_writer_in_another_process_is_refused_with_the_number_of_the_first(tmp_path: Path) -> None:
+    with sonicpy.open(tmp_path / "store"), multiprocessing.get_context("spawn").Pool(1) as pool:
+        told = pool.apply(push_from_another_process, (str(tmp_path / "store"),))
+    assert f"already open for writing by process {os.getpid()}: stop that one" in told

@@ -1,0 +1,133 @@
+"""Snapshots that readers share: always the last commit, never in the way of the writer."""
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sonicpy.store import snapshot
+from sonicpy.store.bucket import BucketReader
+from sonicpy.store.environment import IDLE_MAX
+from sonicpy.store.snapshot import reader_of
+from sonicpy.store.store import Store
+from tests.store.shorthand import push
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """A store with one word in three objects."""
+    store = Store(tmp_path / "store", {}, map_bytes=1 << 28)
+    try:
+        for number in range(3):
+            store.apply(push(f"o{number}", f"shared own{number}"))
+        store.commit()
+        yield store
+    finally:
+        store.close()
+
+
+def names_of(store: Store, word: bytes) -> list[str]:
+    """Return what a reader that shares finds, held against one that reads the tables."""
+    with store.snapshot() as view:
+        state = view.bucket("c", "b")
+        assert state is not None
+        sharing, plain = reader_of(view, state), BucketReader(view, state)
+        (row,), (again,) = sharing.words([word]), plain.words([word])
+        if row is None or again is None:
+            assert row is again
+            return []
+        assert (row.df, sharing.blocks(row)) == (again.df, plain.blocks(again))
+        iids = list(range(state.next_iid))
+        names = sharing.oids(iids)
+        assert names == plain.oids(iids)
+        return names
+
+
+def test_readers_between_two_commits_share_one_snapshot(store: Store) -> None:
+    with store.snapshot() as first:
+        pass
+    with store.snapshot() as second:
+        assert second is first
+        with store.snapshot() as third:
+            assert third is not first
+            assert third.transaction.number == first.transaction.number
+        number = first.transaction.number
+    store.apply(push("o3", "shared"))
+    store.commit()
+    with store.snapshot() as fourth:
+        assert fourth.transaction.number > number
+
+
+def test_every_commit_is_seen_by_the_next_reader(store: Store) -> None:
+    for number in range(3, 300):
+        assert names_of(store, b"shared") == [f"o{n}" for n in range(number)]
+        store.apply(push(f"o{number}", "shared"))
+        store.commit()
+
+
+def test_what_is_remembered_is_bounded(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("WORDS_KEPT", "NAMES_KEPT", "POSTINGS_KEPT_BYTES", "BUCKETS_KEPT"):
+        monkeypatch.setattr(snapshot, name, 2)
+    for word in (b"shared", b"own0", b"own1", b"own2", b"nothing", b"shared"):
+        expected = [] if word == b"nothing" else ["o0", "o1", "o2"]
+        assert names_of(store, word) == expected
+    with store.snapshot() as view:
+        remembered = view.remembered
+        (memory,) = remembered.buckets.values()
+    assert len(memory.words) <= 2 and len(memory.names) <= 3 and memory.blocks == {}
+
+
+def test_idle_snapshots_do_not_let_the_file_grow(tmp_path: Path) -> None:
+    sizes = []
+    for reads in (False, True):
+        store = Store(tmp_path / f"reads {reads}", {}, map_bytes=1 << 28)
+        for number in range(400):
+            store.apply(push("o", " ".join(f"word{number}x{n}" for n in range(20))))
+            store.apply(push(f"p{number % 10}", f"word{number}"))
+            store.commit()
+            if reads:
+                assert names_of(store, f"word{number}".encode())
+        sizes.append(store.size_bytes())
+        store.close()
+    without, with_readers = sizes
+    assert with_readers <= without * 1.2
+
+
+def test_the_map_grows_though_snapshots_are_idle(tmp_path: Path) -> None:
+    store = Store(tmp_path / "store", {}, map_bytes=1 << 20)
+    for number in range(3_000):
+        store.apply(push(f"o{number}", " ".join(["shared", *(f"word{number}x{n}" for n in range(20))])))
+        if number % 50 == 0:
+            store.commit()
+            with store.snapshot() as view:
+                assert view.bucket("c", "b") is not None
+    store.commit()
+    assert store.map_bytes() > 1 << 20
+    assert len(names_of(store, b"shared")) == 3_000
+    store.close()
+
+
+def test_threads_hand_snapshots_on(store: Store) -> None:
+    faults = []
+    started = threading.Barrier(2 * IDLE_MAX + 1)
+
+    def read() -> None:
+        started.wait()
+        try:
+            for _ in range(200):
+                assert len(names_of(store, b"shared")) >= 3
+        except BaseException as fault:
+            faults.append(fault)
+            raise
+
+    threads = [threading.Thread(target=read) for _ in range(2 * IDLE_MAX)]
+    for thread in threads:
+        thread.start()
+    started.wait()
+    for number in range(3, 60):
+        store.apply(push(f"o{number}", "shared"))
+        store.commit()
+    for thread in threads:
+        thread.join()
+    assert faults == []

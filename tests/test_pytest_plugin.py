@@ -1,0 +1,116 @@
+"""The pytest plugin in projects of its users: what its fixtures give, what is shared and what is not, what it costs."""
+
+import re
+import subprocess
+import sys
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import pytest
+
+from sonicpy.pytest_plugin import SonicpyServer
+
+pytest_plugins = ["pytester"]
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+PLUGIN = "sonicpy.pytest_plugin"
+
+FRESH = """
+import os
+import pytest
+import sonicpy
+
+served = []
+
+@pytest.mark.parametrize("number", range(3))
+def test_every_test_finds_an_empty_server(sonicpy_server, number):
+    with sonicpy_server.connect() as client:
+        assert client.stats()["collections"] == 0
+        for name in ("c", "d.e"):
+            client.push(name, "b", f"o{number}", "hello from nantes")
+        assert client.query("c", "b", "nantes") == [f"o{number}"]
+    served.append(sonicpy_server.port)
+    assert len(set(served)) == 1
+
+def test_it_says_where_it_is(sonicpy_server):
+    url = f"sonic://:{sonicpy_server.password}@{sonicpy_server.host}:{sonicpy_server.port}"
+    assert sonicpy_server.url == url
+    with sonicpy.connect(url) as client:
+        assert client.ping() < 5
+    with pytest.raises(sonicpy.WrongPassword):
+        sonicpy.connect(url, password="other")
+
+def test_a_server_that_a_test_has_ended(sonicpy_server):
+    sonicpy_server.stop()
+
+def test_is_started_again(sonicpy_server):
+    with sonicpy_server.connect(timeout_s=5) as client:
+        assert client.count("c") == 0
+
+@pytest.mark.parametrize("number", range(2))
+def test_every_index_is_empty(sonicpy_index, number):
+    assert sonicpy_index.stats()["collections"] == 0
+    sonicpy_index.push("c", "b", "o", "hello")
+    assert sonicpy_index.query("c", "b", "hello") == ["o"]
+"""
+
+SETTINGS = """
+import pytest
+import sonicpy
+
+def test_the_settings_hold_for_both(sonicpy_server, sonicpy_index):
+    assert sonicpy_index.config.server.compat == "sonic"
+    with sonicpy_server.connect() as client:
+        with pytest.raises(sonicpy.NotOffered):
+            client.stats()
+        client.push("c", "b", "o", "hello")
+
+def test_a_server_like_sonic_is_emptied_too(sonicpy_server):
+    with sonicpy_server.connect() as client:
+        assert client.query("c", "b", "hello") == []
+"""
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """A project that knows the plugin by its entry point, or, where this one is not installed, by its name."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("SONIC_SEARCH__RANKING", "nonsense")  # settings of the machine must not matter
+    if not entry_points(group="pytest11", name="sonicpy"):
+        pytester.plugins = [PLUGIN]
+    return pytester
+
+
+def run(project: pytest.Pytester) -> pytest.RunResult:
+    return project.runpytest_subprocess("-q", "-p", "no:cacheprovider", "-W", "error")
+
+
+def test_fixtures(project: pytest.Pytester) -> None:
+    (example,) = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    project.makepyfile(FRESH, test_of_the_page=example)
+    run(project).assert_outcomes(passed=10)
+
+
+def test_settings(project: pytest.Pytester) -> None:
+    project.makefile(".cfg", sonicpy='server.compat = "sonic"')
+    project.makeini("[pytest]\nsonicpy_settings = sonicpy.cfg")
+    project.makepyfile(SETTINGS)
+    run(project).assert_outcomes(passed=2)
+
+
+def test_a_server_that_cannot_start_says_why(tmp_path: Path) -> None:
+    settings = tmp_path / "sonicpy.cfg"
+    settings.write_text('search.ranking = "loud"')
+    with pytest.raises(RuntimeError, match=r'did not start:\n.*search.ranking is "loud"'):
+        SonicpyServer(tmp_path, settings).start()
+
+
+def test_who_does_not_use_it_loads_next_to_nothing() -> None:
+    code = f"import sys, pytest; before = set(sys.modules); import {PLUGIN}; print(*set(sys.modules) - before)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    loaded = set(done.stdout.split())
+    assert {name for name in loaded if name.startswith("sonicpy.")} <= {
+        "sonicpy.errors", "sonicpy.pytest_plugin", "sonicpy.version",
+    }  # fmt: skip
+    assert not loaded & {"pydantic", "lmdb", "asyncio", "ssl", "numpy"}

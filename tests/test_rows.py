@@ -1,0 +1,211 @@
+"""Rows of anything: what each shape means, what is refused and why, and tables of other libraries."""
+
+import datetime
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from sonicpy.errors import CommandError
+from sonicpy.rows import REFUSED_KEPT, PushReport, Refused, Row, Shape, read_rows
+from tests.processes import environment
+
+BOUND = Shape("c", "b")
+FREE = Shape()
+A = Row("c", "b", "o1", "hello", None)
+B = Row("c", "b", "o2", "world", None)
+
+READ = [
+    (("o1", "hello"), BOUND, A, "object and text"),
+    (["o1", "hello"], BOUND, A, "a list, as JSON gives it"),
+    (("o1", "hello", "fra"), BOUND, A._replace(lang="fra"), "with its language"),
+    (("o1", "hello", None), BOUND, A, "no language"),
+    (("c", "b", "o1", "hello"), FREE, A, "its own names"),
+    (("x", "y", "o1", "hello"), BOUND, Row("x", "y", "o1", "hello", None), "its own names win"),
+    (("c", "b", "o1", "hello", "none"), FREE, A._replace(lang="none"), "all five"),
+    (("o1", "hello"), Shape("c", "b", lang="deu"), A._replace(lang="deu"), "the language of all"),
+    ((7, "hello"), BOUND, A._replace(object="7"), "whole numbers name objects"),
+    ((-7, ""), BOUND, A._replace(object="-7", text=""), "an empty text is a text"),
+    ({"id": "o1", "text": "hello"}, BOUND, A, "a dict"),
+    ({"object": "o1", "text": "hello", "more": 1}, BOUND, A, "another name for the object"),
+    ({"id": "o1", "object": "o2", "text": "hello"}, BOUND, A, "id comes first"),
+    ({"key": "o1", "body": "hello"}, Shape("c", "b", "key", "body"), A, "columns by name"),
+    ({"id": "o1", "title": "a", "body": "b"}, Shape("c", "b", text=("title", "body")), A._replace(text="a\nb"), "two"),
+    ({"id": "o1", "title": None, "body": "b"}, Shape("c", "b", text=["title", "body"]), A._replace(text="b"), "one"),
+    ({"id": "o1", "text": "hello", "collection": "c", "bucket": "b", "lang": "fra"}, FREE, A._replace(lang="fra"), ""),
+    ({"id": "o1", "text": "hello", "collection": "x", "bucket": "y"}, BOUND, A, "the names of all win"),
+]
+
+NAMES = "is missing, or not 1 to 128 ASCII characters without white space"
+REFUSED = [
+    (("o", "x"), FREE, "o", f"the name of the collection {NAMES}"),
+    (("c", None, "o", "x"), FREE, "o", f"the name of the bucket {NAMES}"),
+    (("two words", "x"), BOUND, "two words", f"the name of the object {NAMES}"),
+    (("", "x"), BOUND, "", f"the name of the object {NAMES}"),
+    ((None, "x"), BOUND, "", f"the name of the object {NAMES}"),
+    ((1.5, "x"), BOUND, "", f"the name of the object {NAMES}"),
+    ((True, "x"), BOUND, "", f"the name of the object {NAMES}"),
+    (("é", "x"), BOUND, "é", f"the name of the object {NAMES}"),
+    (("o", None), BOUND, "o", "the text is missing"),
+    (("o", float("nan")), BOUND, "o", "the text is missing"),
+    (("o", b"x"), BOUND, "o", "the text is a bytes, not a str"),
+    (("o", datetime.date(2024, 1, 1)), BOUND, "o", "the text is a date, not a str"),
+    (("o", "x", "klingon"), BOUND, "o", "the language 'klingon' is not one of sonicpy.langcodes"),
+    (("o",), BOUND, "", "a row of 1 values instead of 2 to 5"),
+    (("c", "b", "o", "x", None, 6), BOUND, "", "a row of 6 values instead of 2 to 5"),
+    ("ox", BOUND, "", "a row is a str, neither tuple nor dict"),
+    (None, BOUND, "", "a row is a NoneType, neither tuple nor dict"),
+    ({"text": "x"}, BOUND, "", "the row has no id and no object"),
+    ({"id": "o"}, BOUND, "o", "the text is missing"),
+    ({"id": "o", "a": 1, "b": "x"}, Shape("c", "b", text=("a", "b")), "o", "the text is a int, not a str"),
+]
+
+
+@pytest.mark.parametrize(("row", "shape", "expected", "why"), READ)
+def test_read(row: Any, shape: Shape, expected: Row, why: str) -> None:
+    assert list(read_rows([row], shape)) == [expected], why
+
+
+@pytest.mark.parametrize(("row", "shape", "name", "reason"), REFUSED)
+def test_refused(row: Any, shape: Shape, name: str, reason: str) -> None:
+    assert list(read_rows([("c", "b", "ok", "x"), row], shape))[1] == Refused(1, name, reason)
+
+
+@pytest.mark.parametrize("rows", ["text", b"bytes", {"id": "o", "text": "x"}, 7, None])
+def test_what_are_no_rows(rows: Any) -> None:
+    with pytest.raises(TypeError, match=f"rows is a {type(rows).__name__}: give an iterable"):
+        read_rows(rows, BOUND)
+
+
+def test_names_of_all_rows_are_checked_first() -> None:
+    for arguments in (("two words", "b"), ("c", ""), ("c", "b", None, "text", "klingon")):
+        with pytest.raises(CommandError):
+            Shape(*arguments)
+
+
+def test_a_generator_is_read_one_row_at_a_time() -> None:
+    read = 0
+
+    def endless() -> Iterator[tuple[str, str]]:
+        nonlocal read
+        while True:
+            read += 1
+            yield f"o{read}", "x"
+
+    rows = read_rows(endless(), BOUND)
+    assert [next(rows).object for _ in range(3)] == ["o1", "o2", "o3"]
+    assert read == 3
+
+
+def test_a_report_keeps_the_first_refusals_and_counts_all() -> None:
+    report = PushReport(indexed=5)
+    for number in range(REFUSED_KEPT + 5):
+        report.refuse(Refused(number, "o", "why"))
+    assert (len(report.refused), report.refused_count) == (REFUSED_KEPT, REFUSED_KEPT + 5)
+    assert str(report) == f"5 rows indexed, {REFUSED_KEPT + 5} refused; the first: row 0, why"
+
+
+# -- tables ---------------------------------------------------------------------------------------------------------
+
+COLUMNS = {"id": ["o1", "o2"], "text": ["hello", "world"]}
+
+
+def test_tables_of_arrow() -> None:
+    arrow = pytest.importorskip("pyarrow", reason="needs the extra [tables]")
+    table = arrow.table(COLUMNS)
+    assert list(read_rows(table, BOUND)) == [A, B]
+    assert list(read_rows(table.to_batches()[0], BOUND)) == [A, B]
+    assert list(read_rows(table.to_reader(max_chunksize=1), BOUND)) == [A, B]
+    assert list(read_rows(Stream(table), BOUND)) == [A, B]
+    numbers = arrow.table({"id": arrow.array([1, None]), "text": arrow.array(["hello", None], arrow.large_string())})
+    assert list(read_rows(numbers, BOUND)) == [
+        A._replace(object="1"), Refused(1, "", f"the name of the object {NAMES}"),
+    ]  # fmt: skip
+    assert list(read_rows(table.slice(0, 0), BOUND)) == []
+    many = arrow.table({"id": [f"o{n}" for n in range(10_000)], "text": ["x"] * 10_000})
+    assert [row.object for row in read_rows(many, BOUND)] == [f"o{n}" for n in range(10_000)]
+
+
+class Stream:
+    """A table of a library that nobody here has heard of."""
+
+    def __init__(self, table: Any) -> None:
+        self._table = table
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._table.__arrow_c_stream__(requested_schema)
+
+
+def test_tables_of_pandas() -> None:
+    pandas = pytest.importorskip("pandas", reason="needs the extra [tables]")
+    frame = pandas.DataFrame(COLUMNS)
+    assert list(read_rows(frame, BOUND)) == [A, B]
+    assert list(read_rows(frame.set_index("id"), BOUND)) == [A, B], "the index is a column where it has a name"
+    assert list(read_rows(frame.set_index("id")["text"], BOUND)) == [A, B], "a series: its index names the objects"
+    assert list(read_rows(pandas.Series(["hello"], index=[7]), BOUND)) == [A._replace(object="7")]
+    missing = pandas.DataFrame({"id": [1, 2, 3], "text": ["hello", None, float("nan")]})
+    assert [getattr(row, "reason", row) for row in read_rows(missing, BOUND)] == [
+        A._replace(object="1"), "the text is missing", "the text is missing",
+    ]  # fmt: skip
+    nullable = pandas.DataFrame({"id": ["o1"], "text": pandas.array([pandas.NA], dtype="string")})
+    assert list(read_rows(nullable, BOUND)) == [Refused(0, "o1", "the text is missing")]
+    own = frame.assign(collection="c", bucket="b", lang=["fra", None])
+    assert list(read_rows(own, FREE)) == [A._replace(lang="fra"), B]
+    assert list(read_rows(frame.iloc[:0], BOUND)) == []
+
+
+def test_tables_of_polars() -> None:
+    polars = pytest.importorskip("polars", reason="needs the extra [tables]")
+    frame = polars.DataFrame(COLUMNS)
+    assert list(read_rows(frame, BOUND)) == [A, B]
+    assert list(read_rows(frame.lazy(), BOUND)) == [A, B]
+    titled = frame.with_columns(title=polars.Series(["one", None]))
+    assert list(read_rows(titled, Shape("c", "b", text=("title", "text")))) == [A._replace(text="one\nhello"), B]
+    many = polars.DataFrame({"object": list(range(10_000)), "text": ["x"] * 10_000})
+    assert [row.object for row in read_rows(many, BOUND)] == [str(n) for n in range(10_000)]
+
+
+@pytest.mark.parametrize("package", ["pyarrow", "pandas", "polars"])
+def test_a_table_without_the_column(package: str) -> None:
+    library = pytest.importorskip(package, reason="needs the extra [tables]")
+    make = library.table if package == "pyarrow" else library.DataFrame
+    with pytest.raises(ValueError, match="the table has no column body; it has id, text"):
+        list(read_rows(make(COLUMNS), Shape("c", "b", text="body")))
+    with pytest.raises(ValueError, match="the table has no column id and no object; it has key"):
+        list(read_rows(make({"key": ["o"]}), BOUND))
+
+
+class Interchange:
+    """A data frame that can only be exchanged."""
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+
+    def __dataframe__(self, *arguments: Any, **named: Any) -> Any:
+        return self._frame.__dataframe__(*arguments, **named)
+
+
+def test_frames_that_can_only_be_exchanged() -> None:
+    arrow = pytest.importorskip("pyarrow", reason="needs the extra [tables]")
+    assert list(read_rows(Interchange(arrow.table(COLUMNS)), BOUND)) == [A, B]
+
+
+def test_what_only_pyarrow_reads_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(TypeError, match="rows is a Stream, which pyarrow reads: pip install pyarrow"):
+        read_rows(Stream(None), BOUND)
+
+
+def test_no_table_library_is_imported_for_tuples() -> None:
+    program = (
+        "import sys, sonicpy\n"
+        "with sonicpy.open(':memory:') as index:\n"
+        "    index.push_many([('o', 'x'), {'id': 'p', 'text': 'y'}], collection='c', bucket='b')\n"
+        "print(sorted({'pyarrow', 'pandas', 'polars', 'numpy'} & set(sys.modules)))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment({}), capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout == "[]\n"
