@@ -46,7 +46,7 @@ def shown_scores(table: ObjectTable, best: list[tuple[int, int, float]]) -> list
         return [shown_score(table, kind, score) for _, kind, score in best]
     ceiling, highest = table.ceiling, HIGHEST_SHARE
     return [
-        EXACTLY - kind + (share if (share := score / ceiling) < highest else highest) for _, kind, score in best
+        WHOLLY - kind + (share if (share := score / ceiling) < highest else highest) for _, kind, score in best
     ]
 
 

@@ -577,6 +577,8 @@ cdef class Ranker(ObjectTable):
                 iid = self._iids[number]
                 norm = norms[lengths[iid] if iid < known else 0]
                 self._scores[number] = part_of_score(weight, self._hits[number].tf, norm, k1)
+            if self._total_weight > 0:
+                memset(self._kinds, FULL, self._count)
             return
         if self._is_unhashed:
             self.note_first()
