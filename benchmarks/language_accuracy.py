@@ -10,21 +10,17 @@ With --langdetect every 20th text is also given to langdetect itself.
 
 import argparse
 import random
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
+from sonicpy.evaluation.languages import BORROWED, LENGTHS, Text, accuracy, cuts, time_us
 from sonicpy.lexer.language import LanguageGuesser
 from sonicpy.lexer.languages import by_code
 from sonicpy.lexer.stopwords import StopWords
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 SEED = 20
-LENGTHS = (20, 60, 200)
 BARS = {20: 0.78, 60: 0.94, 200: 0.98}
-BORROWED = frozenset(
-    {"aka", "aze", "bel", "epo", "hau", "jav", "kur", "lat", "sna", "srp", "tuk", "uzb", "yid", "yor", "zul"}
-)
 CHAT_LINES = 20_000
 LANGDETECT_CODES = {
     "af": "afr", "ar": "ara", "bg": "bul", "bn": "ben", "ca": "cat", "cs": "ces", "cy": "cym", "da": "dan", "de": "deu",
@@ -35,32 +31,10 @@ LANGDETECT_CODES = {
     "th": "tha", "tl": "tgl", "tr": "tur", "uk": "ukr", "ur": "urd", "vi": "vie", "zh-cn": "cmn", "zh-tw": "cmn",
 }  # fmt: skip
 
-Text = tuple[str, str]
-"""A language and a text in it."""
-
-
 def sentences(path: Path) -> list[Text]:
     """Return every sentence of the data set in a language of the table."""
     rows = (line.split("\t", 3) for line in path.read_text(encoding="utf-8").splitlines())
     return [(code, text) for code, _, _, text in rows if code in by_code]
-
-
-def cuts(texts: Iterable[Text], size_bytes: int) -> list[Text]:
-    """Return from each text that is long enough one piece of at least `size_bytes` bytes, from a place of chance."""
-    chance = random.Random(SEED + size_bytes)
-    pieces = []
-    for code, text in texts:
-        latest = next((start for start in reversed(range(len(text))) if len(text[start:].encode()) >= size_bytes), None)
-        if latest is not None:
-            start = chance.randint(0, latest)
-            end = next(end for end in range(start, len(text) + 1) if len(text[start:end].encode()) >= size_bytes)
-            pieces.append((code, text[start:end]))
-    return pieces
-
-
-def accuracy(guess: Callable[[str], str | None], texts: list[Text]) -> float:
-    """Return the share of `texts` that `guess` names right."""
-    return sum(guess(text) == code for code, text in texts) / len(texts)
 
 
 def chat_lines(path: Path, source: str) -> list[Text]:
@@ -68,17 +42,6 @@ def chat_lines(path: Path, source: str) -> list[Text]:
     rows = (line.split("\t", 2) for line in path.read_text(encoding="utf-8").splitlines())
     lines = [text for _, name, text in rows if name == source and len(text.encode()) >= 20]
     return [("eng", text) for text in random.Random(SEED).sample(lines, CHAT_LINES)]
-
-
-def time_us(guess: Callable[[str], str | None], texts: list[Text]) -> float:
-    """Return the microseconds of processor time of one guess, the best of five rounds."""
-    rounds = []
-    for _ in range(5):
-        start = time.process_time()
-        for _, text in texts:
-            guess(text)
-        rounds.append((time.process_time() - start) / len(texts) * 1e6)
-    return min(rounds)
 
 
 def load_langdetect() -> Callable[[str], str | None]:

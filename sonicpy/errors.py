@@ -12,6 +12,7 @@
         StoreFull        no room to write; reads go on
         ReadOnly         the program: a change of an index that was opened for reading
         IndexClosed      the program: an Index is used after it was closed, or in a forked process
+      EvaluationError    the operator: nothing to evaluate, or a file of judgements cannot be read
       WorkerError        the operator: worker processes cannot do their job; it is tried again later
       ClientError        who calls a server: it could not be asked, or not this
         ConnectionLost   no connection, or it ended before the answer came
@@ -90,6 +91,10 @@ class IndexClosed(StoreError):
 
 class WorkerError(SonicError):
     """Worker processes died on a job."""
+
+
+class EvaluationError(SonicError):
+    """What is to be evaluated cannot be read, or the package that judges it is missing."""
 
 
 class ClientError(SonicError):

@@ -114,7 +114,8 @@ class ExplainedHit:
 
     Attributes:
         score: as in `Hit`: `base` and all parts together.
-        how: the best way in which it was found: "exact", "completion" or "correction".
+        how: the best way in which it was found: "whole" (every word as it was typed; told by bm25), "exact" (some word
+            as it was typed), "completion" or "correction".
         base: what the way in which it was found gives; 0 where only words count.
         parts: what the words give, at most PARTS_SHOWN of them.
         more: how many words more there are.
@@ -327,7 +328,12 @@ def _sums(hit: ExplainedHit) -> list[str]:
     return sums
 
 
-WAYS = {"exact": "exactly", "completion": "by a completion", "correction": "by a correction"}
+WAYS = {
+    "whole": "with every word",
+    "exact": "exactly",
+    "completion": "by a completion",
+    "correction": "by a correction",
+}
 
 
 def _number(number: float | None) -> str:

@@ -15,9 +15,9 @@ class Hit(NamedTuple):
     Attributes:
         object: its name.
         score: how well it answers, never more than that of the hit before it; None: unknown, or objects are not
-            ranked by scores. By `bm25` the whole number tells how the object was found (2: a word of the query as it
-            was typed, 1: by a longer word, 0: by a corrected one) and the fraction how well, next to the best that an
-            object could do.
+            ranked by scores. By `bm25` the whole number tells how the object was found (3: it holds every word of the
+            query as it was typed, 2: some of them, 1: longer words, 0: corrected ones) and the fraction how well, next
+            to the best that an object could do.
     """
 
     object: str

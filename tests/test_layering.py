@@ -32,8 +32,9 @@ ALLOWED = {
     "index": EVERYBODY
     | {"_native", "bound", "config", "explanation", "graph", "hits", "lexer", "rows", "store", "tables"},
     "client": EVERYBODY | {"bound", "channel", "explanation", "hits", "rows", "tables"},
+    "evaluation": EVERYBODY | {"lexer"},
     "server": EVERYBODY | {"config", "channel", "index"},
-    "cli": EVERYBODY | {"client", "config", "explanation", "hits", "index", "rows", "server"},
+    "cli": EVERYBODY | {"client", "config", "evaluation", "explanation", "hits", "index", "rows", "server"},
     "__init__": EVERYBODY | {"bound", "client", "config", "explanation", "highlighting", "hits", "index", "rows"},
     "__main__": {"cli"},
     "pytest_plugin": {"__init__", "client", "config", "index"},

@@ -31,6 +31,7 @@ MODULES = {
     "query": "answers", "suggest": "answers", "list": "answers", "count": "answers", "stats": "answers",
     "push": "changes", "pop": "changes", "flush": "changes", "consolidate": "changes",
     "import": "transfer", "export": "transfer",
+    "eval": "eval",
     "backup": "folders", "restore": "folders", "verify": "folders",
 }  # fmt: skip
 """Which module of this package adds a verb. Only the one that is asked for is loaded: a server lives long, and has no
@@ -55,6 +56,9 @@ change
   pop          take the words of a text from an object
   flush        forget a collection, a bucket or an object
   import       push the rows of a JSONL, CSV, TSV or Parquet file
+
+judge
+  eval         measure how well texts are found
 
 keep
   export       write every object and its words as JSONL

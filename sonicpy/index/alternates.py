@@ -62,5 +62,5 @@ def alternates(lexicon: Lexicon, term: bytes, found: int, wanted: int, budget: i
         return
     matches = lexicon.corrections(term, edits_allowed(length), transpositions=True)
     others = (match for match in matches if match[0] not in taken)
-    for word, row, distance in lexicon.nearest(others, budget)[:budget]:
+    for word, row, distance in lexicon.nearest(term, others, budget)[:budget]:
         yield Alternate(word, row, 0.5 / distance, completed=False, edits=distance)

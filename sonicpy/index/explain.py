@@ -21,7 +21,7 @@ from sonicpy.explanation import (
 )
 from sonicpy.index.alternates import edits_allowed
 from sonicpy.index.lexicon import Lexicon
-from sonicpy.index.query import EXACTLY, share_of_best, shown_score
+from sonicpy.index.query import WHOLLY, share_of_best, shown_score
 from sonicpy.index.ranking import RANKINGS, bm25_arguments
 from sonicpy.index.trace import NO_BUDGET, Gathered, Trace
 
@@ -35,8 +35,8 @@ SINGLE_LETTER = "a single letter of a run without blanks"
 STOPS_DROPPED = "it is a stop word, which PUSH drops unless LANG(none) is given (stopwords.mode)"
 SHORT = "words of less than four letters are completed, but not corrected, and none begins with it"
 UNLIKE = "no word begins with it or is few enough edits away"
-HOWS = ("exact", "completion", "correction")
-EXACT = 0
+HOWS = ("whole", "exact", "completion", "correction")
+EXACT = 1
 WAYS = {how: kind for kind, how in enumerate(HOWS)}
 
 Parts = tuple[list[tuple[int, int, float]], int, float]
@@ -140,7 +140,7 @@ def _role(asked: Asked, number: int, is_gathered: bool, trace: Trace, ranking: s
     if number in trace.only_adds:
         return "adds", STOP_WORD if asked.terms.words[number] in asked.stops else SINGLE_LETTER
     flags = asked.terms.flags
-    if ranking == "newest" or flags[number] & SPECIAL:
+    if ranking == "newest" or number in trace.required:
         return "required", None
     if ranking == "sonic" and any(each & SPECIAL for each in flags):
         return "required", None
@@ -209,7 +209,7 @@ def _hit(
         object=oid,
         score=shown_score(table, kind, score) if is_scored else None,
         how=HOWS[kind],
-        base=float(EXACTLY - kind) if is_tiered else 0.0,
+        base=float(WHOLLY - kind) if is_tiered else 0.0,
         parts=tuple(
             Part(_shown(asked.terms.words[one.term]), _shown(one.word), times, shown(score))
             for one, times, score in named

@@ -7,6 +7,7 @@ everything comes from the graph file.
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby, islice
 
+from sonicpy._native.graph import unlikeness
 from sonicpy._native.postings import WORD_BYTES_MAX, WordRow
 from sonicpy.graph.pending import PendingWords
 from sonicpy.graph.pool import GraphPool
@@ -137,14 +138,18 @@ class Lexicon:
             if row is not None and (row.live if self.live else row.df)
         ]
 
-    def nearest(self, matches: Iterable[tuple[bytes, int]], wanted: int) -> list[tuple[bytes, WordRow, int]]:
+    def nearest(
+        self, typed: bytes, matches: Iterable[tuple[bytes, int]], wanted: int
+    ) -> list[tuple[bytes, WordRow, int]]:
         """Return the first `wanted` or more of `matches` that objects hold, with rows and distances.
 
-        Nearest first, as `matches` come, then the most frequent ones; at most CORRECTIONS_EXAMINED are looked at.
+        Nearest first, as `matches` come, then the most frequent ones, then those most like what was typed; at most
+        CORRECTIONS_EXAMINED are looked at.
         """
         found: list[tuple[bytes, WordRow, int]] = []
         for distance, group in groupby(islice(matches, CORRECTIONS_EXAMINED), key=lambda match: match[1]):
             held = by_frequency(self.held(word for word, _ in group))
+            likeliest_first(typed, held, wanted - len(found))
             found += [(word, row, distance) for word, row in held]
             if len(found) >= wanted:
                 break
@@ -154,3 +159,18 @@ class Lexicon:
 def by_frequency(words: list[tuple[bytes, WordRow]]) -> list[tuple[bytes, WordRow]]:
     """Return words and their rows, those that most objects hold first, then as they came."""
     return sorted(words, key=lambda found: -found[1].holders)
+
+
+def likeliest_first(typed: bytes, words: list[tuple[bytes, WordRow]], wanted: int) -> None:
+    """Sort by likeness to what was typed those of the first `wanted` words, and of their equals, that are as frequent
+    as others; `words` come by frequency."""
+    if len(words) < 2:
+        return
+    least = words[min(wanted, len(words)) - 1][1].holders
+    end = next((place for place in range(wanted, len(words)) if words[place][1].holders < least), len(words))
+    frequencies = [row.holders for _, row in words[:end]]
+    if len(set(frequencies)) == end:
+        return
+    apart = unlikeness(typed, [word for word, _ in words[:end]])
+    order = sorted(range(end), key=lambda place: (-frequencies[place], apart[place]))
+    words[:end] = [words[place] for place in order]

@@ -7,8 +7,9 @@ from sonicpy.hits import Hits
 from sonicpy.index.lexicon import Lexicon
 from sonicpy.index.ranking import RANKINGS
 
-EXACTLY = 2
-"""The whole number of the score of an object that was found exactly; one less by completions, none by corrections."""
+WHOLLY = 3
+"""The whole number of the score of an object that holds every word as it was typed; one less for some of the words,
+two less for completions, none for corrections."""
 HIGHEST_SHARE = 0.999999
 """So the fraction of a score stays one, even when six digits of it are written."""
 
@@ -45,13 +46,13 @@ def shown_scores(table: ObjectTable, best: list[tuple[int, int, float]]) -> list
         return [shown_score(table, kind, score) for _, kind, score in best]
     ceiling, highest = table.ceiling, HIGHEST_SHARE
     return [
-        EXACTLY - kind + (share if (share := score / ceiling) < highest else highest) for _, kind, score in best
+        WHOLLY - kind + (share if (share := score / ceiling) < highest else highest) for _, kind, score in best
     ]
 
 
 def shown_score(table: ObjectTable, kind: int, score: float) -> float:
     """Return the score that users see, which orders objects as the kind and the table's score do."""
-    return EXACTLY - kind + share_of_best(table, score) if isinstance(table, Ranker) else score
+    return WHOLLY - kind + share_of_best(table, score) if isinstance(table, Ranker) else score
 
 
 def share_of_best(table: Ranker, score: float) -> float:

@@ -1,7 +1,7 @@
 """Three ways to rank: which postings of a query's terms count, and for how much. Scoring itself is compiled.
 
-    bm25     idf * tf, scaled by length and by the share of the query an object holds; exact before completed before
-             corrected words
+    bm25     idf * tf, scaled by length and by the share of the query an object holds; all words before some, exact
+             before completed before corrected ones
     sonic    spec chapter 8: idf only, mean over the words, rounded to 32 bits; one budget of alternates for all words
     newest   objects that hold all words, newest association first
 """
@@ -39,6 +39,8 @@ CORRECTED_WORDS = 16
 """Words of one query that others may stand for: each is compared with all pending words, and a line holds thousands."""
 CORRECTED_WORDS_SONIC = 128
 """The same in compat mode, where no budget is used up by words that resemble nothing."""
+KEYWORDS_MAX = 4
+"""A query with more words beside its special ones is a sentence: the object it looks for need not hold its numbers."""
 SPELLED_BYTES_MAX = 500
 """Longer words have one spelling: putting n marks on one letter in order takes n * n steps."""
 
@@ -50,7 +52,8 @@ to note what is done."""
 def rank_bm25(
     lexicon: Lexicon, terms: Terms, search: SearchConfig, window: int, wanted: int, trace: Trace | None = None
 ) -> Ranker:
-    """Score by BM25. Special words are required; stop words add to what others find, unless there are no others."""
+    """Score by BM25. Special words are required, except in a sentence; stop words add to what others find, and are
+    searched where others find nothing."""
     reader = lexicon.reader
     objects = reader.state.objects
     words = list(zip(count(), terms.words, reader.words(terms.words), terms.flags))
@@ -58,16 +61,18 @@ def rank_bm25(
     ranker = Ranker()
     corrected = 0
     for stops in (False, True):
+        inserts = not stops or not len(ranker)
         for number, term, word, flags in words:
             if bool(flags & STOP and not only_stops) is not stops:
                 continue
             # By holders, not by postings: the window hides how common a word is.
             weight = idf(objects, word.holders if word else 0)
             blocks, dead = _postings(reader, word)
-            ranker.add(blocks, dead, weight, required=bool(flags & SPECIAL), inserts=not stops)
+            required = bool(flags & SPECIAL) and _is_keywords(terms)
+            ranker.add(blocks, dead, weight, required=required, inserts=inserts)
             found = word.df if word else 0
             if trace is not None:
-                trace.exact(number, term, word, weight, only_adds=stops)
+                trace.exact(number, term, word, weight, required=required, only_adds=not inserts)
             if flags & (SPECIAL | STOP | PART) or found >= wanted or corrected == CORRECTED_WORDS:
                 if trace is not None:
                     trace.kept[number] = why_kept(flags, found >= wanted)
@@ -178,6 +183,13 @@ def other_spellings(term: bytes) -> list[bytes]:
     word = term.decode()
     spellings = (unicodedata.normalize("NFC", word), unicodedata.normalize("NFD", word))
     return [spelling.encode() for spelling in spellings if spelling != word]
+
+
+def _is_keywords(terms: Terms) -> bool:
+    """Return whether a query is words to look for, not a sentence. Of a run without blanks each second pair is one."""
+    words = sum(not flags & (SPECIAL | PART) for flags in terms.flags)
+    pairs = sum(flags & (PART | STOP) == PART for flags in terms.flags)
+    return max(words, pairs // 2) <= KEYWORDS_MAX
 
 
 def _postings(reader: BucketReader, word: WordRow | None) -> tuple[list[bytes], int]:

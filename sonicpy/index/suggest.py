@@ -13,14 +13,14 @@ COMPLETIONS_EXAMINED = 2000
 def suggest_likely(lexicon: Lexicon, word: bytes, limit: int) -> list[bytes]:
     """Return at most `limit` words: itself, then its completions by frequency, then corrections, nearest first.
 
-    Frequency decides among corrections of one distance, then byte order.
+    Frequency decides among corrections of one distance, then how much they resemble `word`, then byte order.
     """
     words = lexicon.likely(word, limit, COMPLETIONS_EXAMINED)
     if len(words) == limit:
         return words
     matches = lexicon.corrections(word, edits_allowed(len(word.decode())), transpositions=True)
     others = (match for match in matches if match[0] not in words)
-    corrected = lexicon.nearest(others, limit - len(words))
+    corrected = lexicon.nearest(word, others, limit - len(words))
     return words + [found for found, _, _ in corrected[: limit - len(words)]]
 
 

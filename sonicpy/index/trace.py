@@ -47,6 +47,8 @@ class Trace:
     gathered: list[Gathered] = field(default_factory=list)
     only_adds: set[int] = field(default_factory=set)
     """Terms that bring no objects, but add to the score of those that others bring."""
+    required: set[int] = field(default_factory=set)
+    """Terms that an object must hold."""
     left_out: dict[int, str] = field(default_factory=dict)
     """Terms that were not looked for, and why."""
     kept: dict[int, str] = field(default_factory=dict)
@@ -59,9 +61,20 @@ class Trace:
             found.setdefault(one.term, []).append(one)
         return found
 
-    def exact(self, term: int, word: bytes, row: WordRow | None, weight: float, *, only_adds: bool = False) -> None:
+    def exact(
+        self,
+        term: int,
+        word: bytes,
+        row: WordRow | None,
+        weight: float,
+        *,
+        required: bool = False,
+        only_adds: bool = False,
+    ) -> None:
         """Note that the postings of a term itself were gathered."""
         self.gathered.append(Gathered(term, word, row, "exact", 0, weight))
+        if required:
+            self.required.add(term)
         if only_adds:
             self.only_adds.add(term)
 

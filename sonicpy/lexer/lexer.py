@@ -1,6 +1,7 @@
 """Text in, terms out: which language, which stop words, then one compiled pass (sonicpy._native.text).
 
-The same text gives the same terms at PUSH, POP and QUERY; only stop words differ by language.
+The same text gives the same terms at PUSH, POP and QUERY; only stop words differ by language, and the case of i where
+a text is said to be Turkish.
 """
 
 from collections.abc import Callable
@@ -9,6 +10,7 @@ import Stemmer
 
 from sonicpy._native.text import Cutter, StopSet, Terms
 from sonicpy.config import NormalizationConfig, StopwordsConfig, TokenizationConfig
+from sonicpy.lexer import turkish
 from sonicpy.lexer.language import LanguageGuesser
 from sonicpy.lexer.languages import LANGUAGES, by_code
 from sonicpy.lexer.normalizer import normalizer
@@ -17,7 +19,7 @@ from sonicpy.lexer.stopwords import StopWords
 
 Stem = Callable[[str], str]
 
-VERSION = 1
+VERSION = 2
 """Of the terms that texts give: a store made with another version is refused."""
 
 NO_LANGUAGE = "none"
@@ -77,6 +79,8 @@ class Lexer:
         if lang == NO_LANGUAGE:
             return self._cutter.cut(text)
         code = self._guesser.guess(text) if lang is None else lang
+        if lang in turkish.LANGUAGES and not self._compat:  # a guess may be wrong, and I stands in every language
+            text = turkish.folded(text)
         drops = self._stopwords.mode == "drop"
         return self._cutter.cut(text, self._stop_set(code), drops, self._stem_function(code), self._segment(code))
 
@@ -120,6 +124,8 @@ class Lexer:
             UnicodeEncodeError: the text holds a lone surrogate.
         """
         found = dict.fromkeys(self._cutter.cut(text).words)
+        if not self._compat and (folded := turkish.folded(text)) is not text:
+            found.update(dict.fromkeys(self._cutter.cut(folded).words))
         if self._normalization.stemming_enabled:
             for algorithm in sorted({language.stemmer for language in LANGUAGES if language.stemmer}):
                 found.update(dict.fromkeys(self._cutter.cut(text, stem=self._stemmer(algorithm)).words))

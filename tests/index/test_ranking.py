@@ -144,3 +144,35 @@ def test_newest_orders_by_association(tmp_path: Path) -> None:
         index.pop(C, B, "b", "anker")
         push(index, "b", "anker")
         assert found(index, "anker") == ["b", "c", "a"], "taken out and put in again it is new"
+
+
+def test_all_words_stand_before_some(tmp_path: Path) -> None:
+    """However often an object holds a part of the query, and however long the one is that holds all of it."""
+    words = " ".join(f"wort{number}" for number in range(500))
+    with open_index(tmp_path) as index:
+        for number in range(50):
+            push(index, f"birne{number}", "birne")
+        push(index, "all", f"anker birne {words}")
+        push(index, "part", "anker anker anker anker")
+        assert found(index, "anker birne")[0] == "all"
+        assert found(index, "anker birne unbekannt")[0] == "part", "none holds all, so the score decides"
+
+
+def test_special_words_are_not_required_of_a_sentence(tmp_path: Path) -> None:
+    with open_index(tmp_path) as index:
+        push(index, "near", "Pumpe und Ventil verlieren im Winter Wasser")
+        push(index, "told", "Pumpe P12 verliert Wasser")
+        assert found(index, "pumpe p13") == []
+        assert found(index, "pumpe p12") == ["told"]
+        assert found(index, "Verlieren Pumpe und Ventil P13 im Winter Wasser?")[0] == "near"
+        assert set(found(index, "Warum verliert Pumpe P12 im kalten Winter Wasser?")) == {"near", "told"}
+
+
+def test_no_query_is_empty_because_of_its_stop_words(tmp_path: Path) -> None:
+    with open_index(tmp_path) as index:
+        index.push(C, B, "band", "The Who", "none")
+        assert index.query(C, B, "the who", lang="eng") == ["band"]
+        assert index.query(C, B, "discography of the who", lang="eng") == ["band"]
+        assert index.query(C, B, "discography of the who xyz123", lang="eng") == [], "a special word is required"
+        index.push(C, B, "other", "discography", "none")
+        assert index.query(C, B, "discography of the who", lang="eng") == ["other"]

@@ -54,17 +54,17 @@ def folding(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
         yield opened
 
 
-def check_one_word(index: Index, *spellings: str, suggested: bool = True) -> None:
+def check_one_word(index: Index, *spellings: str, suggested: bool = True, lang: str = "none") -> None:
     """Push each spelling and find it by each; pop what was pushed by another.
 
     Not `suggested`: a dictionary may cut the text into several words, or find the same one twice.
     """
     for pushed in spellings:
         bucket = f"b{next(buckets)}"
-        index.push(C, bucket, "o", pushed, "none")
+        index.push(C, bucket, "o", pushed, lang)
         shown = index.words(C, bucket)
         for typed in spellings:
-            assert index.query(C, bucket, typed, lang="none") == ["o"], (pushed, typed)
+            assert index.query(C, bucket, typed, lang=lang) == ["o"], (pushed, typed)
             if suggested:
                 assert index.suggest(C, bucket, typed) == shown, (pushed, typed)
         index.pop(C, bucket, "o", spellings[0])
@@ -110,6 +110,26 @@ def test_sharp_s(index: Index, text: str) -> None:
 @given(st.text("αβγσόο", min_size=1, max_size=8))
 def test_final_sigma(index: Index, text: str) -> None:
     check_one_word(index, f"{text}ς", f"{text}σ", f"{text}σ".upper(), f"{text}ς".title())
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.sampled_from(("tur", "aze")), st.text("ıisparğüşöç", min_size=1, max_size=8))
+@example("tur", "ısparta")
+@example("tur", "istanbul")
+def test_dotless_i(index: Index, lang: str, text: str) -> None:
+    capitals = text.replace("i", "İ").replace("ı", "I").upper()
+    check_one_word(index, capitals, nfd(capitals), text, nfd(text), suggested=False, lang=lang)
+
+
+def test_dotless_i_is_another_letter(index: Index) -> None:
+    index.push(C, "dots", "sick", "HASTA KIL", "tur")
+    assert index.query(C, "dots", "kıl", lang="tur") == ["sick"]
+    assert index.query(C, "dots", "kil", lang="tur") == []
+    index.push(C, "dots", "mail", "INFO@EXAMPLE.ORG", "tur")
+    for lang in (None, "tur"):
+        assert index.query(C, "dots", "info@example.org", lang=lang) == ["mail"]
+    index.push(C, "dots", "plain", "IBM")
+    assert index.query(C, "dots", "ibm") == ["plain"]
 
 
 @settings(deadline=None, max_examples=100)

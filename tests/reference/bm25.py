@@ -1,8 +1,8 @@
 """BM25 over plain dicts, written from the formula: the judge of what Index.query answers.
 
 A word counts in an object as often as in the text that held it most; an object's length is the sum of these counts.
-The score is scaled by the share of the query's weight that the object holds. Equal scores stand in the order in which
-the query's words bring them up, the newest association of a word first.
+The score is scaled by the share of the query's weight that the object holds; objects that hold all of it come first.
+Equal scores stand in the order in which the query's words bring them up, the newest association of a word first.
 """
 
 import math
@@ -56,7 +56,10 @@ class Bm25:
         asked = list(dict.fromkeys(words))
         candidates = dict.fromkeys(oid for word in asked for oid in self.holders(word))
         scores = {oid: self._score(oid, asked) for oid in candidates}
-        return sorted(scores.items(), key=lambda item: -item[1])
+        return sorted(scores.items(), key=lambda item: (not self._holds_all(item[0], asked), -item[1]))
+
+    def _holds_all(self, oid: str, words: list[str]) -> bool:
+        return self._objects[oid].keys() >= set(words)
 
     def _score(self, oid: str, asked: list[str]) -> float:
         held = self._objects[oid]

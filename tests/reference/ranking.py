@@ -23,7 +23,7 @@ def unpack_length(packed: int) -> float:
     return float(packed) if packed < 64 else single(64 * 2 ** ((packed - 64) / 16))
 
 
-EXACT, COMPLETED, CORRECTED = range(3)
+FULL, EXACT, COMPLETED, CORRECTED = range(4)
 
 
 @dataclass
@@ -87,7 +87,7 @@ class Ranker:
                     self.kinds[iid] = min(kind, self.kinds.get(iid, kind))
 
     def bm25(self, lengths: bytes, average: float, k1: float, b: float) -> None:
-        """BM25, times the share of the query's weight; without objects that lack a required term."""
+        """BM25, times the share of the query's weight, all of it first; without objects that lack a required term."""
         total = sum(term.weight for term in self.terms if term.inserts)
         for iid in self.objects:
             length = unpack_length(lengths[iid]) if iid < len(lengths) else 0.0
@@ -100,6 +100,8 @@ class Ranker:
                     parts.append((call, tf, weight * tf * (k1 + 1) / (tf + norm)))
                     score += weight * tf * (k1 + 1) / (tf + norm)
                     matched += weight * (term.inserts or kind != EXACT)
+            if total > 0 and matched == total:
+                self.kinds[iid] = FULL
             share = matched / total if total > 0 else 1.0
             self.scores[iid] = score * share
             self.parts[iid] = [(call, tf, part * share) for call, tf, part in parts]

@@ -46,9 +46,11 @@ cdef extern from *:
     """
     #define lowest_bit(bits) __builtin_ctzll(bits)
     #define swap_bytes(bytes) __builtin_bswap64(bytes)
+    #define count_bits(bits) __builtin_popcountll(bits)
     """
     int lowest_bit(uint64_t bits) noexcept nogil
     uint64_t swap_bytes(uint64_t bytes) noexcept nogil
+    int count_bits(uint64_t bits) noexcept nogil
 
 cdef enum:
     FORMAT = 1
@@ -1331,3 +1333,34 @@ cdef Corrections corrections(const Search *search, int distance, Py_ssize_t limi
     result.matches = matches
     result.whole = search.budget >= 0
     return result
+
+
+# -- which of two words at one distance is the likelier one -------------------------------------------------------
+
+def unlikeness(bytes typed not None, list words not None) -> list:
+    """Return for each word how little it resembles what was typed: twice the number of bytes that only one of the two
+    has, and one more if their first bytes differ.
+
+    Who mistypes mostly swaps, drops or doubles letters the word has, and seldom its first.
+    """
+    cdef uint64_t wanted[4]
+    cdef uint64_t held[4]
+    cdef bytes word
+    cdef int part, apart
+    cdef list out = []
+    collect_bytes(typed, wanted)
+    for word in words:
+        collect_bytes(word, held)
+        apart = 0
+        for part in range(4):
+            apart += count_bits(wanted[part] ^ held[part])
+        out.append(2 * apart + (typed[:1] != word[:1]))
+    return out
+
+
+cdef void collect_bytes(bytes word, uint64_t *held) noexcept:
+    cdef const uint8_t *at = word
+    cdef Py_ssize_t place
+    memset(held, 0, 4 * sizeof(uint64_t))
+    for place in range(len(word)):
+        held[at[place] >> 6] |= <uint64_t> 1 << (at[place] & 63)

@@ -47,6 +47,7 @@ def unpack_length(uint8_t packed) -> float:
 
 
 cdef enum Kind:
+    FULL  # every word of the query as it was typed
     EXACT
     COMPLETED
     CORRECTED
@@ -212,8 +213,8 @@ cdef class ObjectTable:
     def best_scored(self, uint64_t offset, uint64_t limit) -> list:
         """Return (IID, kind, score) of the same objects.
 
-        The kind, which is compared before the score, is 0 for an object that was found exactly, 1 by a completion, 2
-        by a correction.
+        The kind, which is compared before the score, is 0 for an object that holds every word as it was typed, 1 for
+        some of the words, 2 for completions, 3 for corrections.
         """
         cdef Py_ssize_t end = 0, place
         cdef uint32_t *chosen = self.choose(offset, limit, &end)
@@ -555,7 +556,8 @@ cdef class Ranker(ObjectTable):
         self._hit_count += 1
 
     def bm25(self, const uint8_t[::1] lengths not None, double average, double k1, double b) -> None:
-        """Score by BM25, scaled by the share of the query's weight that the object holds.
+        """Score by BM25, scaled by the share of the query's weight that the object holds; who holds all of it comes
+        before all others.
 
         Args:
             lengths: of all objects by IID, one byte each (`pack_length`); those beyond its end count as zero.
@@ -575,6 +577,8 @@ cdef class Ranker(ObjectTable):
                 iid = self._iids[number]
                 norm = norms[lengths[iid] if iid < known else 0]
                 self._scores[number] = part_of_score(weight, self._hits[number].tf, norm, k1)
+            if self._total_weight > 0:
+                memset(self._kinds, FULL, self._count)
             return
         if self._is_unhashed:
             self.note_first()
@@ -590,7 +594,11 @@ cdef class Ranker(ObjectTable):
                 step += 1
         if self._total_weight > 0:
             for number in range(self._count):
-                self._scores[number] *= self._found[number].matched / self._total_weight
+                # Equal only if the same weights were added in the same order: an alternate weighs less.
+                if self._found[number].matched == self._total_weight:
+                    self._kinds[number] = FULL
+                else:
+                    self._scores[number] *= self._found[number].matched / self._total_weight
         if self._required:
             self.begin_order()
             for number in range(self._count):

@@ -1,0 +1,107 @@
+"""Print the tables of docs/quality.md: ours beside plain BM25 and a real Sonic.
+
+    SONIC_BIN=/path/to/sonic python -m benchmarks.quality [PART ...] [--data ../shared/data] [--typos 5000]
+
+Parts: relevance, typos, languages, window, special, guesses, pieces, extras; all without any. Needs the extra [eval].
+"""
+
+import argparse
+import random
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from benchmarks.quality import variants
+from benchmarks.quality.systems import BM25, OURS, all_systems
+from benchmarks.quality.tables import languages_table, relevance_table, typos_table
+from sonicpy.evaluation import languages, relevance, typos
+from sonicpy.evaluation.inputs import Collection, Sentences, Typos, read_inputs, read_rows, read_words
+
+SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
+SEED = 5
+MESSAGES_BESIDE = 100_000
+
+
+def collections(data: Path) -> list[Collection]:
+    """Return the judged collections."""
+    return [given for given in read_inputs(data / "ir") if isinstance(given, Collection)]
+
+
+def print_relevance(data: Path, _: int) -> None:
+    """Every collection and every system."""
+    given = collections(data)
+    with tempfile.TemporaryDirectory() as folder, all_systems(Path(folder)) as systems:
+        figures = {
+            name: [relevance.evaluate(system, f"relevance{number}", of) for number, of in enumerate(given)]
+            for name, system in systems.items()
+        }
+    print(relevance_table(figures))
+
+
+def print_typos(data: Path, most: int) -> None:
+    """Misspelt words by people, a sample, and made-up ones; words indexed once each."""
+    words = dict.fromkeys(read_words(data / "words" / "en_freq_82765_symspell.tsv"), 1)
+    lists = []
+    for name in ("typos", "symspell_noisy_en_1000"):
+        given = read_rows(data / "typos" / f"{name}.tsv")
+        assert isinstance(given, Typos), given
+        pairs = typos.within_reach(given.pairs, words)
+        lists.append(Typos(name, random.Random(SEED).sample(pairs, min(most, len(pairs)))))
+    with tempfile.TemporaryDirectory() as folder, all_systems(Path(folder)) as systems:
+        figures = {
+            name: [typos.evaluate(system, f"typos{number}", given, words) for number, given in enumerate(lists)]
+            for name, system in systems.items()
+            if name != BM25
+        }
+    print(typos_table(figures))
+
+
+def print_languages(data: Path, _: int) -> None:
+    """Parts of sentences, and guesses of languages."""
+    given = read_rows(data / "multilingual" / "sentences.tsv")
+    assert isinstance(given, Sentences), given
+    with tempfile.TemporaryDirectory() as folder, all_systems(Path(folder)) as systems:
+        figures = {
+            name: languages.evaluate(system, "languages", given, guesses=name == OURS)
+            for name, system in systems.items()
+        }
+    print(languages_table(figures))
+    ours = figures[OURS]
+    shares = ", ".join(f"{share:.1%} at {size} bytes" for size, share in ours.guessed.items())
+    print(f"\nLanguages guessed right: {shares}; {ours.guess_us:.1f} us a guess at the largest.")
+
+
+def print_window(data: Path, _: int) -> None:
+    """The window, in a crowd."""
+    (given,) = [of for of in collections(data) if of.name == "squad_sentences_dev"]
+    print(variants.window_table(given, MESSAGES_BESIDE))
+
+
+PARTS: dict[str, Callable[[Path, int], None]] = {
+    "relevance": print_relevance,
+    "typos": print_typos,
+    "languages": print_languages,
+    "window": print_window,
+    "special": lambda data, _: print(variants.special_table(collections(data))),
+    "guesses": lambda data, _: print(variants.language_table(collections(data))),
+    "pieces": lambda data, _: print(variants.pieces_table(collections(data))),
+    "extras": lambda data, _: print(
+        variants.extras_table([of for of in collections(data) if of.name in ("jaquad_dev", "xquad_zh")])
+    ),
+}
+
+
+def main() -> None:
+    """Print the parts that are asked for."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("parts", nargs="*", metavar="PART", choices=[*PARTS, []], help=", ".join(PARTS))
+    parser.add_argument("--data", type=Path, default=SHARED, help="folder with ir, typos, words and multilingual")
+    parser.add_argument("--typos", type=int, default=5000, metavar="N", help="so many misspelt words of a list")
+    arguments = parser.parse_args()
+    for name in arguments.parts or PARTS:
+        print(f"\n## {name}\n", flush=True)
+        PARTS[name](arguments.data, arguments.typos)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+"""`sonicpy eval`: how well this version, or any server that speaks Sonic Channel, finds what it should."""
+
+import argparse
+import os
+import secrets
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from sonicpy.cli.settings import SOURCES
+from sonicpy.client.connect import connect
+from sonicpy.config import load
+from sonicpy.errors import EvaluationError
+from sonicpy.evaluation import languages, relevance, typos
+from sonicpy.evaluation.inputs import Collection, Input, Sentences, Typos, read_inputs, read_words
+from sonicpy.evaluation.searched import Searched
+from sonicpy.evaluation.table import Figures, as_json, as_line
+from sonicpy.index.index import Index
+from sonicpy.langcodes import LANG_CODES
+
+DESCRIPTION = f"""\
+Measure how well texts are found, one line for each collection or file. PATH is a folder in the layout of BEIR
+(docs.jsonl or corpus.jsonl, queries.jsonl, qrels.tsv or qrels/test.tsv: nDCG@10, MRR@10, Recall@100), a TSV file of
+misspelt words (wrong, right: the right one suggested, suggested first, its object found by a query), a TSV file of
+sentences (language in ISO 639-3, two columns more, text: found by a part, and the language guessed), or a folder of
+these. Texts are indexed in a temporary folder, or pushed into a collection of a server that is flushed in the end.
+Judged collections need the extra: pip install 'sonicpy-search[eval]'. {SOURCES}"""
+
+EXAMPLE = "example: sonicpy eval beir/scifact --server sonic://:SecretPassword@127.0.0.1:1491 --json"
+
+TIMEOUT_S = 600.0
+"""A server may take minutes to consolidate."""
+
+
+def add_verbs(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add `eval` and its arguments to the command line."""
+    parser = verbs.add_parser("eval", description=DESCRIPTION, epilog=EXAMPLE)
+    parser.add_argument("paths", metavar="PATH", type=Path, nargs="+", help="collections, misspelt words, sentences")
+    parser.add_argument("-c", "--config", metavar="FILE", type=Path, help="settings file (TOML)")
+    parser.add_argument(
+        "--server", metavar="URL", help="push to this server: sonic://:password@host:port (default: index here)"
+    )
+    parser.add_argument("--lang", metavar="CODE", help="of all judged texts: ISO 639-3, or none (default: guess)")
+    parser.add_argument(
+        "--split", metavar="BYTES", type=_bytes, help="push judged documents in pieces of at most so many bytes"
+    )
+    parser.add_argument(
+        "--words", metavar="FILE", type=Path, help="words to index for misspelt ones (default: the right ones)"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON, one object a line")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the figures of every path and return 0.
+
+    Raises:
+        EvaluationError: a path holds nothing to evaluate, or the extra [eval] is missing.
+        SonicError: the settings are wrong, or the server cannot be asked.
+    """
+    lang = arguments.lang
+    if lang is not None and lang != "none" and lang not in LANG_CODES:
+        raise EvaluationError(f"flag --lang: {lang} is no language; allowed are none and the codes that LANG takes")
+    words = dict.fromkeys(read_words(arguments.words), 1) if arguments.words else None
+    for path in arguments.paths:
+        for given in read_inputs(path):
+            with _searched(arguments) as (searched, scope):
+                figures = evaluate(searched, scope, given, lang, arguments.split, words)
+            print(as_json(figures) if arguments.json else as_line(figures), flush=True)
+    return 0
+
+
+def evaluate(
+    searched: Searched,
+    scope: str,
+    given: Input,
+    lang: str | None = None,
+    most_bytes: int | None = None,
+    words: Mapping[str, int] | None = None,
+) -> Figures:
+    """Return the figures of what was read; for the arguments see the function of each kind."""
+    match given:
+        case Collection():
+            return relevance.evaluate(searched, scope, given, lang=lang, most_bytes=most_bytes)
+        case Typos():
+            return typos.evaluate(searched, scope, given, words)
+        case Sentences():
+            return languages.evaluate(searched, scope, given, guesses=isinstance(searched, Index))
+
+
+@contextmanager
+def _searched(arguments: argparse.Namespace) -> Iterator[tuple[Searched, str]]:
+    """Open what is asked, and name a collection for this run alone; nothing is left behind."""
+    scope = f"eval-{secrets.token_hex(8)}"
+    if arguments.server:
+        with connect(arguments.server, timeout_s=TIMEOUT_S) as client:
+            try:
+                yield client, scope
+            finally:
+                client.flush_collection(scope)
+        return
+    with tempfile.TemporaryDirectory(prefix="sonicpy-eval-") as folder:
+        config = load(arguments.config, os.environ, {"store.kv.path": folder}).config
+        with Index(config=config) as index, index.batch():
+            yield index, scope
+
+
+def _bytes(text: str) -> int:
+    if not text.isdecimal() or int(text) < 4:
+        raise argparse.ArgumentTypeError(f'"{text}" is no number of bytes from 4 on')
+    return int(text)

@@ -1,0 +1,175 @@
+"""What is evaluated: judged collections in the layout of BEIR, misspelt words, sentences by language.
+
+A collection is a folder:
+
+    docs.jsonl or corpus.jsonl    {"id" or "_id", "text", "title" (optional)} on each line
+    queries.jsonl                 {"id" or "_id", "text"} on each line
+    qrels.tsv or qrels/test.tsv   query, document, relevance; a header is skipped
+
+Misspelt words are a file of `wrong<TAB>right`, further columns are ignored. Sentences are a file of
+`language<TAB>...<TAB>text` with four columns, the language in ISO 639-3.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from sonicpy.errors import EvaluationError
+from sonicpy.langcodes import LANG_CODES
+
+DOCUMENT_FILES = ("docs.jsonl", "corpus.jsonl")
+QUERIES_FILE = "queries.jsonl"
+JUDGEMENT_FILES = ("qrels.tsv", "qrels/test.tsv", "qrels/dev.tsv", "qrels/train.tsv")
+SENTENCE_COLUMNS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """Documents, queries, and which documents answer which query."""
+
+    name: str
+    documents: dict[str, str]
+    """Text by id; the title stands before the text."""
+    queries: dict[str, str]
+    """Text by id; only those that are judged."""
+    relevant: dict[str, dict[str, int]]
+    """Query id -> document id -> grade above 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Typos:
+    """Misspelt words."""
+
+    name: str
+    pairs: list[tuple[str, str]]
+    """(wrong, right)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Sentences:
+    """Sentences of known languages."""
+
+    name: str
+    texts: list[tuple[str, str]]
+    """(ISO 639-3 code, text)"""
+
+
+Input = Collection | Typos | Sentences
+
+
+def read_inputs(path: Path) -> Iterator[Input]:
+    """Yield what a path holds: a collection, all collections and files of a folder in order of name, or one file.
+
+    Raises:
+        EvaluationError: there is nothing of the kind, or a line cannot be read; the sentence names file and line.
+    """
+    if path.is_file():
+        yield read_rows(path)
+    elif _first(path, DOCUMENT_FILES):
+        yield read_collection(path)
+    elif path.is_dir() and (parts := _parts(path)):
+        for part in parts:
+            yield from read_inputs(part)
+    else:
+        raise EvaluationError(
+            f"{path} holds nothing to evaluate; allowed are a folder with {' or '.join(DOCUMENT_FILES)}, a folder of "
+            "such folders, and a TSV file of misspelt words or of sentences by language"
+        )
+
+
+def read_collection(folder: Path) -> Collection:
+    """Read a judged collection. Raises EvaluationError like `read_inputs`."""
+    documents = {}
+    for identity, row in _json_rows(_needed(folder, DOCUMENT_FILES)):
+        title = row.get("title") or ""
+        documents[identity] = f"{title}\n{row['text']}" if title else row["text"]
+    relevant: dict[str, dict[str, int]] = {}
+    for query, document, grade in _judgements(_needed(folder, JUDGEMENT_FILES)):
+        if grade > 0:
+            relevant.setdefault(query, {})[document] = grade
+    asked = _json_rows(_needed(folder, (QUERIES_FILE,)))
+    queries = {identity: row["text"] for identity, row in asked if identity in relevant}
+    if not queries:
+        raise EvaluationError(f"{folder} has no judged query: ids in {QUERIES_FILE} and in the judgements differ")
+    return Collection(folder.resolve().name, documents, queries, {query: relevant[query] for query in queries})
+
+
+def read_rows(path: Path) -> Typos | Sentences:
+    """Read a TSV file of misspelt words or of sentences. Raises EvaluationError like `read_inputs`."""
+    rows = [line.split("\t") for line in _lines(path) if line]
+    if rows and all(len(row) == SENTENCE_COLUMNS for row in rows[:5]) and rows[0][0] in LANG_CODES:
+        return Sentences(path.stem, [(row[0], row[-1]) for row in rows if len(row) == SENTENCE_COLUMNS])
+    for number, row in enumerate(rows, 1):
+        if len(row) < 2:
+            raise EvaluationError(f"{path}, row {number}: there is no tab; allowed is wrong<TAB>right")
+    return Typos(path.stem, [(row[0], row[1]) for row in rows])
+
+
+def read_words(path: Path) -> dict[str, int]:
+    """Read a list of words, one a line, a count behind white space or without.
+
+    Raises:
+        EvaluationError: the file cannot be read, or a count is no whole number.
+    """
+    words = {}
+    for number, line in enumerate(_lines(path), 1):
+        word, *counts = line.lstrip("\ufeff").split()[:2] or [""]
+        if counts and not counts[0].isdecimal():
+            raise EvaluationError(f"{path}, line {number}: {counts[0]!r} is no count; allowed is a whole number")
+        if word:
+            words[word] = int(counts[0]) if counts else 1
+    return words
+
+
+def _parts(folder: Path) -> list[Path]:
+    return sorted(
+        part for part in folder.iterdir() if part.suffix == ".tsv" or (part.is_dir() and _first(part, DOCUMENT_FILES))
+    )
+
+
+def _first(folder: Path, names: tuple[str, ...]) -> Path | None:
+    return next((folder / name for name in names if (folder / name).is_file()), None)
+
+
+def _needed(folder: Path, names: tuple[str, ...]) -> Path:
+    found = _first(folder, names)
+    if found is None:
+        raise EvaluationError(f"{folder} has no {' or '.join(names)}")
+    return found
+
+
+def _json_rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield (id, row) of every line."""
+    for number, line in enumerate(_lines(path), 1):
+        if not line:
+            continue
+        try:
+            row = json.loads(line)
+            identity = row["_id"] if "_id" in row else row["id"]
+            row["text"] = row.get("text") or ""
+        except (ValueError, KeyError, TypeError, AttributeError) as fault:
+            raise EvaluationError(
+                f'{path}, line {number}: this is no {{"id": ..., "text": ...}} or {{"_id": ..., "text": ...}}'
+            ) from fault
+        yield str(identity), row
+
+
+def _judgements(path: Path) -> Iterator[tuple[str, str, int]]:
+    for number, line in enumerate(_lines(path), 1):
+        columns = line.split("\t")
+        if len(columns) == 4:  # as TREC has it: query, iteration, document, relevance
+            del columns[1]
+        if not line or (number == 1 and not columns[-1].lstrip("-").isdecimal()):
+            continue  # a header
+        if len(columns) != 3 or not columns[2].lstrip("-").isdecimal():
+            raise EvaluationError(f"{path}, line {number}: allowed is query<TAB>document<TAB>relevance, a whole number")
+        yield columns[0], columns[1], int(columns[2])
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="utf-8").split("\n")
+    except (OSError, UnicodeDecodeError) as fault:
+        reason = fault.strerror if isinstance(fault, OSError) else "it is not UTF-8"
+        raise EvaluationError(f"{path} cannot be read: {reason}") from fault

@@ -1,0 +1,76 @@
+"""Judged queries: how good the order of the answers is."""
+
+import time
+from dataclasses import dataclass
+
+from sonicpy.evaluation.inputs import Collection
+from sonicpy.evaluation.measures import measure
+from sonicpy.evaluation.searched import Searched, fill
+
+PLACES = 100
+"""Answers asked for: what Recall@100 looks at, and the most that a Sonic server gives on its defaults."""
+
+
+@dataclass(frozen=True, slots=True)
+class Relevance:
+    """The figures of one collection."""
+
+    name: str
+    documents: int
+    queries: int
+    ndcg_10: float
+    mrr_10: float
+    recall_100: float
+    empty: int
+    """Queries without any answer."""
+    query_us: float
+    """Mean time of a query for 100 answers, in microseconds; with a server its round trip is part of it."""
+    push_us: float
+    """The same of a document."""
+
+
+def evaluate(
+    searched: Searched,
+    scope: str,
+    given: Collection,
+    *,
+    lang: str | None = None,
+    query_lang: str | None = None,
+    most_bytes: int | None = None,
+) -> Relevance:
+    """Push all documents, ask all queries, and judge the answers.
+
+    Args:
+        scope: name of a collection for our use alone.
+        lang: of documents and queries; None: every text's is guessed.
+        query_lang: of queries, in the place of `lang`.
+        most_bytes: of one PUSH; None: documents are pushed whole.
+
+    Raises:
+        EvaluationError: the extra [eval] is not installed.
+    """
+    # Ids may hold what names of objects may not: blanks, letters beyond ASCII.
+    names = list(given.documents)
+    began = time.perf_counter()
+    texts = ((str(number), given.documents[name]) for number, name in enumerate(names))
+    fill(searched, scope, "documents", texts, lang=lang, most_bytes=most_bytes)
+    push_us = (time.perf_counter() - began) / len(names) * 1e6
+    answers = {}
+    taken_s = 0.0
+    for query, text in given.queries.items():
+        began = time.perf_counter()
+        found = searched.query(scope, "documents", text, limit=PLACES, lang=query_lang or lang)
+        taken_s += time.perf_counter() - began
+        answers[query] = [names[int(number)] for number in found]
+    figures = measure(given.relevant, answers)
+    return Relevance(
+        given.name,
+        len(names),
+        len(answers),
+        figures.ndcg_10,
+        figures.mrr_10,
+        figures.recall_100,
+        sum(not found for found in answers.values()),
+        taken_s / len(answers) * 1e6,
+        push_us,
+    )

@@ -1,0 +1,63 @@
+"""What is asked: something with the methods of an index, and how texts come into it."""
+
+from collections.abc import Iterable, Iterator
+from typing import Protocol
+
+SPLIT_AT = " \n\t"
+
+
+class Searched(Protocol):
+    """An index, or a client of a server."""
+
+    def push(self, collection: str, bucket: str, object: str, text: str, lang: str | None = None) -> None:
+        """Add a text to an object."""
+
+    def query(
+        self, collection: str, bucket: str, text: str, *, limit: int = 10, offset: int = 0, lang: str | None = None
+    ) -> Iterable[str]:
+        """Return objects, best first."""
+
+    def suggest(self, collection: str, bucket: str, word: str, *, limit: int = 5) -> Iterable[str]:
+        """Return words that complete or correct `word`."""
+
+    def consolidate(self) -> None:
+        """Make every word ready to be suggested."""
+
+    def flush_collection(self, collection: str) -> int:
+        """Forget a collection."""
+
+
+def pieces(text: str, most_bytes: int | None) -> Iterator[str]:
+    """Yield a text in pieces of at most so many bytes, cut at blanks where there are any; None: in one."""
+    if most_bytes is None or len(text.encode()) <= most_bytes:
+        yield text
+        return
+    while text:
+        end = min(len(text), most_bytes)
+        while len(text[:end].encode()) > most_bytes:
+            end -= max(1, (len(text[:end].encode()) - most_bytes) // 4)
+        blank = max(text.rfind(char, 0, end) for char in SPLIT_AT) if end < len(text) else end
+        end = blank if blank > 0 else end
+        yield text[:end]
+        text = text[end:].lstrip(SPLIT_AT)
+
+
+def fill(
+    searched: Searched,
+    collection: str,
+    bucket: str,
+    texts: Iterable[tuple[str, str]],
+    *,
+    lang: str | None = None,
+    most_bytes: int | None = None,
+) -> None:
+    """Push (object, text) pairs, then consolidate.
+
+    Args:
+        lang: as `push`.
+        most_bytes: of one text, longer ones are pushed in several pieces; None: whole.
+    """
+    for name, text in texts:
+        for piece in pieces(text, most_bytes):
+            searched.push(collection, bucket, name, piece, lang)
+    searched.consolidate()

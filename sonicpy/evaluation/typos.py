@@ -1,0 +1,98 @@
+"""Misspelt words: where the right one stands among the suggestions, and whether a query with the wrong one finds it."""
+
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from rapidfuzz.distance import OSA, Levenshtein
+
+from sonicpy.evaluation.inputs import Typos
+from sonicpy.evaluation.searched import Searched, fill
+
+SUGGESTED = 5
+FOUND_WITHIN = 10
+"""Answers of a query among which the object of the right word has to be."""
+
+EDITS_BY_LENGTH = ((4, 0), (7, 1), (10, 2))
+"""A typed word shorter than the first number may be so many edits away; longer ones three."""
+
+
+@dataclass(frozen=True, slots=True)
+class Corrected:
+    """The figures of one list of misspelt words; shares of the pairs that are looked at."""
+
+    name: str
+    words: int
+    """How many words were indexed."""
+    pairs: int
+    """Pairs whose right word is indexed and whose wrong word is not, within the allowed distance."""
+    first: float
+    """The right word is suggested first."""
+    suggested: float
+    """It is among the first five."""
+    found: float
+    """A query with the wrong word answers with the object of the right word among the first ten."""
+    suggest_us: float
+    query_us: float
+
+
+def edits_allowed(word: str) -> int:
+    """Return how many edits a typed word may be away from a right one."""
+    return next((edits for length, edits in EDITS_BY_LENGTH if len(word) < length), 3)
+
+
+def within_reach(pairs: Iterable[tuple[str, str]], words: Mapping[str, int]) -> list[tuple[str, str]]:
+    """Return the pairs that can be corrected: by edits allowed for the length, a transposition counting as one."""
+    return [
+        (wrong, right)
+        for wrong, right in dict.fromkeys(pairs)
+        if right in words and wrong not in words and 0 < OSA.distance(wrong, right) <= edits_allowed(wrong)
+    ]
+
+
+def is_within_sonics_reach(wrong: str, right: str) -> bool:
+    """Return whether Sonic corrects it: a transposition counts as two."""
+    return Levenshtein.distance(wrong, right) <= edits_allowed(wrong)
+
+
+def evaluate(searched: Searched, scope: str, given: Typos, words: Mapping[str, int] | None = None) -> Corrected:
+    """Push every word as an object of its own, then ask for every misspelt one.
+
+    Args:
+        scope: name of a collection for our use alone.
+        words: what is indexed, with how many objects hold it; None: the right words of the pairs, one object each.
+    """
+    single = [pair for pair in given.pairs if (pair[0] + pair[1]).isalnum()]  # SUGGEST takes one word
+    held = words or dict.fromkeys((right for _, right in single), 1)
+    pairs = within_reach(single, held)
+    objects: defaultdict[str, set[str]] = defaultdict(set)
+    rows: list[tuple[str, str]] = []
+    for word, count in held.items():
+        for _ in range(count):
+            objects[word].add(str(len(rows)))
+            rows.append((str(len(rows)), word))
+    fill(searched, scope, "words", rows, lang="none")
+    first = suggested = found = 0
+    suggest_s = query_s = 0.0
+    for wrong, right in pairs:
+        began = time.perf_counter()
+        shown = list(searched.suggest(scope, "words", wrong, limit=SUGGESTED))
+        suggest_s += time.perf_counter() - began
+        began = time.perf_counter()
+        answers = searched.query(scope, "words", wrong, limit=FOUND_WITHIN, lang="none")
+        query_s += time.perf_counter() - began
+        first += shown[:1] == [right]
+        suggested += right in shown
+        found += not objects[right].isdisjoint(answers)
+    count = max(len(pairs), 1)
+    return Corrected(
+        given.name,
+        len(held),
+        len(pairs),
+        first / count,
+        suggested / count,
+        found / count,
+        suggest_s / count * 1e6,
+        query_s / count * 1e6,
+    )
