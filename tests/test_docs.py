@@ -58,6 +58,8 @@ def test_the_gate_runs_the_tests_as_the_readme_does() -> None:
 def test_links_to_files_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), f"{name_of(page)} links to {target}"
+        inside = page.parent == ROOT or (page.parent / target).resolve().is_relative_to(ROOT / "docs")
+        assert inside, f"{name_of(page)} links to {target}, which is not a page of the site"
 
 
 def test_paths_named_in_the_architecture_exist() -> None:
