@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from sonicpy import NotOffered
 from sonicpy.pytest_plugin import SonicpyServer
 
 pytest_plugins = ["pytester"]
@@ -53,24 +54,8 @@ def test_every_index_is_empty(sonicpy_index, number):
     assert sonicpy_index.stats()["collections"] == 0
     sonicpy_index.push("c", "b", "o", "hello")
     assert sonicpy_index.query("c", "b", "hello") == ["o"]
+    assert sonicpy_index.config.search.query_limit_default == 7
 """
-
-SETTINGS = """
-import pytest
-import sonicpy
-
-def test_the_settings_hold_for_both(sonicpy_server, sonicpy_index):
-    assert sonicpy_index.config.server.compat == "sonic"
-    with sonicpy_server.connect() as client:
-        with pytest.raises(sonicpy.NotOffered):
-            client.stats()
-        client.push("c", "b", "o", "hello")
-
-def test_a_server_like_sonic_is_emptied_too(sonicpy_server):
-    with sonicpy_server.connect() as client:
-        assert client.query("c", "b", "hello") == []
-"""
-
 
 @pytest.fixture
 def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
@@ -82,21 +67,29 @@ def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytes
     return pytester
 
 
-def run(project: pytest.Pytester) -> pytest.RunResult:
-    return project.runpytest_subprocess("-q", "-p", "no:cacheprovider", "-W", "error")
-
-
 def test_fixtures(project: pytest.Pytester) -> None:
     (example,) = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     project.makepyfile(FRESH, test_of_the_page=example)
-    run(project).assert_outcomes(passed=10)
-
-
-def test_settings(project: pytest.Pytester) -> None:
-    project.makefile(".cfg", sonicpy='server.compat = "sonic"')
+    project.makefile(".cfg", sonicpy="search.query_limit_default = 7")
     project.makeini("[pytest]\nsonicpy_settings = sonicpy.cfg")
-    project.makepyfile(SETTINGS)
-    run(project).assert_outcomes(passed=2)
+    result = project.runpytest_subprocess("-q", "-p", "no:cacheprovider", "-W", "error")
+    result.assert_outcomes(passed=10)
+
+
+def test_a_server_like_sonic_is_emptied_too(tmp_path: Path) -> None:
+    (tmp_path / "sonicpy.cfg").write_text('server.compat = "sonic"')
+    server = SonicpyServer(tmp_path, tmp_path / "sonicpy.cfg")
+    server.start()
+    try:
+        with server.connect() as client:
+            with pytest.raises(NotOffered):
+                client.stats()
+            client.push("c", "b", "o", "hello")
+        server.clear()
+        with server.connect() as client:
+            assert client.query("c", "b", "hello") == []
+    finally:
+        server.stop()
 
 
 def test_a_server_that_cannot_start_says_why(tmp_path: Path) -> None:

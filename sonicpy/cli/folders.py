@@ -66,9 +66,10 @@ def restore(arguments: argparse.Namespace) -> int:
             client.restore(arguments.path)
         where = "the server"
     else:
-        with open_folder(load_settings(arguments).config, Purpose.CREATE) as index:
+        config = load_settings(arguments).config
+        with open_folder(config, Purpose.CREATE) as index:
             index.restore(arguments.path)
-            where = str(index.store.folder)
+        where = str(config.store.kv.path)
     show(
         arguments, {"path": str(arguments.path)}, f"the collections of {arguments.path} are restored into {where}"
     )

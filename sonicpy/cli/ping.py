@@ -2,13 +2,14 @@
 
 import argparse
 import math
+import os
 import socket
 import ssl
 import sys
 import time
 from pathlib import Path
 
-from sonicpy.cli.target import open_server
+from sonicpy.cli.target import SERVER_VARIABLE, open_server
 from sonicpy.client.address import read_url
 from sonicpy.config import split_address
 from sonicpy.errors import ConfigError
@@ -35,7 +36,7 @@ def add_verbs(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     where.add_argument(
         "--inet", metavar="HOST:PORT", type=_address, help="the server (default: [::1]:1491, then 127.0.0.1:1491)"
     )
-    where.add_argument("--server", metavar="URL", help="the server, as other verbs take it; its password is sent")
+    where.add_argument("--server", metavar="URL", help=f"as other verbs take it (default: {SERVER_VARIABLE})")
     where.add_argument("--unix", metavar="PATH", type=Path, help="the server, by its Unix socket")
     parser.add_argument("--tls", action="store_true", help="speak TLS; HOST must be in the server's certificate")
     parser.add_argument(
@@ -52,8 +53,9 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         ConfigError: --ca names no certificate, or TLS is asked of a Unix socket.
     """
-    if arguments.server:
-        return _run_url(arguments)
+    url = _url(arguments)
+    if url is not None:
+        return _ping_url(url, arguments.timeout)
     addresses: tuple[Address, ...] = DEFAULT_ADDRESSES
     if arguments.inet or arguments.unix:
         addresses = (arguments.inet or arguments.unix,)
@@ -72,12 +74,20 @@ def run(arguments: argparse.Namespace) -> int:
     return 1
 
 
-def _run_url(arguments: argparse.Namespace) -> int:
-    if arguments.tls or arguments.ca or arguments.password:
+def _url(arguments: argparse.Namespace) -> str | None:
+    """Return the URL that is meant, or None where the other flags, or nothing, say which server."""
+    others = arguments.inet or arguments.unix or arguments.tls or arguments.ca or arguments.password
+    if arguments.server is None:
+        return None if others else os.environ.get(SERVER_VARIABLE) or None
+    if others:
         raise ConfigError("flags --tls, --ca and --password are for --inet; with --server its URL says all of it.")
-    address = read_url(arguments.server)
-    with open_server(arguments.server, timeout_s=arguments.timeout, retry_s=0.0) as client:
-        print(f"{address} answers: {client.server}")
+    url: str = arguments.server
+    return url
+
+
+def _ping_url(url: str, timeout_s: float) -> int:
+    with open_server(url, timeout_s=timeout_s, retry_s=0.0) as client:
+        print(f"{read_url(url)} answers: {client.server}")
     return 0
 
 

@@ -15,6 +15,7 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 from sonicpy.errors import ConfigError
 
 DEFAULT_PORT = 1491
+LOOPBACK = ("::1", "127.0.0.1")
 FORMS = "sonic://:password@host:1491, sonics://:password@host:1491 or sonic+unix:///path?password=secret"
 _KEYS = {"sonic": {"password"}, "sonics": {"password", "ca"}, "sonic+unix": {"password"}}
 
@@ -29,6 +30,14 @@ class Address:
     """In the place of host and port."""
     password: str | None = field(default=None, repr=False)
     tls: ssl.SSLContext | None = None
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """What to connect to, the first that answers: for this machine both of its addresses, whatever it calls them.
+
+        A server listens on the first of them by itself, or on the second where there is no IPv6.
+        """
+        return LOOPBACK if self.host == "localhost" else (self.host,)
 
     def __str__(self) -> str:
         if self.unix is not None:

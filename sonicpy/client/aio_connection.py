@@ -6,6 +6,7 @@ cancelled leaves its place in the queue behind: its answers are dropped when the
 
 import asyncio
 import copy
+import ssl
 from collections.abc import Sequence
 from typing import Any, Self, cast
 
@@ -68,10 +69,20 @@ class AioConnection(asyncio.Protocol):
         if address.unix is not None:
             await loop.create_unix_connection(lambda: self, str(address.unix))
         else:
-            name = None if address.tls is None else address.host
-            await loop.create_connection(
-                lambda: self, address.host, address.port, ssl=address.tls, server_hostname=name
-            )
+            await self._connect_by_tcp(loop, address)
+
+    async def _connect_by_tcp(self, loop: asyncio.AbstractEventLoop, address: Address) -> None:
+        name = None if address.tls is None else address.host
+        *others, last = address.hosts
+        for host in others:
+            try:
+                await loop.create_connection(lambda: self, host, address.port, ssl=address.tls, server_hostname=name)
+            except ssl.SSLError:
+                raise
+            except OSError:
+                continue
+            return
+        await loop.create_connection(lambda: self, last, address.port, ssl=address.tls, server_hostname=name)
 
     @property
     def facts(self) -> Facts:

@@ -152,7 +152,7 @@ def _connected(address: Address, timeout_s: float) -> socket.socket:
             connection.close()
             raise
         return connection
-    connection = socket.create_connection((address.host, address.port), timeout_s)
+    connection = _connected_by_tcp(address, timeout_s)
     # A line is written with one call; it shall not wait for others.
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     keep_alive(connection)
@@ -160,3 +160,11 @@ def _connected(address: Address, timeout_s: float) -> socket.socket:
         return connection
     with connection:  # moved into the one that is returned, or closed
         return address.tls.wrap_socket(connection, server_hostname=address.host)
+
+
+def _connected_by_tcp(address: Address, timeout_s: float) -> socket.socket:
+    *others, last = address.hosts
+    for host in others:
+        with contextlib.suppress(OSError):
+            return socket.create_connection((host, address.port), timeout_s)
+    return socket.create_connection((last, address.port), timeout_s)

@@ -88,6 +88,8 @@ class Index:
 
     read_only = False
     """Whether changes are refused; see `sonicpy.open`."""
+    folder: Path
+    """The folder, as it was given."""
     store: Store
     graphs: GraphPool
 
@@ -109,8 +111,8 @@ class Index:
         self._live = self.config.search.live_words
         self._searches_stop_words = not compat
         self._lexer = Lexer(self.config.normalization, self.config.tokenization, self.config.stopwords, compat=compat)
-        self._given = Path(path or kv.path)
-        folder = self._given.absolute()  # the program may change its working directory
+        self.folder = Path(path or kv.path)
+        folder = self.folder.absolute()  # the program may change its working directory
         self._suggested: Answers[list[str]] = Answers()
         with claimed(folder, writes=not self.read_only) as claim:
             self._open_store(folder)
@@ -682,7 +684,7 @@ class Index:
     def __repr__(self) -> str:
         if isinstance(self.store, GoneStore):
             return "<Index, closed>"
-        return f"<{type(self).__name__} in {self._given}>"
+        return f"<{type(self).__name__} in {self.folder}>"
 
     def _repr_html_(self) -> str:
         """Return tables for notebooks."""

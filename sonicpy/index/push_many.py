@@ -4,7 +4,9 @@ Rows are read and cut before the write transaction is begun, so a slow generator
 the index.
 """
 
+import gc
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 from typing import Protocol
 
@@ -47,22 +49,13 @@ def push_rows(
     report = PushReport()
     done = 0
     while chunk := _next_chunk(rows):
-        places, pushes = [], []
-        for place, row in enumerate(chunk, done):
-            if isinstance(row, Refused):
-                report.refuse(row)
-                continue
-            push = _cut(row, lex, window)
-            if isinstance(push, str):
-                report.refuse(Refused(place, row.object, push))
-                continue
-            pushes.append(push)
-            places.append(place)
-        try:
-            there = take(pushes, new=new)
-        except StoreError as fault:
-            fault.add_note(f"{report.indexed} rows were indexed before, up to row {done}")
-            raise
+        with _collector_paused():
+            places, pushes = _cut_chunk(chunk, done, lex, window, report)
+            try:
+                there = take(pushes, new=new)
+            except StoreError as fault:
+                fault.add_note(f"{report.indexed} rows were indexed before, up to row {done}")
+                raise
         for number in there:
             report.refuse(Refused(places[number], pushes[number].oid, "the object is there already"))
         report.indexed += len(pushes) - len(there)
@@ -71,6 +64,37 @@ def push_rows(
             progress(done)
     report.refused.sort()
     return report
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Look for no cycles of garbage meanwhile: thousands of terms that are all needed would be looked through again and
+    again, which costs an eighth of everything."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _cut_chunk(
+    chunk: list[Row | Refused], first: int, lex: Callable[[str, str | None], Terms], window: int, report: PushReport
+) -> tuple[list[int], list[Push]]:
+    """Return the numbers of the rows that can be pushed, and their PUSHes; report the others."""
+    places, pushes = [], []
+    for place, row in enumerate(chunk, first):
+        if isinstance(row, Refused):
+            report.refuse(row)
+            continue
+        push = _cut(row, lex, window)
+        if isinstance(push, str):
+            report.refuse(Refused(place, row.object, push))
+            continue
+        pushes.append(push)
+        places.append(place)
+    return places, pushes
 
 
 def _next_chunk(rows: Iterator[Row | Refused]) -> list[Row | Refused]:

@@ -23,12 +23,15 @@ def apply_pushes(view: WriteView, pushes: Sequence[Push], *, new: bool) -> list[
     left_out = []
     scope: tuple[str, str] | None = None
     writer: BucketWriter | None = None
-    for place, (collection, bucket, oid, terms, window) in enumerate(pushes):
-        if writer is None or scope != (collection, bucket):
-            scope = (collection, bucket)
-            writer = BucketWriter(view, view.bucket_to_change(collection, bucket))
-        if not writer.push(oid, terms, window, new=new):
-            left_out.append(place)
+    try:
+        for place, (collection, bucket, oid, terms, window) in enumerate(pushes):
+            if writer is None or scope != (collection, bucket):
+                scope = (collection, bucket)
+                writer = BucketWriter(view, view.bucket_to_change(collection, bucket))
+            if not writer.push(oid, terms, window, new=new):
+                left_out.append(place)
+    except DamagedBytes as fault:
+        raise StoreDamaged(f"the store is damaged: {fault}") from fault
     return left_out
 
 

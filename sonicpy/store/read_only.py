@@ -34,7 +34,7 @@ class ReadOnlyStore(Store):
     """
 
     def __init__(self, folder: Path, analyser: dict[str, str], *, map_bytes: int) -> None:
-        if not (folder / DATA_FILE).exists():
+        if not is_there(folder / DATA_FILE):
             raise StoreError(
                 f"there is no store in {folder} ({DATA_FILE} is missing): open it for writing once, or start a server"
             )
@@ -119,6 +119,14 @@ class ReadOnlyStore(Store):
                 raise StoreError(f"the store in {self.folder} is only being made: try again")
             check_format(form)
             check_analyser(self.folder, transaction.get(META, ANALYSER), analyser)
+
+
+def is_there(path: Path) -> bool:
+    """Return whether a file exists. Raises StoreError if this process may not look."""
+    try:
+        return path.exists()
+    except OSError as fault:
+        raise StoreError(f"cannot read {path}: {fault.strerror}") from fault
 
 
 def _may_write(folder: Path) -> bool:

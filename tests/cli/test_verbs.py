@@ -11,6 +11,7 @@ import pytest
 
 from sonicpy import Index
 from sonicpy.cli.main import MODULES, VERBS, main, make_parser
+from sonicpy.version import VERSION
 from tests.cli.conftest import Run
 from tests.processes import Server, environment
 
@@ -133,6 +134,18 @@ def test_a_folder_is_read_while_a_server_writes_it(run: Run, server: Server, tmp
         said = f"is already open for writing by process {server.pid}"
         run(*verb, "--data", folder, status=1, said=said)
         run(*verb, "--data", folder, status=1, said="or change it through the server, with --server URL\n")
+
+
+def test_ping(run: Run, locked_server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    address = f"127.0.0.1:{locked_server.port}"
+    answer = f"{address} answers: sonicpy {VERSION}\n"
+    assert run("ping", "--server", f"sonic://:SecretPassword@{address}") == answer
+    run("ping", "--server", f"sonic://{address}", status=1, said="the server wants a password")
+    monkeypatch.setenv("SONICPY_SERVER", f"sonic://{address}")
+    monkeypatch.setenv("SONICPY_PASSWORD", "SecretPassword")
+    assert run("ping") == answer
+    assert run("ping", "--inet", address).startswith(f"{address} answers: CONNECTED ")
+    run("ping", "--server", f"sonic://{address}", "--tls", status=2, said="with --server its URL says all of it")
 
 
 def test_where_the_index_is(run: Run, here: Path, locked_server: Server, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -140,3 +140,15 @@ def test_ipv6(connect_apart: Connect, tmp_path: Path) -> None:
     with server, connect_apart(f"sonic://[::1]:{server.port}") as client:
         assert client.ping() > 0
         assert client.info()["clients_connected"] == 2
+
+
+@pytest.mark.parametrize("host", ["::1", HOST])
+def test_localhost_is_either_address_of_this_machine(host: str, connect_apart: Connect, tmp_path: Path) -> None:
+    try:
+        server = Server(tmp_path, host=host)
+    except OSError:
+        pytest.skip("this machine has no IPv6")
+    with server, connect_apart(f"sonic://localhost:{server.port}") as client:
+        assert client.ping() > 0
+    with pytest.raises(ConnectionLost, match=f"^localhost:{server.port} cannot be reached"):
+        connect_apart(f"sonic://localhost:{server.port}", retry_s=0)

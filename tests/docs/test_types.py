@@ -11,6 +11,7 @@ from tests.docs.pages import DOCS, NOTEBOOK, PAGES, ROOT, packages_of, python_of
 
 
 @pytest.mark.full
+@pytest.mark.timeout(400)
 def test_examples_pass_mypy(tmp_path: Path) -> None:
     for page in [*PAGES, NOTEBOOK]:
         code = python_of(page)

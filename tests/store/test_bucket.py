@@ -402,6 +402,8 @@ def test_damaged_rows_are_named_as_damage(store: Store, table: int) -> None:
     for mutation in (push("o1", "alpha*3 gamma"), Pop("c", "b", "o1", terms("alpha")), FlushObject("c", "b", "o1")):
         with pytest.raises(StoreDamaged):
             store.apply(mutation)
+    with pytest.raises(StoreDamaged):
+        store.apply_pushes([push("o1", "alpha*3 gamma")])
     assert store.apply(push("o1", "alpha", bucket="b2")) == 0
     assert found(store, "alpha", bucket="b2") == ["o1"]
     store.close()

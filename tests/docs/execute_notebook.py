@@ -1,0 +1,36 @@
+"""Execute a notebook in an empty folder and write it: `python -m tests.docs.execute_notebook docs/notebook.ipynb`.
+
+What it keeps of the machine is what the cells print: no times, no names of environments. Needs the extra [docs].
+"""
+
+import sys
+import tempfile
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+
+CELL_S = 120
+KERNEL = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+
+
+def execute(source: Path, target: Path) -> None:
+    """Execute the notebook `source` and write it, with what it printed, to `target`.
+
+    Raises:
+        nbclient.exceptions.CellExecutionError: a cell failed.
+    """
+    notebook = nbformat.read(source, as_version=4)
+    with tempfile.TemporaryDirectory() as folder:
+        NotebookClient(notebook, timeout=CELL_S, resources={"metadata": {"path": folder}}).execute()
+    notebook.metadata = nbformat.from_dict(KERNEL)
+    for cell in notebook.cells:
+        cell.metadata.pop("execution", None)
+    nbformat.write(notebook, target)
+
+
+if __name__ == "__main__":
+    execute(Path(sys.argv[1]), Path(sys.argv[-1]))
