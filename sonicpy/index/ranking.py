@@ -41,6 +41,7 @@ CORRECTED_WORDS_SONIC = 128
 """The same in compat mode, where no budget is used up by words that resemble nothing."""
 KEYWORDS_MAX = 4
 """A query with more words beside its special ones is a sentence: the object it looks for need not hold its numbers."""
+FIRST_OF_THREE_BYTES = 0xE0
 SPELLED_BYTES_MAX = 500
 """Longer words have one spelling: putting n marks on one letter in order takes n * n steps."""
 
@@ -187,7 +188,11 @@ def other_spellings(term: bytes) -> list[bytes]:
 
 def _is_keywords(terms: Terms) -> bool:
     """Return whether a query is words to look for, not a sentence. Of a run without blanks each second pair is one."""
-    words = sum(not flags & (SPECIAL | PART) for flags in terms.flags)
+    # The letters of a run are told from stop words by their script alone; theirs are the code points from U+0800 on.
+    words = sum(
+        not flags & (SPECIAL | PART) and not (flags & STOP and term[0] >= FIRST_OF_THREE_BYTES)
+        for term, flags in zip(terms.words, terms.flags, strict=True)
+    )
     pairs = sum(flags & (PART | STOP) == PART for flags in terms.flags)
     return max(words, pairs // 2) <= KEYWORDS_MAX
 
