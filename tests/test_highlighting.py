@@ -48,6 +48,7 @@ CASES = [
 def index(tmp_path_factory: pytest.TempPathFactory) -> Any:
     with open_index(tmp_path_factory.mktemp("highlight"), search__query_alternates_try=4) as opened:
         push(opened, "o", "weather Nantes the", "eng")
+        push(opened, "o2", "カタカナ", "jpn")  # so that its pairs find something, and its letters need not
         yield opened
 
 

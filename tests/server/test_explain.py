@@ -31,7 +31,7 @@ def test_scores(server: Server) -> None:
         assert [item.rpartition(":")[0] for item in scored] == plain
         scores = [float(item.rpartition(":")[2]) for item in scored]
         assert all(left >= right for left, right in pairwise(scores))
-        assert int(scores[0]) == 2 and int(scores[-1]) == 1
+        assert int(scores[0]) == 3 and int(scores[-1]) == 1
         assert search.ask('QUERY c b "weather" SCORES(2)') == "ERR invalid_meta_value(SCORES[2])"
         assert items(search, 'QUERY c b "..." SCORES(1)') == [""]
 
