@@ -4,8 +4,9 @@
 rows that nearly every change touches (counters of buckets, rows of lengths) until `flush`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from enum import IntEnum
+from itertools import chain
 
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow, record_at, row_keys
 from sonicpy._native.postings import DamagedBytes, TermCache, bucket_key, pack_varints, unpack_varints
@@ -180,10 +181,9 @@ class View:
             return record_at(row, iid % OBJECTS_PER_RECORD_ROW)
         return None
 
-    def named(self, state: BucketState, oid: bytes, hash: int) -> Iterator[int]:
-        """Yield the IIDs of the objects that may have an OID, by its `name_hash`."""
-        yield from stored_names(self.transaction, state, hash)
-        yield from find_new(self.transaction, state, oid)
+    def named(self, state: BucketState, oid: bytes, hash: int) -> Iterable[int]:
+        """Return the IIDs of the objects that may have an OID, by its `name_hash`."""
+        return chain(stored_names(self.transaction, state, hash), find_new(self.transaction, state, oid))
 
     def pending_words(self, state: BucketState) -> list[bytes]:
         """Return the words of a bucket that appeared or vanished since its graph was built, perhaps more than once."""
@@ -362,10 +362,9 @@ class WriteView(View):
         else:
             self.transaction.delete(OBJECTS, key)
 
-    def named(self, state: BucketState, oid: bytes, hash: int) -> Iterator[int]:
-        """Yield the IIDs of the objects that may have an OID, by its `name_hash`."""
-        yield from self._names(state).find(hash)
-        yield from stored_names(self.transaction, state, hash)
+    def named(self, state: BucketState, oid: bytes, hash: int) -> list[int]:
+        """Return the IIDs of the objects that may have an OID, by its `name_hash`."""
+        return self._names(state).find(hash) + stored_names(self.transaction, state, hash)
 
     def add_name(self, state: BucketState, hash: int, iid: int) -> None:
         """Note the OID of a new object, by its `name_hash`."""

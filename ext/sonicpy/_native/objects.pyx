@@ -183,7 +183,7 @@ cdef class RecordRow:
         memcpy(item.oid, packed + 1, packed[0])
         item.rest = packed + 1 + packed[0]
         item.rest_size = len(record) - 1 - packed[0]
-        return self.packed()
+        return self.packed(self._count - 1 if number == self._count - 1 else 0)
 
     def drop(self, int place) -> bytes:
         """Return the row without what is at a place; empty: nothing is left."""
@@ -192,11 +192,13 @@ cdef class RecordRow:
             self._count -= 1
             for number in range(number, self._count):
                 copy_item(&self._items[number], &self._items[number + 1])
-        return self.packed()
+        return self.packed(0)
 
-    cdef bytes packed(self):
-        """Return the row of the items, and let them point into that from now on."""
-        cdef Py_ssize_t size = 0
+    cdef bytes packed(self, int first):
+        """Return the row of the items, and let them point into that from now on; those before `first` stand in the row
+        so far as they are."""
+        cdef Py_ssize_t size = 0, kept = 0
+        cdef const uint8_t *old = <const uint8_t *> self._row
         cdef int number
         cdef Py_ssize_t places[PLACES]
         cdef uint8_t shared, before_size = 0
@@ -204,13 +206,21 @@ cdef class RecordRow:
         cdef uint8_t *out
         cdef Item *item
         cdef bytes row
-        for number in range(self._count):
+        if first:
+            kept = self._items[first - 1].rest + self._items[first - 1].rest_size - old
+            before_size = self._items[first - 1].oid_size
+            for number in range(first):
+                places[number] = self._items[number].rest - old
+        size = kept
+        for number in range(first, self._count):
             size += 13 + self._items[number].oid_size + self._items[number].rest_size
         room = out = <uint8_t *> malloc(size + 1)
         if room == NULL:
             raise MemoryError
         try:
-            for number in range(self._count):
+            memcpy(room, old, kept)
+            out += kept
+            for number in range(first, self._count):
                 item = &self._items[number]
                 shared = 0
                 while (
