@@ -38,6 +38,14 @@ def check_object(name: str) -> None:
         raise CommandError("invalid_argument", "InvalidObject")
 
 
+def check_names(collection: str, bucket: str, object: str | None = None) -> None:
+    """Raise CommandError unless all that are given are names."""
+    check_collection(collection)
+    check_bucket(bucket)
+    if object is not None:
+        check_object(object)
+
+
 _NOT_IN_NAMES = frozenset(" \t\n\v\f\r")
 
 
