@@ -195,8 +195,10 @@ class Service:
         assert done is not None
         try:
             await self._loop.run_in_executor(None, self.index.sync_log)
-        except StoreError as trouble:
+        except BaseException as trouble:  # whatever it is, nobody shall wait for ever
             done.set_exception(trouble)
+            if not isinstance(trouble, StoreError):
+                raise
         else:
             done.set_result(None)
 

@@ -49,11 +49,12 @@ class Log:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._descriptor = -1
-        self._unsynced: list[int] = []  # descriptors of older segments that no sync has covered yet
+        self._unsynced: list[tuple[Segment, int]] = []  # older segments that no sync has covered yet, with descriptors
         self._switching = threading.RLock()  # between a rotation and a sync on another thread
         self._older: list[Segment] = []
         self._current = Segment(folder, 0)
-        self._folder_synced = False
+        self._begun = 0  # segments
+        self._listed = 0  # as many of them the folder's list on the disk names
         self._has_rest = False  # half a record may stand behind the last whole one
         self.position = 0
         """Where the next record goes: the end of the last acknowledged one."""
@@ -156,27 +157,29 @@ class Log:
         Raises:
             StoreError: the disk failed; nothing is counted as done.
         """
-        current = -1
+        descriptors: list[int] = []  # of our own: another thread may sync the same segments meanwhile, and close them
         try:
             with self._switching:
                 position = self.position  # taken before: what is appended meanwhile is not promised
-                current = os.dup(self._descriptor)  # before the older ones: a rotation in between moves it there
+                begun = self._begun
                 older = self._unsynced.copy()
-            for descriptor in (*older, current):
+                for descriptor in (self._descriptor, *(descriptor for _, descriptor in older)):
+                    descriptors.append(os.dup(descriptor))
+            for descriptor in descriptors:
                 os.fdatasync(descriptor)
-            if not self._folder_synced:
-                self._folder_synced = True
+            if self._listed < begun:
                 sync_folder(self._folder)
         except OSError as fault:
-            self._folder_synced = False
             raise StoreError(f"cannot sync the log in {self._folder}: {fault.strerror}") from fault
         finally:
-            if current >= 0:
-                os.close(current)
-        with self._switching:
-            for descriptor in older:
-                self._unsynced.remove(descriptor)
+            for descriptor in descriptors:
                 os.close(descriptor)
+        with self._switching:
+            self._listed = max(self._listed, begun)
+            for synced in older:
+                if synced in self._unsynced:
+                    self._unsynced.remove(synced)
+                    os.close(synced[1])
         return position
 
     def bytes_in_segment(self) -> int:
@@ -189,7 +192,7 @@ class Log:
 
     def close(self) -> None:
         """Close the files; no sync may be under way."""
-        for descriptor in (*self._unsynced, self._descriptor):
+        for descriptor in (*(descriptor for _, descriptor in self._unsynced), self._descriptor):
             if descriptor >= 0:
                 os.close(descriptor)
         self._unsynced = []
@@ -211,11 +214,12 @@ class Log:
             raise StoreFull(f"cannot begin the log file {path}: {fault.strerror}") from fault
         with self._switching:
             if self._descriptor >= 0:
-                self._unsynced.append(self._descriptor)
+                self._unsynced.append((self._current, self._descriptor))
                 self._older.append(self._current)
             self._descriptor = descriptor
             self._current = Segment(path, position)
-            self._folder_synced = self._has_rest = False
+            self._begun += 1
+            self._has_rest = False
             self.position = position
 
     def _cut_off(self) -> None:

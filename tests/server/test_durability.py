@@ -1,11 +1,15 @@
 """What OK means: replies wait for the disk where they must, and a disk that refuses loses nothing acknowledged."""
 
+import asyncio
 import threading
 import time
 from pathlib import Path
 
 import pytest
 
+from sonicpy import Config
+from sonicpy.index.index import Index
+from sonicpy.server.service import Service
 from tests.processes import Server
 from tests.server.peer import Peer
 
@@ -147,3 +151,20 @@ def comes_back(ingest: Peer, line: str) -> bool:
             return False
         time.sleep(0.05)
     return True
+
+
+def test_whoever_waits_for_the_disk_is_told_of_any_fault(tmp_path: Path) -> None:
+    """Also of one that nobody foresaw: who hears of it is closed, who does not would wait for ever."""
+
+    async def wait() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: None)  # it is logged, too
+        config = Config.model_validate({"store": {"kv": {"durability": "commit"}}})
+        with Index(tmp_path, config, autocommit=False) as index:
+            service = Service(index, config)
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(index, "sync_log", lambda: [].remove(1))
+                with pytest.raises(ValueError, match="not in list"):
+                    await asyncio.wait_for(service._wait_for_log(), 5)
+            await asyncio.wait_for(service._wait_for_log(), 5)
+
+    asyncio.run(wait())

@@ -394,7 +394,7 @@ def test_a_sync_covers_a_segment_that_is_rotated_away_under_it(
 
     def dup(descriptor: int) -> int:
         log.rotate()
-        return real_dup(log._descriptor)
+        return real_dup(descriptor)
 
     def fdatasync(descriptor: int) -> None:
         synced.add(os.fstat(descriptor).st_ino)
@@ -404,6 +404,35 @@ def test_a_sync_covers_a_segment_that_is_rotated_away_under_it(
     monkeypatch.setattr(os, "fdatasync", fdatasync)
     assert log.sync() >= promised
     assert old in synced
+    log.close()
+
+
+def test_many_threads_sync_beside_rotations(log: Log) -> None:
+    """As with durability = "commit": each sync waits for the same older segments as the one beside it."""
+    faults: list[BaseException] = []
+    is_over = threading.Event()
+
+    def sync() -> None:
+        try:
+            while not is_over.is_set():
+                log.sync()
+        except (StoreError, OSError, ValueError) as fault:
+            faults.append(fault)
+
+    open_files = len(os.listdir("/proc/self/fd"))
+    threads = [threading.Thread(target=sync) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for number in range(400):
+        log.append([b"x" * number])
+        log.rotate()
+        log.retire(log.position - 1000)
+    is_over.set()
+    for thread in threads:
+        thread.join()
+    assert faults == []
+    log.sync()
+    assert len(os.listdir("/proc/self/fd")) == open_files
     log.close()
 
 
