@@ -166,7 +166,7 @@ class BucketWriter(BucketReader):
         Raises:
             StoreError: the transaction failed or the bucket's numbers are used up.
         """
-        state, transaction = self.state, self._transaction
+        state = self.state
         name = oid.encode()
         hash = name_hash(name)
         found = self._find(name, hash)
@@ -180,19 +180,10 @@ class BucketWriter(BucketReader):
         else:
             iid, record = found
         link = Link(state.bucket, iid, terms, record, state.next_term, self._writer.terms)
-        try:
-            needed = link.take_rows(transaction.get_many(WORDS, link.word_keys))
-            link.take_blocks(transaction.get_many(POSTINGS, needed))
-            if not (is_new or link.changed):
-                return True
-            transaction.put_many(POSTINGS, link.blocks)
-            while used_up := link.trim(window):
-                for number in used_up:
-                    self._drop_first_block(link, number)
-        except DamagedBytes as fault:
-            raise StoreDamaged(f"bucket {state.bucket}: {fault}") from fault
+        if not self._link(link, window, is_new=is_new):
+            return True
         link.finish()
-        transaction.put_many(TERMS, link.new_terms())
+        self._transaction.put_many(TERMS, link.new_terms())
         self._note_changed_words(link, Why.APPEARED)
         self._writer.put_record(state, iid, link.record())
         if is_new:
@@ -203,6 +194,22 @@ class BucketWriter(BucketReader):
         state.live_words += link.live_change
         state.total_length += link.length_change
         self._writer.set_length(state, iid, pack_length(record.length + link.length_change))
+        return True
+
+    def _link(self, link: Link, window: int, *, is_new: bool) -> bool:
+        """Change the postings of an object's words; return False if there is nothing to change about the object."""
+        transaction = self._transaction
+        try:
+            needed = link.take_rows(transaction.get_many(WORDS, link.word_keys))
+            link.take_blocks(transaction.get_many(POSTINGS, needed))
+            if not (is_new or link.changed):
+                return False
+            transaction.put_many(POSTINGS, link.blocks)
+            while used_up := link.trim(window):
+                for number in used_up:
+                    self._drop_first_block(link, number)
+        except DamagedBytes as fault:
+            raise StoreDamaged(f"bucket {self.state.bucket}: {fault}") from fault
         return True
 
     def pop(self, oid: str, words: list[bytes]) -> int:

@@ -12,10 +12,11 @@ from typing import NoReturn, TypeVar
 from sonicpy.errors import ReadOnly, StoreError
 from sonicpy.store.environment import DATA_FILE, META, Environment
 from sonicpy.store.folder import LMDB_LOCK_FILE, ReaderLock
+from sonicpy.store.memory import Memory
 from sonicpy.store.mutations import Mutation, Push
 from sonicpy.store.snapshot import Remembered
 from sonicpy.store.store import ANALYSER, FORMAT, Store, check_analyser, check_format
-from sonicpy.store.view import Memory, WriteView
+from sonicpy.store.view import WriteView
 
 Answer = TypeVar("Answer")
 

@@ -9,8 +9,9 @@ from typing import cast
 from sonicpy._native.postings import WordRow
 from sonicpy.store.bucket import BucketReader
 from sonicpy.store.environment import Transaction
+from sonicpy.store.memory import BUCKETS_KEPT
 from sonicpy.store.scopes import BucketState
-from sonicpy.store.view import BUCKETS_KEPT, View
+from sonicpy.store.view import View
 
 WORDS_KEPT = 4_096
 """Words of a bucket whose rows are remembered: about 1 MB."""

@@ -9,7 +9,7 @@ from enum import IntEnum
 from itertools import chain
 
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow, record_at, row_keys
-from sonicpy._native.postings import DamagedBytes, TermCache, bucket_key, pack_varints, unpack_varints
+from sonicpy._native.postings import DamagedBytes, bucket_key, pack_varints, unpack_varints
 from sonicpy.errors import StoreDamaged
 from sonicpy.ids import Scope
 from sonicpy.store.environment import (
@@ -25,12 +25,11 @@ from sonicpy.store.environment import (
 )
 from sonicpy.store.keys import collection_prefix, length_key, object_key, scope_key, scope_of
 from sonicpy.store.lengths import Lengths, read_lengths
+from sonicpy.store.memory import BUCKETS_KEPT, Memory, NewestRow
 from sonicpy.store.names import NewNames, drop_stored_name, find_new, new_names, stored_names
 from sonicpy.store.scopes import BucketState
 
 NEXT_BUCKET = b"next bucket"
-TERMS_KEPT = 20_000  # about 4 MB
-BUCKETS_KEPT = 1_000
 
 
 class Why(IntEnum):
@@ -41,84 +40,6 @@ class Why(IntEnum):
     """It vanished by a POP that left its object other words."""
     ORPHANED = 2
     """It vanished with its object."""
-
-
-class NewestRow:
-    """The row of records that new objects of a bucket go to; `packed` may be newer than what the table holds.
-
-    It is written once it is full, or at a commit: then the rows of the table are filled to the brim.
-    """
-
-    __slots__ = ("is_stored", "number", "packed", "records")
-
-    def __init__(self, number: int, packed: bytes | None) -> None:
-        self.number = number
-        self.is_stored = packed is not None
-        self.packed = packed or b""
-        self.records = RecordRow(self.packed)
-
-    def write(self, transaction: Transaction, bucket: int) -> None:
-        """Put the row behind all others of the table."""
-        key = object_key(bucket, self.number)
-        if self.is_stored:
-            transaction.delete(OBJECTS, key)
-        if self.packed:
-            transaction.append(OBJECTS, key, self.packed)
-        self.is_stored = bool(self.packed)
-
-
-class Memory:
-    """What the one writer remembers from commit to commit: the store as its open transaction shows it."""
-
-    def __init__(self) -> None:
-        self.pending_buckets: set[int] = set()
-        self.pending_words: dict[int, list[bytes]] = {}
-        """Of the buckets that were asked for."""
-        self.flushed: dict[int, int] = {}
-        """Buckets that went since the owner last asked, with the versions of their graphs."""
-        self.terms = TermCache()
-        self.states: dict[tuple[str, str], BucketState] = {}
-        self.lengths: dict[int, Lengths] = {}
-        self.newest: dict[int, NewestRow] = {}
-        self.names: dict[int, NewNames] = {}
-        self.has_doomed = True
-        """Rows of flushed buckets may wait for the sweeper; the first sweep finds out."""
-
-    def undo(self) -> None:
-        """Forget what may hold changes of a transaction that was lost; `pending_buckets` is the caller's."""
-        self.pending_words.clear()
-        self.flushed.clear()
-        self.terms.clear()
-        self.states.clear()
-        self.lengths.clear()
-        self.newest.clear()
-        self.names.clear()
-
-    def forget(self, bucket: int) -> None:
-        """Drop what is known of a bucket that was flushed; its rows of words were written."""
-        self.forget_pending(bucket)
-        self.lengths.pop(bucket, None)
-        self.newest.pop(bucket, None)
-        self.names.pop(bucket, None)
-        self.terms.clear()
-
-    def forget_pending(self, bucket: int) -> None:
-        """Drop what is known of the pending words of a bucket."""
-        self.pending_buckets.discard(bucket)
-        self.pending_words.pop(bucket, None)
-
-    def shrink(self) -> None:
-        """Keep to a few MB; everything was written."""
-        if len(self.terms) > TERMS_KEPT:
-            self.terms.clear()
-        if len(self.states) > BUCKETS_KEPT:
-            self.states.clear()
-        if len(self.lengths) > BUCKETS_KEPT:
-            self.lengths.clear()
-        if len(self.newest) > BUCKETS_KEPT:
-            self.newest.clear()
-        if len(self.names) > BUCKETS_KEPT:
-            self.names.clear()
 
 
 class View:
@@ -214,7 +135,9 @@ class WriteView(View):
         """Write the row that new objects of a bucket go to."""
         if bucket in self._changed_newest:
             self._changed_newest.discard(bucket)
-            self._memory.newest[bucket].write(self.transaction, bucket)
+            newest = self._memory.of(bucket).newest
+            assert newest is not None
+            newest.write(self.transaction, bucket)
 
     def bucket(self, collection: str, bucket: str) -> BucketState | None:
         """Return the state of a bucket, or None if it does not exist."""
@@ -291,15 +214,15 @@ class WriteView(View):
 
         The same list as long as it only grows.
         """
-        words = self._memory.pending_words.get(state.bucket)
-        if words is None:
-            words = self._memory.pending_words[state.bucket] = super().pending_words(state)
-        return words
+        held = self._memory.of(state.bucket)
+        if held.pending_words is None:
+            held.pending_words = super().pending_words(state)
+        return held.pending_words
 
     def note_pending(self, state: BucketState, keys: list[bytes], why: Why) -> None:
         """Note words, by their keys, that appeared or vanished."""
         self._memory.pending_buckets.add(state.bucket)
-        known = self._memory.pending_words.get(state.bucket)
+        known = self._memory.of(state.bucket).pending_words
         for key in keys:
             state.edits += 1
             self.transaction.put(PENDING, key, state.edits.to_bytes(6, "big") + bytes((why,)))
@@ -319,14 +242,14 @@ class WriteView(View):
     def record_rows(self, bucket: int, iids: list[int]) -> dict[bytes, bytes]:
         """Return the rows that hold some objects of a bucket, by their keys; perhaps also the newest one."""
         rows = super().record_rows(bucket, iids)
-        newest = self._memory.newest.get(bucket)
+        newest = self._memory.of(bucket).newest
         if newest is not None:
             rows[object_key(bucket, newest.number)] = newest.packed
         return rows
 
     def record(self, bucket: int, iid: int) -> bytes | None:
         """Return the record of an object, or None. Raises DamagedBytes if its row cannot be read."""
-        newest = self._memory.newest.get(bucket)
+        newest = self._memory.of(bucket).newest
         number, place = divmod(iid, OBJECTS_PER_RECORD_ROW)
         if newest is not None and newest.number == number:
             return record_at(newest.packed, place)
@@ -338,7 +261,7 @@ class WriteView(View):
         newest = self._newest(state)
         if number > newest.number:
             newest.write(self.transaction, state.bucket)
-            newest = self._memory.newest[state.bucket] = NewestRow(number, None)
+            newest = self._memory.of(state.bucket).newest = NewestRow(number, None)
         if number == newest.number:
             newest.packed = newest.records.put(place, record)
             self._changed_newest.add(state.bucket)
@@ -384,8 +307,8 @@ class WriteView(View):
             self._fold_names(self._states[scope])
         self._flush_states()
         for bucket in sorted(self._changed_lengths):
-            rows = [(length_key(bucket, row), packed) for row, packed in self._memory.lengths[bucket].take_changed()]
-            self.transaction.put_many(LENGTHS, rows)
+            changed = self._lengths(bucket).take_changed()
+            self.transaction.put_many(LENGTHS, [(length_key(bucket, row), packed) for row, packed in changed])
         self._changed_lengths.clear()
         self._memory.shrink()
 
@@ -396,7 +319,7 @@ class WriteView(View):
         self._changed_states.clear()
 
     def _fold_names(self, state: BucketState) -> None:
-        names = self._memory.names.get(state.bucket)
+        names = self._memory.of(state.bucket).names
         if names is None:
             return
         try:
@@ -405,24 +328,23 @@ class WriteView(View):
             raise StoreDamaged(f"bucket {state.bucket}: {fault}") from fault
 
     def _newest(self, state: BucketState) -> NewestRow:
-        newest = self._memory.newest.get(state.bucket)
-        if newest is None:
+        held = self._memory.of(state.bucket)
+        if held.newest is None:
             number = state.next_iid // OBJECTS_PER_RECORD_ROW
-            packed = self.transaction.get(OBJECTS, object_key(state.bucket, number))
-            newest = self._memory.newest[state.bucket] = NewestRow(number, packed)
-        return newest
+            held.newest = NewestRow(number, self.transaction.get(OBJECTS, object_key(state.bucket, number)))
+        return held.newest
 
     def _names(self, state: BucketState) -> NewNames:
-        names = self._memory.names.get(state.bucket)
-        if names is None:
-            names = self._memory.names[state.bucket] = new_names(self.transaction, state)
-        return names
+        held = self._memory.of(state.bucket)
+        if held.names is None:
+            held.names = new_names(self.transaction, state)
+        return held.names
 
     def _lengths(self, bucket: int) -> Lengths:
-        lengths = self._memory.lengths.get(bucket)
-        if lengths is None:
-            lengths = self._memory.lengths[bucket] = Lengths(read_lengths(self.transaction, bucket))
-        return lengths
+        held = self._memory.of(bucket)
+        if held.lengths is None:
+            held.lengths = Lengths(read_lengths(self.transaction, bucket))
+        return held.lengths
 
     def _take_bucket_id(self) -> int:
         row = self.transaction.get(META, NEXT_BUCKET)
