@@ -1,5 +1,6 @@
 """What tests of several folders share."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from tests.processes import Server
 
 settings.register_profile("shared machine", deadline=None)
 settings.load_profile("shared machine")
+
+NOBODY = 65_534
 
 
 @pytest.fixture
@@ -31,3 +34,18 @@ def locked_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Like shared_server, but with a password."""
     with Server(tmp_path_factory.mktemp("locked"), password="SecretPassword") as running:
         yield running
+
+
+@pytest.fixture
+def hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder in the working directory that this process may not look into, not even where root runs the tests."""
+    folder = Path("hidden")
+    monkeypatch.chdir(tmp_path)
+    tmp_path.chmod(0o755)
+    folder.mkdir(mode=0o000)
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(NOBODY)
+    yield folder
+    os.seteuid(user)
+    folder.chmod(0o700)

@@ -120,6 +120,6 @@ def _opened(folder: Path, config: Config, purpose: Purpose) -> Index:
 
 
 def expect_index(folder: Path) -> None:
-    """Raise StoreError unless there is an index in a folder."""
+    """Raise StoreError unless there is an index in a folder, and this process may look into it."""
     if not holds_store(folder):
         raise StoreError(f"there is no index in {folder}")

@@ -21,6 +21,7 @@ from sonicpy.cli.sources import STDIN, Source
 from sonicpy.cli.target import WHERE, Purpose, add_target_flags, open_folder, open_server, server_url
 from sonicpy.errors import ConfigError, NotOffered, SonicError
 from sonicpy.index.holdings import Holding
+from sonicpy.index.verify import is_there
 from sonicpy.rows import OBJECT_COLUMNS, TEXT_COLUMN
 
 ROWS_REFUSED = 3
@@ -112,7 +113,7 @@ def _import(arguments: argparse.Namespace, source: Source, sink: Sink, folder: P
 
 
 def _start(path: Path, source: Path, *, resume: bool) -> Position:
-    if not path.exists():
+    if not is_there(path):
         return Position()
     if not resume:
         print(f"sonicpy: an import of {source} was interrupted; --resume would go on there", file=sys.stderr)

@@ -13,13 +13,15 @@ from sonicpy.graph.word_graph import WordGraph
 from sonicpy.index.consolidate import graph_folder
 from sonicpy.store.backup import BACKUP_FILE, open_backup
 from sonicpy.store.environment import DATA_FILE, META, PENDING, SCOPES, WORDS, Environment
-from sonicpy.store.folder import LOCK_FILE
+from sonicpy.store.folder import LOCK_FILE, holds_store, is_there
 from sonicpy.store.keys import scope_of
 from sonicpy.store.log import log_faults
 from sonicpy.store.scopes import BucketState
 from sonicpy.store.store import ANALYSER, FORMAT, check_analyser, check_format, read_position
 from sonicpy.store.verify import table_faults
 from sonicpy.store.view import View
+
+__all__ = ["check_backup", "graph_faults", "holds_store", "is_there", "verify_backup", "verify_folder"]
 
 
 def verify_folder(folder: Path) -> list[str]:
@@ -30,7 +32,7 @@ def verify_folder(folder: Path) -> list[str]:
     Raises:
         StoreError: there is neither in the folder, or it cannot be read at all.
     """
-    if (folder / BACKUP_FILE).exists():
+    if is_there(folder / BACKUP_FILE):
         return verify_backup(folder)
     data = folder / DATA_FILE
     if not holds_store(folder):
@@ -47,11 +49,6 @@ def verify_folder(folder: Path) -> list[str]:
             return faults
     finally:
         environment.close()
-
-
-def holds_store(folder: Path) -> bool:
-    """Return whether an index was ever made in a folder."""
-    return (folder / DATA_FILE).exists()
 
 
 def verify_backup(folder: Path, analyser: Mapping[str, str] | None = None) -> list[str]:

@@ -14,11 +14,28 @@ from pathlib import Path
 from types import TracebackType
 
 from sonicpy.errors import StoreError, StoreFull, StoreLocked
+from sonicpy.store.environment import DATA_FILE
 
 LOCK_FILE = "sonicpy.lock"
 BOOT_FILE = "sonicpy.boot"
 LMDB_LOCK_FILE = "lock.mdb"
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+
+
+def holds_store(folder: Path) -> bool:
+    """Return whether a store was ever made in a folder. Raises StoreError if this process may not look into it."""
+    return is_there(folder / DATA_FILE)
+
+
+def is_there(path: Path) -> bool:
+    """Return whether a file exists. Raises StoreError if this process may not look into its folder."""
+    try:
+        path.stat()  # not exists(), which tells from Python 3.14 on that what is hidden is not there
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: NUL, which no path has in it
+        return False
+    except OSError as fault:
+        raise StoreError(f"cannot look into {path.parent}: {fault.strerror}") from fault
+    return True
 
 
 class WriterLock:

@@ -11,7 +11,7 @@ from typing import NoReturn, TypeVar
 
 from sonicpy.errors import ReadOnly, StoreError
 from sonicpy.store.environment import DATA_FILE, META, Environment
-from sonicpy.store.folder import LMDB_LOCK_FILE, ReaderLock
+from sonicpy.store.folder import LMDB_LOCK_FILE, ReaderLock, holds_store
 from sonicpy.store.memory import Memory
 from sonicpy.store.mutations import Mutation, Push
 from sonicpy.store.snapshot import Remembered
@@ -35,7 +35,7 @@ class ReadOnlyStore(Store):
     """
 
     def __init__(self, folder: Path, analyser: dict[str, str], *, map_bytes: int) -> None:
-        if not is_there(folder / DATA_FILE):
+        if not holds_store(folder):
             raise StoreError(
                 f"there is no store in {folder} ({DATA_FILE} is missing): open it for writing once, or start a server"
             )
@@ -120,14 +120,6 @@ class ReadOnlyStore(Store):
                 raise StoreError(f"the store in {self.folder} is only being made: try again")
             check_format(form)
             check_analyser(self.folder, transaction.get(META, ANALYSER), analyser)
-
-
-def is_there(path: Path) -> bool:
-    """Return whether a file exists. Raises StoreError if this process may not look."""
-    try:
-        return path.exists()
-    except OSError as fault:
-        raise StoreError(f"cannot read {path}: {fault.strerror}") from fault
 
 
 def _may_write(folder: Path) -> bool:

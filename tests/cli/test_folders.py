@@ -61,6 +61,9 @@ def test_faults_are_printed_one_a_line(data: Path, capsys: pytest.CaptureFixture
         (["verify", "nowhere"], "nowhere holds neither a store (data.mdb is missing) nor a backup (sonicpy.backup)"),
         (["restore", "nowhere"], "there is no backup in nowhere: sonicpy.backup is missing"),
         (["backup", "copy", "--data", "nowhere"], "there is no index in nowhere"),
+        (["verify", "loop"], "cannot look into loop: Too many levels of symbolic links"),
+        (["backup", "copy", "--data", "loop"], "cannot look into loop: Too many levels of symbolic links"),
+        (["export", "--data", "loop"], "cannot look into loop: Too many levels of symbolic links"),
         (["backup", "settings.txt"], "cannot write the backup settings.txt/sonicpy.backup: "),
     ],
 )
@@ -68,6 +71,7 @@ def test_what_cannot_be_done_is_one_sentence(
     data: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], sentence: str
 ) -> None:
     Path("settings.txt").write_text("in the way")
+    Path("loop").symlink_to("loop")
     given = [] if "--data" in arguments or arguments[0] == "verify" else ["--data", str(data)]
     assert main([*arguments, *given]) == 1
     assert not Path("nowhere").exists()

@@ -274,3 +274,11 @@ def test_over_the_wire(run: Run, server: Server) -> None:
     assert run("query", "c", "b", "delta", "--server", url) == "2\n"
     said = "export is not offered by this server (Sonic Channel does not tell what objects hold; export the folder"
     run("export", "--server", url, status=1, said=said)
+
+
+def test_positions_that_nobody_can_look_for(run: Run, shared_server: Server, here: Path) -> None:
+    (here / "state").symlink_to("state")
+    Path("rows.csv").write_text("id,text\n1,cedar\n")
+    url = f"sonic://127.0.0.1:{shared_server.port}"
+    said = f"sonicpy: cannot look into {here}/state/sonicpy/import: Too many levels of symbolic links\n"
+    run("import", "rows.csv", "--collection", "nowhere", "--server", url, status=1, said=said)
