@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sonicpy.cli.settings import SOURCES
-from sonicpy.client.connect import connect
+from sonicpy.cli.target import open_server
 from sonicpy.config import load
 from sonicpy.errors import EvaluationError
 from sonicpy.evaluation import languages, relevance, typos
@@ -94,7 +94,7 @@ def _searched(arguments: argparse.Namespace) -> Iterator[tuple[Searched, str]]:
     """Open what is asked, and name a collection for this run alone; nothing is left behind."""
     scope = f"eval-{secrets.token_hex(8)}"
     if arguments.server:
-        with connect(arguments.server, timeout_s=TIMEOUT_S) as client:
+        with open_server(arguments.server, timeout_s=TIMEOUT_S) as client:
             try:
                 yield client, scope
             finally:

@@ -59,6 +59,19 @@ def test_on_a_server(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[s
         assert index.open_scopes() == 0, "nothing is left behind"
 
 
+def test_the_password_of_a_server_stands_in_the_variable(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Server(tmp_path / "server", password="secret") as server:
+        arguments = ["eval", str(data / "small"), "--json", "--server", f"sonic://{server.host}:{server.port}"]
+        monkeypatch.delenv("SONICPY_PASSWORD", raising=False)
+        assert main(arguments) == 1
+        assert "the server wants a password" in capsys.readouterr().err
+        monkeypatch.setenv("SONICPY_PASSWORD", "secret")
+        assert main(arguments) == 0
+        assert read_json(capsys)["relevance"]["documents"] == 4
+
+
 def test_words_and_lang(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_lines(data.parent / "words", ["harbour 9", "arbour 2", "lighthouse 1"])
     assert main(["eval", str(data / "typos.tsv"), "--words", str(data.parent / "words"), "--json"]) == 0
