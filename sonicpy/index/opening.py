@@ -9,7 +9,7 @@ from sonicpy.config import Config
 from sonicpy.errors import StoreError
 from sonicpy.index.index import Index
 from sonicpy.index.read_only import ReadOnlyIndex
-from sonicpy.store.folder import LOCK_FILE, WriterLock
+from sonicpy.store.folder import LOCK_FILE, WriterLock, is_there
 
 MEMORY = ":memory:"
 SHARED_MEMORY = Path("/dev/shm")
@@ -62,12 +62,12 @@ def _memory_home() -> Path:
 def _sweep(home: Path) -> None:
     """Delete what processes that were killed have left behind: temporary indexes that nobody holds."""
     for folder in home.glob(f"{PREFIX}*"):
-        if not (folder / LOCK_FILE).exists() or _is_alive(folder.name):
-            continue  # it may be about to be locked
         try:
+            if not is_there(folder / LOCK_FILE) or _is_alive(folder.name):
+                continue  # it may be about to be locked
             with WriterLock(folder):  # who has it may also live where process numbers mean other processes
                 shutil.rmtree(folder, ignore_errors=True)
-        except StoreError:
+        except StoreError:  # somebody has it, or it is another user's
             continue
 
 

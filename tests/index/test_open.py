@@ -198,6 +198,12 @@ def test_what_a_killed_process_left_in_memory_goes_with_the_next(
         living.push("c", "b", "o", "x")
 
 
+def test_what_another_user_has_in_memory_is_left_alone(monkeypatch: pytest.MonkeyPatch, hidden: Path) -> None:
+    monkeypatch.setattr(opening, "PREFIX", hidden.name)
+    opening._sweep(hidden.parent)
+    assert hidden.exists()
+
+
 def test_memory_cannot_be_read_only() -> None:
     with pytest.raises(StoreError, match="begins empty"):
         sonicpy.open(":memory:", read_only=True)
