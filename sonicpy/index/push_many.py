@@ -69,7 +69,7 @@ def push_rows(
 @contextmanager
 def _collector_paused() -> Iterator[None]:
     """Look for no cycles of garbage meanwhile: thousands of terms that are all needed would be looked through again and
-    again, which costs an eighth of everything."""
+    again."""
     was_on = gc.isenabled()
     gc.disable()
     try:
