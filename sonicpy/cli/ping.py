@@ -10,15 +10,14 @@ import time
 from pathlib import Path
 
 from sonicpy.cli.target import SERVER_VARIABLE, open_server
-from sonicpy.client.address import read_url
+from sonicpy.client.address import Address, read_url, trusting
+from sonicpy.client.connection import connected, left
+from sonicpy.client.exchange import unreachable
 from sonicpy.config import split_address
 from sonicpy.errors import ConfigError
 
 DEFAULT_ADDRESSES = (("::1", 1491), ("127.0.0.1", 1491))
 """Where a server without settings listens; the second where the machine has no IPv6."""
-
-Address = tuple[str, int] | Path
-"""Host and port, or a Unix socket."""
 
 ANSWER_MAX_BYTES = 1024
 """More than any line of the greeting; whoever sends more is no Sonic server."""
@@ -56,19 +55,16 @@ def run(arguments: argparse.Namespace) -> int:
     url = _url(arguments)
     if url is not None:
         return _ping_url(url, arguments.timeout)
-    addresses: tuple[Address, ...] = DEFAULT_ADDRESSES
-    if arguments.inet or arguments.unix:
-        addresses = (arguments.inet or arguments.unix,)
-    tls = _tls_context(arguments)
+    addresses = _addresses(arguments)
     deadline = time.monotonic() + arguments.timeout
     problems = []
     for address in addresses:
         try:
-            banner = _ask(address, tls, arguments.password, deadline)
+            banner = _ask(address, deadline)
         except OSError as problem:
-            problems.append(f"{_join(address)} {_reason(problem)}")
+            problems.append(_sentence(str(address), problem))
         else:
-            print(f"{_join(address)} answers: {banner}")
+            print(f"{address} answers: {banner}")
             return 0
     print(f"sonicpy: {' and '.join(problems)}.", file=sys.stderr)
     return 1
@@ -91,48 +87,30 @@ def _ping_url(url: str, timeout_s: float) -> int:
     return 0
 
 
-def _tls_context(arguments: argparse.Namespace) -> ssl.SSLContext | None:
-    if not arguments.tls and arguments.ca is None:
-        return None
+def _addresses(arguments: argparse.Namespace) -> list[Address]:
+    is_tls = arguments.tls or arguments.ca is not None
     if arguments.unix:
-        raise ConfigError("flags --tls and --ca are for --inet; allowed with --unix is neither.")
-    try:
-        return ssl.create_default_context(cafile=arguments.ca)
-    except OSError as fault:
-        reason = "is no PEM certificate" if isinstance(fault, ssl.SSLError) else f"cannot be read: {fault.strerror}"
-        raise ConfigError(f"flag --ca: {arguments.ca} {reason}.") from fault
+        if is_tls:
+            raise ConfigError("flags --tls and --ca are for --inet; allowed with --unix is neither.")
+        return [Address(unix=arguments.unix, password=arguments.password)]
+    tls = trusting(arguments.ca, "flag --ca: {}") if is_tls else None
+    pairs = [arguments.inet] if arguments.inet else DEFAULT_ADDRESSES
+    return [Address(host, port, password=arguments.password, tls=tls) for host, port in pairs]
 
 
-def _connect(address: Address, tls: ssl.SSLContext | None, deadline: float) -> socket.socket:
-    if isinstance(address, Path):
-        connection = socket.socket(socket.AF_UNIX)
-        try:
-            connection.settimeout(_left(deadline))
-            connection.connect(str(address))
-        except OSError:
-            connection.close()
-            raise
-        return connection
-    connection = socket.create_connection(address, timeout=_left(deadline))
-    if tls is None:
-        return connection
-    with connection:  # moved into the one that is returned, or closed
-        connection.settimeout(_left(deadline))
-        return tls.wrap_socket(connection, server_hostname=address[0])
-
-
-def _ask(address: Address, tls: ssl.SSLContext | None, password: str | None, deadline: float) -> str:
-    with _connect(address, tls, deadline) as connection:
+def _ask(address: Address, deadline: float) -> str:
+    # The client would send START behind every greeting.
+    with connected(address, deadline) as connection:
         banner = _expect(connection, b"CONNECTED ", deadline)
-        if password is not None:
-            _converse(connection, f"START control {password}", b"STARTED ", deadline)
+        if address.password is not None:
+            _converse(connection, f"START control {address.password}", b"STARTED ", deadline)
             _converse(connection, "PING", b"PONG", deadline)
             _converse(connection, "QUIT", b"ENDED quit", deadline)
         return banner
 
 
 def _converse(connection: socket.socket, line: str, expected: bytes, deadline: float) -> None:
-    connection.settimeout(_left(deadline))
+    connection.settimeout(left(deadline))
     connection.sendall(f"{line}\r\n".encode("utf-8", "surrogateescape"))
     _expect(connection, expected, deadline)
 
@@ -150,7 +128,7 @@ def _read_line(connection: socket.socket, deadline: float) -> bytes:
     # One line is under way at a time, so nothing can stand behind its end.
     received = b""
     while not received.endswith(b"\n") and len(received) < ANSWER_MAX_BYTES:
-        connection.settimeout(_left(deadline))
+        connection.settimeout(left(deadline))
         part = connection.recv(ANSWER_MAX_BYTES)
         if not part:
             raise ConnectionError("closed the connection without an answer")
@@ -158,30 +136,14 @@ def _read_line(connection: socket.socket, deadline: float) -> bytes:
     return received.rstrip(b"\r\n")
 
 
-def _left(deadline: float) -> float:
-    seconds = deadline - time.monotonic()
-    if seconds <= 0:
-        raise TimeoutError
-    return seconds
-
-
-def _reason(problem: OSError) -> str:
+def _sentence(peer: str, problem: OSError) -> str:
     if isinstance(problem, TimeoutError):
-        return "did not answer in time"
-    if isinstance(problem, ssl.SSLCertVerificationError):
-        return f"shows a certificate that is not trusted: {problem.verify_message}"
+        return f"{peer} did not answer in time"
     if isinstance(problem, ssl.SSLError):
-        return f"does not speak TLS as it should: {(problem.reason or str(problem)).lower().replace('_', ' ')}"
+        return str(unreachable(peer, problem))
     if problem.strerror is None:
-        return str(problem)
-    return f"does not answer: {problem.strerror}"
-
-
-def _join(address: Address) -> str:
-    if isinstance(address, Path):
-        return str(address)
-    host, port = address
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        return f"{peer} {problem}"
+    return f"{peer} does not answer: {problem.strerror}"
 
 
 def _address(text: str) -> tuple[str, int]:

@@ -74,7 +74,7 @@ def read_url(url: str, *, password: str | None = None, tls: ssl.SSLContext | Non
     if parts.path.strip("/"):
         raise ConfigError(f'behind the port stands "{parts.path}"; allowed is {FORMS}.')
     if parts.scheme == "sonics" and tls is None:
-        tls = _trusting(options.get("ca"))
+        tls = trusting(options.get("ca"), "ca={} in the address of the server")
     return Address(parts.hostname or "localhost", port or DEFAULT_PORT, password=password, tls=tls)
 
 
@@ -98,9 +98,14 @@ def _checked(password: str) -> str | None:
     return password or None
 
 
-def _trusting(certificate: str | None) -> ssl.SSLContext:
+def trusting(certificate: str | Path | None, where: str) -> ssl.SSLContext:
+    """Return what checks a server's certificate: trust this one, or None for those of the system.
+
+    Raises:
+        ConfigError: it cannot be read; the sentence begins with `where`, which has {} for its name.
+    """
     try:
         return ssl.create_default_context(cafile=certificate)
     except OSError as fault:
         reason = "is no PEM certificate" if isinstance(fault, ssl.SSLError) else f"cannot be read: {fault.strerror}"
-        raise ConfigError(f"ca={certificate} in the address of the server {reason}.") from fault
+        raise ConfigError(f"{where.format(certificate)} {reason}.") from fault

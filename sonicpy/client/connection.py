@@ -31,7 +31,7 @@ class Connection:
         self._conversation = Conversation(mode, address.password, self._peer)
         deadline = time.monotonic() + timeout_s
         try:
-            self._socket = _connected(address, timeout_s)
+            self._socket = connected(address, deadline)
         except TimeoutError as late:
             raise TimedOut(f"{self._peer} did not take a connection within {timeout_s:g} s") from late
         except OSError as trouble:
@@ -123,11 +123,8 @@ class Connection:
         if conversation.end is not None:
             raise conversation.end
         late = TimedOut(f"{self._peer} did not answer within {timeout_s:g} s")
-        seconds = deadline - time.monotonic()
-        if seconds <= 0:
-            raise late
         try:
-            self._socket.settimeout(seconds)
+            self._socket.settimeout(left(deadline))
             data = self._socket.recv(RECEIVE_BYTES)
             if data:
                 conversation.feed(data)
@@ -142,29 +139,44 @@ class Connection:
             raise ConnectionLost(f"{self._peer} closed the connection without an answer")
 
 
-def _connected(address: Address, timeout_s: float) -> socket.socket:
+def left(deadline: float) -> float:
+    """Return the seconds until `deadline`, of time.monotonic(). Raises TimeoutError if there are none."""
+    seconds = deadline - time.monotonic()
+    if seconds <= 0:
+        raise TimeoutError
+    return seconds
+
+
+def connected(address: Address, deadline: float) -> socket.socket:
+    """Return a socket that is connected to a server, with TLS where it is asked for; nothing is said yet.
+
+    Raises:
+        TimeoutError: that took until `deadline`.
+        OSError: nobody listens there, or TLS failed.
+    """
     if address.unix is not None:
         connection = socket.socket(socket.AF_UNIX)
         try:
-            connection.settimeout(timeout_s)
+            connection.settimeout(left(deadline))
             connection.connect(str(address.unix))
         except OSError:
             connection.close()
             raise
         return connection
-    connection = _connected_by_tcp(address, timeout_s)
+    connection = _connected_by_tcp(address, deadline)
     # A line is written with one call; it shall not wait for others.
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     keep_alive(connection)
     if address.tls is None:
         return connection
     with connection:  # moved into the one that is returned, or closed
+        connection.settimeout(left(deadline))
         return address.tls.wrap_socket(connection, server_hostname=address.host)
 
 
-def _connected_by_tcp(address: Address, timeout_s: float) -> socket.socket:
+def _connected_by_tcp(address: Address, deadline: float) -> socket.socket:
     *others, last = address.hosts
     for host in others:
         with contextlib.suppress(OSError):
-            return socket.create_connection((host, address.port), timeout_s)
-    return socket.create_connection((last, address.port), timeout_s)
+            return socket.create_connection((host, address.port), left(deadline))
+    return socket.create_connection((last, address.port), left(deadline))
