@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from sonicpy._native.postings import DamagedBytes
 from sonicpy.errors import StoreDamaged
-from sonicpy.store.bucket import BucketWriter
+from sonicpy.store.bucket_writer import writer_of
 from sonicpy.store.environment import SCOPES
 from sonicpy.store.keys import collection_prefix, scope_of
 from sonicpy.store.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, Pop, Push
@@ -21,14 +21,9 @@ def apply_pushes(view: WriteView, pushes: Sequence[Push], *, new: bool) -> list[
         StoreError: the transaction failed; nothing in it can be used any more.
     """
     left_out = []
-    scope: tuple[str, str] | None = None
-    writer: BucketWriter | None = None
     try:
         for place, (collection, bucket, oid, terms, window) in enumerate(pushes):
-            if writer is None or scope != (collection, bucket):
-                scope = (collection, bucket)
-                writer = BucketWriter(view, view.bucket_to_change(collection, bucket))
-            if not writer.push(oid, terms, window, new=new):
+            if not writer_of(view, collection, bucket).push(oid, terms, window, new=new):
                 left_out.append(place)
     except DamagedBytes as fault:
         raise StoreDamaged(f"the store is damaged: {fault}") from fault
@@ -42,24 +37,25 @@ def apply_mutation(view: WriteView, mutation: Mutation) -> int:
         StoreError: the transaction failed; nothing in it can be used any more.
     """
     try:
-        return _apply(view, mutation)
+        if isinstance(mutation, Push):
+            collection, bucket, oid, terms, window = mutation
+            writer_of(view, collection, bucket).push(oid, terms, window)
+            return 0
+        return _take_away(view, mutation)
     except DamagedBytes as fault:
         raise StoreDamaged(f"the store is damaged: {fault}") from fault
 
 
-def _apply(view: WriteView, mutation: Mutation) -> int:
+def _take_away(view: WriteView, mutation: Pop | FlushObject | FlushBucket | FlushCollection) -> int:
     match mutation:
-        case Push(collection, bucket, oid, terms, window):
-            BucketWriter(view, view.bucket_to_change(collection, bucket)).push(oid, terms, window)
-            return 0
         case Pop(collection, bucket, oid, terms):
             if view.bucket(collection, bucket) is None:
                 return 0
-            return BucketWriter(view, view.bucket_to_change(collection, bucket)).pop(oid, terms.words)
+            return writer_of(view, collection, bucket).pop(oid, terms.words)
         case FlushObject(collection, bucket, oid):
             if view.bucket(collection, bucket) is None:
                 return 0
-            return BucketWriter(view, view.bucket_to_change(collection, bucket)).flush_object(oid)
+            return writer_of(view, collection, bucket).flush_object(oid)
         case FlushBucket(collection, bucket):
             return int(view.forget_bucket(collection, bucket))
         case FlushCollection(collection):

@@ -22,22 +22,43 @@ class NewestRow:
     It is written once it is full, or at a commit: then the rows of the table are filled to the brim.
     """
 
-    __slots__ = ("is_stored", "number", "packed", "records")
+    __slots__ = ("_is_changed", "_is_stored", "_records", "number", "packed")
 
     def __init__(self, number: int, packed: bytes | None) -> None:
         self.number = number
-        self.is_stored = packed is not None
         self.packed = packed or b""
-        self.records = RecordRow(self.packed)
+        self._records = RecordRow(self.packed)
+        self._is_stored = packed is not None
+        self._is_changed = False
+
+    def put(self, place: int, record: bytes) -> None:
+        """Take in the record of the object at a place of the row. Raises DamagedBytes if it is none."""
+        self.packed = self._records.put(place, record)
+        self._is_changed = True
+
+    def drop(self, place: int) -> None:
+        """Leave out the object at a place of the row."""
+        self.packed = self._records.drop(place)
+        self._is_changed = True
 
     def write(self, transaction: Transaction, bucket: int) -> None:
-        """Put the row behind all others of the table."""
+        """Put the row behind all others of the table, if it changed since the last time."""
+        if not self._is_changed:
+            return
         key = object_key(bucket, self.number)
-        if self.is_stored:
+        if self._is_stored:
             transaction.delete(OBJECTS, key)
         if self.packed:
             transaction.append(OBJECTS, key, self.packed)
-        self.is_stored = bool(self.packed)
+        self._is_stored = bool(self.packed)
+        self._is_changed = False
+
+    def begin(self, number: int) -> None:
+        """Go on with the next row; this one was written."""
+        self.number = number
+        self.packed = b""
+        self._records = RecordRow(b"")
+        self._is_stored = False
 
 
 class WrittenBucket:

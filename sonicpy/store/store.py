@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 from sonicpy._native.postings import pack_varints, unpack_varints
 from sonicpy.errors import StoreDamaged, StoreError, StoreFull
@@ -35,6 +35,7 @@ from sonicpy.store.view import View, WriteView
 logger = logging.getLogger(__name__)
 
 Answer = TypeVar("Answer")
+Given = ParamSpec("Given")
 
 FORMAT_VERSION = 2
 FORMAT = b"format"
@@ -111,7 +112,7 @@ class Store:
             )
         self.uncommitted += 1  # from before it can be read: see readable_stamp
         try:
-            result = self._at_most_twice(lambda view: apply_mutation(view, mutation))
+            result = self._at_most_twice(apply_mutation, mutation)
         except BaseException:
             self.uncommitted -= 1
             raise
@@ -132,7 +133,7 @@ class Store:
         records = [pack_mutation(push) for push in pushes]
         self.uncommitted += len(records)  # from before it can be read: see readable_stamp
         try:
-            left_out = self._at_most_twice(lambda view: apply_pushes(view, pushes, new=new))
+            left_out = self._at_most_twice(apply_pushes, pushes, new=new)
         except BaseException:
             self.uncommitted -= len(records)
             raise
@@ -401,7 +402,9 @@ class Store:
             self._view = WriteView(self._environment.begin(write=True), self._memory, self._owner)
         return self._view
 
-    def _at_most_twice(self, work: Callable[[WriteView], Answer]) -> Answer:
+    def _at_most_twice(
+        self, work: Callable[Concatenate[WriteView, Given], Answer], *given: Given.args, **named: Given.kwargs
+    ) -> Answer:
         """Run `work` in the open transaction; after a fault of the storage once more, in a recovered one.
 
         Whatever else it raises, nothing half done stays behind.
@@ -409,26 +412,23 @@ class Store:
         self._owner = threading.get_ident()
         self.stamp += 1
         try:
-            return self._at_most_twice_unstamped(work)
+            try:
+                return work(self._writing(), *given, **named)
+            except StoreDamaged:
+                self._recover(None)
+                raise
+            except StoreError as fault:
+                self._recover(fault)
+            except BaseException:
+                self._recover(None)
+                raise
+            try:
+                return work(self._writing(), *given, **named)
+            except BaseException:
+                self._recover(None)
+                raise
         finally:
             self.stamp += 1
-
-    def _at_most_twice_unstamped(self, work: Callable[[WriteView], Answer]) -> Answer:
-        try:
-            return work(self._writing())
-        except StoreDamaged:
-            self._recover(None)
-            raise
-        except StoreError as fault:
-            self._recover(fault)
-        except BaseException:
-            self._recover(None)
-            raise
-        try:
-            return work(self._writing())
-        except BaseException:
-            self._recover(None)
-            raise
 
     def _recover(self, cause: StoreError | None, from_log_end: int | None = None) -> None:
         """Begin a fresh write transaction that holds every sealed record and every one applied since.

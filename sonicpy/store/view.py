@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from enum import IntEnum
 from itertools import chain
 
-from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow, record_at, row_keys
+from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, record_at, row_keys
 from sonicpy._native.postings import DamagedBytes, bucket_key, pack_varints, unpack_varints
 from sonicpy.errors import StoreDamaged
 from sonicpy.ids import Scope
@@ -26,7 +26,7 @@ from sonicpy.store.environment import (
 from sonicpy.store.keys import collection_prefix, length_key, object_key, scope_key, scope_of
 from sonicpy.store.lengths import Lengths, read_lengths
 from sonicpy.store.memory import BUCKETS_KEPT, Memory, NewestRow
-from sonicpy.store.names import NewNames, drop_stored_name, find_new, new_names, stored_names
+from sonicpy.store.names import NewNames, find_new, new_names, stored_names
 from sonicpy.store.scopes import BucketState
 
 NEXT_BUCKET = b"next bucket"
@@ -123,8 +123,9 @@ class WriteView(View):
         self._memory = memory
         self._states = memory.states
         self._changed_states: set[tuple[str, str]] = set()
-        self._changed_lengths: set[int] = set()
-        self._changed_newest: set[int] = set()
+        self._written: set[int] = set()  # buckets of which rows may be held back
+        self.writers: dict[tuple[str, str], object] = {}
+        """What changes the buckets whose states are noted as changed; kept by `bucket_writer.writer_of`."""
 
     def settle(self) -> None:
         """Write the rows of words that PUSH changed."""
@@ -133,10 +134,8 @@ class WriteView(View):
 
     def settle_records(self, bucket: int) -> None:
         """Write the row that new objects of a bucket go to."""
-        if bucket in self._changed_newest:
-            self._changed_newest.discard(bucket)
-            newest = self._memory.of(bucket).newest
-            assert newest is not None
+        newest = self._memory.of(bucket).newest
+        if newest is not None:
             newest.write(self.transaction, bucket)
 
     def bucket(self, collection: str, bucket: str) -> BucketState | None:
@@ -170,14 +169,12 @@ class WriteView(View):
         state = self.bucket(collection, bucket)
         if state is None:
             return False
-        self._states.pop((collection, bucket), None)
-        self._changed_states.discard((collection, bucket))
+        self._forget_state((collection, bucket))
         self.settle()
         self._memory.forget(state.bucket)
         self._memory.flushed[state.bucket] = state.lexicon_version
         self._memory.has_doomed = True
-        self._changed_lengths.discard(state.bucket)
-        self._changed_newest.discard(state.bucket)
+        self._written.discard(state.bucket)
         key = bucket_key(state.bucket)
         self.transaction.delete(SCOPES, scope_key(collection, bucket))
         self.transaction.delete(BUCKETS, key)
@@ -186,14 +183,14 @@ class WriteView(View):
 
     def set_bucket(self, scope: Scope, state: BucketState) -> None:
         """Give a bucket that exists other counters; its number must be the same."""
+        self._forget_state(scope)
         self._states[scope] = state
         self._changed_states.add(scope)
 
     def rename_bucket(self, old: Scope, new: Scope) -> None:
         """Let a bucket be found under another name, which no bucket has."""
         state = self.bucket_to_change(*old)
-        del self._states[old]
-        self._changed_states.discard(old)
+        self._forget_state(old)
         self._states[new] = state
         self._changed_states.add(new)
         self.transaction.delete(SCOPES, scope_key(*old))
@@ -204,10 +201,26 @@ class WriteView(View):
         """Return the packed lengths of all objects of a bucket, by IID; not to be changed."""
         return self._lengths(state.bucket).packed
 
-    def set_length(self, state: BucketState, iid: int, packed: int) -> None:
-        """Note the length of an object (one byte, see `pack_length`; 0: there is no such object)."""
-        self._lengths(state.bucket)[iid] = packed
-        self._changed_lengths.add(state.bucket)
+    def lengths_to_change(self, bucket: int) -> Lengths:
+        """Return the lengths of all objects of a bucket, to be changed until the transaction ends."""
+        self._written.add(bucket)
+        return self._lengths(bucket)
+
+    def newest(self, state: BucketState) -> NewestRow:
+        """Return the row that new objects of a bucket go to, to be changed until the transaction ends."""
+        self._written.add(state.bucket)
+        held = self._memory.of(state.bucket)
+        if held.newest is None:
+            number = state.next_iid // OBJECTS_PER_RECORD_ROW
+            held.newest = NewestRow(number, self.transaction.get(OBJECTS, object_key(state.bucket, number)))
+        return held.newest
+
+    def names(self, state: BucketState) -> NewNames:
+        """Return the names that `oids` may not hold yet, to be changed until the transaction ends."""
+        held = self._memory.of(state.bucket)
+        if held.names is None:
+            held.names = new_names(self.transaction, state)
+        return held.names
 
     def pending_words(self, state: BucketState) -> list[bytes]:
         """Return the words of a bucket that appeared or vanished since its graph was built, perhaps more than once.
@@ -223,11 +236,12 @@ class WriteView(View):
         """Note words, by their keys, that appeared or vanished."""
         self._memory.pending_buckets.add(state.bucket)
         known = self._memory.of(state.bucket).pending_words
-        for key in keys:
-            state.edits += 1
-            self.transaction.put(PENDING, key, state.edits.to_bytes(6, "big") + bytes((why,)))
-            if known is not None:
-                known.append(key[4:])
+        last = bytes((why,))
+        rows = [(key, number.to_bytes(6, "big") + last) for number, key in enumerate(keys, state.edits + 1)]
+        self.transaction.put_many(PENDING, rows)
+        state.edits += len(keys)
+        if known is not None:
+            known += [key[4:] for key in keys]
 
     def forget_pending(self, bucket: int, keys: list[bytes]) -> None:
         """Forget words, by their keys, that the bucket's graph holds by now."""
@@ -255,61 +269,23 @@ class WriteView(View):
             return record_at(newest.packed, place)
         return super().record(bucket, iid)
 
-    def put_record(self, state: BucketState, iid: int, record: bytes) -> None:
-        """Write the record of an object."""
-        number, place = divmod(iid, OBJECTS_PER_RECORD_ROW)
-        newest = self._newest(state)
-        if number > newest.number:
-            newest.write(self.transaction, state.bucket)
-            newest = self._memory.of(state.bucket).newest = NewestRow(number, None)
-        if number == newest.number:
-            newest.packed = newest.records.put(place, record)
-            self._changed_newest.add(state.bucket)
-            return
-        key = object_key(state.bucket, number)
-        row = RecordRow(self.transaction.get(OBJECTS, key) or b"")
-        self.transaction.put(OBJECTS, key, row.put(place, record))
-
-    def drop_record(self, state: BucketState, iid: int) -> None:
-        """Delete the record of an object."""
-        number, place = divmod(iid, OBJECTS_PER_RECORD_ROW)
-        newest = self._newest(state)
-        if number == newest.number:
-            newest.packed = newest.records.drop(place)
-            self._changed_newest.add(state.bucket)
-            return
-        key = object_key(state.bucket, number)
-        left = RecordRow(self.transaction.get(OBJECTS, key) or b"").drop(place)
-        if left:
-            self.transaction.put(OBJECTS, key, left)
-        else:
-            self.transaction.delete(OBJECTS, key)
-
     def named(self, state: BucketState, oid: bytes, hash: int) -> list[int]:
         """Return the IIDs of the objects that may have an OID, by its `name_hash`."""
-        return self._names(state).find(hash) + stored_names(self.transaction, state, hash)
-
-    def add_name(self, state: BucketState, hash: int, iid: int) -> None:
-        """Note the OID of a new object, by its `name_hash`."""
-        self._names(state).add(hash, iid)
-
-    def drop_name(self, state: BucketState, hash: int, iid: int) -> None:
-        """Forget the OID of an object, by its `name_hash`."""
-        self._names(state).drop(hash, iid)
-        drop_stored_name(self.transaction, state, hash, iid)
+        return self.names(state).find(hash) + stored_names(self.transaction, state, hash)
 
     def flush(self) -> None:
         """Write what was held back; nothing may be missing in the tables after it."""
         self.settle()
-        for bucket in sorted(self._changed_newest):
+        written = sorted(self._written)
+        for bucket in written:
             self.settle_records(bucket)
         for scope in sorted(self._changed_states):
             self._fold_names(self._states[scope])
         self._flush_states()
-        for bucket in sorted(self._changed_lengths):
+        for bucket in written:
             changed = self._lengths(bucket).take_changed()
             self.transaction.put_many(LENGTHS, [(length_key(bucket, row), packed) for row, packed in changed])
-        self._changed_lengths.clear()
+        self._written.clear()
         self._memory.shrink()
 
     def _flush_states(self) -> None:
@@ -317,6 +293,12 @@ class WriteView(View):
             SCOPES, [(scope_key(*scope), self._states[scope].pack()) for scope in sorted(self._changed_states)]
         )
         self._changed_states.clear()
+        self.writers.clear()
+
+    def _forget_state(self, scope: tuple[str, str]) -> None:
+        self._states.pop(scope, None)
+        self._changed_states.discard(scope)
+        self.writers.pop(scope, None)
 
     def _fold_names(self, state: BucketState) -> None:
         names = self._memory.of(state.bucket).names
@@ -326,19 +308,6 @@ class WriteView(View):
             names.fold(self.transaction, state)
         except DamagedBytes as fault:
             raise StoreDamaged(f"bucket {state.bucket}: {fault}") from fault
-
-    def _newest(self, state: BucketState) -> NewestRow:
-        held = self._memory.of(state.bucket)
-        if held.newest is None:
-            number = state.next_iid // OBJECTS_PER_RECORD_ROW
-            held.newest = NewestRow(number, self.transaction.get(OBJECTS, object_key(state.bucket, number)))
-        return held.newest
-
-    def _names(self, state: BucketState) -> NewNames:
-        held = self._memory.of(state.bucket)
-        if held.names is None:
-            held.names = new_names(self.transaction, state)
-        return held.names
 
     def _lengths(self, bucket: int) -> Lengths:
         held = self._memory.of(bucket)

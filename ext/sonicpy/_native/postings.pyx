@@ -543,15 +543,16 @@ cdef class TermCache:
         cdef list rows = []
         cdef Py_ssize_t number
         cdef Entry *entry
+        qsort(self._dirty, self._dirty_count, sizeof(Entry *), by_key)
         for number in range(self._dirty_count):
             entry = self._dirty[number]
-            entry.is_dirty = False
             rows.append((
                 PyBytes_FromStringAndSize(<char *> entry.key, entry.key_size),
                 write_word(&entry.word, entry.tail, entry.tail_size),
             ))
+        for number in range(self._dirty_count):
+            self._dirty[number].is_dirty = False
         self._dirty_count = 0
-        rows.sort()
         return rows
 
     def forget(self, list keys) -> None:
@@ -651,6 +652,13 @@ cdef class TermCache:
         return 0
 
 
+cdef int by_key(const void *left, const void *right) noexcept nogil:
+    cdef const Entry *a = (<const Entry **> left)[0]
+    cdef const Entry *b = (<const Entry **> right)[0]
+    cdef int order = memcmp(a.key, b.key, min(a.key_size, b.key_size))
+    return order if order else (a.key_size > b.key_size) - (a.key_size < b.key_size)
+
+
 cdef uint32_t hash_of(bytes key):
     return hash_on(HASH_START, <const uint8_t *> key, len(key))
 
@@ -712,6 +720,8 @@ cdef class Edits:
     cdef uint64_t _iid
     cdef list _words
     cdef list _block_keys
+    cdef readonly int64_t live_change
+    cdef readonly Py_ssize_t turned
 
     def __cinit__(self):
         self._edits = NULL
@@ -745,6 +755,18 @@ cdef class Edits:
             for number in range(self._count)
             if is_live(self._edits[number].word, self._edits[number].size) != self._edits[number].was_live
         ]
+
+    cdef void count_turned(self) noexcept:
+        """Count the words that appeared or vanished, and by how many there are more now."""
+        cdef Py_ssize_t number
+        cdef int change
+        cdef Edit *edit
+        self.live_change = self.turned = 0
+        for number in range(self._count):
+            edit = &self._edits[number]
+            change = <int> is_live(edit.word, edit.size) - <int> edit.was_live
+            self.live_change += change
+            self.turned += change != 0
 
     cdef int check_cache(self) except -1:
         """Raise ValueError if the rows that `word` points to are gone."""
@@ -790,7 +812,6 @@ cdef class Link(Edits):
     cdef readonly list word_keys
     cdef readonly list blocks
     cdef readonly int64_t length_change
-    cdef readonly int64_t live_change
     cdef readonly bint changed
 
     def __init__(
@@ -1039,10 +1060,9 @@ cdef class Link(Edits):
         cdef Py_ssize_t number
         cdef Edit *edit
         self.check_cache()
-        self.live_change = 0
+        self.count_turned()
         for number in range(self._count):
             edit = &self._edits[number]
-            self.live_change += <int> is_live(edit.word, edit.size) - <int> edit.was_live
             if edit.has_row:
                 self._cache.mark(edit.entry)
 
@@ -1111,7 +1131,6 @@ cdef class Unlink(Edits):
     cdef readonly list deleted_words
     cdef readonly list deleted_terms
     cdef readonly int64_t length_change
-    cdef readonly int64_t live_change
     cdef readonly Py_ssize_t removed
     cdef readonly Py_ssize_t removed_shown
 
@@ -1146,12 +1165,12 @@ cdef class Unlink(Edits):
             tail_at = read_word(row, edit.word)
             self._tails[number] = row[tail_at:]
             at += 1
+            edit.was_live = is_live(edit.word, edit.size)
             held = self._record.find(edit.word.term_id)
             if held == NULL:
                 continue
             edit.has_row = True
             edit.held = held[0]
-            edit.was_live = is_live(edit.word, edit.size)
             edit.word.holders -= 1
             edit.word.hidden_holders -= held.hidden
             self.removed += 1
@@ -1233,12 +1252,11 @@ cdef class Unlink(Edits):
         cdef Py_ssize_t number
         cdef Edit *edit
         cdef bytes tail
-        self.live_change = 0
+        self.count_turned()
         for number in range(self._count):
             edit = &self._edits[number]
             if not edit.has_row:
                 continue
-            self.live_change += <int> is_live(edit.word, edit.size) - <int> edit.was_live
             if edit.word.holders == 0:
                 self.deleted_words.append(self.word_keys[number])
                 self.deleted_terms.append(term_key(self._bucket, edit.word.term_id))

@@ -1,0 +1,192 @@
+"""One bucket inside the write transaction: PUSH, POP and FLUSHO change its words, postings and objects."""
+
+from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow
+from sonicpy._native.postings import IID_MAX, DamagedBytes, Edits, Link, ObjectRecord, Unlink
+from sonicpy._native.ranking import pack_length
+from sonicpy._native.text import Terms
+from sonicpy.errors import StoreDamaged, StoreError
+from sonicpy.store.bucket import BucketReader
+from sonicpy.store.environment import OBJECTS, POSTINGS, TERMS, WORDS, Row
+from sonicpy.store.keys import object_key, term_key
+from sonicpy.store.names import drop_stored_name, name_hash
+from sonicpy.store.scopes import BucketState
+from sonicpy.store.view import Why, WriteView
+
+
+class BucketWriter(BucketReader):
+    """Changes one bucket; what it writes stands in the view's transaction, or is held back by the view.
+
+    It lasts as long as the transaction, unless the bucket is flushed or renamed before: see `writer_of`.
+    """
+
+    def __init__(self, view: WriteView, state: BucketState) -> None:
+        # Not settled: PUSH works on the rows that are still to be written.
+        self.state = state
+        self._view = self._writer = view
+        self._transaction = view.transaction
+        self._newest = view.newest(state)
+        self._names = view.names(state)
+        self._lengths = view.lengths_to_change(state.bucket)
+
+    def push(self, oid: str, terms: Terms, window: int, *, new: bool = False) -> bool:
+        """Give an object (created where it is missing) the terms of a text; return whether that was done.
+
+        Terms it holds keep their places and the larger term frequency; new ones stand at the head of their lists.
+
+        Args:
+            new: do nothing if the object is there.
+
+        Raises:
+            StoreError: the transaction failed or the bucket's numbers are used up.
+        """
+        state = self.state
+        name = oid.encode()
+        hash = name_hash(name)
+        found = self._find(name, hash)
+        if found is None:
+            iid, record = state.next_iid, ObjectRecord.empty(name)
+            if iid > IID_MAX:
+                raise StoreError(f"bucket {state.bucket} has used up its {IID_MAX + 1} object numbers")
+        elif new:
+            return False
+        else:
+            iid, record = found
+        link = Link(state.bucket, iid, terms, record, state.next_term, self._writer.terms)
+        if not self._link(link, window, is_new=found is None):
+            return True
+        link.finish()
+        if link.next_term != state.next_term:
+            self._transaction.put_many(TERMS, link.new_terms())
+            state.next_term = link.next_term
+        if link.turned:
+            self._writer.note_pending(state, link.changed_words(), Why.APPEARED)
+        self._put_record(iid, link.record())
+        if found is None:
+            self._names.add(hash, iid)
+            state.next_iid += 1
+            state.objects += 1
+        state.live_words += link.live_change
+        state.total_length += link.length_change
+        self._lengths[iid] = pack_length(record.length + link.length_change)
+        return True
+
+    def _link(self, link: Link, window: int, *, is_new: bool) -> bool:
+        """Change the postings of an object's words; return False if there is nothing to change about the object."""
+        transaction = self._transaction
+        try:
+            missing = link.word_keys
+            needed = link.take_rows(transaction.get_many(WORDS, missing) if missing else [])
+            link.take_blocks(transaction.get_many(POSTINGS, needed) if needed else [])
+            if not (is_new or link.changed):
+                return False
+            transaction.put_many(POSTINGS, link.blocks)
+            while used_up := link.trim(window):
+                for number in used_up:
+                    self._drop_first_block(link, number)
+        except DamagedBytes as fault:
+            raise StoreDamaged(f"bucket {self.state.bucket}: {fault}") from fault
+        return True
+
+    def pop(self, oid: str, words: list[bytes]) -> int:
+        """Take words from an object; return how many shown ones went. The object goes with its last word."""
+        self._writer.settle()
+        name = oid.encode()
+        found = self._find(name, name_hash(name))
+        return 0 if found is None else self._unlink(*found, words)
+
+    def flush_object(self, oid: str) -> int:
+        """Forget an object; return how many shown words it held."""
+        self._writer.settle()
+        name = oid.encode()
+        found = self._find(name, name_hash(name))
+        if found is None:
+            return 0
+        iid, record = found
+        keys = [term_key(self.state.bucket, term_id) for term_id, *_ in record.terms()]
+        words = [term for _, term in self._transaction.get_many(TERMS, keys)]
+        return self._unlink(iid, record, words)
+
+    def _unlink(self, iid: int, record: ObjectRecord, words: list[bytes]) -> int:
+        state, transaction = self.state, self._transaction
+        unlink = Unlink(state.bucket, iid, words, record)
+        self._writer.terms.forget(unlink.word_keys)
+        try:
+            needed = unlink.take_rows(transaction.get_many(WORDS, unlink.word_keys))
+            unlink.take_blocks(transaction.get_many(POSTINGS, needed))
+        except DamagedBytes as fault:
+            raise StoreDamaged(f"bucket {state.bucket}: {fault}") from fault
+        for number in unlink.used_up:
+            self._drop_first_block(unlink, number)
+        transaction.put_many(POSTINGS, unlink.blocks)
+        self._delete_all(POSTINGS, unlink.deleted_blocks)
+        transaction.put_many(WORDS, unlink.words())
+        self._delete_all(WORDS, unlink.deleted_words)
+        self._delete_all(TERMS, unlink.deleted_terms)
+        if unlink.turned:
+            why = Why.ORPHANED if len(record) == unlink.removed else Why.POPPED
+            self._writer.note_pending(state, unlink.changed_words(), why)
+        state.live_words += unlink.live_change
+        state.total_length += unlink.length_change
+        if len(record) == unlink.removed:  # also an object that never held a word
+            self._forget_object(iid, record)
+        elif unlink.removed:
+            left = unlink.record()
+            assert left is not None
+            self._put_record(iid, left)
+            self._lengths[iid] = pack_length(record.length + unlink.length_change)
+        return unlink.removed_shown
+
+    def _forget_object(self, iid: int, record: ObjectRecord) -> None:
+        hash = name_hash(record.oid)
+        self._drop_record(iid)
+        self._names.drop(hash, iid)
+        drop_stored_name(self._transaction, self.state, hash, iid)
+        self._lengths[iid] = 0
+        self.state.objects -= 1
+
+    def _put_record(self, iid: int, record: bytes) -> None:
+        number, place = divmod(iid, OBJECTS_PER_RECORD_ROW)
+        newest = self._newest
+        if number > newest.number:
+            newest.write(self._transaction, self.state.bucket)
+            newest.begin(number)
+        if number == newest.number:
+            newest.put(place, record)
+            return
+        key = object_key(self.state.bucket, number)
+        row = RecordRow(self._transaction.get(OBJECTS, key) or b"")
+        self._transaction.put(OBJECTS, key, row.put(place, record))
+
+    def _drop_record(self, iid: int) -> None:
+        number, place = divmod(iid, OBJECTS_PER_RECORD_ROW)
+        if number == self._newest.number:
+            self._newest.drop(place)
+            return
+        key = object_key(self.state.bucket, number)
+        left = RecordRow(self._transaction.get(OBJECTS, key) or b"").drop(place)
+        if left:
+            self._transaction.put(OBJECTS, key, left)
+        else:
+            self._transaction.delete(OBJECTS, key)
+
+    def _drop_first_block(self, edits: Edits, number: int) -> None:
+        """Delete the used-up first block of an edit's word, and find the one that follows."""
+        key = edits.first_block_key(number)
+        self._transaction.delete(POSTINGS, key)
+        following: Row | None = self._transaction.first(POSTINGS, key)
+        if following is None or following[0][:9] != key[:9]:
+            edits.advance_to_tail(number)
+        else:
+            edits.advance(number, int.from_bytes(following[0][9:], "big"), following[1][0])
+
+    def _delete_all(self, table: int, keys: list[bytes]) -> None:
+        for key in keys:
+            self._transaction.delete(table, key)
+
+
+def writer_of(view: WriteView, collection: str, bucket: str) -> BucketWriter:
+    """Return the writer of a bucket that is about to change; the bucket is created where it is missing."""
+    writer = view.writers.get((collection, bucket))
+    if not isinstance(writer, BucketWriter):
+        writer = view.writers[collection, bucket] = BucketWriter(view, view.bucket_to_change(collection, bucket))
+    return writer
