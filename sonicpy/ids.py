@@ -2,6 +2,7 @@
 
 from typing import NamedTuple, NewType
 
+from sonicpy._native.channel import are_names
 from sonicpy.errors import CommandError
 
 Iid = NewType("Iid", int)
@@ -40,6 +41,8 @@ def check_object(name: str) -> None:
 
 def check_names(collection: str, bucket: str, object: str | None = None) -> None:
     """Raise CommandError unless all that are given are names."""
+    if are_names(collection, bucket, object):
+        return
     check_collection(collection)
     check_bucket(bucket)
     if object is not None:

@@ -12,7 +12,7 @@ PACKAGE = Path(sonicpy.__file__).parent
 EVERYBODY = {"errors", "ids", "langcodes", "version"}
 ALLOWED = {
     "errors": set(),
-    "ids": {"errors"},
+    "ids": {"_native", "errors"},
     "explanation": {"tables"},
     "highlighting": EVERYBODY | {"_native", "config", "explanation", "lexer"},
     "hits": {"tables"},

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from random import getrandbits
 from typing import NamedTuple
 
+from sonicpy._native import channel
 from sonicpy.channel.lines import LINE_MAX_BYTES
 from sonicpy.errors import CommandError, SessionEnded, ShuttingDown, SonicError
 
@@ -19,9 +20,8 @@ NO_REPLY = b""
 
 PROTOCOL_REVISION = 1
 
-MARKER_LENGTH = 8
-_MARKER_LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-_BYTE_TO_LETTER = bytes(_MARKER_LETTERS[byte % len(_MARKER_LETTERS)] for byte in range(256))
+MARKER_BITS = 64
+"""Eight for each letter of a marker."""
 
 
 class Figures(NamedTuple):
@@ -82,8 +82,7 @@ def info(figures: Figures) -> bytes:
 
 def event(kind: str, items: Iterable[str]) -> bytes:
     """Return PENDING and its EVENT in one piece. Without items the blank before them stays: clients wait for it."""
-    marker = new_marker()
-    return f"PENDING {marker}\r\nEVENT {kind} {marker} {' '.join(items)}\r\n".encode()
+    return channel.event(kind, items, getrandbits(MARKER_BITS))
 
 
 def scored_event(kind: str, items: Iterable[tuple[str, float | None]]) -> bytes:
@@ -93,7 +92,7 @@ def scored_event(kind: str, items: Iterable[tuple[str, float | None]]) -> bytes:
 
 def new_marker() -> str:
     """Return 8 random characters of [A-Za-z0-9], which tell one PENDING from another; not meant to be secret."""
-    return getrandbits(8 * MARKER_LENGTH).to_bytes(MARKER_LENGTH).translate(_BYTE_TO_LETTER).decode()
+    return channel.marker(getrandbits(MARKER_BITS))
 
 
 def error(trouble: SonicError) -> bytes:

@@ -10,9 +10,10 @@ answered from the line alone leaves as a Command, whose reply the caller writes 
 
 import hmac
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any, cast
 
-from sonicpy._native.channel import split_head, take_words
+from sonicpy._native.channel import PlainReader, split_head, take_words
 from sonicpy.channel import replies
 from sonicpy.channel.commands import Actions, Command, Help, Info, Mode, Ping, Quit
 from sonicpy.channel.lines import LineBuffer
@@ -24,6 +25,7 @@ from sonicpy.channel.syntax import (
     Rules,
     Syntax,
     parse,
+    plain_reader,
 )
 from sonicpy.errors import CommandError, SessionEnded, ShuttingDown
 from sonicpy.langcodes import LANG_CODES, SONIC_LANG_CODES
@@ -31,6 +33,8 @@ from sonicpy.langcodes import LANG_CODES, SONIC_LANG_CODES
 MANUAL = "commands"
 """The only manual there is."""
 WRONG_PASSWORD = "authentication_failed"
+NOTHING_PLAIN = PlainReader([])
+"""Before START every line is judged."""
 
 
 class Session:
@@ -47,10 +51,12 @@ class Session:
         "_commands",
         "_lines",
         "_password",
+        "_plain",
         "_rules",
         "_syntaxes",
         "_version",
         "ended",
+        "feed",
         "lines_handled",
         "mode",
         "shutting_down",
@@ -73,16 +79,14 @@ class Session:
         self._rules = Rules(limits, SONIC_LANG_CODES if compat else LANG_CODES)
         self._commands = SONIC_COMMANDS_OF_MODE if compat else COMMANDS_OF_MODE
         self._lines = LineBuffer()
+        self._plain = NOTHING_PLAIN
         self._syntaxes: Mapping[str, Syntax] = {}
+        self.feed = self._lines.feed
+        """Append bytes that arrived; after the end they are dropped."""
 
     def greeting(self) -> bytes:
         """Return the banner, which is sent before anything is read."""
         return replies.connected(self._version)
-
-    def feed(self, data: bytes) -> None:
-        """Append bytes that arrived; after the end they are dropped."""
-        if not self.ended:
-            self._lines.feed(data)
 
     def next(self) -> bytes | Command | None:
         """Read one line.
@@ -91,6 +95,14 @@ class Session:
             None if no whole line is there or the session has ended; bytes if they are the reply (none to a blank
             line); a Command if the caller has to execute it and to write the reply.
         """
+        step: bytes | Command | None = self._lines.take_command(self._plain)
+        if step is None:
+            return self._judge()
+        self.lines_handled += 1
+        return _REFUSED_AT_SHUTDOWN if self.shutting_down else step
+
+    def _judge(self) -> bytes | Command | None:
+        """Read a line that is not plain, and perhaps refuse it."""
         line = self._lines.take_line()
         if line is None:
             return self._overflow() if self._lines.overflowed and not self.ended else None
@@ -129,11 +141,12 @@ class Session:
 
     def _end(self) -> None:
         self.ended = True
-        self._lines.clear()
+        self._lines.close()
 
     def _start(self, line: bytes) -> bytes:
         self.mode = self._admit(line)
         self._syntaxes = self._commands[self.mode]
+        self._plain = _plain_reader(self.mode, self._rules, self._commands is SONIC_COMMANDS_OF_MODE)
         return replies.started(self.mode)
 
     def _admit(self, line: bytes) -> Mode:
@@ -193,6 +206,16 @@ class Session:
     def _info(self, command: Info) -> Info:
         self.lines_handled -= 1  # it would tell of itself
         return command
+
+
+_REFUSED_AT_SHUTDOWN = replies.error(ShuttingDown())
+
+
+@lru_cache(maxsize=16)
+def _plain_reader(mode: Mode, rules: Rules, compat: bool) -> PlainReader:
+    # One for all connections of a server in a mode.
+    rows = (SONIC_COMMANDS_OF_MODE if compat else COMMANDS_OF_MODE)[mode]
+    return plain_reader(rows.values(), rules, {"PING": replies.PONG})
 
 
 # By type in one step: a match statement would ask for each of them before it lets a PUSH pass (0.2 us).

@@ -1,17 +1,20 @@
 """How the line of each command is read: one row of COMMANDS for each, and `parse` that follows the row.
 
+Nearly all lines need none of this: `plain_reader` gives the compiled reader of those that hold, as they are usually
+written, what their row asks for, and leaves everything else to `parse`.
+
 Order of checks: shape of the line, META arguments, bounds of LIMIT. A line of another shape is refused with the usage
 text of its row, which clients show to people and which therefore never changes.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from sonicpy._native.channel import take_text, take_words
+from sonicpy._native.channel import PlainLine, PlainReader, take_text, take_words
 from sonicpy.channel import commands
 from sonicpy.channel.commands import Command, Mode, SessionCommand
 from sonicpy.channel.lines import LINE_MAX_BYTES
-from sonicpy.channel.meta import NO_META, Meta, read_meta
+from sonicpy.channel.meta import LANG_NONE, LIMIT_CEILING, NO_META, Meta, read_meta
 from sonicpy.errors import CommandError
 
 SEARCH = frozenset({Mode.SEARCH})
@@ -49,6 +52,9 @@ class Rules:
     limits: Limits
     lang_codes: frozenset[str]
 
+
+Rest = Callable[[Meta, Rules], tuple[object, ...]]
+"""Gives the fields of a command that follow its words and its text."""
 
 Build = Callable[[list[str], Meta, Rules], Command | SessionCommand]
 """Makes a command of its words (the text is the last of them) and META arguments."""
@@ -93,28 +99,67 @@ def parse(syntax: Syntax, line: bytes, offset: int, rules: Rules) -> Command | S
     return syntax.build(words, read_meta(parts, syntax.meta_keys, rules.lang_codes), rules)
 
 
-def _query(words: list[str], meta: Meta, rules: Rules) -> Command:
-    collection, bucket, text = words
-    limit = _within(meta.limit, rules.limits.query_default, rules.limits.query_maximum)
-    return commands.Query(collection, bucket, text, limit, meta.offset, meta.lang, meta.scores)
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """Makes a command whose fields are its words, then `rest`."""
+
+    kind: Callable[..., Command | SessionCommand]
+    rest: Rest
+    bounds: Callable[[Limits], tuple[int, int]] | None = None
+    """Of LIMIT, if there is one: what it is if it is not given, and its maximum."""
+
+    def __call__(self, words: list[str], meta: Meta, rules: Rules) -> Command | SessionCommand:
+        """Return the command."""
+        return self.kind(*words, *self.rest(meta, rules))
 
 
-def _explain(words: list[str], meta: Meta, rules: Rules) -> Command:
-    collection, bucket, text = words
-    limit = _within(meta.limit, rules.limits.query_default, rules.limits.query_maximum)
-    return commands.Explain(collection, bucket, text, limit, meta.lang)
+def plain_reader(rows: Iterable[Syntax], rules: Rules, answers: Mapping[str, bytes]) -> PlainReader:
+    """Return the reader of plain lines of `rows`, and of lines that are a name of `answers` and nothing else."""
+    lines = [
+        _plain_line(row, row.build, rules) for row in rows if isinstance(row.build, Fields) and not row.optional_words
+    ]
+    return PlainReader([*lines, *(PlainLine(name.encode(), answer) for name, answer in answers.items())])
 
 
-def _suggest(words: list[str], meta: Meta, rules: Rules) -> Command:
-    collection, bucket, word = words
-    limit = _within(meta.limit, rules.limits.suggest_default, rules.limits.suggest_maximum)
-    return commands.Suggest(collection, bucket, word, limit)
+def _plain_line(row: Syntax, fields: Fields, rules: Rules) -> PlainLine:
+    return PlainLine(
+        row.name.encode(),
+        fields.kind,
+        row.words,
+        row.has_text,
+        fields.rest(NO_META, rules),
+        limit_maximum=0 if fields.bounds is None else min(fields.bounds(rules.limits)[1], LIMIT_CEILING),
+        has_offset="OFFSET" in row.meta_keys,
+        lang_codes=rules.lang_codes | {LANG_NONE} if "LANG" in row.meta_keys else frozenset(),
+    )
 
 
-def _list(words: list[str], meta: Meta, rules: Rules) -> Command:
-    collection, bucket = words
-    limit = _within(meta.limit, rules.limits.list_default, rules.limits.list_maximum)
-    return commands.List(collection, bucket, limit, meta.offset)
+def _query(meta: Meta, rules: Rules) -> tuple[object, ...]:
+    return _within(meta.limit, *_of_query(rules.limits)), meta.offset, meta.lang, meta.scores
+
+
+def _explain(meta: Meta, rules: Rules) -> tuple[object, ...]:
+    return _within(meta.limit, *_of_query(rules.limits)), meta.lang
+
+
+def _suggest(meta: Meta, rules: Rules) -> tuple[object, ...]:
+    return (_within(meta.limit, *_of_suggest(rules.limits)),)
+
+
+def _list(meta: Meta, rules: Rules) -> tuple[object, ...]:
+    return _within(meta.limit, *_of_list(rules.limits)), meta.offset
+
+
+def _of_query(limits: Limits) -> tuple[int, int]:
+    return limits.query_default, limits.query_maximum
+
+
+def _of_suggest(limits: Limits) -> tuple[int, int]:
+    return limits.suggest_default, limits.suggest_maximum
+
+
+def _of_list(limits: Limits) -> tuple[int, int]:
+    return limits.list_default, limits.list_maximum
 
 
 def _within(limit: int | None, default: int, maximum: int) -> int:
@@ -125,9 +170,8 @@ def _within(limit: int | None, default: int, maximum: int) -> int:
     return limit
 
 
-def _push(words: list[str], meta: Meta, rules: Rules) -> Command:
-    collection, bucket, oid, text = words
-    return commands.Push(collection, bucket, oid, text, meta.lang)
+def _push(meta: Meta, rules: Rules) -> tuple[object, ...]:
+    return (meta.lang,)
 
 
 def _trigger(words: list[str], meta: Meta, rules: Rules) -> Command | SessionCommand:
@@ -144,7 +188,7 @@ def _trigger(words: list[str], meta: Meta, rules: Rules) -> Command | SessionCom
 
 
 def _plain(kind: Callable[..., Command | SessionCommand]) -> Build:
-    return lambda words, meta, rules: kind(*words)
+    return Fields(kind, lambda meta, rules: ())
 
 
 def _always(command: Command | SessionCommand) -> Build:
@@ -156,7 +200,7 @@ ROWS = (
         "QUERY",
         SEARCH,
         'QUERY <collection> <bucket> "<terms>" [LIMIT(<count>)]? [OFFSET(<count>)]? [LANG(<locale>)]?',
-        _query,
+        Fields(commands.Query, _query, _of_query),
         words=2,
         has_text=True,
         meta_keys=frozenset({"LIMIT", "OFFSET", "LANG", *OUR_META_KEYS}),
@@ -165,7 +209,7 @@ ROWS = (
         "EXPLAIN",
         SEARCH,
         'EXPLAIN <collection> <bucket> "<terms>" [LIMIT(<count>)]? [LANG(<locale>)]?',
-        _explain,
+        Fields(commands.Explain, _explain, _of_query),
         words=2,
         has_text=True,
         meta_keys=frozenset({"LIMIT", "LANG"}),
@@ -175,7 +219,7 @@ ROWS = (
         "SUGGEST",
         SEARCH,
         'SUGGEST <collection> <bucket> "<word>" [LIMIT(<count>)]?',
-        _suggest,
+        Fields(commands.Suggest, _suggest, _of_suggest),
         words=2,
         has_text=True,
         meta_keys=frozenset({"LIMIT"}),
@@ -184,7 +228,7 @@ ROWS = (
         "LIST",
         SEARCH,
         "LIST <collection> <bucket> [LIMIT(<count>)]? [OFFSET(<count>)]?",
-        _list,
+        Fields(commands.List, _list, _of_list),
         words=2,
         meta_keys=frozenset({"LIMIT", "OFFSET"}),
     ),
@@ -192,7 +236,7 @@ ROWS = (
         "PUSH",
         INGEST,
         'PUSH <collection> <bucket> <object> "<text>" [LANG(<locale>)]?',
-        _push,
+        Fields(commands.Push, _push),
         words=3,
         has_text=True,
         meta_keys=frozenset({"LANG"}),
@@ -234,9 +278,7 @@ COMMANDS = {row.name: row for row in ROWS}
 COMMANDS_OF_MODE = {mode: {name: row for name, row in COMMANDS.items() if mode in row.modes} for mode in Mode}
 
 SONIC_COMMANDS_OF_MODE = {
-    mode: {
-        name: replace(row, meta_keys=row.meta_keys - OUR_META_KEYS) for name, row in rows.items() if not row.is_ours
-    }
+    mode: {name: replace(row, meta_keys=row.meta_keys - OUR_META_KEYS) for name, row in rows.items() if not row.is_ours}
     for mode, rows in COMMANDS_OF_MODE.items()
 }
 """Those that Sonic has too."""

@@ -23,7 +23,8 @@ from sonicpy.index.index import Index
 
 
 def push(index: Index, command: Push) -> bytes:
-    index.push(*command)
+    collection, bucket, oid, text, lang = command  # unpacked, because a call with a star makes a tuple of the tuple
+    index.push(collection, bucket, oid, text, lang)
     return replies.OK
 
 

@@ -1,4 +1,4 @@
-"""How a protocol line is cut, spelled out on strings: the judge of sonicpy._native.channel."""
+"""How lines and what stands in them are cut, and replies written, spelled out: the judge of sonicpy._native.channel."""
 
 import re
 
@@ -48,3 +48,47 @@ def unescape(text: str) -> str:
     r"""Return `text` with \n and \" replaced and \r dropped, left to right; any other backslash pair stays."""
     replacements = {r"\n": "\n", r"\"": '"', r"\r": ""}
     return re.sub(r"\\.", lambda pair: replacements.get(pair[0], pair[0]), text, flags=re.DOTALL)
+
+
+class SlowLines:
+    """What LineReader promises, on everything that ever arrived."""
+
+    def __init__(self, longest: int) -> None:
+        self.overflowed = False
+        self._longest = longest
+        self._arrived = b""
+
+    def feed(self, data: bytes) -> None:
+        """Append what arrived."""
+        self._arrived += data
+
+    def take_line(self) -> bytes | None:
+        """Return the next line, if there is a whole one that is short enough."""
+        line, end, rest = self._arrived.partition(b"\n")
+        if self.overflowed or len(line.removesuffix(b"\r")) > self._longest:
+            self.overflowed = True
+            return None
+        if not end:
+            return None
+        self._arrived = rest
+        return line
+
+
+def is_name(name: object) -> bool:
+    """Return whether a string is a name."""
+    return (
+        isinstance(name, str) and re.fullmatch(r"[^ \t\n\v\f\r]{1,128}", name, re.ASCII) is not None and name.isascii()
+    )
+
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+
+
+def marker(bits: int) -> str:
+    """Return a letter for each of eight bytes, the lowest first."""
+    return "".join(LETTERS[byte % 62] for byte in bits.to_bytes(8, "little"))
+
+
+def event(kind: str, items: list[str], bits: int) -> bytes:
+    """Return PENDING and its EVENT."""
+    return f"PENDING {marker(bits)}\r\nEVENT {kind} {marker(bits)} {' '.join(items)}\r\n".encode()
