@@ -285,7 +285,7 @@ class WriteView(View):
         else:
             self.transaction.delete(OBJECTS, key)
 
-    def named(self, state: BucketState, oid: bytes, hash: int) -> list[int]:
+    def named(self, state: BucketState, oid: bytes, hash: int) -> tuple[int, ...]:
         """Return the IIDs of the objects that may have an OID, by its `name_hash`."""
         return self._names(state).find(hash) + stored_names(self.transaction, state, hash)
 
