@@ -119,21 +119,37 @@ cdef int begin(Reader *reader, bytes row) except -1:
 cdef inline int advance(Reader *reader) except -1:
     """Go to the next entry."""
     cdef const uint8_t *at = reader.next
-    cdef uint64_t step, ends
-    cdef int size
+    cdef uint64_t both, ends
     reader.at = at
     reader.before = reader.hash
     if reader.end - at >= 8:
-        # Nearly always both numbers stand in eight bytes.
-        step = eight_bytes(at)
-        ends = ~step & <uint64_t> 0x8080808080808080
+        both = eight_bytes(at)
+        ends = ~both & <uint64_t> 0x8080808080808080
         if ends & (ends - 1):
-            size = lowest_bit(ends) + 1  # bits; at most 56, because another number follows
-            reader.hash += joined(step & ((<uint64_t> 1 << size) - 1))
-            reader.iid = at + size // 8
+            reader.hash += joined(both & (ends ^ (ends - 1)))
+            reader.iid = at + lowest_bit(ends) // 8 + 1
             reader.next = at + lowest_bit(ends & (ends - 1)) // 8 + 1
             return 0
     return 0 if at == reader.end else advance_bytewise(reader)
+
+
+cdef inline void skim(Reader *reader, uint64_t hash) noexcept nogil:
+    """Pass over entries with smaller hashes, as long as both numbers of each stand in eight bytes, as they nearly always
+    do: only `hash` and `next` are right after it."""
+    cdef const uint8_t *at = reader.next
+    cdef uint64_t both, ends, found = reader.hash, step
+    while reader.end - at >= 8:
+        both = eight_bytes(at)
+        ends = ~both & <uint64_t> 0x8080808080808080
+        if not ends & (ends - 1):
+            break
+        step = joined(both & (ends ^ (ends - 1)))
+        if found + step >= hash:
+            break
+        found += step
+        at += lowest_bit(ends & (ends - 1)) // 8 + 1
+    reader.hash = found
+    reader.next = at
 
 
 cdef int advance_bytewise(Reader *reader) except -1:
@@ -154,7 +170,7 @@ cdef inline uint64_t joined(uint64_t packed) noexcept nogil:
     packed &= <uint64_t> 0x7F7F7F7F7F7F7F7F
     packed = packed & <uint64_t> 0x007F007F007F007F | (packed & <uint64_t> 0x7F007F007F007F00) >> 1
     packed = packed & <uint64_t> 0x00003FFF00003FFF | (packed & <uint64_t> 0x3FFF00003FFF0000) >> 2
-    return packed & 0x0FFFFFFF | (packed & <uint64_t> 0x0FFFFFFF00000000) >> 4
+    return packed & 0x0FFFFFFF | packed >> 32 << 28
 
 
 cdef inline bint has_entry(const Reader *reader) noexcept nogil:
@@ -213,6 +229,8 @@ def named(bytes row not None, uint64_t hash) -> tuple:
             if iids is None:
                 iids = []
             iids.append(iid_of(&reader))
+        else:
+            skim(&reader, hash)
         advance(&reader)
     return () if iids is None else tuple(iids)
 
@@ -563,6 +581,7 @@ cdef uint8_t *copy_held(Reader *held, uint8_t *out, uint64_t *last, uint64_t has
         out = put_varint(out, held.hash - last[0])
         start = held.iid
     while is_before(held, hash, iid):
+        skim(held, hash)
         last[0] = held.hash
         advance(held)
     memcpy(out, start, held.at - start)
