@@ -7,22 +7,14 @@ and their records tell their names.
 """
 
 from collections.abc import Iterator
-from hashlib import blake2b
 
-from sonicpy._native.names import (
-    NAME_HASH_BITS,
-    by_slice,
-    merge_names,
-    named,
-    pack_names,
-    slice_start,
-    slice_to_split,
-    unpack_names,
-)
+from sonicpy._native.names import NameMerge, WaitingNames, name_hash, name_key, named, pack_names, unpack_names
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow
 from sonicpy.store.environment import OBJECTS, OIDS, Transaction
 from sonicpy.store.keys import bucket_key, object_key
 from sonicpy.store.scopes import BucketState
+
+__all__ = ["NewNames", "drop_stored_name", "find_new", "name_hash", "new_names", "stored_names"]
 
 NAMES_PER_SLICE = 128
 """At the most, on average: 900 bytes."""
@@ -32,75 +24,31 @@ WAITING_MAX = 8_000
 FOLDED_MIN = 8
 """Names that go into rows at a commit while more than enough wait, besides two for each new one."""
 
-name_key = object_key  # the smallest hash of a slice stands where an IID would
 
-
-def name_hash(oid: bytes) -> int:
-    """Return the 40 bits that an OID is found by; others may have the same."""
-    return int.from_bytes(blake2b(oid, digest_size=NAME_HASH_BITS // 8).digest(), "big")
-
-
-class NewNames:
+class NewNames(WaitingNames):
     """The names of a bucket that `oids` may not hold yet."""
 
-    __slots__ = ("_added", "_at", "_clashes", "_iids", "_until", "_waiting")
+    __slots__ = ("_until",)
 
     def __init__(self) -> None:
-        self._iids: dict[int, int] = {}
-        self._clashes: list[tuple[int, int]] = []  # names with the hash of another one
-        self._added = 0  # since the last fold
-        self._waiting: list[int] = []  # the hashes that are being folded
-        self._at = 0
-        self._until = 0  # objects before it will be in `oids` once that is done
-
-    def __len__(self) -> int:
-        return len(self._iids) + len(self._clashes)
-
-    def find(self, hash: int) -> list[int]:
-        """Return the IIDs of the objects whose OID has this hash."""
-        iid = self._iids.get(hash)
-        if iid is None:
-            return []
-        return [iid, *(other for clashing, other in self._clashes if clashing == hash)]
-
-    def add(self, hash: int, iid: int) -> None:
-        """Note the name of a new object."""
-        self._added += 1
-        if self._iids.setdefault(hash, iid) != iid:
-            self._clashes.append((hash, iid))
-
-    def drop(self, hash: int, iid: int) -> None:
-        """Forget a name, if it is here."""
-        if (hash, iid) in self._clashes:
-            self._clashes.remove((hash, iid))
-        elif self._iids.get(hash) == iid:
-            del self._iids[hash]
-            for clash in [clash for clash in self._clashes if clash[0] == hash]:
-                self._clashes.remove(clash)
-                self.add(*clash)
+        self._until = 0  # objects before it are going into `oids`; 0: none are
 
     def fold(self, transaction: Transaction, state: BucketState) -> None:
-        """Put some of the names that wait into their rows, if there are more than enough."""
-        if not self._waiting and len(self) >= min(max(state.objects // 16, WAITING_MIN), WAITING_MAX):
-            self._waiting = sorted(self._iids)
-            self._at = 0
-            self._until = state.next_iid
-        some = self._waiting[self._at : self._at + 2 * self._added + FOLDED_MIN]
-        self._at += len(some)
-        self._added = 0
-        entries = [(hash, iid) for hash in some if (iid := self._iids.pop(hash, None)) is not None]
-        if self._clashes:
-            entries = sorted([*entries, *self._take_clashes(set(some))])
-        if entries:
-            _merge(transaction, state, entries)
-        if self._waiting and self._at >= len(self._waiting):
-            self._waiting = []
-            state.named = self._until
+        """Put some of the names that wait into their rows, if there are more than enough.
 
-    def _take_clashes(self, hashes: set[int]) -> list[tuple[int, int]]:
-        taken = [clash for clash in self._clashes if clash[0] in hashes]
-        self._clashes = [clash for clash in self._clashes if clash[0] not in hashes]
-        return taken
+        Raises:
+            DamagedBytes: a row is damaged.
+        """
+        if not self._until and len(self) >= min(max(state.objects // 16, WAITING_MIN), WAITING_MAX):
+            self._until = state.next_iid
+        if self._until:
+            names, are_left = self.take(2 * self.added + FOLDED_MIN, self._until)
+            if names:
+                _merge(transaction, state, names)
+            if not are_left:
+                state.named = self._until
+                self._until = 0
+        self.added = 0
 
 
 def new_names(transaction: Transaction, state: BucketState) -> NewNames:
@@ -108,20 +56,20 @@ def new_names(transaction: Transaction, state: BucketState) -> NewNames:
     names = NewNames()
     for iid, oid in _newest(transaction, state):
         names.add(name_hash(oid), iid)
-    names._added = 0
+    names.added = 0
     return names
 
 
-def stored_names(transaction: Transaction, state: BucketState, hash: int) -> list[int]:
+def stored_names(transaction: Transaction, state: BucketState, hash: int) -> tuple[int, ...]:
     """Return the IIDs of the objects in `oids` whose OID has this hash.
 
     Raises:
         DamagedBytes: the row is damaged.
     """
     if not state.slices:
-        return []
-    row = transaction.get(OIDS, name_key(state.bucket, slice_start(hash, state.slices)))
-    return [] if row is None else named(row, hash)
+        return ()
+    row = transaction.get(OIDS, name_key(state.bucket, hash, state.slices))
+    return () if row is None else named(row, hash)
 
 
 def find_new(transaction: Transaction, state: BucketState, oid: bytes) -> Iterator[int]:
@@ -133,10 +81,13 @@ def drop_stored_name(transaction: Transaction, state: BucketState, hash: int, ii
     """Take a name out of `oids`, if it is there."""
     if iid not in stored_names(transaction, state, hash):
         return
-    key = name_key(state.bucket, slice_start(hash, state.slices))
+    key = name_key(state.bucket, hash, state.slices)
     entries = unpack_names(transaction.get(OIDS, key) or b"")
     entries.remove((hash, iid))
-    _write(transaction, key, entries)
+    if entries:
+        transaction.put(OIDS, key, pack_names(entries))
+    else:
+        transaction.delete(OIDS, key)
 
 
 def _newest(transaction: Transaction, state: BucketState) -> Iterator[tuple[int, bytes]]:
@@ -148,30 +99,12 @@ def _newest(transaction: Transaction, state: BucketState) -> Iterator[tuple[int,
                 yield start + place, oid
 
 
-def _merge(transaction: Transaction, state: BucketState, entries: list[tuple[int, int]]) -> None:
-    """Put (hash, IID) entries, by hash, into their rows, and split slices that are too large by now."""
-    state.slices = max(state.slices, 1)
-    for start, some in by_slice(entries, state.slices):
-        key = name_key(state.bucket, start)
-        transaction.put(OIDS, key, merge_names(transaction.get(OIDS, key) or b"", some))
-    while state.objects > NAMES_PER_SLICE * state.slices:
-        _split(transaction, state)
-
-
-def _split(transaction: Transaction, state: BucketState) -> None:
-    start, middle = slice_to_split(state.slices)
-    key = name_key(state.bucket, start)
-    row = transaction.get(OIDS, key)
-    state.slices += 1
-    if row is None:
-        return
-    entries = unpack_names(row)
-    _write(transaction, key, [entry for entry in entries if entry[0] < middle])
-    _write(transaction, name_key(state.bucket, middle), [entry for entry in entries if entry[0] >= middle])
-
-
-def _write(transaction: Transaction, key: bytes, entries: list[tuple[int, int]]) -> None:
-    if entries:
-        transaction.put(OIDS, key, pack_names(entries))
-    else:
+def _merge(transaction: Transaction, state: BucketState, names: bytes) -> None:
+    """Put a row of names into the rows of their slices, and split slices where there are too few by now."""
+    before = max(state.slices, 1)
+    state.slices = max(before, -(-state.objects // NAMES_PER_SLICE))
+    merge = NameMerge(state.bucket, names, before, state.slices)
+    while keys := merge.next_keys():
+        transaction.put_many(OIDS, merge.rows(transaction.get_many(OIDS, keys)))
+    for key in merge.emptied:
         transaction.delete(OIDS, key)

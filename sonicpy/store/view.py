@@ -269,7 +269,7 @@ class WriteView(View):
             return record_at(newest.packed, place)
         return super().record(bucket, iid)
 
-    def named(self, state: BucketState, oid: bytes, hash: int) -> list[int]:
+    def named(self, state: BucketState, oid: bytes, hash: int) -> tuple[int, ...]:
         """Return the IIDs of the objects that may have an OID, by its `name_hash`."""
         return self.names(state).find(hash) + stored_names(self.transaction, state, hash)
 

@@ -1,36 +1,83 @@
-"""Rows of `oids`: which objects have an OID of this hash. An entry is a hash of 40 bits and an IID.
+"""Names of objects: those that wait in memory, and rows of `oids`, which tell what objects have an OID of this hash.
+
+An entry is a hash of 40 bits and an IID.
 
     row     per entry, by rising hash, then IID: v(hash - hash before), v(IID)
 
 Which hashes stand in which row is told by linear hashing on the first bits (Litwin, "Linear hashing: a new tool for file
 and table addressing", 1980): with S slices and 2^b <= S < 2^(b+1), the first S - 2^b of the slices of b bits are split
 in two. A slice is named by the smallest hash in it, so the rows of a bucket sort as hashes do.
+
+    WaitingNames    the names of new objects
+    NameMerge       puts some of them into their rows, and splits slices
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
-from libc.stdint cimport uint8_t, uint64_t
-from libc.stdlib cimport free, malloc
+from libc.stdint cimport UINT64_MAX, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc, qsort, realloc
+from libc.string cimport memcpy, memset
 
+from sonicpy._native.blake2b cimport blake2b, eight_bytes
+from sonicpy._native.postings cimport term_key
 from sonicpy._native.varint cimport get_varint, put_varint
 
 from sonicpy._native.postings import DamagedBytes
 
+cdef extern from *:
+    """
+    #define lowest_bit(bits) __builtin_ctzll(bits)
+    """
+    int lowest_bit(uint64_t bits) noexcept nogil
+
 cdef enum:
     HASH_BITS = 40
+    VARINT_BYTES_MAX = 10
+    ENTRY_BYTES_MAX = 2 * VARINT_BYTES_MAX
+    HOME_BITS_MIN = 3
+    ROWS_AT_ONCE = 500  # that are read, merged and written: half a megabyte
 
 NAME_HASH_BITS = HASH_BITS
 
 
-cdef uint64_t start_of(uint64_t hash, uint64_t slices) noexcept nogil:
+def name_hash(bytes oid not None) -> int:
+    """Return the 40 bits that an OID is found by, of its BLAKE2b; others may have the same."""
+    cdef uint64_t digest = blake2b(<const uint8_t *> oid, len(oid), HASH_BITS // 8), hash = 0
+    cdef int number
+    for number in range(HASH_BITS // 8):
+        hash = hash << 8 | (digest >> 8 * number & 0xFF)
+    return hash
+
+
+# -- slices -----------------------------------------------------------------------------------------------------------
+
+
+cdef int whole_bits(uint64_t slices) noexcept nogil:
+    """Return how many first bits tell a slice that was not split, of at least one slice."""
     cdef int bits = 0
-    cdef uint64_t number
-    while (<uint64_t> 2 << bits) <= slices:
+    while bits < HASH_BITS and (<uint64_t> 2 << bits) <= slices:
         bits += 1
-    number = hash >> (HASH_BITS - bits)
-    if number < slices - (<uint64_t> 1 << bits):
-        bits += 1
-        number = hash >> (HASH_BITS - bits)
-    return number << (HASH_BITS - bits)
+    return bits
+
+
+cdef int slice_bits(uint64_t hash, uint64_t slices) noexcept nogil:
+    """Return how many first bits tell the slice that a hash belongs to."""
+    cdef int bits = whole_bits(slices)
+    return bits + (bits < HASH_BITS and hash >> (HASH_BITS - bits) < slices - (<uint64_t> 1 << bits))
+
+
+cdef uint64_t start_of(uint64_t hash, uint64_t slices) noexcept nogil:
+    cdef int rest = HASH_BITS - slice_bits(hash, slices)
+    return hash >> rest << rest
+
+
+cdef uint64_t end_of(uint64_t start, uint64_t slices) noexcept nogil:
+    return start + (<uint64_t> 1 << (HASH_BITS - slice_bits(start, slices)))
+
+
+cdef uint64_t next_split(uint64_t slices) noexcept nogil:
+    """Return the smallest hash of the slice that is split next."""
+    cdef int bits = whole_bits(slices)
+    return (slices - (<uint64_t> 1 << bits)) << (HASH_BITS - bits)
 
 
 def slice_start(uint64_t hash, uint64_t slices) -> int:
@@ -40,32 +87,101 @@ def slice_start(uint64_t hash, uint64_t slices) -> int:
 
 def slice_to_split(uint64_t slices) -> tuple:
     """Return the smallest hash of the slice that is split next, and the smallest one of its upper half."""
-    cdef int bits = 0
-    cdef uint64_t number
-    while (<uint64_t> 2 << bits) <= slices:
-        bits += 1
-    number = slices - (<uint64_t> 1 << bits)
-    return number << (HASH_BITS - bits), ((number << 1) + 1) << (HASH_BITS - bits - 1)
+    cdef uint64_t start = next_split(slices)
+    return start, end_of(start, slices + 1)
 
 
-def by_slice(list entries not None, uint64_t slices) -> list:
-    """Return (smallest hash of the slice, its entries) of all slices that some (hash, IID) entries belong to.
+def name_key(uint32_t bucket, uint64_t hash, uint64_t slices) -> bytes:
+    """Return the key of the row that a name belongs to; there is at least one slice."""
+    return term_key(bucket, start_of(hash, slices))
 
-    Args:
-        entries: by rising hash.
-        slices: how many there are, at least one.
-    """
-    cdef list found = [], some = None
-    cdef uint64_t start = 0, slice_of
-    cdef tuple entry
-    for entry in entries:
-        slice_of = start_of(entry[0], slices)
-        if some is None or slice_of != start:
-            start = slice_of
-            some = []
-            found.append((start, some))
-        some.append(entry)
-    return found
+
+# -- rows -------------------------------------------------------------------------------------------------------------
+
+
+cdef struct Reader:  # reads a row entry by entry: it stands at one, or at the end of the row
+    const uint8_t *at  # where the entry begins
+    const uint8_t *iid  # where its IID does
+    const uint8_t *next
+    const uint8_t *end
+    uint64_t before  # the hash of the entry before it
+    uint64_t hash
+
+
+cdef int begin(Reader *reader, bytes row) except -1:
+    """Go to the first entry of a row."""
+    reader.next = <const uint8_t *> row
+    reader.end = reader.next + len(row)
+    reader.hash = 0
+    return advance(reader)
+
+
+cdef inline int advance(Reader *reader) except -1:
+    """Go to the next entry."""
+    cdef const uint8_t *at = reader.next
+    cdef uint64_t both, ends
+    reader.at = at
+    reader.before = reader.hash
+    if reader.end - at >= 8:
+        both = eight_bytes(at)
+        ends = ~both & <uint64_t> 0x8080808080808080
+        if ends & (ends - 1):
+            reader.hash += joined(both & (ends ^ (ends - 1)))
+            reader.iid = at + lowest_bit(ends) // 8 + 1
+            reader.next = at + lowest_bit(ends & (ends - 1)) // 8 + 1
+            return 0
+    return 0 if at == reader.end else advance_bytewise(reader)
+
+
+cdef inline void skim(Reader *reader, uint64_t hash) noexcept nogil:
+    """Pass over entries with smaller hashes, as long as both numbers of each stand in eight bytes, as they nearly always
+    do: only `hash` and `next` are right after it."""
+    cdef const uint8_t *at = reader.next
+    cdef uint64_t both, ends, found = reader.hash, step
+    while reader.end - at >= 8:
+        both = eight_bytes(at)
+        ends = ~both & <uint64_t> 0x8080808080808080
+        if not ends & (ends - 1):
+            break
+        step = joined(both & (ends ^ (ends - 1)))
+        if found + step >= hash:
+            break
+        found += step
+        at += lowest_bit(ends & (ends - 1)) // 8 + 1
+    reader.hash = found
+    reader.next = at
+
+
+cdef int advance_bytewise(Reader *reader) except -1:
+    cdef const uint8_t *at = reader.next
+    cdef uint64_t step = 0, iid = 0
+    if get_varint(&at, reader.end, &step) < 0:
+        raise DamagedBytes("a row of names is cut off")
+    reader.iid = at
+    if get_varint(&at, reader.end, &iid) < 0:
+        raise DamagedBytes("a row of names is cut off")
+    reader.hash += step
+    reader.next = at
+    return 0
+
+
+cdef inline uint64_t joined(uint64_t packed) noexcept nogil:
+    """Return the number of a varint of at most eight bytes: their lower seven bits, joined."""
+    packed &= <uint64_t> 0x7F7F7F7F7F7F7F7F
+    packed = packed & <uint64_t> 0x007F007F007F007F | (packed & <uint64_t> 0x7F007F007F007F00) >> 1
+    packed = packed & <uint64_t> 0x00003FFF00003FFF | (packed & <uint64_t> 0x3FFF00003FFF0000) >> 2
+    return packed & 0x0FFFFFFF | packed >> 32 << 28
+
+
+cdef inline bint has_entry(const Reader *reader) noexcept nogil:
+    return reader.at < reader.end
+
+
+cdef inline uint64_t iid_of(const Reader *reader) noexcept nogil:
+    cdef const uint8_t *at = reader.iid
+    cdef uint64_t iid = 0
+    get_varint(&at, reader.end, &iid)
+    return iid
 
 
 def unpack_names(bytes row not None) -> list:
@@ -74,90 +190,408 @@ def unpack_names(bytes row not None) -> list:
     Raises:
         DamagedBytes: it is cut off.
     """
-    cdef const uint8_t *at = <const uint8_t *> row
-    cdef const uint8_t *end = at + len(row)
-    cdef uint64_t hash = 0, iid = 0
     cdef list entries = []
-    while take_entry(&at, end, &hash, &iid):
-        entries.append((hash, iid))
+    cdef Reader reader
+    begin(&reader, row)
+    while has_entry(&reader):
+        entries.append((reader.hash, iid_of(&reader)))
+        advance(&reader)
     return entries
 
 
-def merge_names(bytes row not None, list entries not None) -> bytes:
-    """Return a row with more (hash, IID) entries, which rise; those that are there already stay once.
-
-    Raises:
-        DamagedBytes: the row is cut off.
-    """
-    cdef const uint8_t *at = <const uint8_t *> row
-    cdef const uint8_t *end = at + len(row)
-    cdef Py_ssize_t number = 0, count = len(entries)
-    cdef uint64_t held_hash = 0, held_iid = 0, hash = 0, iid = 0, before = 0
-    cdef bint has_held, has_new
-    cdef uint8_t *room = <uint8_t *> malloc(len(row) + 20 * (count + 1))
+def pack_names(list entries not None) -> bytes:
+    """Return the row of (hash, IID) entries, which rise."""
+    cdef uint8_t *room = <uint8_t *> malloc(ENTRY_BYTES_MAX * len(entries) + 1)
     cdef uint8_t *out = room
+    cdef uint64_t before = 0, hash, iid
     if room == NULL:
         raise MemoryError
     try:
-        has_held = take_entry(&at, end, &held_hash, &held_iid)
-        has_new = count > 0
-        if has_new:
-            hash, iid = entries[0]
-        while has_held or has_new:
-            if has_held and (not has_new or held_hash < hash or (held_hash == hash and held_iid <= iid)):
-                out = put_varint(put_varint(out, held_hash - before), held_iid)
-                before = held_hash
-                if has_new and held_hash == hash and held_iid == iid:
-                    number += 1
-                    has_new = number < count
-                    if has_new:
-                        hash, iid = entries[number]
-                has_held = take_entry(&at, end, &held_hash, &held_iid)
-            else:
-                out = put_varint(put_varint(out, hash - before), iid)
-                before = hash
-                number += 1
-                has_new = number < count
-                if has_new:
-                    hash, iid = entries[number]
+        for hash, iid in entries:
+            out = put_varint(put_varint(out, hash - before), iid)
+            before = hash
         return PyBytes_FromStringAndSize(<char *> room, out - room)
     finally:
         free(room)
 
 
-cdef bint take_entry(const uint8_t **at, const uint8_t *end, uint64_t *hash, uint64_t *iid) except -1:
-    """Read the entry behind the one with this hash; return whether there is one."""
-    cdef uint64_t found = 0
-    if at[0] == end:
-        return False
-    if get_varint(at, end, &found) < 0 or get_varint(at, end, iid) < 0:
-        raise DamagedBytes("a row of names is cut off")
-    hash[0] += found
-    return True
-
-
-def pack_names(list entries not None) -> bytes:
-    """Return the row of (hash, IID) entries, which rise."""
-    cdef bytearray out = bytearray()
-    cdef uint8_t room[20]
-    cdef uint64_t before = 0, hash, iid
-    for hash, iid in entries:
-        out += PyBytes_FromStringAndSize(<char *> room, put_varint(put_varint(room, hash - before), iid) - room)
-        before = hash
-    return bytes(out)
-
-
-def named(bytes row not None, uint64_t hash) -> list:
+def named(bytes row not None, uint64_t hash) -> tuple:
     """Return the IIDs of the objects whose OID has this hash.
 
     Raises:
         DamagedBytes: the row is cut off.
     """
-    cdef const uint8_t *at = <const uint8_t *> row
-    cdef const uint8_t *end = at + len(row)
-    cdef uint64_t current = 0, iid = 0
-    cdef list iids = []
-    while current <= hash and take_entry(&at, end, &current, &iid):
-        if current == hash:
-            iids.append(iid)
-    return iids
+    cdef list iids = None
+    cdef Reader reader
+    begin(&reader, row)
+    while has_entry(&reader) and reader.hash <= hash:
+        if reader.hash == hash:
+            if iids is None:
+                iids = []
+            iids.append(iid_of(&reader))
+        else:
+            skim(&reader, hash)
+        advance(&reader)
+    return () if iids is None else tuple(iids)
+
+
+# -- names that wait --------------------------------------------------------------------------------------------------
+
+
+cdef struct Entry:
+    uint64_t hash
+    uint64_t iid
+
+
+cdef class WaitingNames:
+    """The names of new objects, by hash.
+
+    A table with open addressing whose entries stand in order: the home of a name is told by the first bits of its
+    hash, and an entry stands at its home or behind it, where a smaller one took that place. No name wraps around: there
+    is room for all of them behind the last home.
+
+    Attributes:
+        added: how many were added; the owner sets it back.
+    """
+    cdef Entry *_slots
+    cdef int _bits  # of a hash, that tell its home
+    cdef Py_ssize_t _count, _count_max
+    cdef uint64_t _taken  # names with smaller hashes were taken in this round
+    cdef public Py_ssize_t added
+
+    def __cinit__(self):
+        self._slots = NULL
+        self._count = self._count_max = 0
+
+    def __dealloc__(self):
+        free(self._slots)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def find(self, uint64_t hash) -> tuple:
+        """Return the IIDs of the objects whose OID has this hash."""
+        cdef Entry *slot = self.first(hash)
+        cdef list iids
+        if slot == NULL or slot.hash != hash:
+            return ()
+        iids = []
+        while slot.hash == hash:
+            iids.append(slot.iid)
+            slot += 1
+        return tuple(iids)
+
+    def add(self, uint64_t hash, uint64_t iid) -> None:
+        """Note the name of a new object.
+
+        Raises:
+            ValueError: no hash is so large.
+        """
+        if hash >> HASH_BITS:
+            raise ValueError(f"a hash of names has {HASH_BITS} bits")
+        self.added += 1
+        if self._count >= self._count_max:
+            self.resize(2 * self._count)
+        self.insert(hash, iid)
+
+    def drop(self, uint64_t hash, uint64_t iid) -> None:
+        """Forget a name, if it is here."""
+        cdef Entry *slot = self.first(hash)
+        if slot == NULL:
+            return
+        while slot.hash == hash and slot.iid != iid:
+            slot += 1
+        if slot.hash == hash:
+            self.remove(slot)
+
+    def take(self, Py_ssize_t limit, uint64_t until) -> tuple:
+        """Take some names out, by rising hash, those behind the ones that were taken before.
+
+        Args:
+            limit: so many at the most.
+            until: only objects with a smaller IID.
+
+        Returns:
+            (their row, whether others are left); with the last ones a round ends, and the next call begins with the
+            smallest hash again.
+        """
+        cdef uint8_t *room
+        cdef uint8_t *out
+        cdef uint64_t before = 0
+        cdef Entry *slot = self.first(self._taken)
+        cdef bint is_left = False
+        limit = max(min(limit, self._count), 0)
+        room = out = <uint8_t *> malloc(ENTRY_BYTES_MAX * limit + 1)
+        if room == NULL:
+            raise MemoryError
+        while slot != NULL and slot < self._slots + self.slots():
+            if slot.hash == UINT64_MAX or slot.iid >= until:
+                slot += 1
+            elif limit > 0:
+                out = put_varint(put_varint(out, slot.hash - before), slot.iid)
+                before = self._taken = slot.hash
+                limit -= 1
+                self.remove(slot)
+            else:
+                is_left = True
+                break
+        try:
+            if not is_left:
+                self._taken = 0
+            if self._bits > HOME_BITS_MIN and 8 * self._count < self._count_max:
+                self.resize(2 * self._count)
+            return PyBytes_FromStringAndSize(<char *> room, out - room), is_left
+        finally:
+            free(room)
+
+    cdef inline Py_ssize_t slots(self) noexcept nogil:
+        """How many slots there are, besides an empty one behind them."""
+        return (<Py_ssize_t> 1 << self._bits) + self._count_max
+
+    cdef inline Entry *home(self, uint64_t hash) noexcept nogil:
+        return self._slots + (hash >> (HASH_BITS - self._bits))
+
+    cdef inline Entry *first(self, uint64_t hash) noexcept nogil:
+        """Return the slot of the first name with this hash, or where it would stand; NULL: there can be none.
+
+        Empty slots have the largest hash there is, and one stands behind all others.
+        """
+        cdef Entry *slot
+        if self._slots == NULL or hash >> HASH_BITS:
+            return NULL
+        slot = self.home(hash)
+        while slot.hash < hash:
+            slot += 1
+        return slot
+
+    cdef void insert(self, uint64_t hash, uint64_t iid) noexcept nogil:
+        """Put a name where it belongs, and those that stand there and right behind it one further; there is room."""
+        cdef Entry *slot = self.first(hash)
+        cdef Entry new, old
+        while slot.hash == hash and slot.iid < iid:
+            slot += 1
+        if slot.hash == hash and slot.iid == iid:
+            return
+        self._count += 1
+        new.hash, new.iid = hash, iid
+        while slot.hash != UINT64_MAX:
+            old = slot[0]
+            slot[0] = new
+            new = old
+            slot += 1
+        slot[0] = new
+
+    cdef void remove(self, Entry *slot) noexcept nogil:
+        """Take a name out, and let those right behind it that are not at home move up."""
+        while slot[1].hash != UINT64_MAX and self.home(slot[1].hash) <= slot:
+            slot[0] = slot[1]
+            slot += 1
+        slot.hash = UINT64_MAX
+        self._count -= 1
+
+    cdef int resize(self, Py_ssize_t names) except -1:
+        """Make a table that has room for so many names, three for four homes; at least for those that are here."""
+        cdef Entry *old = self._slots
+        cdef Entry *slot
+        cdef Py_ssize_t number, old_slots = self.slots()
+        cdef Py_ssize_t homes = 1 << HOME_BITS_MIN
+        cdef int bits = HOME_BITS_MIN
+        while 3 * homes < 4 * max(names, self._count + 1):
+            homes *= 2
+            bits += 1
+        slot = <Entry *> malloc((homes + 3 * homes // 4 + 1) * sizeof(Entry))
+        if slot == NULL:
+            raise MemoryError
+        self._slots, self._bits, self._count_max, self._count = slot, bits, 3 * homes // 4, 0
+        memset(slot, 0xFF, (self.slots() + 1) * sizeof(Entry))
+        if old != NULL:
+            for number in range(old_slots):
+                if old[number].hash != UINT64_MAX:
+                    self.insert(old[number].hash, old[number].iid)
+            free(old)
+        return 0
+
+
+# -- from memory into rows --------------------------------------------------------------------------------------------
+
+
+cdef class NameMerge:
+    """Puts names into the rows of their slices, and splits slices that are too large: some rows after the other.
+
+        while keys := merge.next_keys():
+            write(merge.rows(read(keys)))
+
+    Args:
+        bucket: whose names they are.
+        names: their row.
+        before: how many slices there are, at least one.
+        after: how many there shall be, not less.
+
+    Raises:
+        DamagedBytes: `names` is no row, or there cannot be so many slices.
+
+    Attributes:
+        emptied: keys of rows that are to be deleted in the end.
+    """
+    cdef uint32_t _bucket
+    cdef uint64_t _before, _after
+    cdef bytes _names
+    cdef Reader _reader  # of `names`, at the first one that was not merged yet
+    cdef uint64_t *_starts  # of the slices whose rows change, by number; those up to `_next` were given out
+    cdef Py_ssize_t _count, _given, _next
+    cdef list _keys
+    cdef readonly list emptied
+    cdef uint8_t *_room
+    cdef Py_ssize_t _room_bytes
+
+    def __cinit__(self):
+        self._starts = NULL
+        self._room = NULL
+
+    def __dealloc__(self):
+        free(self._starts)
+        free(self._room)
+
+    def __init__(self, uint32_t bucket, bytes names not None, uint64_t before, uint64_t after):
+        cdef uint64_t start, slices
+        cdef Py_ssize_t number, kept = 0
+        cdef Reader reader
+        if not 1 <= before <= after <= <uint64_t> 1 << HASH_BITS:
+            raise DamagedBytes(f"there cannot be {before} slices of names and then {after}")
+        free(self._starts)
+        self._starts = <uint64_t *> malloc((len(names) // 2 + after - before + 1) * sizeof(uint64_t))
+        if self._starts == NULL:
+            raise MemoryError
+        self._bucket, self._names, self._before, self._after = bucket, names, before, after
+        self._count = self._given = self._next = 0
+        self.emptied = []
+        begin(&reader, names)
+        while has_entry(&reader):
+            if reader.hash >> HASH_BITS or reader.hash < reader.before:
+                raise DamagedBytes("the hash of a name is too large")
+            start = start_of(reader.hash, before)
+            if self._count == 0 or self._starts[self._count - 1] != start:
+                self._starts[self._count] = start
+                self._count += 1
+            advance(&reader)
+        if before < after:
+            for slices in range(before, after):
+                self._starts[self._count] = start_of(next_split(slices), before)
+                self._count += 1
+            qsort(self._starts, self._count, sizeof(uint64_t), compare_numbers)
+            for number in range(self._count):
+                if number == 0 or self._starts[number] != self._starts[kept - 1]:
+                    self._starts[kept] = self._starts[number]
+                    kept += 1
+            self._count = kept
+        begin(&self._reader, names)
+
+    def next_keys(self) -> list:
+        """Return the keys of the rows to read next, in their order; empty: every name is in its row."""
+        cdef Py_ssize_t number
+        self._given = self._next
+        self._next = min(self._count, self._given + ROWS_AT_ONCE)
+        self._keys = []
+        for number in range(self._given, self._next):
+            self._keys.append(term_key(self._bucket, self._starts[number]))
+        return self._keys
+
+    def rows(self, list found not None) -> list:
+        """Return the (key, row) to write in the place of those that were read.
+
+        Args:
+            found: (key, row) of those keys that there are, in their order.
+
+        Raises:
+            DamagedBytes: a row is cut off.
+        """
+        cdef list changed = []
+        cdef Py_ssize_t number, at = 0
+        cdef bytes key, row
+        for number in range(self._given, self._next):
+            key = self._keys[number - self._given]
+            row = None
+            if at < len(found):
+                held_key, held = found[at]
+                if held_key == key:
+                    row = held
+                    at += 1
+            self.merge(self._starts[number], key, row, changed)
+        self._given = self._next
+        return changed
+
+    cdef int merge(self, uint64_t start, bytes key, bytes row, list changed) except -1:
+        """Merge names into the slice that begins with a hash, and divide it as it shall be."""
+        cdef uint64_t end = end_of(start, self._before), next_start = start, until, iid, last
+        cdef uint8_t *out
+        cdef uint8_t *first
+        cdef Reader held
+        begin(&held, b"" if row is None else row)
+        out = self.room(start, end, row)
+        while next_start < end:
+            first, last = out, 0
+            until = end_of(next_start, self._after)
+            while has_entry(&self._reader) and self._reader.hash < until:
+                iid = iid_of(&self._reader)
+                out = copy_held(&held, out, &last, self._reader.hash, iid)
+                if not (has_entry(&held) and held.hash == self._reader.hash and iid_of(&held) == iid):
+                    out = put_varint(put_varint(out, self._reader.hash - last), iid)
+                    last = self._reader.hash
+                advance(&self._reader)
+            if until < end:
+                out = copy_held(&held, out, &last, until, 0)
+            else:
+                out = copy_held(&held, out, &last, UINT64_MAX, UINT64_MAX)
+            if out > first:
+                if next_start != start:
+                    key = term_key(self._bucket, next_start)
+                changed.append((key, PyBytes_FromStringAndSize(<char *> first, out - first)))
+            elif next_start == start and row is not None:
+                self.emptied.append(key)
+            next_start = until
+        return 0
+
+    cdef uint8_t *room(self, uint64_t start, uint64_t end, bytes row) except NULL:
+        """Return room for what becomes of a slice: what is held, new names, and after each and at the start of each
+        smaller slice a hash told anew."""
+        cdef Py_ssize_t size = 0 if row is None else len(row)
+        cdef Reader reader = self._reader
+        cdef uint8_t *room
+        while has_entry(&reader) and reader.hash < end:
+            size += ENTRY_BYTES_MAX + VARINT_BYTES_MAX
+            advance(&reader)
+        while start < end:
+            size += VARINT_BYTES_MAX
+            start = end_of(start, self._after)
+        if size > self._room_bytes or self._room == NULL:
+            room = <uint8_t *> realloc(self._room, 2 * size + 1)
+            if room == NULL:
+                raise MemoryError
+            self._room = room
+            self._room_bytes = 2 * size
+        return self._room
+
+
+cdef uint8_t *copy_held(Reader *held, uint8_t *out, uint64_t *last, uint64_t hash, uint64_t iid) except NULL:
+    """Copy the entries before (hash, IID); `last` is the hash before them, and then the last of theirs."""
+    cdef const uint8_t *start = held.at
+    if not is_before(held, hash, iid):
+        return out
+    if held.before != last[0]:
+        out = put_varint(out, held.hash - last[0])
+        start = held.iid
+    while is_before(held, hash, iid):
+        skim(held, hash)
+        last[0] = held.hash
+        advance(held)
+    memcpy(out, start, held.at - start)
+    return out + (held.at - start)
+
+
+cdef inline bint is_before(const Reader *reader, uint64_t hash, uint64_t iid) noexcept nogil:
+    return has_entry(reader) and (reader.hash < hash or (reader.hash == hash and iid_of(reader) < iid))
+
+
+cdef int compare_numbers(const void *one, const void *other) noexcept nogil:
+    cdef uint64_t left = (<const uint64_t *> one)[0], right = (<const uint64_t *> other)[0]
+    return (left > right) - (left < right)

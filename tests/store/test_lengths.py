@@ -1,0 +1,40 @@
+"""sonicpy.store.lengths: lengths that change, judged by a dictionary."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sonicpy.store.lengths import OBJECTS_PER_ROW, Lengths
+
+iids = st.integers(0, 50) | st.integers(0, 2).map(lambda row: (row + 1) * OBJECTS_PER_ROW - 1) | st.integers(0, 12_500)
+
+
+@given(st.binary(max_size=20), st.lists(st.tuples(iids, st.integers(0, 255)) | st.none(), max_size=40))
+def test_lengths_change_and_tell_their_rows(first: bytes, changes: list[tuple[int, int] | None]) -> None:
+    lengths = Lengths(bytearray(first))
+    held = dict(enumerate(first))
+    changed = set()
+    for change in [*changes, None, None]:
+        if change is not None:
+            lengths[change[0]] = change[1]
+            held[change[0]] = change[1]
+            changed.add(change[0] // OBJECTS_PER_ROW)
+            continue
+        whole = bytes(held.get(iid, 0) for iid in range(max(held, default=-1) + 1))
+        assert lengths.packed == whole
+        assert lengths.take_changed() == [
+            (row, whole[row * OBJECTS_PER_ROW : (row + 1) * OBJECTS_PER_ROW]) for row in sorted(changed)
+        ]
+        changed.clear()
+
+
+def test_lengths_that_cannot_be() -> None:
+    lengths = Lengths(bytearray(b"abc"))
+    with pytest.raises(IndexError):
+        lengths[-1] = 5
+    with pytest.raises(OverflowError):
+        lengths[1] = 256
+    assert lengths.packed == b"abc"
+    with memoryview(lengths.packed), pytest.raises(BufferError):
+        lengths[3] = 1
+    assert lengths.take_changed() == []
