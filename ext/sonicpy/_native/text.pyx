@@ -285,28 +285,36 @@ cdef inline Py_ssize_t ascii_word_end(
     -1: more than ASCII decides where it ends. `out` has room for the rest of the text.
     """
     cdef Py_ssize_t start = at
-    cdef uint8_t kind, before = 0, after, seen = 0, folded
+    cdef uint8_t kind, before, after, seen = 0, folded
     cdef uint32_t value = HASH_SEED
-    while at < size:
+    while True:
         kind = BYTE_KINDS[text[at]]
-        if not kind & IN_WORD:
-            if kind & NO_ASCII:
-                return -1
-            if not kind & (BETWEEN_LETTERS | BETWEEN_DIGITS) or at + 1 == size:
+        while kind & IN_WORD:
+            seen |= kind
+            folded = text[at] | (kind & CAPITAL)
+            out[at - start] = folded
+            value = hash_step(value, folded)
+            at += 1
+            if at == size:
                 break
-            after = BYTE_KINDS[text[at + 1]]
-            if after & NO_ASCII:
-                return -1
-            if not (
-                (kind & BETWEEN_LETTERS and before & after & IN_LETTERS)  # WB6, WB7
-                or (kind & BETWEEN_DIGITS and before & after & IN_DIGITS)  # WB11, WB12
-            ):
-                break
-        folded = text[at] | (kind & CAPITAL)
-        out[at - start] = folded
-        value = hash_step(value, folded)
-        seen |= kind
-        before = kind
+            kind = BYTE_KINDS[text[at]]
+        if at == size:
+            break
+        if kind & NO_ASCII:
+            return -1
+        if not kind & (BETWEEN_LETTERS | BETWEEN_DIGITS) or at + 1 == size:
+            break
+        before = BYTE_KINDS[text[at - 1]]
+        after = BYTE_KINDS[text[at + 1]]
+        if after & NO_ASCII:
+            return -1
+        if not (
+            (kind & BETWEEN_LETTERS and before & after & IN_LETTERS)  # WB6, WB7
+            or (kind & BETWEEN_DIGITS and before & after & IN_DIGITS)  # WB11, WB12
+        ):
+            break
+        out[at - start] = text[at]
+        value = hash_step(value, text[at])
         at += 1
     hashed[0] = hash_end(value)
     has_word[0] = seen & (IN_LETTERS | IN_DIGITS)
@@ -573,9 +581,13 @@ cdef Py_ssize_t find_sign_of_pattern(const uint8_t *text, Py_ssize_t size, Py_ss
     while at < size:
         byte = text[at]
         kind = BYTE_KINDS[byte]
-        if not kind & (IN_PATTERN | NO_ASCII):
+        while not kind & (IN_PATTERN | NO_ASCII):
             at += 1
-        elif kind & NO_ASCII:
+            if at == size:
+                return size
+            byte = text[at]
+            kind = BYTE_KINDS[byte]
+        if kind & NO_ASCII:
             if properties(read(text, at, &width)) & DIGIT:
                 return at
             at += width
@@ -689,6 +701,7 @@ cdef struct Entry:
     uint8_t flags
 
 
+@cython.no_gc  # its lists hold bytes and numbers: no cycle begins here
 cdef class Terms:
     """The distinct terms of a text, in the order of their first occurrence.
 
