@@ -9,12 +9,14 @@ The file, in the byte order of the machine, every offset counted from its start:
     page map   one byte for each 256 code points: the number of their page
     pages      256 classes of 16 bits: script number << 8 | letter; BREAK for what is no letter, MARK for what
                joins the letter before it
-    slots      for each script with n-grams a hash table, linear probing: n-gram, number of its row
-    rows       one byte for each language of the script, NARROW_ROW or WIDE_ROW: the weight of the n-gram, SCALE to
-               one nat
+    pairs      for each script with n-grams: for every two letters, BORDER among them, the number of their row
+    pair rows  16 bits for each language of the script: the weight of both letters and that of the latter alone
+    slots      a hash table, linear probing: n-gram of three letters, number of its row
+    rows       8 bits for each language of the script: the weight of the n-gram
 
-An n-gram is three bytes, oldest letter first, zeros in front of short ones; BORDER stands for the edge of a word.
-The same bytes come out of every build.
+A row has NARROW_ROW or WIDE_ROW weights, SCALE to one nat. An n-gram of three letters is three bytes, oldest letter
+first; BORDER stands for the edge of a word. Nearly every letter of a text is the last one of three n-grams: two rows
+hold what they weigh. The same bytes come out of every build.
 """
 
 import math
@@ -23,16 +25,17 @@ import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 
 from tables.profiles import BORROWED, PROFILES, Probabilities, fold, pairs, script_profiles
 from tables.stopwords import all_languages
 
 MAGIC = b"sonicLNG"
-VERSION = 1
+VERSION = 2
 HEAD = struct.Struct("=8sIIQIIIIIII4x")
 LANGUAGE_ROW = struct.Struct("=4si")
-SCRIPT_ROW = struct.Struct("=IIIIIII4x")
+SCRIPT_ROW = struct.Struct("=10I")
 
 SMOOTHING = 2e-5
 """Added to every frequency. It changes little from 1e-5 to 3e-5; 2e-6 and 1e-4 lose half a point at 20 bytes."""
@@ -48,9 +51,9 @@ keep such texts from being taken for another language."""
 BORROWED_PRIOR_NATS = -8.0
 """Of languages with a borrowed profile: rare ones, which must not take texts from their relatives."""
 
-BORDER, UNKNOWN_LETTER = 1, 255
 BREAK, MARK = 0, 0xFFFF
-FIRST_LETTER = 2
+BORDER, FIRST_LETTER = 1, 2
+MAX_LETTERS = 256 - FIRST_LETTER
 PAGE = 256
 CACHE_LINE = 64
 NARROW_ROW, WIDE_ROW = 8, 48
@@ -68,11 +71,19 @@ class Script:
     """Empty where the script alone decides."""
     alphabet: dict[str, int] = field(default_factory=dict)
 
-    def row_bytes(self) -> int:
-        """Return the size of one row of weights."""
+    def row_weights(self) -> int:
+        """Return how many weights a row has."""
         if not self.probabilities:
             return 0
         return NARROW_ROW if len(self.languages) <= NARROW_ROW else WIDE_ROW
+
+    def letter_count(self) -> int:
+        """Return how many letters are told apart: those of the alphabet, and one for all others."""
+        return len(self.alphabet) + 1
+
+    def number(self, letter: str) -> int:
+        """Return the number of a letter, or of a blank, which stands for the edge of a word."""
+        return BORDER if letter == " " else self.alphabet.get(letter, FIRST_LETTER + len(self.alphabet))
 
 
 def write_profiles(path: Path) -> None:
@@ -162,7 +173,7 @@ def profiled_script(name: str, letters: set[str]) -> Script:
     if len(languages) > WIDE_ROW:
         raise ValueError(f"{len(languages)} languages of {name} do not fit into a row of {WIDE_ROW} bytes")
     used = sorted({letter for gram in probabilities for letter in gram} - {" "})
-    if len(used) > UNKNOWN_LETTER - FIRST_LETTER:
+    if len(used) >= MAX_LETTERS:
         raise ValueError(f"{len(used)} letters of {name} do not fit into one byte")
     alphabet = {letter: number for number, letter in enumerate(used, FIRST_LETTER)}
     return Script(name, utf8_bytes(map(ord, letters)), languages, probabilities, alphabet)
@@ -186,7 +197,7 @@ def pack_classes(ranges: list[tuple[int, int, str]], scripts: list[Script]) -> t
     for first, last, name in ranges:
         number = numbers.get(name, len(scripts) - 1)
         for point in range(first, last + 1):
-            classes[point // PAGE][point % PAGE] = char_class(chr(point), name, number, scripts[number].alphabet)
+            classes[point // PAGE][point % PAGE] = char_class(chr(point), name, number, scripts[number])
     page_map = bytearray()
     pages: dict[bytes, int] = {}
     for page in classes:
@@ -195,14 +206,13 @@ def pack_classes(ranges: list[tuple[int, int, str]], scripts: list[Script]) -> t
     return bytes(page_map), b"".join(pages)
 
 
-def char_class(char: str, script: str, number: int, alphabet: dict[str, int]) -> int:
-    """Return the class of one character of a Unicode script, which has `number` here."""
-    if script == "Common":
+def char_class(char: str, name: str, number: int, script: Script) -> int:
+    """Return the class of one character of the Unicode script `name`, which is `script` here and has this number."""
+    if name == "Common":
         return BREAK
-    if script == "Inherited":
+    if name == "Inherited":
         return MARK
-    letter = alphabet.get(fold(char) or "", UNKNOWN_LETTER) if alphabet else UNKNOWN_LETTER
-    return number << 8 | letter
+    return number << 8 | script.number(fold(char) or "")
 
 
 def pack_scripts(scripts: list[Script], grams_at: int) -> tuple[bytes, bytes]:
@@ -210,36 +220,62 @@ def pack_scripts(scripts: list[Script], grams_at: int) -> tuple[bytes, bytes]:
     rows, grams = bytearray(), bytearray()
     first_language = 0
     for script in scripts:
-        slot_bits, slots, weights = pack_grams(script)
-        slots_at = align(grams_at + len(grams))
-        rows_at = align(slots_at + len(slots))
+        pairs, pair_rows = pack_pairs(script)
+        slot_bits, slots, weights = pack_triples(script)
+        places = []
+        for section in (pairs, pair_rows, slots, weights):
+            places.append(align(grams_at + len(grams)))
+            grams += bytes(places[-1] - grams_at - len(grams)) + section
+        pairs_at, pair_rows_at, slots_at, rows_at = places
         rows += SCRIPT_ROW.pack(
             script.weight,
             first_language,
             len(script.languages),
-            script.row_bytes(),
+            script.row_weights(),
+            script.letter_count(),
+            pairs_at,
+            pair_rows_at,
             slot_bits,
             slots_at,
             rows_at,
         )
-        grams += bytes(slots_at - grams_at - len(grams)) + slots
-        grams += bytes(rows_at - grams_at - len(grams)) + weights
         first_language += len(script.languages)
     return bytes(rows), bytes(grams)
 
 
-def pack_grams(script: Script) -> tuple[int, bytes, bytes]:
-    """Return the hash table of a script as (bits of its size, slots, rows)."""
+def pack_pairs(script: Script) -> tuple[bytes, bytes]:
+    """Return the numbers of the rows of all pairs of letters, and the rows."""
     if not script.probabilities:
+        return b"", b""
+    letters = {script.number(letter): letter for letter in [" ", *script.alphabet]}
+    rows: dict[tuple[int, ...], int] = {}
+    numbers = []
+    for before, last in product(range(FIRST_LETTER + script.letter_count()), repeat=2):
+        pair, single = weights(script, letters.get(before, "?") + letters.get(last, "?")), [0] * script.row_weights()
+        if last != BORDER:
+            single = weights(script, letters.get(last, "?"))
+        row = tuple(map(sum, zip(pair, single, strict=True)))
+        numbers.append(rows.setdefault(row, len(rows)))
+    packed = b"".join(struct.pack(f"={len(row)}H", *row) for row in rows)
+    return struct.pack(f"={len(numbers)}H", *numbers), packed
+
+
+def pack_triples(script: Script) -> tuple[int, bytes, bytes]:
+    """Return the hash table of the n-grams of three letters as (bits of its size, slots, rows)."""
+    rows = {
+        triple_number(gram, script): bytes(weights(script, gram)) for gram in script.probabilities if len(gram) == 3
+    }
+    if not rows:
         return 0, b"", b""
-    rows = {}
-    for gram, shares in script.probabilities.items():
-        row = bytearray(script.row_bytes())
-        for number, code in enumerate(script.languages):
-            row[number] = weight(shares.get(code, 0.0))
-        rows[gram_number(gram, script.alphabet)] = bytes(row)
     bits = (2 * len(rows) - 1).bit_length()  # at most half full, so that a miss ends after 1.5 probes
     return bits, hash_slots(rows, bits), b"".join(rows.values())
+
+
+def weights(script: Script, gram: str) -> list[int]:
+    """Return what an n-gram adds to the score of each language of a script, in steps; zeros for an unknown one."""
+    shares = script.probabilities.get(gram, {})
+    found = [weight(shares.get(code, 0.0)) for code in script.languages]
+    return found + [0] * (script.row_weights() - len(found))
 
 
 def weight(probability: float) -> int:
@@ -250,11 +286,11 @@ def weight(probability: float) -> int:
     return min(255, round(math.log1p(probability / SMOOTHING) * SCALE))
 
 
-def gram_number(gram: str, alphabet: dict[str, int]) -> int:
+def triple_number(gram: str, script: Script) -> int:
     """Return the three bytes of an n-gram as one number."""
     number = 0
     for letter in gram:
-        number = number << 8 | (BORDER if letter == " " else alphabet[letter])
+        number = number << 8 | script.number(letter)
     return number
 
 

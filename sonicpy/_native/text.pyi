@@ -1,9 +1,11 @@
 from collections.abc import Callable, Iterable
+from typing import final
 
 SPECIAL: int
 STOP: int
 PART: int
 
+@final
 class StopSet:
     def __init__(self, words: Iterable[bytes]) -> None: ...
     def __contains__(self, word: bytes) -> bool: ...
@@ -16,6 +18,7 @@ class Terms:
     def __init__(self, words: list[bytes], counts: bytes, flags: bytes, typed: list[int] | None = None) -> None: ...
     def __len__(self) -> int: ...
 
+@final
 class Cutter:
     def __init__(
         self,
@@ -38,5 +41,17 @@ class Cutter:
         stem: Callable[[str], str] | None = None,
         segment: Callable[[str], list[str]] | None = None,
     ) -> Terms: ...
+
+@final
+class PreparedCutter:
+    def __init__(
+        self,
+        cutter: Cutter,
+        stops: StopSet | None = None,
+        drop_stops: bool = False,
+        stem: Callable[[str], str] | None = None,
+        segment: Callable[[str], list[str]] | None = None,
+    ) -> None: ...
+    def cut(self, text: str) -> Terms: ...
 
 def word_borders(text: str) -> list[int]: ...

@@ -6,7 +6,7 @@ Invariant: the answer is a code of the table of languages or None, and depends o
 import math
 import unicodedata
 
-from sonicpy._native.language import Detector
+from sonicpy._native.language import UNCLEAR, ClearTexts, Detector
 from sonicpy.data import LANGUAGE_PROFILES
 from sonicpy.lexer.language_words import LanguageWords
 from sonicpy.lexer.languages import by_code
@@ -29,6 +29,7 @@ class LanguageGuesser:
     def __init__(self, stopwords: StopWords) -> None:
         """Map the n-gram table of the package. Raise OSError or ValueError if it is missing or damaged."""
         self._detector = Detector(LANGUAGE_PROFILES)
+        self._guess_clear = ClearTexts(self._detector, by_code.keys(), MIN_BYTES, MAX_BYTES, SURE_LEAD).guess
         self._stopwords = stopwords
         self._words: LanguageWords | None = None
 
@@ -38,6 +39,10 @@ class LanguageGuesser:
         Args:
             why: gains one word on what decided: "short", "script", "letters", "words", or "unknown".
         """
+        if why is None:
+            clear = self._guess_clear(text)  # in one call what follows says of nearly every text
+            if clear != UNCLEAR:
+                return clear
         head = _examined(text)
         if head is None:
             if why is not None:
@@ -53,15 +58,11 @@ class LanguageGuesser:
             why.append(how)
         return code
 
-    def _by_words(self, head: str) -> str:
+    def _by_words(self, head: str) -> str | None:
         """Return the language for which n-grams and words together speak most."""
         if self._words is None:
             self._words = LanguageWords(self._stopwords)
-        nats = self._detector.scores(head)
-        for code, more in self._words.evidence(head):
-            if code in nats:
-                nats[code] += more
-        return max(nats, key=nats.__getitem__)
+        return self._detector.guess_with(head, self._words.evidence(head))
 
 
 def _examined(text: str) -> str | None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import Stemmer
 
-from sonicpy._native.text import Cutter, StopSet, Terms
+from sonicpy._native.text import Cutter, PreparedCutter, StopSet, Terms
 from sonicpy.config import NormalizationConfig, StopwordsConfig, TokenizationConfig
 from sonicpy.lexer import turkish
 from sonicpy.lexer.language import LanguageGuesser
@@ -18,6 +18,7 @@ from sonicpy.lexer.segmenters import Segment, Segmenters
 from sonicpy.lexer.stopwords import StopWords
 
 Stem = Callable[[str], str]
+Cut = Callable[[str], Terms]
 
 VERSION = 2
 """Of the terms that texts give: a store made with another version is refused."""
@@ -65,6 +66,8 @@ class Lexer:
         self._lists = StopWords()
         self._guesser = LanguageGuesser(self._lists)
         self._stop_sets: dict[str | None, StopSet | None] = {}
+        self._cuts_guessed: dict[str | None, Cut] = {}
+        self._cuts_given: dict[str, Cut] = {NO_LANGUAGE: PreparedCutter(self._cutter).cut}
         self._stemmers: dict[str, Stemmer.Stemmer] = {}
 
     def lex(self, text: str, lang: str | None) -> Terms:
@@ -76,13 +79,12 @@ class Lexer:
         Raises:
             UnicodeEncodeError: the text holds a lone surrogate.
         """
-        if lang == NO_LANGUAGE:
-            return self._cutter.cut(text)
-        code = self._guesser.guess(text) if lang is None else lang
-        if lang in turkish.LANGUAGES and not self._compat:  # a guess may be wrong, and I stands in every language
-            text = turkish.folded(text)
-        drops = self._stopwords.mode == "drop"
-        return self._cutter.cut(text, self._stop_set(code), drops, self._stem_function(code), self._segment(code))
+        if lang is None:
+            code = self._guesser.guess(text)
+            cut = self._cuts_guessed.get(code) or self._cut_guessed(code)
+        else:
+            cut = self._cuts_given.get(lang) or self._cut_given(lang)
+        return cut(text)
 
     def language(self, text: str, lang: str | None) -> tuple[str | None, str]:
         """Return the language that `lex` takes a text to be in, and what decided: "given", or as LanguageGuesser.guess.
@@ -148,6 +150,22 @@ class Lexer:
             for name, value in values.items():
                 settings[f"{section}.{name}"] = ",".join(sorted(value)) if isinstance(value, tuple) else str(value)
         return settings
+
+    def _cut_guessed(self, code: str | None) -> Cut:
+        """Return what cuts a text that is guessed to be in a language, for all that follow too."""
+        stops, drops = self._stop_set(code), self._stopwords.mode == "drop"
+        cutter = PreparedCutter(self._cutter, stops, drops, self._stem_function(code), self._segment(code))
+        self._cuts_guessed[code] = cutter.cut
+        return cutter.cut
+
+    def _cut_given(self, lang: str) -> Cut:
+        """Return what cuts a text that is said to be in a language, for all that follow too."""
+        cut = self._cut_guessed(lang)
+        if lang in turkish.LANGUAGES and not self._compat:  # a guess may be wrong, and I stands in every language
+            self._cuts_given[lang] = lambda text: cut(turkish.folded(text))
+        else:
+            self._cuts_given[lang] = cut
+        return self._cuts_given[lang]
 
     def _stop_set(self, code: str | None) -> StopSet | None:
         if code not in self._stop_sets:

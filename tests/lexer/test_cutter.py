@@ -3,13 +3,14 @@
 import sys
 import time
 import unicodedata
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sonicpy._native.text import PART, SPECIAL, STOP, Cutter, StopSet, Terms, word_borders
+from sonicpy._native.text import PART, SPECIAL, STOP, Cutter, PreparedCutter, StopSet, Terms, word_borders
 from sonicpy.lexer.normalizer import normalizer
 from tests.reference import cutter as twin
 from tests.reference import word_break as slow_break
@@ -191,6 +192,59 @@ def test_the_default_form_loses_no_word(text: str) -> None:
     letters = {char for word in words(DEFAULT.cut(text)) for char in word if twin.is_alphanumeric(char)}
     plain = {char for word in words(DEFAULT_PLAIN.cut(text)) for char in word if twin.is_alphanumeric(char)}
     assert letters == plain
+
+
+SLOW = Cutter(NORMALIZE, always_normalize=True)
+"""Folds every piece as Python does, and finds its end by the rules for all scripts."""
+
+ASCII_PIECES = st.sampled_from(
+    ["don't", "a.m", "3,5", "1.000,5", "a:b", "x_1", "_", "A1", "e.g.", " ", ", ", "é", "\u0301", "'", "."]
+)
+ASCII_CHARS = "abzAZ019__''..::,;;\"-+@/ \t\n\x0b\x1c!\u0301\u200d\u00adé\u05d0"
+ASCII_TEXTS = st.text(alphabet=ASCII_CHARS, max_size=20) | st.lists(ASCII_PIECES).map("".join)
+
+
+@settings(deadline=None, max_examples=800)
+@given(ASCII_TEXTS, st.sets(st.sampled_from([b"a", b"don't", b"b", b"x_1", b"z"])), st.booleans())
+@example("don't", set(), False)
+@example("don'\u0301t a'\u0301 1,\u03012", set(), False)
+def test_what_is_in_ascii_is_cut_and_folded_as_everything_else(text: str, stops: set[bytes], drops: bool) -> None:
+    quick, slow = (cutter.cut(text, StopSet(stops), drops) for cutter in (DEFAULT, SLOW))
+    assert (quick, quick.typed) == (slow, slow.typed)
+
+
+@given(TEXTS, st.sets(st.sampled_from([b"a", b"aa", b"b"])), st.booleans(), st.sampled_from([None, str.upper]))
+def test_a_prepared_cutter_cuts_as_with_these_arguments(
+    text: str, stops: set[bytes], drops: bool, stem: Callable[[str], str] | None
+) -> None:
+    prepared = PreparedCutter(DEFAULT, StopSet(stops), drops, stem)
+    assert prepared.cut(text) == DEFAULT.cut(text, StopSet(stops), drops, stem)
+    assert PreparedCutter(DEFAULT).cut(text) == DEFAULT.cut(text)
+
+
+def test_a_prepared_cutter_has_a_cutter_and_takes_str() -> None:
+    with pytest.raises(TypeError):
+        PreparedCutter(None)  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        PreparedCutter.__new__(PreparedCutter)  # type: ignore[call-arg]
+    with pytest.raises(TypeError):
+        PreparedCutter(DEFAULT).cut(None)  # type: ignore[arg-type]
+
+
+def test_texts_cut_one_after_the_other_share_nothing() -> None:
+    """They share the room in which words are gathered, however large it was."""
+    many = " ".join(f"w{number}" for number in range(3_000))
+    for text in ("a b a", many, "a b a", "", "b", "x" * 40_000 + " y", "a b a"):
+        assert DEFAULT.cut(text) == Cutter(NORMALIZE).cut(text)
+
+
+def test_a_function_that_cutting_calls_may_cut() -> None:
+    def normalize(piece: str) -> str:
+        return " ".join(words(cutter.cut("inner words"))) + piece.casefold()
+
+    cutter = Cutter(normalize)
+    assert words(cutter.cut("one Straße two")) == ["one", "inner", "wordsstrasse", "two"]
+    assert words(cutter.cut("three")) == ["three"]
 
 
 # -- which pieces are words, and how they fold ------------------------------------------------------------------------

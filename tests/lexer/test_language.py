@@ -3,6 +3,7 @@
 import importlib
 import subprocess
 import sys
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.language_accuracy import BARS, BORROWED, accuracy, chat_lines, cuts, sentences
-from sonicpy._native.language import Detector
+from sonicpy._native.language import UNCLEAR, ClearTexts, Detector
 from sonicpy.data import LANGUAGE_PROFILES
-from sonicpy.lexer.language import LanguageGuesser
+from sonicpy.lexer.language import MAX_BYTES, MIN_BYTES, SURE_LEAD, LanguageGuesser
 from sonicpy.lexer.languages import by_code
 from sonicpy.lexer.stopwords import StopWords
 from tests.reference import language as reference
@@ -124,6 +125,75 @@ def test_words_decide_where_letters_are_unsure() -> None:
     language, lead = DETECTOR.guess(text)
     assert (language, lead < 10) == ("cat", True)
     assert GUESSER.guess(text) == "spa"
+
+
+CLEAR = ClearTexts(DETECTOR, by_code.keys(), MIN_BYTES, MAX_BYTES, SURE_LEAD)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "why"),
+    [
+        ("the cat sat on the mat and looked at the door", "eng", "letters"),
+        ("the cat sat on a ma", None, "19 bytes"),
+        ("Собака спить під столом на кухні", "ukr", "letters"),
+        ("привет мир", None, "19 bytes"),
+        ("12345678901234567890", None, "no letters"),
+        ("Der Hund schläft unter dem Tisch", "deu", "letters that no normal form changes"),
+        ("ofe a nivel provincial, Aulia Arriani, portavoz", UNCLEAR, "the lead is too small"),
+        ("Der Hund schla\u0308ft unter dem Tisch", UNCLEAR, "a mark"),
+        ("un été à la mer " * 15 + "\u0301", "fra", "behind 200 bytes marks play no part"),
+        ("x" + "é" * 100 + "\u0301", "fra", "nor half a letter before them"),
+        ("狗在厨房的桌子下面睡觉呢", UNCLEAR, "letters that may have another normal form"),
+        ("Nataka kusoma kitabu hiki kizuri sana leo jioni nyumbani kwangu", None, "Swahili is not known"),
+    ],
+)
+def test_clear_texts_are_guessed_at_once(text: str, expected: str | None, why: str) -> None:
+    assert CLEAR.guess(text) == expected, why
+
+
+@given(st.text(max_size=220) | st.text(alphabet="etaoin shrdlu é Ñ //:@ жяЂ\u0301\u0482", max_size=220))
+def test_what_is_guessed_at_once_is_what_the_long_way_guesses(text: str) -> None:
+    assert CLEAR.guess(text) in (UNCLEAR, GUESSER.guess(text, []))
+
+
+def test_what_is_guessed_at_once_of_real_texts_is_what_the_long_way_guesses() -> None:
+    lines = shared_data("multilingual/sentences.tsv").read_text(encoding="utf-8").splitlines()[::20]
+    texts = [line.split("\t", 3)[3] for line in lines]
+    found = [(CLEAR.guess(text), GUESSER.guess(text, [])) for text in texts]
+    assert all(clear in (UNCLEAR, slow) for clear, slow in found)
+    assert sum(clear != UNCLEAR for clear, _ in found) > len(texts) // 3
+
+
+def test_letters_that_no_normal_form_changes_stay_as_they_are_next_to_each_other() -> None:
+    letters = [chr(point) for point in (*range(0x300), *range(0x400, 0x483))]
+    assert not any(unicodedata.combining(letter) for letter in letters)
+    for first in letters:
+        pairs = "".join(f"{first}{second}" for second in letters)
+        assert unicodedata.normalize("NFC", pairs) == pairs
+
+
+@pytest.mark.parametrize("text", [None, b"the cat sat on a mat", 7])
+def test_only_str_is_guessed_at_once(text: object) -> None:
+    with pytest.raises(TypeError):
+        CLEAR.guess(text)  # type: ignore[arg-type]
+
+
+EVIDENCE = st.lists(st.tuples(st.sampled_from([*by_code, "swa", "?"]), st.floats(-50, 50)), max_size=20)
+
+
+@given(st.text(alphabet="etaoin shrdluñ", max_size=60) | st.text(alphabet="жњўіқ ивано") | st.text(), EVIDENCE)
+def test_evidence_is_added_to_what_n_grams_say(text: str, evidence: list[tuple[str, float]]) -> None:
+    nats = DETECTOR.scores(text)
+    for code, more in evidence:
+        if code in nats:
+            nats[code] += more
+    assert DETECTOR.guess_with(text, evidence) == max(nats, key=nats.__getitem__, default=None)
+
+
+def test_every_n_gram_of_a_long_text_counts() -> None:
+    """Sums of 16 bits go over into larger ones before they overflow."""
+    for text in ("e" * 1024, "the " * 256, "а" * 1024, "ب" * 1024):
+        check_against_reference(text)
 
 
 def test_kana_above_one_in_twenty_make_han_japanese() -> None:

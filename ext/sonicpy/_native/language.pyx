@@ -19,22 +19,32 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
+cdef extern from "Python.h":
+    bint PyUnicode_IS_ASCII(object text)
+
+cdef extern from *:
+    const void *aligned "__builtin_assume_aligned"(const void *pointer, size_t bytes) noexcept nogil
+
 cdef enum:
-    VERSION = 1
+    VERSION = 2
     MAX_CHARS = 1024        # of one text, the rest is not looked at; 1024 * 3 n-grams * 255 fit into 31 bits
     MAX_SCRIPTS = 64
-    NARROW_ROW = 8          # bytes of a row, one for each language of the script, by the build
+    NARROW_ROW = 8          # weights in a row, one for each language of the script, by the build
     WIDE_ROW = 48
+    PLACES_AT_ONCE = 85     # 85 * 3 n-grams * 255 fit into 16 bits
     LATIN = 0               # the first script of every table
     BREAK = 0
     MARK = 0xFFFF
     BORDER = 1
+    FIRST_LETTER = 2
     NONE = -1
+    NO_ROW = 0xFFFFFFFF
     NO_SCORE = -(1 << 30)   # below all that priors and n-grams add up to
 
 cdef double SCALE = 25.0    # steps of the table to one nat
 
 MAGIC = b"sonicLNG"
+UNCLEAR = ""                # what ClearTexts answers where n-grams are not enough: no code is empty
 
 cdef struct Head:
     char magic[8]
@@ -58,11 +68,13 @@ cdef struct Script:
     uint32_t weight
     uint32_t first_language
     uint32_t language_count
-    uint32_t row_bytes
+    uint32_t row_weights
+    uint32_t letter_count
+    uint32_t pairs_at
+    uint32_t pair_rows_at
     uint32_t slot_bits
     uint32_t slots_at
     uint32_t rows_at
-    uint32_t unused
 
 cdef struct Slot:
     uint32_t gram
@@ -78,53 +90,60 @@ cdef struct Table:
     int han
     int kana
 
-cdef struct Counter:
-    const Slot* slots
-    const uint8_t* rows
-    uint32_t shift
-    uint32_t mask
-    uint32_t row_bytes
-    int32_t scores[WIDE_ROW]
+cdef struct Place:
+    # A letter of a word, or its end, and which rows speak of it.
+    uint32_t pair           # of the letter and of it with the letter before: where the row begins, in weights
+    uint32_t triple         # of it with the two letters before; NO_ROW: the table has none
 
 
 cdef inline bint is_blank(uint32_t char) noexcept nogil:
     return char == 32 or 9 <= char <= 13 or char == 0xA0 or char == 0x3000
 
 
-cdef int classify(const Table* table, str text, uint16_t* classes) noexcept:
-    """Write the classes of the first MAX_CHARS characters, at most as many, and return their number.
+cdef inline int classify_kind(
+    const Table* table, int kind, const void* data, Py_ssize_t size, uint16_t* classes
+) noexcept:
+    """`classify` for one width of characters: called with a constant, so that the compiler makes one of each."""
+    cdef int count = 0, chunk = 0
+    cdef uint32_t char
+    cdef uint16_t char_class
+    cdef Py_ssize_t i = 0
+    while i < size:
+        char = PyUnicode_READ(kind, data, i)
+        char_class = table.pages[<size_t>table.page_map[char >> 8] << 8 | (char & 255)]
+        i += 1
+        if char_class != BREAK:
+            if char_class != MARK:
+                classes[count] = char_class
+                count += 1
+            continue
+        if char == 64 or (
+            char == 47 and i > 2 and PyUnicode_READ(kind, data, i - 2) == 47 and PyUnicode_READ(kind, data, i - 3) == 58
+        ):
+            while count > chunk and classes[count - 1] >> 8 == LATIN:
+                count -= 1
+            while i < size and not is_blank(PyUnicode_READ(kind, data, i)) and PyUnicode_READ(kind, data, i) < 0x80:
+                i += 1
+        if count and classes[count - 1] != BREAK:
+            classes[count] = BREAK
+            count += 1
+        if is_blank(char):
+            chunk = count
+    return count
+
+
+cdef int classify(const Table* table, str text, Py_ssize_t size, uint16_t* classes) noexcept:
+    """Write the classes of the first `size` characters, at most as many, and return their number.
 
     Addresses say nothing of the language around them: from a chunk with `://` or `@` in it, the part in ASCII goes.
     """
     cdef int kind = PyUnicode_KIND(text)
     cdef const void* data = PyUnicode_DATA(text)
-    cdef int count = 0, chunk = 0
-    cdef uint32_t char, before = 32, two_before = 32
-    cdef uint16_t char_class
-    cdef bint address = False
-    cdef Py_ssize_t i
-    for i in range(min(PyUnicode_GET_LENGTH(text), <Py_ssize_t>MAX_CHARS)):
-        char = PyUnicode_READ(kind, data, i)
-        if is_blank(char) or char >= 0x80:
-            address = False
-        if not address:
-            if char == 64 or (char == 47 and before == 47 and two_before == 58):
-                while count > chunk and classes[count - 1] >> 8 == LATIN:
-                    count -= 1
-                address = True
-            char_class = table.pages[<size_t>table.page_map[char >> 8] << 8 | (char & 255)]
-            if char_class == BREAK:
-                if count and classes[count - 1] != BREAK:
-                    classes[count] = BREAK
-                    count += 1
-                if is_blank(char):
-                    chunk = count
-            elif char_class != MARK:
-                classes[count] = char_class
-                count += 1
-        two_before = before
-        before = char
-    return count
+    if kind == 1:
+        return classify_kind(table, 1, data, size, classes)
+    if kind == 2:
+        return classify_kind(table, 2, data, size, classes)
+    return classify_kind(table, 4, data, size, classes)
 
 
 cdef int main_script(const Table* table, const uint16_t* classes, int count) noexcept nogil:
@@ -150,53 +169,92 @@ cdef int main_script(const Table* table, const uint16_t* classes, int count) noe
     return best
 
 
-cdef inline void add(Counter* counter, uint32_t gram) noexcept nogil:
-    """Add the row of `gram`, if the table has it, to the scores."""
-    cdef uint32_t slot = <uint32_t>(gram * <uint32_t>0x9E3779B1) >> counter.shift
-    cdef const uint8_t* row
-    cdef int i
-    while counter.slots[slot].gram != gram:
-        if counter.slots[slot].gram == 0:
-            return
-        slot = (slot + 1) & counter.mask
-    row = counter.rows + <size_t>counter.slots[slot].row * counter.row_bytes
-    # Fixed lengths, because the compiler turns them into a dozen vector additions: 3.2 us for 200 bytes, not 7.4.
-    if counter.row_bytes == WIDE_ROW:
-        for i in range(WIDE_ROW):
-            counter.scores[i] += row[i]
-    else:
-        for i in range(NARROW_ROW):
-            counter.scores[i] += row[i]
+cdef inline uint32_t triple_row(const Slot* slots, uint32_t shift, uint32_t row_weights, uint32_t gram) noexcept nogil:
+    """Return where the row of an n-gram of three letters begins, or NO_ROW."""
+    cdef uint32_t slot = <uint32_t>(gram * <uint32_t>0x9E3779B1) >> shift
+    while slots[slot].gram != gram:
+        if slots[slot].gram == 0:
+            return NO_ROW
+        slot = (slot + 1) & (<uint32_t>0xFFFFFFFF >> shift)
+    return slots[slot].row * row_weights
 
 
-cdef void count_grams(
-    const Table* table, int script, const uint16_t* classes, int count, Counter* counter
+cdef int find_places(
+    const Table* table, int script, uint16_t* classes, int count, Place* places
 ) noexcept nogil:
-    """Fill `counter` with the scores of the languages of `script`: every n-gram within its words, edges included."""
+    """Write every letter and every end of the words in `script`, at most `count` + 1, and return their number.
+
+    `classes` has room for one more.
+    """
     cdef const Script* chosen = &table.scripts[script]
+    cdef const uint16_t* pairs = <const uint16_t*>(table.data + chosen.pairs_at)
+    cdef const Slot* slots = <const Slot*>(table.data + chosen.slots_at)
+    # In variables of their own, or the compiler reads the table again after each place that it writes.
+    cdef uint32_t base = <uint32_t>script << 8, letter_count = chosen.letter_count
+    cdef uint32_t row_weights = chosen.row_weights, shift = 32 - chosen.slot_bits
     cdef uint32_t letter, last = BORDER, last_two = 0      # last_two: the letter before `last`, 0 at a word's start
-    cdef int i
-    counter.slots = <const Slot*>(table.data + chosen.slots_at)
-    counter.rows = table.data + chosen.rows_at
-    counter.shift = 32 - chosen.slot_bits
-    counter.mask = (<uint32_t>1 << chosen.slot_bits) - 1
-    counter.row_bytes = chosen.row_bytes
-    memset(counter.scores, 0, sizeof(counter.scores))
-    for i in range(<int>chosen.language_count):
-        counter.scores[i] = table.languages[chosen.first_language + i].prior
+    cdef int i, found = 0
+    classes[count] = BREAK
     for i in range(count + 1):
-        if i < count and classes[i] != BREAK and classes[i] >> 8 == script:
-            letter = classes[i] & 255
-            add(counter, letter)
-        elif last == BORDER:
-            continue
-        else:
+        letter = <uint32_t>classes[i] - base
+        if letter - FIRST_LETTER >= letter_count:          # a BREAK, or a letter of another script
+            if last == BORDER:
+                continue
             letter = BORDER
-        add(counter, last << 8 | letter)
+        places[found].pair = pairs[last * (FIRST_LETTER + letter_count) + letter] * row_weights
+        places[found].triple = NO_ROW
         if last_two:
-            add(counter, last_two << 16 | last << 8 | letter)
+            places[found].triple = triple_row(slots, shift, row_weights, last_two << 16 | last << 8 | letter)
+        found += 1
         last_two = 0 if letter == BORDER else last
         last = letter
+    return found
+
+
+cdef inline void add_rows(
+    const uint16_t* pair_rows, const uint8_t* rows, const Place* places, int count, int32_t* scores, int row_weights
+) noexcept nogil:
+    """Add the rows of all places to the scores.
+
+    Called with a constant `row_weights`: the compiler then holds all sums of 16 bits in registers and adds a row with a
+    few vector instructions.
+    """
+    cdef uint16_t sums[WIDE_ROW]
+    cdef const uint16_t* pair_row
+    cdef const uint8_t* row
+    cdef int place = 0, end, i
+    while place < count:
+        end = min(place + PLACES_AT_ONCE, count)
+        for i in range(row_weights):
+            sums[i] = 0
+        while place < end:
+            pair_row = <const uint16_t*>aligned(pair_rows + places[place].pair, 16)
+            for i in range(row_weights):
+                sums[i] += pair_row[i]
+            if places[place].triple != NO_ROW:
+                row = rows + places[place].triple
+                for i in range(row_weights):
+                    sums[i] += row[i]
+            place += 1
+        for i in range(row_weights):
+            scores[i] += sums[i]
+
+
+cdef void add_up(
+    const Table* table, int script, const Place* places, int count, int32_t* scores
+) noexcept nogil:
+    """Write the scores of the languages of `script`."""
+    cdef const Script* chosen = &table.scripts[script]
+    cdef const uint16_t* pair_rows = <const uint16_t*>(table.data + chosen.pair_rows_at)
+    cdef const uint8_t* rows = table.data + chosen.rows_at
+    cdef int i
+    memset(scores, 0, WIDE_ROW * sizeof(int32_t))
+    for i in range(<int>chosen.language_count):
+        scores[i] = table.languages[chosen.first_language + i].prior
+    if chosen.row_weights == WIDE_ROW:
+        add_rows(pair_rows, rows, places, count, scores, WIDE_ROW)
+    else:
+        add_rows(pair_rows, rows, places, count, scores, NARROW_ROW)
 
 
 cdef class Detector:
@@ -205,6 +263,7 @@ cdef class Detector:
     cdef Table table
     cdef Py_buffer buffer
     cdef list codes
+    cdef list numbers           # of each script: {code: number of the language within it}
 
     def __cinit__(self, path):
         """Map the table at `path`. Raise OSError if it cannot be read, ValueError if it is not a whole table."""
@@ -220,6 +279,13 @@ cdef class Detector:
         self.table.han = head.han_and_kana >> 16
         self.table.kana = head.han_and_kana & 0xFFFF
         self.codes = [self.table.languages[i].code[:3].decode("ascii") for i in range(head.language_count)]
+        self.numbers = [
+            {
+                self.codes[self.table.scripts[script].first_language + i]: i
+                for i in range(self.table.scripts[script].language_count)
+            }
+            for script in range(head.script_count)
+        ]
 
     def __dealloc__(self):
         if self.buffer.buf != NULL:
@@ -231,43 +297,142 @@ cdef class Detector:
         language: ISO 639-3 code; None for a text without letters or in a script of no known language.
         lead: nats by which it leads the runner-up; infinite where the script decides.
         """
-        cdef Counter counter
-        cdef const Script* chosen
-        cdef int best = NONE, best_score = NO_SCORE, second_score = NO_SCORE, i
-        cdef int script = self.score(text, &counter)
-        if script == NONE or self.table.scripts[script].language_count == 0:
-            return None, 0.0
-        chosen = &self.table.scripts[script]
-        if chosen.row_bytes == 0:
-            return self.codes[chosen.first_language], INFINITY
-        for i in range(<int>chosen.language_count):
-            if counter.scores[i] > best_score:
-                second_score = best_score
-                best, best_score = i, counter.scores[i]
-            elif counter.scores[i] > second_score:
-                second_score = counter.scores[i]
-        return self.codes[chosen.first_language + best], (best_score - second_score) / SCALE
+        cdef double lead = 0.0
+        cdef int language = self.best(text, PyUnicode_GET_LENGTH(text), &lead)
+        return (None if language == NONE else self.codes[language]), lead
 
     def scores(self, str text not None):
         """Return {language: nats} for the same characters; empty where n-grams play no part."""
-        cdef Counter counter
+        cdef int32_t scores[WIDE_ROW]
         cdef const Script* chosen
-        cdef int script = self.score(text, &counter)
-        if script == NONE or self.table.scripts[script].row_bytes == 0:
+        cdef int script = self.score(text, PyUnicode_GET_LENGTH(text), scores)
+        if script == NONE or self.table.scripts[script].row_weights == 0:
             return {}
         chosen = &self.table.scripts[script]
-        return {
-            self.codes[chosen.first_language + i]: counter.scores[i] / SCALE for i in range(chosen.language_count)
-        }
+        return {self.codes[chosen.first_language + i]: scores[i] / SCALE for i in range(chosen.language_count)}
 
-    cdef int score(self, str text, Counter* counter) noexcept:
-        """Return the main script of `text` or NONE; where it has n-grams, fill `counter` with their scores."""
-        cdef uint16_t classes[MAX_CHARS]
-        cdef int count = classify(&self.table, text, classes)
-        cdef int script = main_script(&self.table, classes, count)
-        if script != NONE and self.table.scripts[script].row_bytes:
-            count_grams(&self.table, script, classes, count, counter)
+    def guess_with(self, str text not None, list evidence not None):
+        """Return the language for which n-grams and evidence together speak most, the first of equals.
+
+        Args:
+            text: its first 1024 characters count.
+            evidence: (language, nats), added up in this order; languages that are not written in the text's script
+                play no part.
+
+        Returns None where n-grams play no part.
+        """
+        cdef int32_t scores[WIDE_ROW]
+        cdef double nats[WIDE_ROW]
+        cdef const Script* chosen
+        cdef dict numbers
+        cdef int best = 0, i
+        cdef int script = self.score(text, PyUnicode_GET_LENGTH(text), scores)
+        if script == NONE or self.table.scripts[script].row_weights == 0:
+            return None
+        chosen = &self.table.scripts[script]
+        numbers = self.numbers[script]
+        for i in range(<int>chosen.language_count):
+            nats[i] = scores[i] / SCALE
+        for code, more in evidence:
+            number = numbers.get(code)
+            if number is not None:
+                i = number
+                nats[i] += <double>more
+        for i in range(1, <int>chosen.language_count):
+            if nats[i] > nats[best]:
+                best = i
+        return self.codes[chosen.first_language + best]
+
+    cdef int best(self, str text, Py_ssize_t size, double* lead) noexcept:
+        """Return the number of the language of the first `size` characters, or NONE."""
+        cdef int32_t scores[WIDE_ROW]
+        cdef const Script* chosen
+        cdef int32_t best_score = NO_SCORE, second_score = NO_SCORE
+        cdef int best = NONE, i
+        cdef int script = self.score(text, size, scores)
+        if script == NONE or self.table.scripts[script].language_count == 0:
+            return NONE
+        chosen = &self.table.scripts[script]
+        if chosen.row_weights == 0:
+            lead[0] = INFINITY
+            return <int>chosen.first_language
+        for i in range(<int>chosen.language_count):
+            if scores[i] > second_score:
+                if scores[i] > best_score:
+                    second_score = best_score
+                    best, best_score = i, scores[i]
+                else:
+                    second_score = scores[i]
+        lead[0] = (best_score - second_score) / SCALE
+        return <int>chosen.first_language + best
+
+    cdef int score(self, str text, Py_ssize_t size, int32_t* scores) noexcept:
+        """Return the main script of the first `size` characters or NONE; where it has n-grams, write the scores."""
+        cdef uint16_t classes[MAX_CHARS + 1]
+        cdef Place places[MAX_CHARS + 1]
+        cdef int count = classify(&self.table, text, min(size, <Py_ssize_t>MAX_CHARS), classes)
+        cdef int script
+        if PyUnicode_IS_ASCII(text):
+            script = LATIN if count else NONE  # what comes first is never a BREAK
+        else:
+            script = main_script(&self.table, classes, count)
+        if script != NONE and self.table.scripts[script].row_weights:
+            add_up(&self.table, script, places, find_places(&self.table, script, classes, count, places), scores)
         return script
+
+
+cdef class ClearTexts:
+    """Guesses of texts whose letters alone decide, and of texts that are too short; UNCLEAR for all others.
+
+    Args:
+        known: the languages that may be answered; for one of the table that is not among them None is.
+        min_bytes: a text that is shorter in UTF-8 has no language.
+        max_bytes: of UTF-8, no more of a text is examined.
+        sure_lead: nats by which one language must lead.
+    """
+
+    cdef Detector detector
+    cdef list answers
+    cdef Py_ssize_t min_bytes, max_bytes
+    cdef double sure_lead
+
+    def __cinit__(
+        self, Detector detector not None, known, Py_ssize_t min_bytes, Py_ssize_t max_bytes, double sure_lead
+    ):
+        self.detector = detector
+        self.answers = [code if code in known else None for code in detector.codes]
+        self.min_bytes = min_bytes
+        self.max_bytes = max_bytes
+        self.sure_lead = sure_lead
+
+    def guess(self, str text not None):
+        """Return the language of `text`, None if it has none, or UNCLEAR."""
+        cdef double lead = 0.0
+        cdef int language
+        cdef Py_ssize_t size = self.examined(text)
+        if size <= 0:
+            return None if size == 0 else UNCLEAR
+        language = self.detector.best(text, size, &lead)
+        if language == NONE:
+            return None
+        return self.answers[language] if lead >= self.sure_lead else UNCLEAR
+
+    cdef Py_ssize_t examined(self, str text) noexcept:
+        """Return how many characters count; 0: too few for a language; -1: a normal form may change some of them."""
+        cdef int kind = PyUnicode_KIND(text)
+        cdef const void* data = PyUnicode_DATA(text)
+        cdef Py_ssize_t length = PyUnicode_GET_LENGTH(text), used = 0, i
+        cdef uint32_t char
+        if PyUnicode_IS_ASCII(text):
+            return 0 if length < self.min_bytes else min(length, self.max_bytes)
+        for i in range(min(length, self.max_bytes)):
+            char = PyUnicode_READ(kind, data, i)
+            if char >= 0x300 and not 0x400 <= char < 0x483:  # below them are no marks, and no letter that decomposes
+                return -1
+            used += 1 if char < 0x80 else 2
+            if used > self.max_bytes:
+                return i
+        return 0 if used < self.min_bytes else min(length, self.max_bytes)
 
 
 def map_file(path):

@@ -7,12 +7,16 @@ Everything is linear in the length of the text, whatever the text is.
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.list cimport PyList_New, PyList_SET_ITEM
+from cpython.ref cimport Py_INCREF
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memset
 
 import secrets
+
+cimport cython
 
 cdef extern from "Python.h":
     const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *size) except NULL
@@ -68,8 +72,22 @@ cdef enum:
     UNSPACED = 1 << 13
 
     COUNT_MAX = 255  # term frequencies are kept in a byte: far beyond what any ranking tells apart
+    SPARE_BYTES = 1 << 14  # the room of a collector that is kept for the next text
+    SPARE_ENTRIES = 1 << 10
+
+    # Kinds of bytes, for what is in ASCII
+    IN_LETTERS = 1
+    IN_DIGITS = 2
+    IN_LOW_LINE = 4
+    IN_WORD = IN_LETTERS | IN_DIGITS | IN_LOW_LINE
+    CAPITAL = 32  # what a capital letter lacks to be a small one
+    BETWEEN_LETTERS = 8
+    BETWEEN_DIGITS = 16
+    NO_ASCII = 64
+    IN_PATTERN = 128  # without such a byte, or a digit of another script, no pattern matches
 
 cdef uint32_t HASH_SEED = secrets.randbits(32) | 1  # unknown to clients, so that no text can be made to collide
+cdef uint8_t BYTE_KINDS[256]
 
 
 # -- characters ---------------------------------------------------------------------------------------------------
@@ -127,6 +145,34 @@ cdef inline uint16_t properties_at(const uint8_t *text, Py_ssize_t size, Py_ssiz
     """The properties of the character at `at`; 0 at the end of the text."""
     cdef int width
     return properties(read(text, at, &width)) if at < size else 0
+
+
+cdef void fill_byte_kinds() noexcept:
+    cdef int byte, kind
+    for byte in range(256):
+        BYTE_KINDS[byte] = NO_ASCII
+    for byte in range(128):
+        kind = properties(byte) & CLASS_MASK
+        BYTE_KINDS[byte] = 0
+        if kind == LETTER:
+            BYTE_KINDS[byte] = IN_LETTERS | (CAPITAL if byte < c'a' else 0)
+        elif kind == NUMERIC:
+            BYTE_KINDS[byte] = IN_DIGITS | IN_PATTERN
+        elif kind == EXTEND_NUM_LET:
+            BYTE_KINDS[byte] = IN_LOW_LINE | IN_PATTERN
+        if kind == MID_LETTER or kind == MID_NUM_LET or kind == SINGLE_QUOTE:
+            BYTE_KINDS[byte] |= BETWEEN_LETTERS
+        if kind == MID_NUM or kind == MID_NUM_LET or kind == SINGLE_QUOTE:
+            BYTE_KINDS[byte] |= BETWEEN_DIGITS
+    for byte in (c'@', c'.', c':'):
+        BYTE_KINDS[byte] |= IN_PATTERN
+
+
+fill_byte_kinds()
+
+
+cdef inline bint is_ascii_blank(uint8_t byte) noexcept nogil:
+    return byte == c' ' or 9 <= byte <= 13
 
 
 # -- word borders (UAX #29) ---------------------------------------------------------------------------------------
@@ -229,6 +275,50 @@ cdef inline bint joins(
     if last == EXTEND_NUM_LET:
         return is_letter(kind) or kind == NUMERIC or kind == KATAKANA or kind == EXTEND_NUM_LET  # WB13a, WB13b
     return False
+
+
+cdef inline Py_ssize_t ascii_word_end(
+    const uint8_t *text, Py_ssize_t size, Py_ssize_t at, uint8_t *out, uint32_t *hashed, bint *has_word
+) noexcept nogil:
+    """What `word_end`, folding and `hash_bytes` make of a piece that begins with an ASCII letter, digit or low line.
+
+    -1: more than ASCII decides where it ends. `out` has room for the rest of the text.
+    """
+    cdef Py_ssize_t start = at
+    cdef uint8_t kind, before, after, seen = 0, folded
+    cdef uint32_t value = HASH_SEED
+    while True:
+        kind = BYTE_KINDS[text[at]]
+        while kind & IN_WORD:
+            seen |= kind
+            folded = text[at] | (kind & CAPITAL)
+            out[at - start] = folded
+            value = hash_step(value, folded)
+            at += 1
+            if at == size:
+                break
+            kind = BYTE_KINDS[text[at]]
+        if at == size:
+            break
+        if kind & NO_ASCII:
+            return -1
+        if not kind & (BETWEEN_LETTERS | BETWEEN_DIGITS) or at + 1 == size:
+            break
+        before = BYTE_KINDS[text[at - 1]]
+        after = BYTE_KINDS[text[at + 1]]
+        if after & NO_ASCII:
+            return -1
+        if not (
+            (kind & BETWEEN_LETTERS and before & after & IN_LETTERS)  # WB6, WB7
+            or (kind & BETWEEN_DIGITS and before & after & IN_DIGITS)  # WB11, WB12
+        ):
+            break
+        out[at - start] = text[at]
+        value = hash_step(value, text[at])
+        at += 1
+    hashed[0] = hash_end(value)
+    has_word[0] = seen & (IN_LETTERS | IN_DIGITS)
+    return at
 
 
 def word_borders(str text) -> list:
@@ -481,40 +571,63 @@ cdef bint is_clean_domain(
     )
 
 
-cdef bint may_hold_pattern(const uint8_t *text, Py_ssize_t size) noexcept nogil:
-    """Whether any pattern can match at all: most texts of plain words answer no after one look at each byte."""
-    cdef Py_ssize_t at = 0
-    cdef uint8_t byte
+cdef Py_ssize_t find_sign_of_pattern(const uint8_t *text, Py_ssize_t size, Py_ssize_t at) noexcept nogil:
+    """Return where the next byte stands without which no pattern matches, or the end of the text.
+
+    A pattern begins in the same run without ASCII blanks as the first such byte in it.
+    """
+    cdef uint8_t byte, kind
     cdef int width
     while at < size:
         byte = text[at]
-        if byte < 0x80:
-            if c'0' <= byte <= c'9' or byte == c'_' or byte == c'@':
-                return True
-            if byte == c'.' and 0 < at < size - 2 and is_ascii_letter(text[at + 1]) and is_host_byte(text[at - 1]):
-                return True
-            if byte == c':' and at + 2 < size and text[at + 1] == c'/' and text[at + 2] == c'/':
-                return True
+        kind = BYTE_KINDS[byte]
+        while not kind & (IN_PATTERN | NO_ASCII):
+            at += 1
+            if at == size:
+                return size
+            byte = text[at]
+            kind = BYTE_KINDS[byte]
+        if kind & NO_ASCII:
+            if properties(read(text, at, &width)) & DIGIT:
+                return at
+            at += width
+        elif byte == c'.':
+            if (
+                0 < at < size - 2 and is_ascii_letter(text[at + 1]) and is_ascii_letter(text[at + 2])
+                and is_host_byte(text[at - 1])
+            ):
+                return at
+            at += 1
+        elif byte == c':':
+            if at + 2 < size and text[at + 1] == c'/' and text[at + 2] == c'/':
+                return at
             at += 1
         else:
-            if properties(read(text, at, &width)) & DIGIT:
-                return True
-            at += width
-    return False
+            return at
+    return size
 
 
 # -- stop words ---------------------------------------------------------------------------------------------------
 
-cdef inline uint32_t hash_bytes(const uint8_t *word, Py_ssize_t size) noexcept nogil:
-    cdef uint32_t value = HASH_SEED
-    cdef Py_ssize_t step
-    for step in range(size):
-        value = (value ^ word[step]) * <uint32_t> 0x01000193
+cdef inline uint32_t hash_step(uint32_t value, uint8_t byte) noexcept nogil:
+    return (value ^ byte) * <uint32_t> 0x01000193
+
+
+cdef inline uint32_t hash_end(uint32_t value) noexcept nogil:
     value ^= value >> 15
     value *= <uint32_t> 0x2C1B3C6D
     return value ^ (value >> 12)
 
 
+cdef inline uint32_t hash_bytes(const uint8_t *word, Py_ssize_t size) noexcept nogil:
+    cdef uint32_t value = HASH_SEED
+    cdef Py_ssize_t step
+    for step in range(size):
+        value = hash_step(value, word[step])
+    return hash_end(value)
+
+
+@cython.final
 cdef class StopSet:
     """A fixed set of words, looked up without making an object.
 
@@ -561,7 +674,7 @@ cdef class StopSet:
     def __contains__(self, bytes word) -> bool:
         return self.holds(<const uint8_t *> word, len(word), hash_bytes(<const uint8_t *> word, len(word)))
 
-    cdef bint holds(self, const uint8_t *word, Py_ssize_t size, uint32_t hashed) noexcept nogil:
+    cdef inline bint holds(self, const uint8_t *word, Py_ssize_t size, uint32_t hashed) noexcept nogil:
         cdef uint32_t slot = hashed & self._mask
         cdef int32_t number
         while True:
@@ -582,11 +695,13 @@ cdef struct Entry:
     Py_ssize_t start
     Py_ssize_t size
     uint32_t hashed
+    uint32_t slot
     uint32_t count
     uint32_t typed
     uint8_t flags
 
 
+@cython.no_gc  # its lists hold bytes and numbers: no cycle begins here
 cdef class Terms:
     """The distinct terms of a text, in the order of their first occurrence.
 
@@ -621,6 +736,7 @@ cdef class Terms:
         return f"Terms({self.words!r}, {self.counts!r}, {self.flags!r})"
 
 
+@cython.final
 cdef class Collector:
     """Gathers the folded words of one text; equal words share an entry."""
     cdef uint8_t *_bytes
@@ -646,21 +762,36 @@ cdef class Collector:
         free(self._entries)
         free(self._slots)
 
-    cdef uint8_t *room(self, Py_ssize_t size) except NULL:
+    cdef inline uint8_t *room(self, Py_ssize_t size) except NULL:
         """Return where `size` bytes can be written; they count only once `add` takes them."""
-        cdef uint8_t *grown
-        cdef Py_ssize_t capacity = self._capacity
-        if self._used + size > capacity:
-            while self._used + size > capacity:
-                capacity *= 2
-            grown = <uint8_t *> realloc(self._bytes, capacity)
-            if grown == NULL:
-                raise MemoryError
-            self._bytes = grown
-            self._capacity = capacity
+        if self._used + size > self._capacity:
+            self.widen(size)
         return self._bytes + self._used
 
-    cdef int add(self, Py_ssize_t size, uint8_t flags, uint32_t hashed, uint32_t typed) except -1:
+    cdef int widen(self, Py_ssize_t size) except -1:
+        cdef uint8_t *grown
+        cdef Py_ssize_t capacity = self._capacity
+        while self._used + size > capacity:
+            capacity *= 2
+        grown = <uint8_t *> realloc(self._bytes, capacity)
+        if grown == NULL:
+            raise MemoryError
+        self._bytes = grown
+        self._capacity = capacity
+        return 0
+
+    cdef bint is_small(self) noexcept:
+        return self._capacity <= SPARE_BYTES and self._entry_capacity <= SPARE_ENTRIES
+
+    cdef void clear(self) noexcept:
+        """Forget all words; the room stays."""
+        cdef Py_ssize_t number
+        for number in range(self._count):
+            self._slots[self._entries[number].slot] = -1
+        self._count = 0
+        self._used = 0
+
+    cdef inline int add(self, Py_ssize_t size, uint8_t flags, uint32_t hashed, uint32_t typed) except -1:
         """Take the `size` bytes last written as one occurrence of a term."""
         cdef const uint8_t *word = self._bytes + self._used
         cdef uint32_t slot = hashed & self._mask
@@ -682,6 +813,7 @@ cdef class Collector:
         entry.start = self._used
         entry.size = size
         entry.hashed = hashed
+        entry.slot = slot
         entry.count = 1
         entry.typed = typed
         entry.flags = flags
@@ -708,25 +840,39 @@ cdef class Collector:
             while table[slot] >= 0:
                 slot = (slot + 1) & self._mask
             table[slot] = <int32_t> number
+            entries[number].slot = slot
         return 0
 
     cdef Terms finish(self):
         cdef Py_ssize_t number
         cdef Entry *entry
-        cdef list words = [], typed = []
+        cdef list words = PyList_New(self._count), typed = PyList_New(self._count)
         cdef bytes counts = PyBytes_FromStringAndSize(NULL, self._count)
         cdef bytes flags = PyBytes_FromStringAndSize(NULL, self._count)
+        cdef uint8_t *count_bytes = <uint8_t *> <char *> counts
+        cdef uint8_t *flag_bytes = <uint8_t *> <char *> flags
+        cdef Terms terms = Terms.__new__(Terms)
+        cdef object held
         for number in range(self._count):
             entry = &self._entries[number]
-            words.append(PyBytes_FromStringAndSize(<char *> self._bytes + entry.start, entry.size))
-            typed.append(entry.typed)
-            (<uint8_t *> <char *> counts)[number] = <uint8_t> min(entry.count, COUNT_MAX)
-            (<uint8_t *> <char *> flags)[number] = entry.flags
-        return Terms(words, counts, flags, typed)
+            held = PyBytes_FromStringAndSize(<char *> self._bytes + entry.start, entry.size)
+            Py_INCREF(held)
+            PyList_SET_ITEM(words, number, held)
+            held = entry.typed
+            Py_INCREF(held)
+            PyList_SET_ITEM(typed, number, held)
+            count_bytes[number] = <uint8_t> min(entry.count, <uint32_t> COUNT_MAX)
+            flag_bytes[number] = entry.flags
+        terms.words = words
+        terms.counts = counts
+        terms.flags = flags
+        terms.typed = typed
+        return terms
 
 
 # -- the lexer ----------------------------------------------------------------------------------------------------
 
+@cython.final
 cdef class Cutter:
     """Cuts texts into terms in one fixed way.
 
@@ -745,6 +891,7 @@ cdef class Cutter:
         words_of_run: str -> list of str, the words of such a run by a dictionary; with words, the run is none itself.
     """
     cdef object _normalize, _words_of_run
+    cdef Collector _spare  # of the text before; None while one is cut
     cdef bint _always_normalize, _composes, _patterns, _split_patterns, _fold_special, _at_borders, _bigrams
 
     def __init__(
@@ -773,14 +920,25 @@ cdef class Cutter:
         Raises:
             UnicodeEncodeError: `text` holds a lone surrogate.
         """
+        return self.cut_text(text, stops, drop_stops, stem, segment)
+
+    cdef Terms cut_text(self, str text, StopSet stops, bint drop_stops, object stem, object segment):
         cdef Py_ssize_t size
         cdef const uint8_t *utf8 = <const uint8_t *> PyUnicode_AsUTF8AndSize(text, &size)
-        cdef Collector terms = Collector()
-        if self._patterns and may_hold_pattern(utf8, size):
-            self.cut_with_patterns(terms, utf8, size, stops, drop_stops, stem, segment)
+        cdef Collector collector = self._spare
+        cdef Terms terms
+        self._spare = None  # a function that is called here may come back
+        if collector is None:
+            collector = Collector()
+        if self._patterns:
+            self.cut_with_patterns(collector, utf8, size, stops, drop_stops, stem, segment)
         else:
-            self.cut_words(terms, utf8, size, 0, stops, drop_stops, stem, segment)
-        return terms.finish()
+            self.cut_words(collector, utf8, size, 0, stops, drop_stops, stem, segment)
+        terms = collector.finish()
+        if collector.is_small():
+            collector.clear()
+            self._spare = collector
+        return terms
 
     cdef int cut_words(
         self, Collector terms, const uint8_t *text, Py_ssize_t size, uint8_t flags,
@@ -789,12 +947,27 @@ cdef class Cutter:
         """Add every piece of the text that holds a letter or number; return how many there were."""
         cdef Py_ssize_t at = 0, end
         cdef bint has_word
+        cdef bint folds = not self._always_normalize and (self._fold_special or not flags & F_SPECIAL)
+        cdef uint8_t kind
+        cdef uint32_t hashed
         cdef int words = 0
         if segment is not None and size:
             for piece in segment(PyUnicode_DecodeUTF8(<const char *> text, size, NULL)):
                 words += self.add_segment(terms, piece, flags, stops, drop_stops, stem)
             return words
         while at < size:
+            kind = BYTE_KINDS[text[at]]
+            if kind & IN_WORD and folds:
+                end = ascii_word_end(text, size, at, terms.room(size - at), &hashed, &has_word)
+                if end >= 0:
+                    if has_word:
+                        words += 1
+                        self.add_hashed(terms, end - at, hashed, flags, stops, drop_stops, stem, end - at)
+                    at = end
+                    continue
+            elif not kind & (IN_WORD | NO_ASCII) and (at + 1 == size or text[at + 1] < 0x80):
+                at += 1  # no word begins here, and no mark follows
+                continue
             if self._bigrams and properties_at(text, size, at) & UNSPACED:
                 end = self.cut_run(terms, text, size, at, flags, stops, drop_stops)
                 words += 1
@@ -875,11 +1048,21 @@ cdef class Cutter:
         object segment,
     ) except -1:
         cdef Scan scan
-        cdef Py_ssize_t at = 0, plain = 0, end, core_end
+        cdef Py_ssize_t at = 0, plain = 0, checked = 0, end, core_end
         cdef int width
         cdef Pattern kind
         memset(&scan, 0, sizeof(scan))
         while at < size:
+            if at >= checked:
+                checked = find_sign_of_pattern(text, size, at)
+                if checked == size:
+                    break
+                end = checked
+                while end > at and not is_ascii_blank(text[end - 1]):
+                    end -= 1
+                at = end
+                while checked < size and not is_ascii_blank(text[checked]):
+                    checked += 1
             end = core_end = -1
             kind = self.match(text, size, at, &scan, &end, &core_end)
             if kind == NO_PATTERN:
@@ -983,6 +1166,12 @@ cdef class Cutter:
     ) except -1:
         """Take the `size` bytes just written to the collector's room as a folded word."""
         cdef uint32_t hashed = hash_bytes(terms._bytes + terms._used, size)
+        return self.add_hashed(terms, size, hashed, flags, stops, drop_stops, stem, typed)
+
+    cdef inline int add_hashed(
+        self, Collector terms, Py_ssize_t size, uint32_t hashed, uint8_t flags, StopSet stops, bint drop_stops,
+        object stem, Py_ssize_t typed,
+    ) except -1:
         cdef str stemmed
         if stops is not None and stops.holds(terms._bytes + terms._used, size, hashed):
             if drop_stops:
@@ -996,6 +1185,28 @@ cdef class Cutter:
                 return 0
             hashed = hash_bytes(terms._bytes + terms._used, size)
         return terms.add(size, flags, hashed, <uint32_t> typed)
+
+
+@cython.final
+cdef class PreparedCutter:
+    """Cuts every text as `cutter.cut` does with the other arguments."""
+    cdef Cutter _cutter
+    cdef StopSet _stops
+    cdef bint _drop_stops
+    cdef object _stem, _segment
+
+    def __cinit__(
+        self, Cutter cutter not None, StopSet stops=None, bint drop_stops=False, stem=None, segment=None
+    ):
+        self._cutter = cutter
+        self._stops = stops
+        self._drop_stops = drop_stops
+        self._stem = stem
+        self._segment = segment
+
+    def cut(self, str text not None) -> Terms:
+        """Return the distinct terms of `text`. Raise UnicodeEncodeError if it holds a lone surrogate."""
+        return self._cutter.cut_text(text, self._stops, self._drop_stops, self._stem, self._segment)
 
 
 cdef Py_ssize_t fold(const uint8_t *piece, Py_ssize_t size, uint8_t *out, bint composes) noexcept nogil:
