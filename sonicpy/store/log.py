@@ -18,14 +18,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from sonicpy._native.records import frame_records
+from sonicpy._native.records import RECORD_BYTES_MAX, frame_records
 from sonicpy.errors import StoreDamaged, StoreError, StoreFull
 
 MAGIC = b"SONICLOG"
 FORMAT_VERSION = 1
 HEADER = struct.Struct("<8sHQ")
 RECORD = struct.Struct("<II")
-RECORD_MAX_BYTES = 1 << 24
+RECORD_MAX_BYTES = RECORD_BYTES_MAX
 READ_BYTES = 1 << 20
 SEGMENT_NAME = re.compile(r"[0-9a-f]{16}\.log")
 
@@ -114,7 +114,7 @@ class Log:
             StoreError: a record is too long.
         """
         try:
-            framed = frame_records(payloads, RECORD_MAX_BYTES)
+            framed = frame_records(payloads)
         except ValueError as fault:
             raise StoreError(str(fault)) from None
         try:

@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sonicpy._native.postings import DamagedBytes, pack_varints
-from sonicpy._native.records import frame_records, pack_record, unpack_record
+from sonicpy._native.records import RECORD_BYTES_MAX, frame_records, pack_record, unpack_record
 from sonicpy._native.text import Terms
 
 Row = tuple[bytes, int, int]
@@ -202,16 +202,26 @@ def framed(record: bytes) -> bytes:
 @example([b""])
 @example([bytes(range(256)) * 300, b"x"])
 def test_frames_tell_size_and_checksum(records: list[bytes]) -> None:
-    assert frame_records(records, 1 << 24) == b"".join(map(framed, records))
+    assert frame_records(records) == b"".join(map(framed, records))
+
+
+def test_the_checksum_is_that_of_zlib_whatever_the_length() -> None:
+    """Eight bytes are added up at a time, then what is left."""
+    noise = random.Random(8).randbytes(300)
+    for size in range(len(noise)):
+        for start in range(min(8, len(noise) - size)):
+            record = noise[start : start + size]
+            assert frame_records([record]) == framed(record), size
 
 
 def test_a_record_that_is_too_long_is_named() -> None:
-    assert frame_records([b"four"], 4) == framed(b"four")
-    with pytest.raises(ValueError, match=r"^a record of 5 bytes is refused: at most 4 are taken$"):
-        frame_records([b"four", b"fiver"], 4)
+    longest = b"x" * RECORD_BYTES_MAX
+    assert frame_records([longest]) == framed(longest)
+    with pytest.raises(ValueError, match=r"^a record of 16777217 bytes is refused: at most 16777216 are taken$"):
+        frame_records([b"short", longest + b"x"])
 
 
 @pytest.mark.parametrize("record", ["text", None, bytearray(b"a"), 1])
 def test_records_have_to_be_bytes(record: Any) -> None:
     with pytest.raises(TypeError):
-        frame_records([b"a", record], 100)
+        frame_records([b"a", record])
