@@ -22,7 +22,7 @@ COMPILE = ["-O1", "-g", "-fsanitize=address", "-fno-omit-frame-pointer"] if SANI
 LINK = ["-fsanitize=address"] if SANITIZE else []
 GENERATED = "build/generated"
 
-MODULES = ["channel", "graph", "language", "names", "objects", "postings", "ranking", "text"]
+MODULES = ["channel", "graph", "language", "names", "objects", "postings", "ranking", "records", "text"]
 DIRECTIVES = {
     "language_level": 3,
     "boundscheck": False,

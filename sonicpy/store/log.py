@@ -18,13 +18,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from sonicpy._native.records import RECORD_BYTES_MAX, frame_records
 from sonicpy.errors import StoreDamaged, StoreError, StoreFull
 
 MAGIC = b"SONICLOG"
 FORMAT_VERSION = 1
 HEADER = struct.Struct("<8sHQ")
 RECORD = struct.Struct("<II")
-RECORD_MAX_BYTES = 1 << 24
+RECORD_MAX_BYTES = RECORD_BYTES_MAX
 READ_BYTES = 1 << 20
 SEGMENT_NAME = re.compile(r"[0-9a-f]{16}\.log")
 
@@ -112,13 +113,10 @@ class Log:
             StoreFull: they could not be written; the log ends where it did before.
             StoreError: a record is too long.
         """
-        pieces = []
-        for payload in payloads:
-            if len(payload) > RECORD_MAX_BYTES:
-                raise StoreError(f"a record of {len(payload)} bytes is refused: at most {RECORD_MAX_BYTES} are taken")
-            pieces.append(RECORD.pack(len(payload), zlib.crc32(payload)))
-            pieces.append(payload)
-        framed = b"".join(pieces)
+        try:
+            framed = frame_records(payloads)
+        except ValueError as fault:
+            raise StoreError(str(fault)) from None
         try:
             if self._has_rest:
                 self._cut_off()
@@ -131,8 +129,8 @@ class Log:
                 self._cut_off()
             raise StoreFull(f"cannot write the log in {self._folder}: {fault.strerror}") from fault
         self._has_rest = False
-        self.position += len(framed)
-        return self.position
+        self.position = position = self.position + written
+        return position
 
     def rotate(self) -> None:
         """Begin a new segment, so that the older ones can go once an environment sync covers them.

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sonicpy._native.postings import pack_terms, pack_varints
+from sonicpy._native.postings import pack_varints
 from sonicpy._native.text import Terms
 from sonicpy.errors import StoreDamaged
 from sonicpy.store.mutations import (
@@ -72,7 +72,7 @@ def test_every_truncation_and_every_tail_is_damage(mutation: Mutation) -> None:
 @pytest.mark.parametrize("kind", [0, 6, 7, 127, 255])
 def test_an_unknown_kind_is_damage(kind: int) -> None:
     with pytest.raises(StoreDamaged, match=f"unknown kind {kind}"):
-        unpack_mutation(bytes((kind,)) + b"\x01c\x01b\x01o" + pack_terms([], b"", b""))
+        unpack_mutation(bytes((kind,)) + b"\x01c\x01b\x01o" + b"\0")
 
 
 @settings(deadline=None, max_examples=300)

@@ -24,11 +24,9 @@ from sonicpy._native.postings import (
     bucket_key,
     object_key,
     pack_block,
-    pack_terms,
     pack_varints,
     term_key,
     unpack_block,
-    unpack_terms,
     unpack_varints,
     word_key,
 )
@@ -145,23 +143,6 @@ def test_a_block_holds_no_more_than_128() -> None:
         pack_block([(number, 1) for number in range(129)])
 
 
-terms = st.lists(st.tuples(st.binary(max_size=600), st.integers(0, 255), st.integers(0, 3)), max_size=20)
-
-
-@given(terms)
-@example([(b"", 0, 0), (b"x" * 20_000, 255, 3)])
-def test_terms_come_back(rows: list[tuple[bytes, int, int]]) -> None:
-    words, counts, flags = [row[0] for row in rows], bytes(row[1] for row in rows), bytes(row[2] for row in rows)
-    assert unpack_terms(pack_terms(words, counts, flags)) == (words, counts, flags)
-
-
-@pytest.mark.parametrize(("counts", "flags"), [(b"", b""), (b"\1", b"\0\0"), (b"\1\1", b"\0")])
-def test_terms_need_a_count_and_flags_each(counts: bytes, flags: bytes) -> None:
-    """Without the check bytes from behind the arguments would be read."""
-    with pytest.raises(ValueError):  # noqa: PT011
-        pack_terms([b"a", b"b"], counts, flags)
-
-
 # -- rows and records -------------------------------------------------------------------------------------------------
 
 FIELDS = ["term_id", "holders", "hidden_holders", "df", "last_block", "first_block", "dead", "first_count"]
@@ -229,13 +210,11 @@ def test_an_empty_record_holds_its_name() -> None:
 
 BLOCK = pack_block([(IID_MAX, 1), (3, 200), (4, 1), (2**30, 70_000)])
 RECORD = record_of(b"object:1", [(1, 2, False, 0), (300, 70_000, True, 9), (IID_MAX, 1, False, 2**32 - 1)])
-TERMS = pack_terms([b"alpha", b"x" * 200, b""], b"\1\2\3", b"\0\1\2")
 ROW = pack_varints([300, 2, 0, 2, 7, 3, 1, 9])
 
 READERS: dict[str, tuple[Callable[[bytes], object], bytes]] = {
     "block": (unpack_block, BLOCK),
     "record": (ObjectRecord.unpack, RECORD),
-    "terms": (unpack_terms, TERMS),
     "row": (lambda row: WordRow(row, 1), ROW),
 }
 
@@ -288,8 +267,6 @@ def test_a_list_that_says_it_is_huge_takes_no_memory() -> None:
     for count in (2**20, 2**40, 2**64 - 1):
         with pytest.raises(DamagedBytes):
             ObjectRecord.unpack(b"\1o" + pack_varints([count]) + b"\0" * 30)
-        with pytest.raises(DamagedBytes):
-            unpack_terms(pack_varints([count]) + b"\0" * 30)
 
 
 # -- changes on damaged rows ------------------------------------------------------------------------------------------

@@ -708,10 +708,6 @@ cdef class Terms:
     `words[n]` is a term in UTF-8, `counts[n]` how often it occurs (at most 255), `flags[n]` SPECIAL, STOP and PART;
     `typed[n]` how many bytes it had as it was typed, before folding.
     """
-    cdef readonly list words
-    cdef readonly bytes counts
-    cdef readonly bytes flags
-    cdef readonly list typed
 
     def __init__(self, list words, bytes counts, bytes flags, list typed=None):
         if not len(words) == len(counts) == len(flags):

@@ -31,6 +31,15 @@ cdef inline uint8_t *put_varint(uint8_t *out, uint64_t value) noexcept nogil:
     return out + 1
 
 
+cdef inline Py_ssize_t varint_bytes(uint64_t value) noexcept nogil:
+    """Return how many bytes `put_varint` writes."""
+    cdef Py_ssize_t size = 1
+    while value >= 0x80:
+        value >>= 7
+        size += 1
+    return size
+
+
 cdef inline uint64_t zigzag(int64_t value) noexcept nogil:
     return (<uint64_t> value << 1) ^ <uint64_t> (value >> 63)
 

@@ -1,0 +1,271 @@
+"""The bytes of the log: what a change of the store holds, and the frames in which it is written.
+
+Layouts (v = varint of varint.pxd; numbers of fixed size are little-endian):
+
+    frame    size u32 (at most RECORD_BYTES_MAX), CRC-32 of the record u32, record
+
+    record   kind u8, names as v(size) and UTF-8, then what else the kind has
+    PUSH     1: collection, bucket, oid, v(window), terms
+    POP      2: collection, bucket, oid, terms
+    FLUSHO   3: collection, bucket, oid
+    FLUSHB   4: collection, bucket
+    FLUSHC   5: collection
+
+    terms    v(number), then of each v(size), bytes, count u8, flags u8
+
+The fields of a change are a tuple: collection, bucket, oid, terms, window, as far as it has them. As each kind ends at
+another of them, the number of fields tells the kind.
+"""
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE
+from cpython.object cimport PyObject
+from cpython.tuple cimport PyTuple_Check, PyTuple_GET_ITEM, PyTuple_GET_SIZE
+from cpython.unicode cimport PyUnicode_DecodeUTF8
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy
+
+from sonicpy._native.text cimport Terms
+from sonicpy._native.varint cimport get_varint, put_varint, varint_bytes
+
+from sonicpy._native.postings import DamagedBytes
+
+cdef extern from "Python.h":
+    const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *size) except NULL
+
+cdef enum:
+    PUSH = 1
+    POP = 2
+    FLUSH_COLLECTION = 5
+    NAMES_MAX = 3
+    FRAME_BYTES = 8
+    RECORD_MAX = 1 << 24
+    CRC_POLYNOMIAL = 0xEDB88320  # of zlib and Ethernet, lowest bit first
+
+RECORD_BYTES_MAX = RECORD_MAX
+
+
+cdef inline int fields_of(int kind) noexcept nogil:
+    return 6 - kind
+
+
+cdef inline int names_of(int kind) noexcept nogil:
+    return min(fields_of(kind), NAMES_MAX)
+
+
+# -- fields to records --------------------------------------------------------------------------------------------
+
+def pack_record(fields not None) -> bytes:
+    """Return the record of a change.
+
+    Raises:
+        TypeError: these are not the fields of a change.
+    """
+    cdef const char *names[NAMES_MAX]
+    cdef Py_ssize_t sizes[NAMES_MAX]
+    cdef Py_ssize_t total = 1
+    cdef uint64_t window = 0
+    cdef Terms terms = None
+    cdef bytes record
+    cdef uint8_t *out
+    cdef int kind, number
+    if not PyTuple_Check(fields) or not 1 <= PyTuple_GET_SIZE(fields) <= fields_of(PUSH):
+        raise TypeError("a change is a tuple of one to five fields")
+    kind = 6 - <int> PyTuple_GET_SIZE(fields)
+    for number in range(names_of(kind)):
+        names[number] = PyUnicode_AsUTF8AndSize(<object> PyTuple_GET_ITEM(fields, number), &sizes[number])
+        total += varint_bytes(sizes[number]) + sizes[number]
+    if kind == PUSH:
+        window = <object> PyTuple_GET_ITEM(fields, 4)
+        total += varint_bytes(window)
+    if kind <= POP:
+        if not isinstance(<object> PyTuple_GET_ITEM(fields, 3), Terms):
+            raise TypeError("the fourth field of a change is Terms")
+        terms = <Terms> PyTuple_GET_ITEM(fields, 3)
+        total += size_of_terms(terms)  # no code of Python runs between this and `put_terms`
+    record = PyBytes_FromStringAndSize(NULL, total)
+    out = <uint8_t *> PyBytes_AS_STRING(record)
+    out[0] = <uint8_t> kind
+    out += 1
+    for number in range(names_of(kind)):
+        out = put_varint(out, sizes[number])
+        memcpy(out, names[number], sizes[number])
+        out += sizes[number]
+    if kind == PUSH:
+        out = put_varint(out, window)
+    if kind <= POP:
+        put_terms(out, terms)
+    return record
+
+
+cdef Py_ssize_t size_of_terms(Terms terms) except -1:
+    """Return how many bytes `put_terms` writes, once it is sure that it can."""
+    cdef list words = terms.words
+    cdef Py_ssize_t total, size, number, count = len(words)
+    cdef PyObject *word
+    if len(terms.counts) != count or len(terms.flags) != count:  # whoever holds the list of words can change it
+        raise ValueError(f"{count} words need as many counts and flags, not {len(terms.counts)} and {len(terms.flags)}")
+    total = varint_bytes(count) + 2 * count
+    for number in range(count):
+        word = PyList_GET_ITEM(words, number)  # borrowed
+        if not PyBytes_CheckExact(<object> word):
+            raise TypeError("a word is bytes")
+        size = PyBytes_GET_SIZE(<object> word)
+        total += varint_bytes(size) + size
+    return total
+
+
+cdef void put_terms(uint8_t *out, Terms terms) noexcept:
+    """Write terms into as many bytes as `size_of_terms` said."""
+    cdef const uint8_t *counts = <const uint8_t *> PyBytes_AS_STRING(terms.counts)
+    cdef const uint8_t *flags = <const uint8_t *> PyBytes_AS_STRING(terms.flags)
+    cdef list words = terms.words
+    cdef Py_ssize_t size, number, count = PyList_GET_SIZE(words)
+    cdef PyObject *word
+    out = put_varint(out, count)
+    for number in range(count):
+        word = PyList_GET_ITEM(words, number)  # borrowed
+        size = PyBytes_GET_SIZE(<object> word)
+        out = put_varint(out, size)
+        memcpy(out, PyBytes_AS_STRING(<object> word), size)
+        out += size
+        out[0] = counts[number]
+        out[1] = flags[number]
+        out += 2
+
+
+# -- records to fields --------------------------------------------------------------------------------------------
+
+def unpack_record(bytes record not None) -> tuple:
+    """Return the fields of a record; its kind is its first byte.
+
+    Raises:
+        DamagedBytes: it is of no known kind, is cut off, or something follows it.
+        UnicodeDecodeError: a name is not UTF-8.
+    """
+    cdef const uint8_t *at = <const uint8_t *> PyBytes_AS_STRING(record)
+    cdef const uint8_t *end = at + PyBytes_GET_SIZE(record)
+    cdef int kind = at[0] if at < end else 0
+    cdef uint64_t size = 0, window = 0
+    cdef list fields = []
+    cdef int number
+    if not PUSH <= kind <= FLUSH_COLLECTION:
+        raise DamagedBytes("it has no known kind")
+    at += 1
+    for number in range(names_of(kind)):
+        if get_varint(&at, end, &size) < 0 or size > <uint64_t> (end - at):
+            raise DamagedBytes("a name is cut off")
+        fields.append(PyUnicode_DecodeUTF8(<const char *> at, size, NULL))
+        at += size
+    if kind == PUSH and get_varint(&at, end, &window) < 0:
+        raise DamagedBytes("its window is cut off")
+    if kind <= POP:
+        fields.append(take_terms(&at, end))
+    if kind == PUSH:
+        fields.append(window)
+    if at != end:
+        raise DamagedBytes("there are bytes behind its end")
+    return tuple(fields)
+
+
+cdef Terms take_terms(const uint8_t **at, const uint8_t *end):
+    cdef uint64_t number = 0, size = 0, step
+    cdef list words = []
+    cdef bytearray counts = bytearray(), flags = bytearray()
+    if get_varint(at, end, &number) < 0:
+        raise DamagedBytes("a list of terms is cut off")
+    for step in range(number):
+        if get_varint(at, end, &size) < 0 or end - at[0] < 2 or size > <uint64_t> (end - at[0] - 2):
+            raise DamagedBytes("a list of terms is cut off")
+        words.append(PyBytes_FromStringAndSize(<const char *> at[0], size))
+        at[0] += size
+        counts.append(at[0][0])
+        flags.append(at[0][1])
+        at[0] += 2
+    if at[0] != end:
+        raise DamagedBytes("a list of terms has bytes behind its end")
+    return Terms(words, bytes(counts), bytes(flags))
+
+
+# -- frames -------------------------------------------------------------------------------------------------------
+
+def frame_records(list records not None) -> bytes:
+    """Return the frames of records, one after the other.
+
+    Raises:
+        ValueError: a record is longer than RECORD_BYTES_MAX.
+    """
+    cdef Py_ssize_t total = 0, size
+    cdef bytes record, framed
+    cdef uint8_t *out
+    for record in records:
+        size = len(record)
+        if size > RECORD_MAX:
+            raise ValueError(f"a record of {size} bytes is refused: at most {RECORD_MAX} are taken")
+        total += FRAME_BYTES + size
+    framed = PyBytes_FromStringAndSize(NULL, total)
+    out = <uint8_t *> PyBytes_AS_STRING(framed)
+    for record in records:
+        size = PyBytes_GET_SIZE(record)
+        put_u32(out, <uint32_t> size)
+        memcpy(out + FRAME_BYTES, PyBytes_AS_STRING(record), size)
+        put_u32(out + 4, crc32(out + FRAME_BYTES, size))
+        out += FRAME_BYTES + size
+    return framed
+
+
+# Of our own because a call of zlib's from here costs as much as the sum over a usual record. Eight bytes a step:
+# table n holds what a byte does to the sum once n zero bytes have followed it (Kounavis and Berry, "Novel table
+# lookup-based algorithms for high-performance CRC generation", 2008).
+cdef uint32_t[8][256] CRC_TABLES
+
+
+cdef void fill_crc_tables() noexcept nogil:
+    cdef uint32_t value
+    cdef int byte, step
+    for byte in range(256):
+        value = byte
+        for step in range(8):
+            value = value >> 1 ^ (<uint32_t> CRC_POLYNOMIAL if value & 1 else 0)
+        CRC_TABLES[0][byte] = value
+    for step in range(1, 8):
+        for byte in range(256):
+            value = CRC_TABLES[step - 1][byte]
+            CRC_TABLES[step][byte] = value >> 8 ^ CRC_TABLES[0][value & 0xFF]
+
+
+fill_crc_tables()
+
+
+cdef uint32_t crc32(const uint8_t *at, Py_ssize_t size) noexcept nogil:
+    """Return what zlib.crc32 returns."""
+    cdef const uint8_t *end = at + size
+    cdef uint32_t low, high, crc = 0xFFFFFFFF
+    while end - at >= 8:
+        low = crc ^ get_u32(at)
+        high = get_u32(at + 4)
+        crc = (
+            CRC_TABLES[7][low & 0xFF]
+            ^ CRC_TABLES[6][low >> 8 & 0xFF]
+            ^ CRC_TABLES[5][low >> 16 & 0xFF]
+            ^ CRC_TABLES[4][low >> 24]
+            ^ CRC_TABLES[3][high & 0xFF]
+            ^ CRC_TABLES[2][high >> 8 & 0xFF]
+            ^ CRC_TABLES[1][high >> 16 & 0xFF]
+            ^ CRC_TABLES[0][high >> 24]
+        )
+        at += 8
+    while at < end:
+        crc = crc >> 8 ^ CRC_TABLES[0][(crc ^ at[0]) & 0xFF]
+        at += 1
+    return ~crc
+
+
+cdef inline uint32_t get_u32(const uint8_t *at) noexcept nogil:
+    return at[0] | <uint32_t> at[1] << 8 | <uint32_t> at[2] << 16 | <uint32_t> at[3] << 24
+
+
+cdef inline void put_u32(uint8_t *out, uint32_t value) noexcept nogil:
+    cdef int step
+    for step in range(4):
+        out[step] = <uint8_t> (value >> (8 * step))

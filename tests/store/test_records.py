@@ -1,0 +1,227 @@
+"""sonicpy._native.records: the bytes a plain Python twin writes, nothing read from what is no record, and frames."""
+
+import random
+import zlib
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from sonicpy._native.postings import DamagedBytes, pack_varints
+from sonicpy._native.records import RECORD_BYTES_MAX, frame_records, pack_record, unpack_record
+from sonicpy._native.text import Terms
+
+Row = tuple[bytes, int, int]
+
+LONGEST = b"x" * 20_000  # of a line, so of a word
+
+names = st.text(min_size=1, max_size=40) | st.sampled_from(["x" * 127, "x" * 128, "x" * 129, "é" * 64, "x" * 20_000])
+words = st.binary(max_size=300) | st.sampled_from([b"x" * 127, b"x" * 128, LONGEST])
+rows = st.lists(st.tuples(words, st.integers(0, 255), st.integers(0, 7)), max_size=200)
+windows = st.integers(0, 2**64 - 1) | st.sampled_from([0, 127, 128, 1000, 2**32, 2**64 - 1])
+
+
+def terms_of(rows: list[Row]) -> Terms:
+    return Terms([row[0] for row in rows], bytes(row[1] for row in rows), bytes(row[2] for row in rows))
+
+
+changes = st.one_of(
+    st.tuples(names, names, names, rows.map(terms_of), windows),
+    st.tuples(names, names, names, rows.map(terms_of)),
+    st.tuples(names, names, names),
+    st.tuples(names, names),
+    st.tuples(names),
+)
+
+
+# -- fields to records ------------------------------------------------------------------------------------------------
+
+
+def twin(fields: tuple[Any, ...]) -> bytes:
+    """`pack_record`, piece by piece."""
+    pieces = [bytes((6 - len(fields),))]
+    for name in fields[:3]:
+        pieces += [pack_varints([len(name.encode())]), name.encode()]
+    if len(fields) == 5:
+        pieces.append(pack_varints([fields[4]]))
+    if len(fields) >= 4:
+        terms = fields[3]
+        pieces.append(pack_varints([len(terms)]))
+        for word, count, flags in zip(terms.words, terms.counts, terms.flags, strict=True):
+            pieces += [pack_varints([len(word)]), word, bytes((count, flags))]
+    return b"".join(pieces)
+
+
+@settings(deadline=None, max_examples=200)
+@given(changes)
+@example(("x" * 128, "x" * 128, "x" * 128, terms_of([(LONGEST, 255, 7)] * 3), 1000))
+@example(("c", "b", "o", terms_of([(b"%d" % number, 255, 7) for number in range(20_000)]), 0))
+@example(("c", "b", "o", terms_of([(b"", 0, 0)])))
+def test_records_are_those_of_the_twin_and_come_back(fields: tuple[Any, ...]) -> None:
+    record = pack_record(fields)
+    assert record == twin(fields)
+    assert unpack_record(record) == fields
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        (),
+        ("c", "b", "o", terms_of([]), 0, 0),
+        (b"c",),
+        (None,),
+        ("c", 1),
+        ("c", "b", "o", None),
+        ("c", "b", "o", [b"word"]),
+        ("c", "b", "o", terms_of([]), None),
+        ["c", "b"],
+    ],
+    ids=repr,
+)
+def test_what_is_no_change_is_refused(fields: Any) -> None:
+    with pytest.raises(TypeError):
+        pack_record(fields)
+
+
+@pytest.mark.parametrize(("window", "fault"), [(-1, OverflowError), (2**64, OverflowError), ("1", TypeError)])
+def test_windows_are_numbers_of_64_bits(window: Any, fault: type[Exception]) -> None:
+    with pytest.raises(fault):
+        pack_record(("c", "b", "o", terms_of([]), window))
+
+
+def test_names_have_to_be_text_that_can_be_written() -> None:
+    with pytest.raises(UnicodeEncodeError):
+        pack_record(("c", "\ud800"))
+
+
+@pytest.mark.parametrize(("counts", "flags"), [(b"", b""), (b"\1", b"\0\0"), (b"\1\1", b"\0")])
+def test_terms_need_a_count_and_flags_each(counts: bytes, flags: bytes) -> None:
+    """Without the check bytes from behind the arguments would be read."""
+    with pytest.raises(ValueError):  # noqa: PT011
+        Terms([b"a", b"b"], counts, flags)
+
+
+@pytest.mark.parametrize("words", [[], [b"a"], [b"a", b"b", b"c"]])
+def test_words_that_have_changed_since_are_refused(words: list[bytes]) -> None:
+    """Terms hand out their list: whoever changes it may not make us read behind the counts."""
+    terms = Terms([b"a", b"b"], b"\1\1", b"\0\0")
+    terms.words[:] = words
+    with pytest.raises(ValueError, match="need as many counts"):
+        pack_record(("c", "b", "o", terms))
+
+
+@pytest.mark.parametrize("word", ["text", None, bytearray(b"a"), 1])
+def test_words_have_to_be_bytes(word: Any) -> None:
+    terms = Terms([b"a", b"b"], b"\1\1", b"\0\0")
+    terms.words[1] = word
+    with pytest.raises(TypeError, match="a word is bytes"):
+        pack_record(("c", "b", "o", terms))
+
+
+def test_terms_that_were_never_filled_are_refused() -> None:
+    with pytest.raises(TypeError):
+        pack_record(("c", "b", "o", Terms.__new__(Terms)))
+
+
+def test_a_window_that_changes_the_words_changes_no_more() -> None:
+    """Turning it into a number runs code of Python: that has to be over before the words are measured."""
+    terms = terms_of([(b"a", 1, 0)])
+
+    class Window:
+        def __int__(self) -> int:
+            terms.words[0] = b"x" * 1000
+            return 7
+
+        __index__ = __int__
+
+    assert pack_record(("c", "b", "o", terms, Window())) == twin(("c", "b", "o", terms, 7))
+
+
+# -- records to fields ------------------------------------------------------------------------------------------------
+
+TERMS = terms_of([(b"alpha", 1, 0), (b"x" * 200, 2, 1), (b"", 3, 2)])
+CHANGES: list[tuple[Any, ...]] = [
+    ("collection", "bucket", "x" * 128, TERMS, 1000),
+    ("collection", "bucket", "object", TERMS),
+    ("collection", "bucket", "object"),
+    ("collection", "bucket"),
+    ("collection",),
+]
+
+
+@pytest.mark.parametrize("fields", CHANGES, ids=len)
+def test_every_truncation_and_every_tail_is_damage(fields: tuple[Any, ...]) -> None:
+    record = pack_record(fields)
+    for size in range(len(record)):
+        with pytest.raises(DamagedBytes):
+            unpack_record(record[:size])
+    for tail in (b"\0", b"\1", b"\x80", b"more"):
+        with pytest.raises(DamagedBytes):
+            unpack_record(record + tail)
+
+
+@pytest.mark.parametrize("kind", [0, 6, 7, 127, 128, 255])
+def test_an_unknown_kind_is_damage(kind: int) -> None:
+    with pytest.raises(DamagedBytes):
+        unpack_record(bytes((kind,)) + b"\x01c\x01b\x01o\0")
+
+
+@pytest.mark.parametrize("count", [2**20, 2**40, 2**63, 2**64 - 1])
+def test_what_says_it_is_huge_takes_no_memory(count: int) -> None:
+    for head in (b"\2\1c\1b\1o", b"\2\1c\1b\1o\1", b"\2", b"\2\1c"):
+        with pytest.raises(DamagedBytes):
+            unpack_record(head + pack_varints([count]) + b"\0" * 30)
+
+
+@pytest.mark.parametrize("fields", CHANGES, ids=len)
+@settings(deadline=None, max_examples=300)
+@given(st.binary(max_size=60), st.randoms(use_true_random=False))
+def test_random_bytes_are_read_or_damage(fields: tuple[Any, ...], noise: bytes, dice: random.Random) -> None:
+    whole = pack_record(fields)
+    changed = bytearray(whole)
+    changed[dice.randrange(len(whole))] = dice.randrange(256)
+    for record in (whole[:1] + noise, whole[: dice.randrange(len(whole))] + noise, bytes(changed)):
+        try:
+            found = unpack_record(record)
+        except (DamagedBytes, UnicodeDecodeError):
+            continue
+        assert unpack_record(pack_record(found)) == found
+
+
+# -- frames -----------------------------------------------------------------------------------------------------------
+
+
+def framed(record: bytes) -> bytes:
+    return len(record).to_bytes(4, "little") + zlib.crc32(record).to_bytes(4, "little") + record
+
+
+@settings(deadline=None)
+@given(st.lists(st.binary(max_size=300), max_size=20))
+@example([])
+@example([b""])
+@example([bytes(range(256)) * 300, b"x"])
+def test_frames_tell_size_and_checksum(records: list[bytes]) -> None:
+    assert frame_records(records) == b"".join(map(framed, records))
+
+
+def test_the_checksum_is_that_of_zlib_whatever_the_length() -> None:
+    """Eight bytes are added up at a time, then what is left."""
+    noise = random.Random(8).randbytes(300)
+    for size in range(len(noise)):
+        for start in range(min(8, len(noise) - size)):
+            record = noise[start : start + size]
+            assert frame_records([record]) == framed(record), size
+
+
+def test_a_record_that_is_too_long_is_named() -> None:
+    longest = b"x" * RECORD_BYTES_MAX
+    assert frame_records([longest]) == framed(longest)
+    with pytest.raises(ValueError, match=r"^a record of 16777217 bytes is refused: at most 16777216 are taken$"):
+        frame_records([b"short", longest + b"x"])
+
+
+@pytest.mark.parametrize("record", ["text", None, bytearray(b"a"), 1])
+def test_records_have_to_be_bytes(record: Any) -> None:
+    with pytest.raises(TypeError):
+        frame_records([b"a", record])
