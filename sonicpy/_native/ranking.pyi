@@ -10,6 +10,7 @@ class ObjectTable:
 
 class Ranker(ObjectTable):
     ceiling: float
+    is_empty: bool
     def __init__(self) -> None: ...
     def add(
         self,

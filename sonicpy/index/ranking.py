@@ -62,7 +62,7 @@ def rank_bm25(
     ranker = Ranker()
     corrected = 0
     for stops in (False, True):
-        inserts = not stops or not len(ranker)
+        inserts = not stops or ranker.is_empty
         for number, term, word, flags in words:
             if bool(flags & STOP and not only_stops) is not stops:
                 continue
