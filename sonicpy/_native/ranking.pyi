@@ -12,6 +12,7 @@ class Ranker(ObjectTable):
     ceiling: float
     is_empty: bool
     def __init__(self) -> None: ...
+    def best_shown(self, offset: int, limit: int, whole: int, fraction_max: float) -> tuple[list[int], list[float]]: ...
     def add(
         self,
         blocks: list[bytes],

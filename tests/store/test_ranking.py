@@ -193,7 +193,7 @@ def test_bm25_ranks_as_the_formula(
 def test_lists_that_are_walked_give_what_a_table_gives(
     calls: list[Add], lengths: dict[int, int], average: float, is_sorted: bool
 ) -> None:
-    """A ranker that tells its length makes a table; sorted lists are else walked. Scores are the same to the last bit."""
+    """A ranker that tells its length makes a table; sorted lists are else walked. Scores are the same, bit by bit."""
     packed = bytes(lengths.get(place, 0) for place in range(max(lengths, default=-1) + 1))
     rankers = [Ranker() for _ in range(8)]
     for number, call in enumerate(calls):
@@ -213,11 +213,19 @@ def test_lists_that_are_walked_give_what_a_table_gives(
     for ranker, (offset, limit) in zip(rankers[1:], pages, strict=True):
         assert ranker.best_scored(offset, limit) == expected[offset : offset + limit]
         assert ranker.best(offset, limit) == [iid for iid, _, _ in expected[offset : offset + limit]]
+        assert ranker.best_shown(offset, limit, 3, 0.75) == shown(expected[offset : offset + limit], ranker.ceiling)
         ranked = [iid for iid, _, _ in expected]
         assert ranker.parts(ranked, 3, packed, average, 1.2, 0.75) == rankers[0].parts(
             ranked, 3, packed, average, 1.2, 0.75
         )
         assert len(ranker) == len(expected)
+        assert ranker.best_shown(offset, limit, 3, 0.75) == shown(expected[offset : offset + limit], ranker.ceiling)
+
+
+def shown(scored: list[tuple[int, int, float]], ceiling: float) -> tuple[list[int], list[float]]:
+    """What `best_shown` gives for a whole part of 3 and a fraction of at most 0.75."""
+    shares = [min(score / ceiling, 0.75) if ceiling > 0 else 0.0 for _, _, score in scored]
+    return [iid for iid, _, _ in scored], [3 - kind + share for (_, kind, _), share in zip(scored, shares, strict=True)]
 
 
 @settings(deadline=None, max_examples=30)

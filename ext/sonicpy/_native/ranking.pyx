@@ -413,6 +413,11 @@ cdef inline double part_of_score(double weight, uint32_t tf, double norm, double
     return weight * tf * (k1 + 1.0) / (tf + norm)
 
 
+cdef inline double shown_score(int whole, int kind, double score, double ceiling, double fraction_max) noexcept nogil:
+    cdef double share = score / ceiling if ceiling > 0 else 0.0
+    return (whole - kind) + (share if share < fraction_max else fraction_max)
+
+
 cdef void take_part(Parts *parts, Part *held, Py_ssize_t most, Part part) noexcept nogil:
     """Hold a part; where there is no room, the smallest one is only added up."""
     cdef Py_ssize_t number, smallest = 0
@@ -674,7 +679,6 @@ cdef class Ranker(ObjectTable):
         """Read the postings of a list. Which objects they make is seen to once somebody asks."""
         cdef Notes *notes = &self._notes
         cdef Py_ssize_t begin = self._posting_count, end = begin, number, place, skipped = 0
-        cdef uint64_t before = 0
         cdef bint is_sorted = weight >= 0
         check_dead(dead)
         if begin + len(blocks) * BLOCK_POSTINGS > notes.posting_capacity:
@@ -688,9 +692,8 @@ cdef class Ranker(ObjectTable):
             if number == 0:
                 skipped = min(dead, end - begin)
         begin += skipped
-        for place in range(begin, end):
-            is_sorted &= notes.postings[place].iid > before or place == begin
-            before = notes.postings[place].iid
+        for place in range(begin + 1, end):
+            is_sorted &= notes.postings[place - 1].iid < notes.postings[place].iid
         self._is_sorted &= is_sorted
         notes.runs[self._run_count] = Run(begin, end, 0, weight, self._terms, kind, required, inserts)
         self._run_count += 1
@@ -862,6 +865,29 @@ cdef class Ranker(ObjectTable):
         finally:
             end_best(&best)
         return out
+
+    def best_shown(self, uint64_t offset, uint64_t limit, int whole, double fraction_max) -> tuple:
+        """Return the IIDs of the same objects, and their scores as users see them: `whole` less the kind, and the share
+        of the ceiling as a fraction, `fraction_max` at the most."""
+        cdef Best best
+        cdef list iids = [], shown = []
+        cdef Py_ssize_t place
+        if not self.walks(offset, limit):
+            for iid, kind, score in self.best_scored(offset, limit):
+                iids.append(iid)
+                shown.append(shown_score(whole, kind, score, self.ceiling, fraction_max))
+            return iids, shown
+        begin_best(&best, <Py_ssize_t> (offset + limit))
+        try:
+            self.walk(&best)
+            for place in range(<Py_ssize_t> offset, best.size):
+                iids.append(best.chosen[place].iid)
+                shown.append(shown_score(
+                    whole, best.chosen[place].kind, best.chosen[place].score, self.ceiling, fraction_max
+                ))
+        finally:
+            end_best(&best)
+        return iids, shown
 
     cdef bint walks(self, uint64_t offset, uint64_t limit) noexcept nogil:
         """Whether the best are found by walking the lists: these are sorted and few, and nothing is in the table."""
