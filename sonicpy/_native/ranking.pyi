@@ -18,7 +18,9 @@ class ObjectTable:
 
 class Ranker(ObjectTable):
     ceiling: float
+    is_empty: bool
     def __init__(self) -> None: ...
+    def best_shown(self, offset: int, limit: int, whole: int, fraction_max: float) -> tuple[list[int], list[float]]: ...
     def add(
         self,
         blocks: list[bytes],

@@ -35,19 +35,18 @@ def query_hits(
     if not len(terms):
         return Hits(total=0 if total else None)
     table = RANKINGS[search.ranking](lexicon, terms, search, window, offset + limit, None)
+    iids, scores = shown_best(table, offset, limit)
+    return Hits(
+        lexicon.reader.oids(iids), None if search.ranking == "newest" else scores, len(table) if total else None
+    )
+
+
+def shown_best(table: ObjectTable, offset: int, limit: int) -> tuple[list[int], list[float]]:
+    """Return the IIDs of the best objects and `shown_score` of each."""
+    if isinstance(table, Ranker):
+        return table.best_shown(offset, limit, WHOLLY, HIGHEST_SHARE)
     best = table.best_scored(offset, limit)
-    scores = None if search.ranking == "newest" else shown_scores(table, best)
-    return Hits(lexicon.reader.oids([iid for iid, _, _ in best]), scores, len(table) if total else None)
-
-
-def shown_scores(table: ObjectTable, best: list[tuple[int, int, float]]) -> list[float]:
-    """Return `shown_score` of each of (IID, kind, score); written out, because it is most of what a Hits costs."""
-    if not isinstance(table, Ranker) or table.ceiling <= 0:
-        return [shown_score(table, kind, score) for _, kind, score in best]
-    ceiling, highest = table.ceiling, HIGHEST_SHARE
-    return [
-        WHOLLY - kind + (share if (share := score / ceiling) < highest else highest) for _, kind, score in best
-    ]
+    return [iid for iid, _, _ in best], [score for _, _, score in best]
 
 
 def shown_score(table: ObjectTable, kind: int, score: float) -> float:

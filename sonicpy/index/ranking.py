@@ -50,6 +50,10 @@ Ranking = Callable[[Lexicon, Terms, SearchConfig, int, int, Trace | None], Objec
 to note what is done."""
 
 
+Searched = tuple[int, bytes, WordRow | None, int]
+"""A term of a query: its number, itself, its row, its flags."""
+
+
 def rank_bm25(
     lexicon: Lexicon, terms: Terms, search: SearchConfig, window: int, wanted: int, trace: Trace | None = None
 ) -> Ranker:
@@ -57,21 +61,20 @@ def rank_bm25(
     searched where others find nothing."""
     reader = lexicon.reader
     objects = reader.state.objects
-    words = list(zip(count(), terms.words, reader.words(terms.words), terms.flags))
-    only_stops = all(flags & STOP for flags in terms.flags)
+    words, stops = _parted(terms, reader.words(terms.words))
     ranker = Ranker()
     corrected = 0
-    for stops in (False, True):
-        inserts = not stops or not len(ranker)
-        for number, term, word, flags in words:
-            if bool(flags & STOP and not only_stops) is not stops:
-                continue
-            # By holders, not by postings: the window hides how common a word is.
-            weight = idf(objects, word.holders if word else 0)
-            blocks, dead = _postings(reader, word)
+    for part in (words, stops) if stops else (words,):
+        inserts = part is words or ranker.is_empty
+        for number, term, word, flags in part:
             required = bool(flags & SPECIAL) and _is_keywords(terms)
-            ranker.add(blocks, dead, weight, required=required, inserts=inserts)
-            found = word.df if word else 0
+            if word is None:
+                found, weight = 0, idf(objects, 0)
+                ranker.add([], 0, weight, required=required, inserts=inserts)
+            else:
+                # By holders, not by postings: the window hides how common a word is.
+                found, weight = word.df, idf(objects, word.holders)
+                ranker.add(reader.blocks(word), word.dead, weight, required=required, inserts=inserts)
             if trace is not None:
                 trace.exact(number, term, word, weight, required=required, only_adds=not inserts)
             if flags & (SPECIAL | STOP | PART) or found >= wanted or corrected == CORRECTED_WORDS:
@@ -86,6 +89,15 @@ def rank_bm25(
                     trace.alternate(number, other, lowered)
     ranker.bm25(*bm25_arguments(reader))
     return ranker
+
+
+def _parted(terms: Terms, rows: list[WordRow | None]) -> tuple[list[Searched], list[Searched]]:
+    """Return what objects are looked for by, and the stop words; where there are only those, they are looked for."""
+    words: list[Searched] = []
+    stops: list[Searched] = []
+    for searched in zip(count(), terms.words, rows, terms.flags):
+        (stops if searched[3] & STOP else words).append(searched)
+    return (words, stops) if words else (stops, words)
 
 
 def bm25_arguments(reader: BucketReader) -> tuple[bytes | bytearray, float, float, float]:

@@ -255,7 +255,8 @@ class Environment:
     ) -> None:
         self._folder = folder
         read_only = read_only or copied or unlocked
-        self._turn = threading.Condition()
+        self._lock = threading.RLock()
+        self._turn = threading.Condition(self._lock)  # who waits for nothing and wakes nobody takes the lock alone
         self._open_transactions: dict[int, int] = {}  # by thread
         self._growing = False
         self._awaited = 0  # how many wait for transactions to end
@@ -298,7 +299,7 @@ class Environment:
 
     def take_snapshot(self) -> Transaction:
         """Return a read transaction that shows the last commit; end it with `give_back` on the same thread."""
-        with self._turn:
+        with self._lock:
             if self._idle:
                 self._note_begin()
                 return self._idle.pop()
@@ -306,7 +307,7 @@ class Environment:
 
     def give_back(self, transaction: Transaction) -> None:
         """End reading; the next reader may go on with the same transaction if nothing was committed since."""
-        with self._turn:
+        with self._lock:
             is_kept = (
                 self._keeps
                 and transaction._commits == self._commits

@@ -24,12 +24,13 @@ NAMES_KEPT = 50_000
 class BucketMemory:
     """What was read of a bucket."""
 
-    __slots__ = ("blocks", "names", "words")
+    __slots__ = ("blocks", "lengths", "names", "words")
 
     def __init__(self) -> None:
         self.words: dict[bytes, WordRow | None] = {}
         self.blocks: dict[int, list[bytes]] = {}
         self.names: dict[int, str] = {}
+        self.lengths: bytes | bytearray | None = None
 
 
 class Remembered:
@@ -87,6 +88,13 @@ class SnapshotReader(BucketReader):
         self._remembered = snapshot.remembered
         self._memory = snapshot.remembered.of(state.bucket)
 
+    def lengths(self) -> bytes | bytearray:
+        """Return the packed lengths of all objects, by IID; not to be changed."""
+        lengths = self._memory.lengths
+        if lengths is None:
+            lengths = self._memory.lengths = super().lengths()
+        return lengths
+
     def words(self, terms: list[bytes]) -> list[WordRow | None]:
         """Return the row of each term, None for those that no object holds."""
         held = self._memory.words
@@ -112,15 +120,16 @@ class SnapshotReader(BucketReader):
     def oids(self, iids: list[int]) -> list[str]:
         """Return the names of objects, in the order of their numbers."""
         held = self._memory.names
-        names = [held.get(iid) for iid in iids]
-        missing = [iid for iid, name in zip(iids, names, strict=True) if name is None]
-        if not missing:
+        names = list(map(held.get, iids))
+        if None not in names:
             return cast(list[str], names)
+        missing = [iid for iid, name in zip(iids, names, strict=True) if name is None]
+        found = super().oids(missing)
         if len(held) >= NAMES_KEPT:
             held.clear()
-        found = dict(zip(missing, super().oids(missing), strict=True))
-        held.update(found)
-        return [found[iid] if name is None else name for iid, name in zip(iids, names, strict=True)]
+        held.update(zip(missing, found, strict=True))
+        others = iter(found)
+        return [next(others) if name is None else name for name in names]
 
     def _keep(self, term_id: int, blocks: list[bytes]) -> None:
         remembered, size = self._remembered, sum(map(len, blocks))

@@ -1,9 +1,10 @@
 """sonicpy._native.ranking against a twin of dicts: which objects answer, in which order, by all three ways to score."""
 
+import random
 import struct
 import time
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given, settings
@@ -180,6 +181,88 @@ def test_bm25_ranks_as_the_formula(
         for iid, told in zip(ranked, native.parts(ranked, most, packed, average, *constants), strict=True):
             check_parts(told, most, slow.parts[iid], slow.scores[iid])
     assert native.parts([IID_MAX - 1], 3, packed, average, *constants) == [([], 0, 0.0)]
+
+
+@settings(deadline=None, max_examples=600)
+@given(
+    st.lists(adds, max_size=6),
+    st.dictionaries(st.integers(0, 14), st.integers(0, 255)),
+    st.sampled_from([0.0, 1.0, 9.5]),
+    st.booleans(),
+)
+def test_lists_that_are_walked_give_what_a_table_gives(
+    calls: list[Add], lengths: dict[int, int], average: float, is_sorted: bool
+) -> None:
+    """A ranker that tells its length makes a table; sorted lists are else walked. Scores are the same, bit by bit."""
+    packed = bytes(lengths.get(place, 0) for place in range(max(lengths, default=-1) + 1))
+    rankers = [Ranker() for _ in range(8)]
+    for number, call in enumerate(calls):
+        postings = [posting for block in call.blocks for posting in block]
+        blocks = [pack_block(block) for block in cut(sorted(postings) if is_sorted else postings, 5)]
+        for ranker in rankers:
+            if call.stands_in and number:
+                ranker.add_alternate(blocks, call.dead, call.weight, call.completed)
+            else:
+                ranker.add(blocks, call.dead, call.weight, required=call.required, inserts=call.inserts)
+    is_empty = len(rankers[0]) == 0
+    assert rankers[0].is_empty == rankers[1].is_empty == is_empty
+    for ranker in rankers:
+        ranker.bm25(packed, average, 1.2, 0.75)
+    expected = rankers[0].best_scored(0, ALL)
+    pages = [(0, 1), (0, 2), (1, 3), (2, 40), (0, 0), (3, 900), (900, 3)]
+    for ranker, (offset, limit) in zip(rankers[1:], pages, strict=True):
+        assert ranker.best_scored(offset, limit) == expected[offset : offset + limit]
+        assert ranker.best(offset, limit) == [iid for iid, _, _ in expected[offset : offset + limit]]
+        assert ranker.best_shown(offset, limit, 3, 0.75) == shown(expected[offset : offset + limit], ranker.ceiling)
+        ranked = [iid for iid, _, _ in expected]
+        assert ranker.parts(ranked, 3, packed, average, 1.2, 0.75) == rankers[0].parts(
+            ranked, 3, packed, average, 1.2, 0.75
+        )
+        assert len(ranker) == len(expected)
+        assert ranker.best_shown(offset, limit, 3, 0.75) == shown(expected[offset : offset + limit], ranker.ceiling)
+
+
+def shown(scored: list[tuple[int, int, float]], ceiling: float) -> tuple[list[int], list[float]]:
+    """What `best_shown` gives for a whole part of 3 and a fraction of at most 0.75."""
+    shares = [min(score / ceiling, 0.75) if ceiling > 0 else 0.0 for _, _, score in scored]
+    return [iid for iid, _, _ in scored], [3 - kind + share for (_, kind, _), share in zip(scored, shares, strict=True)]
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 2**32), st.integers(1, 40), st.integers(0, 9))
+def test_long_lists_that_are_walked(seed: int, count: int, required: int) -> None:
+    """Lists as long as a window, with many objects in common, or few, or far apart."""
+    rng = random.Random(seed)
+    objects = rng.choice((1_200, 20_000, 300_000))
+    lengths = bytes(rng.choices(range(1, 60), k=objects - 300))
+    walked, tabled = Ranker(), Ranker()
+    for number in range(count):
+        held = sorted(rng.sample(range(objects), rng.choice((0, 1, 10, 127, 128, 900))))
+        postings = [(iid, rng.choice((1, 1, 1, 1, 2, 3, 0))) for iid in held]
+        blocks = [pack_block(block) for block in cut(postings, 128)]
+        weight = rng.choice((0.0, 1.0, 2.5, 7.0))
+        for ranker in (walked, tabled):
+            if number and number % 4 == 3:
+                ranker.add_alternate(blocks, 0, weight / 2, number % 8 == 3)
+            else:
+                ranker.add(blocks, 3, weight, required=number + 1 == required, inserts=number % 5 != 4)
+    total = len(tabled)
+    for ranker in (walked, tabled):
+        ranker.bm25(lengths, 20.0, 1.2, 0.75)
+    assert walked.best_scored(2, 30) == tabled.best_scored(2, 30)
+    assert walked.best_scored(0, 1_000) == tabled.best_scored(0, 1_000)
+    assert walked.is_empty == (total == 0)
+
+
+@pytest.mark.parametrize("lengths", [None, "12", 12, memoryview(b"12")])
+def test_lengths_are_bytes(lengths: Any) -> None:
+    ranker = Ranker()
+    ranker.add(listed(1), 0, 1.0)
+    with pytest.raises(TypeError):
+        ranker.bm25(lengths, 1.0, 1.2, 0.75)
+    ranker.bm25(b"12", 1.0, 1.2, 0.75)
+    with pytest.raises(TypeError):
+        ranker.parts([1], 3, lengths, 1.0, 1.2, 0.75)
 
 
 Parts = list[tuple[int, int, float]]

@@ -144,7 +144,14 @@ cdef int read_block(const uint8_t *block, Py_ssize_t size, Posting *out) noexcep
         return -1
     count = block[0]
     for step in range(count):
-        if get_varint(&at, end, &found) < 0:
+        # One or two bytes are what nearly every posting has.
+        if end - at >= 2 and at[0] < 0x80:
+            found = at[0]
+            at += 1
+        elif end - at >= 2 and at[1] < 0x80:
+            found = (at[0] & 0x7F) | <uint64_t> at[1] << 7
+            at += 2
+        elif get_varint(&at, end, &found) < 0:
             return -1
         iid += <uint64_t> unzigzag(found >> 1)
         out[step].iid = iid

@@ -1,18 +1,21 @@
 """Which objects answer a query, and in which order: postings in, IIDs out.
 
 The postings of a query's terms are gathered into a table of objects (open addressing on the IID), scored, and the best
-are selected. IIDs in a list are not sorted (an old object that gains a term stands at that term's head), so lists are
-gathered, never merged. No Python object is made for a posting.
+are selected. IIDs in a list need not be sorted (an old object that gains a term stands at that term's head); where
+those of every list are, as in a bucket whose objects never change, the best are found by walking the lists, and there
+is no table. No Python object is made for a posting.
 
     ObjectTable     objects by IID, in the order they came, and the selection of the best
       Ranker        BM25 and "all words, newest first"
       SonicTable    Sonic's scores (spec chapter 8): one per object and word, in 32 bits
+    Best            the best so far, while lists are walked
 
 BM25: Robertson, Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), formula 3.15.
 """
 
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_GET_SIZE, PyByteArray_Resize
-from libc.math cimport exp2, log2
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from libc.math cimport INFINITY, exp2, log2
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memset
@@ -143,7 +146,7 @@ cdef class ObjectTable:
             if self._iids == NULL or self._scores == NULL or self._kinds == NULL or self._slots == NULL:
                 raise MemoryError
         self._mask = 2 * ROOM_OBJECTS - 1
-        memset(self._slots, 0xFF, (self._mask + 1) * sizeof(int32_t))
+        self._is_unhashed = True
 
     def __dealloc__(self):
         global spare_count
@@ -202,15 +205,16 @@ cdef class ObjectTable:
             self._slots = <int32_t *> resized(self._slots, slots * sizeof(int32_t))
             self._capacity = capacity
         self._mask = slots - 1
-        memset(self._slots, 0xFF, slots * sizeof(int32_t))
-        self.hash_all()
+        if not self._is_unhashed:
+            self.hash_all()
         return 0
 
     cdef void hash_all(self) noexcept nogil:
-        """Put all objects into the empty slots."""
+        """Put all objects into the slots, afresh."""
         cdef Py_ssize_t number
         cdef uint32_t slot
         self._is_unhashed = False
+        memset(self._slots, 0xFF, (self._mask + 1) * sizeof(int32_t))
         for number in range(self._count):
             slot = mix(self._iids[number]) & self._mask
             while self._slots[slot] >= 0:
@@ -350,6 +354,14 @@ cdef void *resized(void *held, size_t size) except NULL:
     return grown
 
 
+cdef void *grown(void *held, Py_ssize_t *capacity, Py_ssize_t needed, size_t size) except NULL:
+    """Return memory for at least so many items."""
+    cdef Py_ssize_t wanted = max(needed, 2 * capacity[0])
+    cdef void *found = resized(held, wanted * size)
+    capacity[0] = wanted
+    return found
+
+
 cdef int check_dead(Py_ssize_t dead) except -1:
     if dead < 0:
         raise ValueError(f"{dead} postings cannot be dead")
@@ -376,9 +388,13 @@ cdef struct Hit:
     uint32_t tf
 
 
-cdef struct Run:  # the postings of one `add`
+cdef struct Run:  # the postings of one `add` or `add_alternate`
+    Py_ssize_t begin, end  # among the ranker's postings, in which they stand oldest first
     Py_ssize_t end_hit
     double weight
+    int32_t term
+    Kind kind
+    bint required
     bint inserts
 
 
@@ -394,18 +410,52 @@ cdef struct Parts:  # of one object: how many are held, and those that are not
     double others_score
 
 
-cdef inline void fill_norms(double *norms, double average, double k1, double b) noexcept nogil:
+cdef struct Lengths:  # packed, by IID
+    const uint8_t *packed
+    uint64_t count
+
+
+cdef Lengths lengths_of(object lengths) except *:
+    """Return where the lengths stand, as long as `lengths` is neither changed nor let go."""
+    if type(lengths) is bytearray:
+        return Lengths(<const uint8_t *> PyByteArray_AS_STRING(lengths), <uint64_t> PyByteArray_GET_SIZE(lengths))
+    if type(lengths) is bytes:
+        return Lengths(<const uint8_t *> PyBytes_AS_STRING(lengths), <uint64_t> PyBytes_GET_SIZE(lengths))
+    raise TypeError(f"lengths are bytes or a bytearray, not {type(lengths).__name__}")
+
+
+cdef inline uint8_t packed_length(const Lengths *lengths, uint64_t iid) noexcept nogil:
+    return lengths.packed[iid] if iid < lengths.count else 0
+
+
+cdef struct Norms:  # what lengths do to scores, by packed length, for one bucket at one moment
+    double average, k1, b
+    double norms[256]
+
+
+cdef Norms last_norms  # most queries are for the bucket of the query before
+last_norms.k1 = -1.0
+
+
+cdef const double *norms_of(double average, double k1, double b) noexcept:
+    """Return the norms of all packed lengths; they stand until the next call."""
     cdef Py_ssize_t number
-    if average <= 0:
-        for number in range(256):
-            norms[number] = k1
-        return
+    cdef double *norms = last_norms.norms
+    if last_norms.average == average and last_norms.k1 == k1 and last_norms.b == b:
+        return norms
+    last_norms.average, last_norms.k1, last_norms.b = average, k1, b
     for number in range(256):
-        norms[number] = k1 * (1.0 - b + b * LENGTHS[number] / average)
+        norms[number] = k1 * (1.0 - b + b * LENGTHS[number] / average) if average > 0 else k1
+    return norms
 
 
 cdef inline double part_of_score(double weight, uint32_t tf, double norm, double k1) noexcept nogil:
     return weight * tf * (k1 + 1.0) / (tf + norm)
+
+
+cdef inline double shown_score(int whole, int kind, double score, double ceiling, double fraction_max) noexcept nogil:
+    cdef double share = score / ceiling if ceiling > 0 else 0.0
+    return (whole - kind) + (share if share < fraction_max else fraction_max)
 
 
 cdef void take_part(Parts *parts, Part *held, Py_ssize_t most, Part part) noexcept nogil:
@@ -432,11 +482,144 @@ cdef tuple told(const Parts *parts, const Part *held):
     return found, parts.others, parts.others_score
 
 
+# -- the best while lists are walked
+
+cdef enum:
+    WALKED_MAX = 32  # lists; of more, a table is made
+    BEST_MAX = 1024  # objects to find; of more, a table is made
+    BEST_KEPT = 32  # objects for which no memory is asked for
+    MARKS = 1 << 14
+    MARKS_MIN = 1 << 9
+    MARKS_PER_POSTING = 8
+    ONCE = 1
+    TABLE_FROM = 128  # postings of a list: then the scores of all lengths are computed beforehand
+
+cdef uint8_t marks[MARKS]  # by IID: none, one (ONCE) or more of the postings; used within one call alone
+
+
+cdef struct Walked:  # a list with postings
+    Run *run
+    Py_ssize_t finger  # its postings behind this one are of newer objects than is looked at
+
+
+cdef struct Chosen:
+    double score
+    uint64_t iid
+    uint32_t order  # in which it came
+    Kind kind
+
+
+cdef struct Best:  # a heap whose root is the worst of the best
+    Chosen *chosen
+    Py_ssize_t size
+    Py_ssize_t wanted
+    uint32_t offered
+    Kind worst_kind  # of the root, once the heap is full
+    double worst_score
+    Chosen few[BEST_KEPT]
+
+
+cdef int begin_best(Best *best, Py_ssize_t wanted) except -1:
+    best.size = 0
+    best.wanted = wanted
+    best.offered = 0
+    best.chosen = best.few
+    best.worst_kind = CORRECTED
+    best.worst_score = -INFINITY if wanted else INFINITY
+    if wanted > BEST_KEPT:
+        best.chosen = <Chosen *> malloc(wanted * sizeof(Chosen))
+        if best.chosen == NULL:
+            raise MemoryError
+    return 0
+
+
+cdef void end_best(Best *best) noexcept nogil:
+    if best.chosen != best.few:
+        free(best.chosen)
+
+
+cdef inline double floor_for(const Best *best, Kind kind) noexcept nogil:
+    """Return the score that an object of a kind, coming now, has to exceed to be among the best."""
+    if best.size < best.wanted or kind < best.worst_kind:
+        return INFINITY if not best.wanted else -INFINITY
+    return best.worst_score if kind == best.worst_kind else INFINITY
+
+
+cdef inline bint goes_before(const Chosen *one, const Chosen *other) noexcept nogil:
+    if one.kind != other.kind:
+        return one.kind < other.kind
+    return one.score > other.score or (one.score == other.score and one.order < other.order)
+
+
+cdef void offer(Best *best, uint64_t iid, Kind kind, double score) noexcept nogil:
+    """Take an object among the best, in the place of the worst if need be; its score exceeds `floor_for`."""
+    cdef Chosen chosen = Chosen(score, iid, best.offered, kind)
+    cdef Py_ssize_t at, parent
+    best.offered += 1
+    if best.size == best.wanted:
+        sink(best.chosen, best.size, chosen)
+    else:
+        at = best.size
+        best.size += 1
+        while at > 0:
+            parent = (at - 1) >> 1
+            if not goes_before(&best.chosen[parent], &chosen):
+                break
+            best.chosen[at] = best.chosen[parent]
+            at = parent
+        best.chosen[at] = chosen
+    if best.size == best.wanted:
+        best.worst_kind = best.chosen[0].kind
+        best.worst_score = best.chosen[0].score
+
+
+cdef void sink(Chosen *chosen, Py_ssize_t size, Chosen moved) noexcept nogil:
+    """Put an object in the place of the root, and the worst of all there."""
+    cdef Py_ssize_t at = 0, child
+    while True:
+        child = 2 * at + 1
+        if child >= size:
+            break
+        if child + 1 < size and goes_before(&chosen[child], &chosen[child + 1]):
+            child += 1
+        if not goes_before(&moved, &chosen[child]):
+            break
+        chosen[at] = chosen[child]
+        at = child
+    chosen[at] = moved
+
+
+cdef void sort_best(Best *best) noexcept nogil:
+    """Heap sort: the best goes to the front."""
+    cdef Py_ssize_t size = best.size
+    cdef Chosen moved
+    while size > 1:
+        size -= 1
+        moved = best.chosen[size]
+        best.chosen[size] = best.chosen[0]
+        sink(best.chosen, size, moved)
+
+
+cdef void mark_all(const Walked *walked, Py_ssize_t count, const Posting *postings, uint32_t mask) noexcept nogil:
+    """Mark the IIDs of all lists; two different ones may share a mark, which costs a look at the lists."""
+    cdef Py_ssize_t number, place
+    cdef uint32_t at
+    memset(marks, 0, mask + 1)
+    for number in range(count):
+        for place in range(walked[number].run.begin, walked[number].run.end):
+            at = <uint32_t> postings[place].iid & mask
+            marks[at] = <uint8_t> (2 * marks[at] | ONCE)
+
+
 cdef struct Notes:  # memory of a ranker, handed on as `Room` is
     Found *found
     Py_ssize_t found_capacity
     Hit *hits
     Py_ssize_t hit_capacity
+    Posting *postings
+    Py_ssize_t posting_capacity
+    Run *runs
+    Py_ssize_t run_capacity
 
 
 cdef Notes spare_notes[SPARES]
@@ -445,13 +628,14 @@ cdef int spare_notes_count = 0
 
 cdef class Ranker(ObjectTable):
     """The objects that hold some of a query's terms, or words that stand for them."""
-    cdef Found *_found
+    cdef Notes _notes
     cdef Found _first  # of every object of the first list, while it is the only one
-    cdef Py_ssize_t _found_capacity
-    cdef Hit *_hits
-    cdef Py_ssize_t _hit_count, _hit_capacity
-    cdef Run *_runs
-    cdef Py_ssize_t _run_count, _run_capacity
+    cdef Py_ssize_t _posting_count, _hit_count, _run_count
+    cdef Py_ssize_t _gathered  # runs whose objects are in the table
+    cdef bint _is_sorted  # every list is, by IID, and no weight is below zero
+    cdef bint _is_unscored  # `bm25` was asked for, and what is in the table has no scores yet
+    cdef object _lengths
+    cdef double _average, _k1, _b
     cdef int32_t _terms
     cdef uint32_t _required
     cdef double _total_weight, _possible_weight
@@ -461,26 +645,36 @@ cdef class Ranker(ObjectTable):
         global spare_notes_count
         if spare_notes_count:
             spare_notes_count -= 1
-            self._found = spare_notes[spare_notes_count].found
-            self._found_capacity = spare_notes[spare_notes_count].found_capacity
-            self._hits = spare_notes[spare_notes_count].hits
-            self._hit_capacity = spare_notes[spare_notes_count].hit_capacity
-        self._run_capacity = 16
-        self._runs = <Run *> malloc(self._run_capacity * sizeof(Run))
-        if self._runs == NULL:
-            raise MemoryError
+            self._notes = spare_notes[spare_notes_count]
+        self._is_sorted = True
 
     def __dealloc__(self):
         global spare_notes_count
-        free(self._runs)
-        if spare_notes_count < SPARES and max(self._found_capacity, self._hit_capacity) <= SPARE_OBJECTS_MAX:
-            spare_notes[spare_notes_count] = Notes(
-                self._found, self._found_capacity, self._hits, self._hit_capacity
-            )
+        cdef Notes *notes = &self._notes
+        cdef Py_ssize_t largest = max(
+            max(notes.found_capacity, notes.hit_capacity), max(notes.posting_capacity, notes.run_capacity)
+        )
+        if spare_notes_count < SPARES and largest <= SPARE_OBJECTS_MAX:
+            spare_notes[spare_notes_count] = notes[0]
             spare_notes_count += 1
             return
-        free(self._found)
-        free(self._hits)
+        free(notes.found)
+        free(notes.hits)
+        free(notes.postings)
+        free(notes.runs)
+
+    def __len__(self) -> int:
+        self.settle()
+        return self._count if self._order == NULL else self._ordered
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no term brought an object so far; cheaper to ask than the number of objects."""
+        cdef Py_ssize_t number
+        for number in range(self._run_count):
+            if self._notes.runs[number].inserts and self._notes.runs[number].begin < self._notes.runs[number].end:
+                return False
+        return True
 
     def add(
         self, list blocks, Py_ssize_t dead, double weight, *, bint required=False, bint inserts=True
@@ -504,7 +698,7 @@ cdef class Ranker(ObjectTable):
         self._possible_weight += weight
         if inserts:
             self._total_weight += weight
-        self.gather(blocks, dead, weight, EXACT, required, inserts)
+        self.note_run(blocks, dead, weight, EXACT, required, inserts)
 
     def add_alternate(self, list blocks, Py_ssize_t dead, double weight, bint completed) -> None:
         """Add the postings of a word that stands for the term added last; objects that hold the term, or were found
@@ -517,55 +711,74 @@ cdef class Ranker(ObjectTable):
         Raises:
             DamagedBytes: a block cannot be read.
         """
-        self.gather(blocks, dead, weight, COMPLETED if completed else CORRECTED, False, True)
+        self.note_run(blocks, dead, weight, COMPLETED if completed else CORRECTED, False, True)
 
-    cdef int gather(
+    cdef int note_run(
         self, list blocks, Py_ssize_t dead, double weight, Kind kind, bint required, bint inserts
     ) except -1:
-        cdef Posting postings[BLOCK_POSTINGS]
-        cdef Py_ssize_t number
-        cdef int place
-        cdef bint is_first = self._count == 0 and inserts
+        """Read the postings of a list. Which objects they make is seen to once somebody asks."""
+        cdef Notes *notes = &self._notes
+        cdef Py_ssize_t begin = self._posting_count, end = begin, number, place, skipped = 0
+        cdef bint is_sorted = weight >= 0
         check_dead(dead)
-        if self._is_unhashed:
+        if begin + len(blocks) * BLOCK_POSTINGS > notes.posting_capacity:
+            notes.postings = <Posting *> grown(
+                notes.postings, &notes.posting_capacity, begin + len(blocks) * BLOCK_POSTINGS, sizeof(Posting)
+            )
+        if self._run_count == notes.run_capacity:
+            notes.runs = <Run *> grown(notes.runs, &notes.run_capacity, self._run_count + 16, sizeof(Run))
+        for number in range(len(blocks)):
+            end += decode(blocks[number], notes.postings + end)
+            if number == 0:
+                skipped = min(dead, end - begin)
+        begin += skipped
+        for place in range(begin + 1, end):
+            is_sorted &= notes.postings[place - 1].iid < notes.postings[place].iid
+        self._is_sorted &= is_sorted
+        notes.runs[self._run_count] = Run(begin, end, 0, weight, self._terms, kind, required, inserts)
+        self._run_count += 1
+        self._posting_count = end
+        return 0
+
+    cdef int settle(self) except -1:
+        """Put the objects of all runs into the table, and score them if that was asked for."""
+        while self._gathered < self._run_count:
+            self.gather(&self._notes.runs[self._gathered])
+            self._gathered += 1
+        if self._is_unscored:
+            self._is_unscored = False
+            self.score_all()
+        return 0
+
+    cdef int gather(self, Run *run) except -1:
+        cdef Notes *notes = &self._notes
+        cdef Py_ssize_t place, most = run.end - run.begin
+        cdef Py_ssize_t objects = most if run.inserts else 0
+        cdef bint is_first = self._count == 0 and run.inserts
+        if self._is_unhashed and self._count:
             self.hash_all()
             self.note_first()
-        self.make_room(len(blocks) * BLOCK_POSTINGS if inserts else 0)
-        self.make_found(self._count + (len(blocks) * BLOCK_POSTINGS if inserts else 0))
-        self.make_hits(self._hit_count + len(blocks) * BLOCK_POSTINGS)
-        for number in range(len(blocks) - 1, -1, -1):
-            for place in range(decode(blocks[number], postings) - 1, (dead if number == 0 else 0) - 1, -1):
-                if is_first:
-                    self.take_first(&postings[place], kind)
-                else:
-                    self.take(&postings[place], kind, required, inserts)
+        self.make_room(objects)
+        if self._count + objects > notes.found_capacity:
+            notes.found = <Found *> grown(notes.found, &notes.found_capacity, self._count + objects, sizeof(Found))
+        if self._hit_count + most > notes.hit_capacity:
+            notes.hits = <Hit *> grown(notes.hits, &notes.hit_capacity, self._hit_count + most, sizeof(Hit))
+        for place in range(run.end - 1, run.begin - 1, -1):
+            if is_first:
+                self.take_first(&notes.postings[place], run.kind)
+            else:
+                self.take(&notes.postings[place], run)
         if is_first:
             self._is_unhashed = True
-            self._first = Found(0.0, required, self._terms)
-        if self._run_count == self._run_capacity:
-            self._runs = <Run *> resized(self._runs, 2 * self._run_capacity * sizeof(Run))
-            self._run_capacity *= 2
-        self._runs[self._run_count] = Run(self._hit_count, weight, inserts)
-        self._run_count += 1
+            self._first = Found(0.0, run.required, run.term)
+        run.end_hit = self._hit_count
         return 0
 
     cdef void note_first(self) noexcept nogil:
         """Note of the objects of the first list what a second list, or scores over several, have to know."""
         cdef Py_ssize_t number
         for number in range(self._count):
-            self._found[number] = self._first
-
-    cdef int make_found(self, Py_ssize_t objects) except -1:
-        if objects > self._found_capacity:
-            self._found_capacity = max(objects, 2 * self._found_capacity)
-            self._found = <Found *> resized(self._found, self._found_capacity * sizeof(Found))
-        return 0
-
-    cdef int make_hits(self, Py_ssize_t hits) except -1:
-        if hits > self._hit_capacity:
-            self._hit_capacity = max(hits, 2 * self._hit_capacity)
-            self._hits = <Hit *> resized(self._hits, self._hit_capacity * sizeof(Hit))
-        return 0
+            self._notes.found[number] = self._first
 
     cdef inline void take_first(self, const Posting *posting, Kind kind) noexcept nogil:
         """Take a posting of the first list: an object stands in a list once, so none of them is there yet."""
@@ -573,81 +786,302 @@ cdef class Ranker(ObjectTable):
         self._iids[number] = posting.iid
         self._scores[number] = 0.0
         self._kinds[number] = kind
-        self._hits[self._hit_count] = Hit(<uint32_t> number, posting.tf)
+        self._notes.hits[self._hit_count] = Hit(<uint32_t> number, posting.tf)
         self._hit_count += 1
         self._count += 1
 
-    cdef inline void take(self, const Posting *posting, Kind kind, bint required, bint inserts) noexcept nogil:
+    cdef inline void take(self, const Posting *posting, const Run *run) noexcept nogil:
         cdef int32_t number = self.find(posting.iid)
         cdef Found *found
         if number < 0:
-            if not inserts:
+            if not run.inserts:
                 return
             number = self.put(posting.iid)
-            self._found[number] = Found(0.0, 0, 0)
-            self._kinds[number] = kind
-        found = &self._found[number]
-        if found.last_term == self._terms:
+            self._notes.found[number] = Found(0.0, 0, 0)
+            self._kinds[number] = run.kind
+        found = &self._notes.found[number]
+        if found.last_term == run.term:
             return
-        found.last_term = self._terms
-        found.required += required
-        if inserts and kind < self._kinds[number]:
-            self._kinds[number] = kind
-        self._hits[self._hit_count] = Hit(<uint32_t> number, posting.tf)
+        found.last_term = run.term
+        found.required += run.required
+        if run.inserts and run.kind < self._kinds[number]:
+            self._kinds[number] = run.kind
+        self._notes.hits[self._hit_count] = Hit(<uint32_t> number, posting.tf)
         self._hit_count += 1
 
-    def bm25(self, const uint8_t[::1] lengths not None, double average, double k1, double b) -> None:
+    def bm25(self, lengths not None, double average, double k1, double b) -> None:
         """Score by BM25, scaled by the share of the query's weight that the object holds; who holds all of it comes
         before all others.
 
         Args:
-            lengths: of all objects by IID, one byte each (`pack_length`); those beyond its end count as zero.
+            lengths: of all objects by IID, one byte each (`pack_length`), as bytes or a bytearray that stays as it is
+                while this ranker is asked; those beyond its end count as zero.
             average: mean length of the bucket's objects.
             k1, b: the constants of the formula.
         """
-        cdef double norms[256]  # by packed length
-        cdef double norm, weight
-        cdef uint64_t iid, known = <uint64_t> lengths.shape[0]
-        cdef Py_ssize_t number, step = 0
-        cdef Hit hit
-        fill_norms(norms, average, k1, b)
+        lengths_of(lengths)
+        self._lengths, self._average, self._k1, self._b = lengths, average, k1, b
         self.ceiling = self._possible_weight * (k1 + 1.0)
+        self._is_unscored = True
+
+    cdef int score_all(self) except -1:
+        """Score what is in the table."""
+        cdef Lengths lengths = lengths_of(self._lengths)
+        cdef const double *norms = norms_of(self._average, self._k1, self._b)
+        cdef double k1 = self._k1, weight
+        cdef Py_ssize_t number, step = 0
+        cdef Found *found = self._notes.found
+        cdef Run *run
+        cdef Hit hit
         if self._run_count == 1:  # every object has the whole weight, and whatever is required
-            weight = self._runs[0].weight
+            weight = self._notes.runs[0].weight
             for number in range(self._count):
-                iid = self._iids[number]
-                norm = norms[lengths[iid] if iid < known else 0]
-                self._scores[number] = part_of_score(weight, self._hits[number].tf, norm, k1)
+                self._scores[number] = part_of_score(
+                    weight, self._notes.hits[number].tf, norms[packed_length(&lengths, self._iids[number])], k1
+                )
             if self._total_weight > 0:
                 memset(self._kinds, FULL, self._count)
-            return
+            return 0
         if self._is_unhashed:
             self.note_first()
         for number in range(self._run_count):
-            weight = self._runs[number].weight
-            while step < self._runs[number].end_hit:
-                hit = self._hits[step]
-                iid = self._iids[hit.object]
-                norm = norms[lengths[iid] if iid < known else 0]
-                self._scores[hit.object] += part_of_score(weight, hit.tf, norm, k1)
-                if self._runs[number].inserts:
-                    self._found[hit.object].matched += weight
+            run = &self._notes.runs[number]
+            while step < run.end_hit:
+                hit = self._notes.hits[step]
+                self._scores[hit.object] += part_of_score(
+                    run.weight, hit.tf, norms[packed_length(&lengths, self._iids[hit.object])], k1
+                )
+                if run.inserts:
+                    found[hit.object].matched += run.weight
                 step += 1
         if self._total_weight > 0:
             for number in range(self._count):
                 # Equal only if the same weights were added in the same order: an alternate weighs less.
-                if self._found[number].matched == self._total_weight:
+                if found[number].matched == self._total_weight:
                     self._kinds[number] = FULL
                 else:
-                    self._scores[number] *= self._found[number].matched / self._total_weight
+                    self._scores[number] *= found[number].matched / self._total_weight
         if self._required:
             self.begin_order()
             for number in range(self._count):
-                if self._found[number].required == self._required:
+                if found[number].required == self._required:
                     self.keep(number)
+        return 0
+
+    def best(self, uint64_t offset, uint64_t limit) -> list:
+        """Return the IIDs of the objects from place `offset` on, at most `limit`: best first, equals as they came."""
+        cdef Best best
+        cdef list out = []
+        cdef Py_ssize_t place
+        if not self.walks(offset, limit):
+            self.settle()
+            return ObjectTable.best(self, offset, limit)
+        begin_best(&best, <Py_ssize_t> (offset + limit))
+        try:
+            self.walk(&best)
+            for place in range(<Py_ssize_t> offset, best.size):
+                out.append(best.chosen[place].iid)
+        finally:
+            end_best(&best)
+        return out
+
+    def best_scored(self, uint64_t offset, uint64_t limit) -> list:
+        """Return (IID, kind, score) of the same objects.
+
+        The kind, which is compared before the score, is 0 for an object that holds every word as it was typed, 1 for
+        some of the words, 2 for completions, 3 for corrections.
+        """
+        cdef Best best
+        cdef list out = []
+        cdef Py_ssize_t place
+        if not self.walks(offset, limit):
+            self.settle()
+            return ObjectTable.best_scored(self, offset, limit)
+        begin_best(&best, <Py_ssize_t> (offset + limit))
+        try:
+            self.walk(&best)
+            for place in range(<Py_ssize_t> offset, best.size):
+                out.append((best.chosen[place].iid, best.chosen[place].kind, best.chosen[place].score))
+        finally:
+            end_best(&best)
+        return out
+
+    def best_shown(self, uint64_t offset, uint64_t limit, int whole, double fraction_max) -> tuple:
+        """Return the IIDs of the same objects, and their scores as users see them: `whole` less the kind, and the share
+        of the ceiling as a fraction, `fraction_max` at the most."""
+        cdef Best best
+        cdef list iids = [], shown = []
+        cdef Py_ssize_t place
+        if not self.walks(offset, limit):
+            for iid, kind, score in self.best_scored(offset, limit):
+                iids.append(iid)
+                shown.append(shown_score(whole, kind, score, self.ceiling, fraction_max))
+            return iids, shown
+        begin_best(&best, <Py_ssize_t> (offset + limit))
+        try:
+            self.walk(&best)
+            for place in range(<Py_ssize_t> offset, best.size):
+                iids.append(best.chosen[place].iid)
+                shown.append(shown_score(
+                    whole, best.chosen[place].kind, best.chosen[place].score, self.ceiling, fraction_max
+                ))
+        finally:
+            end_best(&best)
+        return iids, shown
+
+    cdef bint walks(self, uint64_t offset, uint64_t limit) noexcept nogil:
+        """Whether the best are found by walking the lists: these are sorted and few, and nothing is in the table."""
+        return (
+            self._is_unscored
+            and self._is_sorted
+            and not self._gathered
+            and self._run_count <= WALKED_MAX
+            and offset <= BEST_MAX
+            and limit <= BEST_MAX
+        )
+
+    cdef int walk(self, Best *best) except -1:
+        """Put the best of all objects in order, without a table.
+
+        Most objects stand in one list alone, and most of those cannot be among the best, so both are found out with
+        few steps. Each object is looked at where the first list that brings it has it: so they come in the order of
+        the table, in which equals stay.
+        """
+        cdef Lengths lengths = lengths_of(self._lengths)
+        cdef const double *norms = norms_of(self._average, self._k1, self._b)
+        cdef Walked walked[WALKED_MAX]
+        cdef Posting *postings = self._notes.postings
+        cdef Run *run
+        cdef Py_ssize_t number, count = 0, total = 0
+        cdef uint32_t mask = MARKS_MIN - 1
+        for number in range(self._run_count):
+            run = &self._notes.runs[number]
+            if run.begin < run.end:
+                walked[count].run = run
+                total += run.end - run.begin
+                count += 1
+        if count > 1:
+            while mask < MARKS - 1 and <Py_ssize_t> mask < MARKS_PER_POSTING * total:
+                mask = 2 * mask + 1
+            mark_all(walked, count, postings, mask)
+        for number in range(count):
+            run = walked[number].run
+            if not run.inserts:
+                continue
+            if best.size == best.wanted and best.worst_kind == FULL and self.most_matched(
+                walked, number, count
+            ) < self._total_weight:
+                break  # who holds all the words has been seen by now
+            self.walk_one(best, walked, number, count, mask, &lengths, norms)
+        sort_best(best)
+        return 0
+
+    cdef double most_matched(self, const Walked *walked, Py_ssize_t first, Py_ssize_t count) noexcept nogil:
+        """Return what the weights of an object that no list before `first` brings can add up to."""
+        cdef double found = 0.0, most = 0.0
+        cdef Py_ssize_t number
+        for number in range(first, count):
+            if number > first and walked[number].run.term != walked[number - 1].run.term:
+                found += most
+                most = 0.0
+            if walked[number].run.inserts:
+                most = max(most, walked[number].run.weight)
+        return found + most
+
+    cdef void walk_one(
+        self,
+        Best *best,
+        Walked *walked,
+        Py_ssize_t at,
+        Py_ssize_t count,
+        uint32_t mask,
+        const Lengths *lengths,
+        const double *norms,
+    ) noexcept nogil:
+        """Look at the objects that list number `at` brings before any other does."""
+        cdef const Run *run = walked[at].run
+        cdef const Posting *postings = self._notes.postings
+        cdef const Posting *posting
+        cdef Py_ssize_t place
+        cdef double singles[256]  # scores of postings with tf 1, by packed length
+        cdef double score, share = 1.0, weight = run.weight, k1 = self._k1, floor
+        cdef bint is_ready = run.end - run.begin >= TABLE_FROM
+        cdef uint8_t packed
+        cdef Kind kind = run.kind
+        cdef bint is_wanted = run.required == self._required  # an object that no other list has
+        if self._total_weight > 0:
+            if weight == self._total_weight:
+                kind = FULL
+            else:
+                share = weight / self._total_weight
+        if is_ready:
+            for place in range(256):
+                singles[place] = part_of_score(weight, 1, norms[place], k1) * share
+        for place in range(count):
+            walked[place].finger = walked[place].run.end - 1
+        floor = floor_for(best, kind) if is_wanted else INFINITY
+        for place in range(run.end - 1, run.begin - 1, -1):
+            posting = &postings[place]
+            if count > 1 and marks[posting.iid & mask] != ONCE:
+                self.look_at(best, walked, at, count, posting, norms[packed_length(lengths, posting.iid)])
+                floor = floor_for(best, kind) if is_wanted else INFINITY
+                continue
+            packed = packed_length(lengths, posting.iid)
+            if is_ready and posting.tf == 1:
+                score = singles[packed]
+            else:
+                score = part_of_score(weight, posting.tf, norms[packed], k1) * share
+            if score <= floor:
+                continue
+            offer(best, posting.iid, kind, score)
+            floor = floor_for(best, kind) if is_wanted else INFINITY
+
+    cdef void look_at(
+        self, Best *best, Walked *walked, Py_ssize_t at, Py_ssize_t count, const Posting *posting, double norm
+    ) noexcept nogil:
+        """Score an object that may stand in several lists; as `take` does, each term counts once."""
+        cdef const Posting *postings = self._notes.postings
+        cdef uint64_t iid = posting.iid
+        cdef const Run *run
+        cdef Py_ssize_t number, finger
+        cdef double score = 0.0, matched = 0.0
+        cdef uint32_t required = 0
+        cdef int32_t last_term = 0
+        cdef Kind kind = CORRECTED
+        cdef uint32_t tf
+        for number in range(count):
+            run = walked[number].run
+            tf = posting.tf
+            if number != at:
+                finger = walked[number].finger
+                while finger >= run.begin and postings[finger].iid > iid:
+                    finger -= 1
+                walked[number].finger = finger
+                if finger < run.begin or postings[finger].iid != iid:
+                    continue
+                if number < at:
+                    if run.inserts:
+                        return  # it was looked at there
+                    continue  # what only adds to objects came before any brought this one
+                tf = postings[finger].tf
+            if run.term == last_term:
+                continue
+            last_term = run.term
+            required += run.required
+            if run.inserts:
+                kind = min(kind, run.kind)
+                matched += run.weight
+            score += part_of_score(run.weight, tf, norm, self._k1)
+        if self._total_weight > 0:
+            if matched == self._total_weight:
+                kind = FULL
+            else:
+                score *= matched / self._total_weight
+        if required == self._required and score > floor_for(best, kind):
+            offer(best, iid, kind, score)
 
     def parts(
-        self, list iids, Py_ssize_t most, const uint8_t[::1] lengths not None, double average, double k1, double b
+        self, list iids, Py_ssize_t most, lengths not None, double average, double k1, double b
     ) -> list:
         """Return, for each of some objects, what its score by `bm25` with the same arguments is made of.
 
@@ -657,40 +1091,39 @@ cdef class Ranker(ObjectTable):
         Returns:
             ([(number of the call of `add` or `add_alternate`, tf, part of the score)], how many parts more, their sum).
         """
-        cdef double norms[256]
-        cdef double share
-        cdef uint64_t iid, known = <uint64_t> lengths.shape[0]
+        cdef const double *norms = norms_of(average, k1, b)
+        cdef Lengths held_lengths = lengths_of(lengths)
+        cdef double share, norm
         cdef Py_ssize_t number, step = 0, place, count = len(iids)
         cdef int32_t object
+        cdef Run *run
         cdef Hit hit
+        self.settle()
         cdef int32_t *places = <int32_t *> malloc((self._count + 1) * sizeof(int32_t))
         cdef Parts *parts = <Parts *> calloc(count + 1, sizeof(Parts))
         cdef Part *held = <Part *> malloc((count * most + 1) * sizeof(Part))
         try:
             if places == NULL or parts == NULL or held == NULL:
                 raise MemoryError
-            fill_norms(norms, average, k1, b)
             memset(places, 0xFF, self._count * sizeof(int32_t))
             for place in range(count):
                 object = self.find(iids[place])
                 if object >= 0:
                     places[object] = <int32_t> place
             for number in range(self._run_count):
-                while step < self._runs[number].end_hit:
-                    hit = self._hits[step]
+                run = &self._notes.runs[number]
+                while step < run.end_hit:
+                    hit = self._notes.hits[step]
                     step += 1
                     place = places[hit.object]
                     if place < 0:
                         continue
-                    iid = self._iids[hit.object]
                     share = 1.0
                     if self._total_weight > 0 and self._run_count > 1:
-                        share = self._found[hit.object].matched / self._total_weight
+                        share = self._notes.found[hit.object].matched / self._total_weight
+                    norm = norms[packed_length(&held_lengths, self._iids[hit.object])]
                     take_part(&parts[place], held + place * most, most, Part(
-                        number, hit.tf,
-                        share * part_of_score(
-                            self._runs[number].weight, hit.tf, norms[lengths[iid] if iid < known else 0], k1
-                        ),
+                        number, hit.tf, share * part_of_score(run.weight, hit.tf, norm, k1)
                     ))
             return [told(&parts[place], held + place * most) for place in range(count)]
         finally:
@@ -701,14 +1134,17 @@ cdef class Ranker(ObjectTable):
     def newest(self) -> None:
         """Keep the objects that hold every term or an alternate of it, in the order in which they came."""
         cdef Py_ssize_t number
+        cdef Found *found
+        self.settle()
+        found = self._notes.found
         for number in range(self._count):
-            self._found[number].matched = 0
+            found[number].matched = 0
             self._kinds[number] = EXACT
         for number in range(self._hit_count):
-            self._found[self._hits[number].object].matched += 1
+            found[self._notes.hits[number].object].matched += 1
         self.begin_order()
         for number in range(self._count):
-            if self._found[number].matched == self._terms:
+            if found[number].matched == self._terms:
                 self.keep(number)
 
 
