@@ -410,21 +410,21 @@ cdef struct Parts:  # of one object: how many are held, and those that are not
     double others_score
 
 
-cdef struct Lengths:  # packed, by IID
+cdef struct PackedLengths:  # packed, by IID
     const uint8_t *packed
     uint64_t count
 
 
-cdef Lengths lengths_of(object lengths) except *:
+cdef PackedLengths lengths_of(object lengths) except *:
     """Return where the lengths stand, as long as `lengths` is neither changed nor let go."""
     if type(lengths) is bytearray:
-        return Lengths(<const uint8_t *> PyByteArray_AS_STRING(lengths), <uint64_t> PyByteArray_GET_SIZE(lengths))
+        return PackedLengths(<const uint8_t *> PyByteArray_AS_STRING(lengths), <uint64_t> PyByteArray_GET_SIZE(lengths))
     if type(lengths) is bytes:
-        return Lengths(<const uint8_t *> PyBytes_AS_STRING(lengths), <uint64_t> PyBytes_GET_SIZE(lengths))
+        return PackedLengths(<const uint8_t *> PyBytes_AS_STRING(lengths), <uint64_t> PyBytes_GET_SIZE(lengths))
     raise TypeError(f"lengths are bytes or a bytearray, not {type(lengths).__name__}")
 
 
-cdef inline uint8_t packed_length(const Lengths *lengths, uint64_t iid) noexcept nogil:
+cdef inline uint8_t packed_length(const PackedLengths *lengths, uint64_t iid) noexcept nogil:
     return lengths.packed[iid] if iid < lengths.count else 0
 
 
@@ -826,7 +826,7 @@ cdef class Ranker(ObjectTable):
 
     cdef int score_all(self) except -1:
         """Score what is in the table."""
-        cdef Lengths lengths = lengths_of(self._lengths)
+        cdef PackedLengths lengths = lengths_of(self._lengths)
         cdef const double *norms = norms_of(self._average, self._k1, self._b)
         cdef double k1 = self._k1, weight
         cdef Py_ssize_t number, step = 0
@@ -947,7 +947,7 @@ cdef class Ranker(ObjectTable):
         few steps. Each object is looked at where the first list that brings it has it: so they come in the order of
         the table, in which equals stay.
         """
-        cdef Lengths lengths = lengths_of(self._lengths)
+        cdef PackedLengths lengths = lengths_of(self._lengths)
         cdef const double *norms = norms_of(self._average, self._k1, self._b)
         cdef Walked walked[WALKED_MAX]
         cdef Posting *postings = self._notes.postings
@@ -995,7 +995,7 @@ cdef class Ranker(ObjectTable):
         Py_ssize_t at,
         Py_ssize_t count,
         uint32_t mask,
-        const Lengths *lengths,
+        const PackedLengths *lengths,
         const double *norms,
     ) noexcept nogil:
         """Look at the objects that list number `at` brings before any other does."""
@@ -1092,7 +1092,7 @@ cdef class Ranker(ObjectTable):
             ([(number of the call of `add` or `add_alternate`, tf, part of the score)], how many parts more, their sum).
         """
         cdef const double *norms = norms_of(average, k1, b)
-        cdef Lengths held_lengths = lengths_of(lengths)
+        cdef PackedLengths held_lengths = lengths_of(lengths)
         cdef double share, norm
         cdef Py_ssize_t number, step = 0, place, count = len(iids)
         cdef int32_t object
