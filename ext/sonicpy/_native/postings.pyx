@@ -580,6 +580,8 @@ cdef class TermCache:
 
     def clear(self) -> None:
         """Forget everything, also what was not written."""
+        if not self._count:  # so nobody points to an entry either
+            return
         self.free_entries()
         memset(self._slots, 0, (self._mask + 1) * sizeof(Entry *))
         self._count = self._dirty_count = 0
