@@ -7,7 +7,7 @@ Every change is applied, logged and committed before its method returns. `batch`
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, ParamSpec, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from sonicpy._native.text import PART, STOP, Terms
 from sonicpy.bound import Bucket
@@ -27,7 +27,6 @@ from sonicpy.lexer.lexer import NO_LANGUAGE
 from sonicpy.rows import TEXT_COLUMN, Progress, PushReport, Shape, read_rows
 from sonicpy.store.mutations import FlushBucket, FlushCollection, FlushObject, Pop, Push
 
-Arguments = ParamSpec("Arguments")
 Answer = TypeVar("Answer")
 
 CROWDS_BETWEEN_CHUNKS = 10
@@ -325,7 +324,10 @@ class Index(IndexContents):
     def _lex(self, text: str, lang: str | None) -> Terms:
         if lang is not None and lang != NO_LANGUAGE and lang not in LANG_CODES:
             raise CommandError("invalid_meta_value", f"LANG[{lang}]")
-        return _lexed(self._lexer.lex, text, lang)
+        try:
+            return self._lexer.lex(text, lang)
+        except UnicodeEncodeError as fault:
+            raise _not_unicode(fault) from fault
 
 
 def _need_no(object: str | None) -> None:
@@ -345,10 +347,12 @@ def one_word(terms: Terms) -> tuple[bytes, int]:
     return terms.words[words[0]], terms.typed[words[0]]
 
 
-def _lexed(lex: Callable[Arguments, Answer], *args: Arguments.args, **named: Arguments.kwargs) -> Answer:
+def _lexed(lex: Callable[[str], Answer], text: str) -> Answer:
     try:
-        return lex(*args, **named)
+        return lex(text)
     except UnicodeEncodeError as fault:
-        raise CommandError(
-            "invalid_format", f"the text is not Unicode: character {fault.start} is a lone surrogate"
-        ) from fault
+        raise _not_unicode(fault) from fault
+
+
+def _not_unicode(fault: UnicodeEncodeError) -> CommandError:
+    return CommandError("invalid_format", f"the text is not Unicode: character {fault.start} is a lone surrogate")

@@ -61,6 +61,7 @@ class Connection(asyncio.BufferedProtocol):
         self._network = ""
         self._at_eof = False
         self._is_tls = False
+        self._is_paused = False  # reading
 
     # -- called by the loop --------------------------------------------------------------------------------------
 
@@ -329,9 +330,11 @@ class Connection(asyncio.BufferedProtocol):
         self._read_on_or_wait()
 
     def _read_on_or_wait(self) -> None:
-        if self._transport is None or self._transport.is_closing() or self._at_eof:
+        waits = self._waits()
+        if waits == self._is_paused or self._transport is None or self._transport.is_closing() or self._at_eof:
             return
-        if self._waits():
+        self._is_paused = waits
+        if waits:
             self._transport.pause_reading()
         else:
             self._transport.resume_reading()

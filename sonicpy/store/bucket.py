@@ -1,6 +1,6 @@
 """One bucket inside one transaction, for reading: its terms, postings, objects and words."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import cast
 
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow, oids_in
@@ -118,8 +118,12 @@ class BucketReader:
 
     def _find(self, oid: bytes, hash: int) -> tuple[int, ObjectRecord] | None:
         """Return the number and the record of an object, or None."""
+        return self._find_among(self._view.named(self.state, oid, hash), oid)
+
+    def _find_among(self, iids: Iterable[int], oid: bytes) -> tuple[int, ObjectRecord] | None:
+        """Return the number and the record of the object among some that has an OID, or None."""
         bucket = self.state.bucket
-        for iid in self._view.named(self.state, oid, hash):
+        for iid in iids:
             packed = self._view.record(bucket, iid)
             if packed is None:
                 raise StoreDamaged(f"bucket {bucket}: object {iid} has a name but no record")

@@ -8,7 +8,7 @@ from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.store.bucket import BucketReader
 from sonicpy.store.environment import OBJECTS, POSTINGS, TERMS, WORDS, Row
 from sonicpy.store.keys import object_key, term_key
-from sonicpy.store.names import drop_stored_name, name_hash
+from sonicpy.store.names import drop_stored_name, name_hash, stored_names
 from sonicpy.store.scopes import BucketState
 from sonicpy.store.view import Why, WriteView
 
@@ -69,6 +69,12 @@ class BucketWriter(BucketReader):
         state.total_length += link.length_change
         self._lengths[iid] = pack_length(record.length + link.length_change)
         return True
+
+    def _find(self, oid: bytes, hash: int) -> tuple[int, ObjectRecord] | None:
+        iids = self._names.find(hash)
+        if self.state.slices:
+            iids += stored_names(self._transaction, self.state, hash)
+        return self._find_among(iids, oid) if iids else None
 
     def _link(self, link: Link, window: int, *, is_new: bool) -> bool:
         """Change the postings of an object's words; return False if there is nothing to change about the object."""

@@ -15,8 +15,9 @@ import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import TypeVar
 
 from sonicpy._native.postings import pack_varints, unpack_varints
 from sonicpy.errors import StoreDamaged, StoreError, StoreFull
@@ -35,7 +36,7 @@ from sonicpy.store.view import View, WriteView
 logger = logging.getLogger(__name__)
 
 Answer = TypeVar("Answer")
-Given = ParamSpec("Given")
+Given = TypeVar("Given")
 
 FORMAT_VERSION = 2
 FORMAT = b"format"
@@ -133,7 +134,7 @@ class Store:
         records = [pack_mutation(push) for push in pushes]
         self.uncommitted += len(records)  # from before it can be read: see readable_stamp
         try:
-            left_out = self._at_most_twice(apply_pushes, pushes, new=new)
+            left_out = self._at_most_twice(partial(apply_pushes, new=new), pushes)
         except BaseException:
             self.uncommitted -= len(records)
             raise
@@ -218,7 +219,7 @@ class Store:
         Raises:
             StoreError: it failed twice.
         """
-        return self._at_most_twice(work)
+        return self._at_most_twice(_do, work)
 
     @property
     def pending_buckets(self) -> set[int]:
@@ -402,9 +403,7 @@ class Store:
             self._view = WriteView(self._environment.begin(write=True), self._memory, self._owner)
         return self._view
 
-    def _at_most_twice(
-        self, work: Callable[Concatenate[WriteView, Given], Answer], *given: Given.args, **named: Given.kwargs
-    ) -> Answer:
+    def _at_most_twice(self, work: Callable[[WriteView, Given], Answer], given: Given) -> Answer:
         """Run `work` in the open transaction; after a fault of the storage once more, in a recovered one.
 
         Whatever else it raises, nothing half done stays behind.
@@ -413,7 +412,7 @@ class Store:
         self.stamp += 1
         try:
             try:
-                return work(self._writing(), *given, **named)
+                return work(self._writing(), given)
             except StoreDamaged:
                 self._recover(None)
                 raise
@@ -423,7 +422,7 @@ class Store:
                 self._recover(None)
                 raise
             try:
-                return work(self._writing(), *given, **named)
+                return work(self._writing(), given)
             except BaseException:
                 self._recover(None)
                 raise
@@ -496,6 +495,10 @@ class Store:
             raise StoreDamaged(
                 f"the store {self.folder} was damaged when the machine stopped ({fault}): restore a backup into it"
             ) from fault
+
+
+def _do(view: WriteView, work: Callable[[WriteView], Answer]) -> Answer:
+    return work(view)
 
 
 def miscounted_tables(transaction: Transaction) -> Iterator[str]:
