@@ -6,6 +6,7 @@ import signal
 import socket
 import stat
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -124,6 +125,11 @@ def test_accepted_sockets_are_kept_alive(run) -> None:  # type: ignore[no-untype
     assert run(connect()) == 1
 
 
+def accepts(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX) as probe:
+        return probe.connect_ex(str(path)) == 0
+
+
 class TestUnixSocket:
     """A Unix socket beside the port."""
 
@@ -158,6 +164,8 @@ class TestUnixSocket:
             server.kill()
             assert path.is_socket(), "nobody was there to remove it"
             server.start()
+            while not accepts(path):  # it accepts on TCP first, and the socket that was left refuses
+                time.sleep(0.02)
             with Peer(server, "search", unix=path) as peer:
                 assert peer.ask("PING") == "PONG"
 

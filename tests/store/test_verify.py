@@ -19,6 +19,8 @@ from tests.store import consistency
 from tests.store.shorthand import open_store, push, terms
 
 WORDS = [f"word{number}" for number in range(12)] + ["x" * 60, "y" * 600]
+PLACES = 40
+"""Bytes of a row that are damaged, one after the other; rows of names have a thousand."""
 
 
 @pytest.fixture
@@ -72,7 +74,8 @@ def test_every_damaged_row_that_the_twin_notices_is_named(store: Store, table: i
     noticed = 0
     for key, row in chance.sample(rows, min(len(rows), 6)):
         damaged: list[bytes | None] = [None, row[:-1], row + b"\1", row + b"\x80"] if row else [None, b""]
-        damaged += [bytes((*row[:at], row[at] ^ flip, *row[at + 1 :])) for at in range(len(row)) for flip in (1, 0x40)]
+        places = chance.sample(range(len(row)), min(len(row), PLACES))
+        damaged += [bytes((*row[:at], row[at] ^ flip, *row[at + 1 :])) for at in places for flip in (1, 0x40)]
         for value in damaged:
             transaction = store._environment.begin(write=True)
             try:
