@@ -1,5 +1,6 @@
 """QUERY: the objects that answer a text, best first."""
 
+from sonicpy._native import ranking
 from sonicpy._native.ranking import ObjectTable, Ranker
 from sonicpy._native.text import Terms
 from sonicpy.config import SearchConfig
@@ -51,9 +52,11 @@ def shown_best(table: ObjectTable, offset: int, limit: int) -> tuple[list[int], 
 
 def shown_score(table: ObjectTable, kind: int, score: float) -> float:
     """Return the score that users see, which orders objects as the kind and the table's score do."""
-    return WHOLLY - kind + share_of_best(table, score) if isinstance(table, Ranker) else score
+    if not isinstance(table, Ranker):
+        return score
+    return ranking.shown_score(WHOLLY, kind, score, table.ceiling, HIGHEST_SHARE)
 
 
 def share_of_best(table: Ranker, score: float) -> float:
     """Return which share of the best imaginable score a score, or a part of one, is."""
-    return min(score / table.ceiling, HIGHEST_SHARE) if table.ceiling > 0 else 0.0
+    return ranking.shown_score(0, 0, score, table.ceiling, HIGHEST_SHARE)

@@ -453,7 +453,8 @@ cdef inline double part_of_score(double weight, uint32_t tf, double norm, double
     return weight * tf * (k1 + 1.0) / (tf + norm)
 
 
-cdef inline double shown_score(int whole, int kind, double score, double ceiling, double fraction_max) noexcept nogil:
+cpdef double shown_score(int whole, int kind, double score, double ceiling, double fraction_max) noexcept nogil:
+    """Return a score as users see it: `whole` less the kind, and the share of the ceiling, at most `fraction_max`."""
     cdef double share = score / ceiling if ceiling > 0 else 0.0
     return (whole - kind) + (share if share < fraction_max else fraction_max)
 
