@@ -22,7 +22,10 @@ COMPILE = ["-O1", "-g", "-fsanitize=address", "-fno-omit-frame-pointer"] if SANI
 LINK = ["-fsanitize=address"] if SANITIZE else []
 GENERATED = "build/generated"
 
-MODULES = ["channel", "graph", "language", "names", "objects", "postings", "ranking", "records", "text"]
+MODULES = [
+    "bucket", "channel", "edits", "graph", "language", "lengths", "names", "objects", "postings", "ranking", "records",
+    "term_cache", "text",
+]  # fmt: skip
 DIRECTIVES = {
     "language_level": 3,
     "boundscheck": False,

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from sonicpy._native.lengths import unpack_length
 from sonicpy._native.postings import bucket_key
-from sonicpy._native.ranking import unpack_length
 from sonicpy.graph.pool import GraphPool
 from sonicpy.store.environment import DOOMED, PENDING, SCOPES, TERMS
 from sonicpy.store.keys import scope_of

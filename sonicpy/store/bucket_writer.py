@@ -1,10 +1,11 @@
 """One bucket inside the write transaction: PUSH, POP and FLUSHO change its words, postings and objects."""
 
+from sonicpy._native.bucket import PushWriter
+from sonicpy._native.edits import Edits, Unlink
+from sonicpy._native.lengths import pack_length
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow
-from sonicpy._native.postings import IID_MAX, DamagedBytes, Edits, Link, ObjectRecord, Unlink
-from sonicpy._native.ranking import pack_length
-from sonicpy._native.text import Terms
-from sonicpy.errors import StoreDamaged, StoreError
+from sonicpy._native.postings import DamagedBytes, ObjectRecord
+from sonicpy.errors import StoreDamaged
 from sonicpy.store.bucket import BucketReader
 from sonicpy.store.environment import OBJECTS, POSTINGS, TERMS, WORDS, Row
 from sonicpy.store.keys import object_key, term_key
@@ -13,10 +14,11 @@ from sonicpy.store.scopes import BucketState
 from sonicpy.store.view import Why, WriteView
 
 
-class BucketWriter(BucketReader):
+class BucketWriter(PushWriter, BucketReader):
     """Changes one bucket; what it writes stands in the view's transaction, or is held back by the view.
 
-    It lasts as long as the transaction, unless the bucket is flushed or renamed before: see `writer_of`.
+    It lasts as long as the transaction, unless the bucket is flushed or renamed before: see `writer_of`. `push` is
+    inherited; what it does with tables stands first.
     """
 
     def __init__(self, view: WriteView, state: BucketState) -> None:
@@ -27,71 +29,49 @@ class BucketWriter(BucketReader):
         self._newest = view.newest(state)
         self._names = view.names(state)
         self._lengths = view.lengths_to_change(state.bucket)
+        super().__init__(state, view.terms, self._names, self._newest, self._lengths)
 
-    def push(self, oid: str, terms: Terms, window: int, *, new: bool = False) -> bool:
-        """Give an object (created where it is missing) the terms of a text; return whether that was done.
+    def _stored_names(self, hash: int) -> tuple[int, ...]:
+        return stored_names(self._transaction, self.state, hash)
 
-        Terms it holds keep their places and the larger term frequency; new ones stand at the head of their lists.
+    def _read_words(self, keys: list[bytes]) -> list[Row]:
+        return self._transaction.get_many(WORDS, keys)
 
-        Args:
-            new: do nothing if the object is there.
+    def _read_blocks(self, keys: list[bytes]) -> list[Row]:
+        return self._transaction.get_many(POSTINGS, keys)
 
-        Raises:
-            StoreError: the transaction failed or the bucket's numbers are used up.
-        """
-        state = self.state
-        name = oid.encode()
-        hash = name_hash(name)
-        found = self._find(name, hash)
-        if found is None:
-            iid, record = state.next_iid, ObjectRecord.empty(name)
-            if iid > IID_MAX:
-                raise StoreError(f"bucket {state.bucket} has used up its {IID_MAX + 1} object numbers")
-        elif new:
-            return False
+    def _write_blocks(self, rows: list[Row]) -> None:
+        self._transaction.put_many(POSTINGS, rows)
+
+    def _write_terms(self, rows: list[Row]) -> None:
+        self._transaction.put_many(TERMS, rows)
+
+    def _note_appeared(self, words: list[bytes]) -> None:
+        self._writer.note_pending(self.state, words, Why.APPEARED)
+
+    def _put_record(self, iid: int, record: bytes) -> None:
+        """Put the record of an object into its row; begin the next row behind the newest one, if it belongs there."""
+        number, place = divmod(iid, OBJECTS_PER_RECORD_ROW)
+        newest = self._newest
+        if number > newest.number:
+            newest.write(self._transaction, self.state.bucket)
+            newest.begin(number)
+        if number == newest.number:
+            newest.put(place, record)
+            return
+        key = object_key(self.state.bucket, number)
+        row = RecordRow(self._transaction.get(OBJECTS, key) or b"")
+        self._transaction.put(OBJECTS, key, row.put(place, record))
+
+    def _drop_first_block(self, edits: Edits, number: int) -> None:
+        """Delete the used-up first block of an edit's word, and find the one that follows."""
+        key = edits.first_block_key(number)
+        self._transaction.delete(POSTINGS, key)
+        following: Row | None = self._transaction.first(POSTINGS, key)
+        if following is None or following[0][:9] != key[:9]:
+            edits.advance_to_tail(number)
         else:
-            iid, record = found
-        link = Link(state.bucket, iid, terms, record, state.next_term, self._writer.terms)
-        if not self._link(link, window, is_new=found is None):
-            return True
-        link.finish()
-        if link.next_term != state.next_term:
-            self._transaction.put_many(TERMS, link.new_terms())
-            state.next_term = link.next_term
-        if link.turned:
-            self._writer.note_pending(state, link.changed_words(), Why.APPEARED)
-        self._put_record(iid, link.record())
-        if found is None:
-            self._names.add(hash, iid)
-            state.next_iid += 1
-            state.objects += 1
-        state.live_words += link.live_change
-        state.total_length += link.length_change
-        self._lengths[iid] = pack_length(record.length + link.length_change)
-        return True
-
-    def _find(self, oid: bytes, hash: int) -> tuple[int, ObjectRecord] | None:
-        iids = self._names.find(hash)
-        if self.state.slices:
-            iids += stored_names(self._transaction, self.state, hash)
-        return self._find_among(iids, oid) if iids else None
-
-    def _link(self, link: Link, window: int, *, is_new: bool) -> bool:
-        """Change the postings of an object's words; return False if there is nothing to change about the object."""
-        transaction = self._transaction
-        try:
-            missing = link.word_keys
-            needed = link.take_rows(transaction.get_many(WORDS, missing) if missing else [])
-            link.take_blocks(transaction.get_many(POSTINGS, needed) if needed else [])
-            if not (is_new or link.changed):
-                return False
-            transaction.put_many(POSTINGS, link.blocks)
-            while used_up := link.trim(window):
-                for number in used_up:
-                    self._drop_first_block(link, number)
-        except DamagedBytes as fault:
-            raise StoreDamaged(f"bucket {self.state.bucket}: {fault}") from fault
-        return True
+            edits.advance(number, int.from_bytes(following[0][9:], "big"), following[1][0])
 
     def pop(self, oid: str, words: list[bytes]) -> int:
         """Take words from an object; return how many shown ones went. The object goes with its last word."""
@@ -150,19 +130,6 @@ class BucketWriter(BucketReader):
         self._lengths[iid] = 0
         self.state.objects -= 1
 
-    def _put_record(self, iid: int, record: bytes) -> None:
-        number, place = divmod(iid, OBJECTS_PER_RECORD_ROW)
-        newest = self._newest
-        if number > newest.number:
-            newest.write(self._transaction, self.state.bucket)
-            newest.begin(number)
-        if number == newest.number:
-            newest.put(place, record)
-            return
-        key = object_key(self.state.bucket, number)
-        row = RecordRow(self._transaction.get(OBJECTS, key) or b"")
-        self._transaction.put(OBJECTS, key, row.put(place, record))
-
     def _drop_record(self, iid: int) -> None:
         number, place = divmod(iid, OBJECTS_PER_RECORD_ROW)
         if number == self._newest.number:
@@ -174,16 +141,6 @@ class BucketWriter(BucketReader):
             self._transaction.put(OBJECTS, key, left)
         else:
             self._transaction.delete(OBJECTS, key)
-
-    def _drop_first_block(self, edits: Edits, number: int) -> None:
-        """Delete the used-up first block of an edit's word, and find the one that follows."""
-        key = edits.first_block_key(number)
-        self._transaction.delete(POSTINGS, key)
-        following: Row | None = self._transaction.first(POSTINGS, key)
-        if following is None or following[0][:9] != key[:9]:
-            edits.advance_to_tail(number)
-        else:
-            edits.advance(number, int.from_bytes(following[0][9:], "big"), following[1][0])
 
     def _delete_all(self, table: int, keys: list[bytes]) -> None:
         for key in keys:

@@ -3,7 +3,7 @@
 In `lengths` they stand in rows of OBJECTS_PER_ROW; ranking wants all of them in one piece.
 """
 
-from sonicpy._native.ranking import OBJECTS_PER_ROW, Lengths
+from sonicpy._native.lengths import OBJECTS_PER_ROW, Lengths
 from sonicpy.store.environment import LENGTHS, Transaction
 from sonicpy.store.keys import bucket_key
 

@@ -4,8 +4,8 @@ Nothing is lost with it: what is held back (rows of words, the newest row of rec
 before every commit, and the log tells it again.
 """
 
-from sonicpy._native.objects import RecordRow
-from sonicpy._native.postings import TermCache
+from sonicpy._native import objects
+from sonicpy._native.term_cache import TermCache
 from sonicpy.store.environment import OBJECTS, Transaction
 from sonicpy.store.keys import object_key
 from sonicpy.store.lengths import Lengths
@@ -16,48 +16,36 @@ TERMS_KEPT = 20_000  # about 4 MB
 BUCKETS_KEPT = 1_000
 
 
-class NewestRow:
-    """The row of records that new objects of a bucket go to; `packed` may be newer than what the table holds.
+class NewestRow(objects.NewestRow):
+    """The row of records that new objects of a bucket go to; it may be newer than what the table holds.
 
     It is written once it is full, or at a commit: then the rows of the table are filled to the brim.
     """
 
-    __slots__ = ("_is_changed", "_is_stored", "_records", "number", "packed")
+    __slots__ = ("_is_stored",)
 
     def __init__(self, number: int, packed: bytes | None) -> None:
+        super().__init__(packed or b"")
         self.number = number
-        self.packed = packed or b""
-        self._records = RecordRow(self.packed)
         self._is_stored = packed is not None
-        self._is_changed = False
-
-    def put(self, place: int, record: bytes) -> None:
-        """Take in the record of the object at a place of the row. Raises DamagedBytes if it is none."""
-        self.packed = self._records.put(place, record)
-        self._is_changed = True
-
-    def drop(self, place: int) -> None:
-        """Leave out the object at a place of the row."""
-        self.packed = self._records.drop(place)
-        self._is_changed = True
 
     def write(self, transaction: Transaction, bucket: int) -> None:
         """Put the row behind all others of the table, if it changed since the last time."""
-        if not self._is_changed:
+        if not self.is_changed:
             return
         key = object_key(bucket, self.number)
         if self._is_stored:
             transaction.delete(OBJECTS, key)
-        if self.packed:
-            transaction.append(OBJECTS, key, self.packed)
-        self._is_stored = bool(self.packed)
-        self._is_changed = False
+        packed = self.packed
+        if packed:
+            transaction.append(OBJECTS, key, packed)
+        self._is_stored = bool(packed)
+        self.is_changed = False
 
     def begin(self, number: int) -> None:
         """Go on with the next row; this one was written."""
+        super().__init__(b"")
         self.number = number
-        self.packed = b""
-        self._records = RecordRow(b"")
         self._is_stored = False
 
 

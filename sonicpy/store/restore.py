@@ -12,7 +12,6 @@ steps with it, so they are kept until a commit has passed, and done again where 
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from itertools import islice
 
 from sonicpy._native.postings import bucket_key
@@ -144,7 +143,9 @@ def _staged(number: int) -> Scope:
 def _staging(scope: Scope, source: BucketState) -> Step:
     def stage(view: WriteView) -> None:
         state = view.bucket_to_change(*scope)
-        fresh = replace(source, bucket=state.bucket, lexicon_version=0, graph_words=0, graph_edits=0)
+        fresh = BucketState.unpack(source.pack())
+        fresh.bucket = state.bucket
+        fresh.lexicon_version = fresh.graph_words = fresh.graph_edits = 0
         view.set_bucket(scope, fresh)
 
     return stage

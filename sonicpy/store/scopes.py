@@ -1,43 +1,43 @@
 """A bucket's counters: the value of its row in `scopes`."""
 
-from dataclasses import dataclass, fields
+from typing import Self
 
+from sonicpy._native.bucket import Counters
 from sonicpy._native.postings import DamagedBytes, pack_varints, unpack_varints
 from sonicpy.errors import StoreDamaged
 
+FIELD_NAMES = (
+    "bucket", "next_iid", "next_term", "objects", "total_length", "live_words", "edits", "lexicon_version",
+    "graph_words", "graph_edits", "named", "slices",
+)  # fmt: skip
 
-@dataclass(slots=True)
-class BucketState:
-    """What is known of a bucket as a whole; as a row: the fields as varints, in this order."""
 
-    bucket: int
-    """Its number: part of every key; a flushed bucket's is never used again."""
-    next_iid: int = 0
-    next_term: int = 0
-    objects: int = 0
-    total_length: int = 0
-    """Sum of the lengths of all objects."""
-    live_words: int = 0
-    """Words that some object holds as words of their own, of at most 40 bytes."""
-    edits: int = 0
-    """How many words were ever put into `pending`: orders them against a consolidation's snapshot."""
-    lexicon_version: int = 0
-    """Of the bucket's word graph; 0: none was built yet."""
-    graph_words: int = 0
-    """How many words that graph holds."""
-    graph_edits: int = 0
-    """How many of the edits it holds."""
-    named: int = 0
-    """Objects with a smaller IID are found through `oids`; newer ones may not be in it yet."""
-    slices: int = 0
-    """In how many slices `oids` divides the hashes of names."""
+class BucketState(Counters):
+    """What is known of a bucket as a whole; as a row: the fields as varints, in this order.
+
+    Attributes:
+        bucket: its number: part of every key; a flushed bucket's is never used again.
+        next_iid: of the next new object.
+        next_term: of the next new term.
+        objects: how many there are.
+        total_length: sum of the lengths of all objects.
+        live_words: words that some object holds as words of their own, of at most 40 bytes.
+        edits: how many words were ever put into `pending`: orders them against a consolidation's snapshot.
+        lexicon_version: of the bucket's word graph; 0: none was built yet.
+        graph_words: how many words that graph holds.
+        graph_edits: how many of the edits it holds.
+        named: objects with a smaller IID are found through `oids`; newer ones may not be in it yet.
+        slices: in how many slices `oids` divides the hashes of names.
+    """
+
+    __slots__ = ()
 
     def pack(self) -> bytes:
         """Return the row."""
         return pack_varints(getattr(self, name) for name in FIELD_NAMES)
 
     @classmethod
-    def unpack(cls, row: bytes) -> "BucketState":
+    def unpack(cls, row: bytes) -> Self:
         """Return the state that `pack` made a row of.
 
         Raises:
@@ -50,6 +50,3 @@ class BucketState:
         if len(numbers) != len(FIELD_NAMES):
             raise StoreDamaged(f"the row of a bucket has {len(numbers)} numbers instead of {len(FIELD_NAMES)}")
         return cls(*numbers)
-
-
-FIELD_NAMES = tuple(field.name for field in fields(BucketState))

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import chain, groupby
 
+from sonicpy._native.lengths import pack_length
 from sonicpy._native.names import slice_start, unpack_names
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow
 from sonicpy._native.postings import (
@@ -20,7 +21,6 @@ from sonicpy._native.postings import (
     unpack_block,
     unpack_varints,
 )
-from sonicpy._native.ranking import pack_length
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.ids import Scope
 from sonicpy.store.environment import (

@@ -7,9 +7,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from hashlib import blake2b
 
+from sonicpy._native.lengths import pack_length
 from sonicpy._native.objects import RecordRow
 from sonicpy._native.postings import POSTINGS_PER_BLOCK, WORD_BYTES_MAX, ObjectRecord, WordRow, unpack_block
-from sonicpy._native.ranking import pack_length
 from sonicpy.store import environment as tables
 from sonicpy.store.environment import BUCKET_TABLES, TABLE_NAMES, Transaction
 from sonicpy.store.keys import bucket_key, bucket_of, scope_of, word_key

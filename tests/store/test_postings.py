@@ -10,15 +10,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from sonicpy._native.edits import Link, Unlink
 from sonicpy._native.postings import (
     IID_MAX,
     POSTINGS_PER_BLOCK,
     WORD_BYTES_MAX,
     DamagedBytes,
-    Link,
     ObjectRecord,
-    TermCache,
-    Unlink,
     WordRow,
     block_key,
     bucket_key,
@@ -30,6 +28,7 @@ from sonicpy._native.postings import (
     unpack_varints,
     word_key,
 )
+from sonicpy._native.term_cache import TermCache
 from sonicpy._native.text import STOP, Terms
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -400,7 +399,8 @@ UNSAFE = {
 def test_wrong_use_raises_and_does_not_crash(why: str) -> None:
     """In a process of its own: what goes wrong here goes wrong with the memory."""
     script = (
-        "from sonicpy._native.postings import *\nfrom sonicpy._native.text import Terms\n"
+        "from sonicpy._native.edits import *\nfrom sonicpy._native.postings import *\n"
+        "from sonicpy._native.term_cache import *\nfrom sonicpy._native.text import Terms\n"
         f"try:\n    {UNSAFE[why].replace(chr(10), chr(10) + '    ')}\n"
         "except (ValueError, IndexError, TypeError) as fault: print(type(fault).__name__)"
     )

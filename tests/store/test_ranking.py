@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sonicpy._native.lengths import pack_length, unpack_length
 from sonicpy._native.postings import IID_MAX, pack_block
 from sonicpy._native.ranking import (
     ObjectTable,
@@ -17,8 +18,6 @@ from sonicpy._native.ranking import (
     SonicTable,
     completion_score,
     correction_score,
-    pack_length,
-    unpack_length,
 )
 from tests.reference import ranking as twin
 from tests.reference.ranking import single

@@ -129,7 +129,7 @@ def test_a_lasting_fault_refuses_one_mutation_and_keeps_the_others(tmp_path: Pat
     store.seal()
     store.apply(push("o2", "alpha"))
     with failing_writes(range(1000), FAULTS["another fault"]), pytest.raises(StoreError):
-        store.apply(push("o3", "alpha"))
+        store.apply(push("o3", "alpha beta"))
     assert found(store, "alpha") == ["o2", "o1"]
     store.apply(push("o4", "alpha"))
     store.seal()

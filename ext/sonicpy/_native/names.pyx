@@ -39,8 +39,10 @@ cdef enum:
 NAME_HASH_BITS = HASH_BITS
 
 
-def name_hash(bytes oid not None) -> int:
+cpdef uint64_t name_hash(bytes oid) except? 0:
     """Return the 40 bits that an OID is found by, of its BLAKE2b; others may have the same."""
+    if oid is None:
+        raise TypeError("an OID is bytes")
     cdef uint64_t digest = blake2b(<const uint8_t *> oid, len(oid), HASH_BITS // 8), hash = 0
     cdef int number
     for number in range(HASH_BITS // 8):
@@ -238,10 +240,6 @@ def named(bytes row not None, uint64_t hash) -> tuple:
 # -- names that wait --------------------------------------------------------------------------------------------------
 
 
-cdef struct Entry:
-    uint64_t hash
-    uint64_t iid
-
 
 cdef class WaitingNames:
     """The names of new objects, by hash.
@@ -253,11 +251,6 @@ cdef class WaitingNames:
     Attributes:
         added: how many were added; the owner sets it back.
     """
-    cdef Entry *_slots
-    cdef int _bits  # of a hash, that tell its home
-    cdef Py_ssize_t _count, _count_max
-    cdef uint64_t _taken  # names with smaller hashes were taken in this round
-    cdef public Py_ssize_t added
 
     def __cinit__(self):
         self._slots = NULL
@@ -271,6 +264,9 @@ cdef class WaitingNames:
 
     def find(self, uint64_t hash) -> tuple:
         """Return the IIDs of the objects whose OID has this hash."""
+        return self.iids(hash)
+
+    cdef tuple iids(self, uint64_t hash):
         cdef Entry *slot = self.first(hash)
         cdef list iids
         if slot == NULL or slot.hash != hash:
@@ -287,12 +283,16 @@ cdef class WaitingNames:
         Raises:
             ValueError: no hash is so large.
         """
+        self.put(hash, iid)
+
+    cdef int put(self, uint64_t hash, uint64_t iid) except -1:
         if hash >> HASH_BITS:
             raise ValueError(f"a hash of names has {HASH_BITS} bits")
         self.added += 1
         if self._count >= self._count_max:
             self.resize(2 * self._count)
         self.insert(hash, iid)
+        return 0
 
     def drop(self, uint64_t hash, uint64_t iid) -> None:
         """Forget a name, if it is here."""

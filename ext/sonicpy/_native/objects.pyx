@@ -18,19 +18,7 @@ from sonicpy._native.varint cimport get_varint, put_varint
 
 from sonicpy._native.postings import DamagedBytes
 
-cdef enum:
-    PLACES = 16
-    OID_BYTES_MAX = 255
-
 OBJECTS_PER_RECORD_ROW = PLACES
-
-
-cdef struct Item:
-    uint8_t place
-    uint8_t oid_size
-    uint8_t oid[OID_BYTES_MAX]
-    const uint8_t *rest
-    uint64_t rest_size
 
 
 cdef int read_item(const uint8_t **at, const uint8_t *end, int before, Item *item) except -1:
@@ -108,9 +96,6 @@ def record_at(bytes row not None, int place) -> bytes | None:
 
 cdef class RecordRow:
     """A row, read whole."""
-    cdef Item *_items
-    cdef int _count
-    cdef bytes _row  # what the items point into
 
     def __cinit__(self):
         self._items = <Item *> malloc((PLACES + 1) * sizeof(Item))
@@ -165,6 +150,9 @@ cdef class RecordRow:
             ValueError: there is no such place.
             DamagedBytes: it is not a record.
         """
+        return self.put_record(place, record)
+
+    cdef bytes put_record(self, int place, bytes record):
         cdef const uint8_t *packed = <const uint8_t *> record
         cdef int number, step
         cdef Item *item
@@ -183,7 +171,7 @@ cdef class RecordRow:
         memcpy(item.oid, packed + 1, packed[0])
         item.rest = packed + 1 + packed[0]
         item.rest_size = len(record) - 1 - packed[0]
-        return self.packed(self._count - 1 if number == self._count - 1 else 0)
+        return self.packed_from(self._count - 1 if number == self._count - 1 else 0)
 
     def drop(self, int place) -> bytes:
         """Return the row without what is at a place; empty: nothing is left."""
@@ -192,9 +180,9 @@ cdef class RecordRow:
             self._count -= 1
             for number in range(number, self._count):
                 copy_item(&self._items[number], &self._items[number + 1])
-        return self.packed(0)
+        return self.packed_from(0)
 
-    cdef bytes packed(self, int first):
+    cdef bytes packed_from(self, int first):
         """Return the row of the items, and let them point into that from now on; those before `first` stand in the row
         so far as they are."""
         cdef Py_ssize_t size = 0, kept = 0
@@ -243,6 +231,30 @@ cdef class RecordRow:
             self._items[number].rest = <const uint8_t *> <char *> row + places[number]
         self._row = row
         return row
+
+
+cdef class NewestRow(RecordRow):
+    """The row that new objects of a bucket go to, with what is to be known of it until it is written.
+
+    Attributes:
+        number: IID // 16 of its objects.
+        is_changed: since it was written; the owner takes it back.
+    """
+
+    @property
+    def packed(self) -> bytes:
+        """The row as it is by now."""
+        return self._row
+
+    cdef bytes put_record(self, int place, bytes record):
+        cdef bytes row = RecordRow.put_record(self, place, record)
+        self.is_changed = True
+        return row
+
+    def drop(self, int place) -> bytes:
+        """Return the row without what is at a place; empty: nothing is left."""
+        self.is_changed = True
+        return RecordRow.drop(self, place)
 
 
 cdef inline void copy_item(Item *copy, const Item *item) noexcept nogil:

@@ -1,0 +1,29 @@
+"""Rows of records, for those that put records into them in compiled code."""
+
+from libc.stdint cimport uint8_t, uint64_t
+
+cdef enum:
+    PLACES = 16
+    OID_BYTES_MAX = 255
+
+cdef struct Item:
+    uint8_t place
+    uint8_t oid_size
+    uint8_t oid[OID_BYTES_MAX]
+    const uint8_t *rest
+    uint64_t rest_size
+
+
+cdef class RecordRow:
+    cdef Item *_items
+    cdef int _count
+    cdef bytes _row  # what the items point into
+
+    cdef int index_of(self, uint8_t place) noexcept nogil
+    cdef bytes put_record(self, int place, bytes record)
+    cdef bytes packed_from(self, int first)
+
+
+cdef class NewestRow(RecordRow):
+    cdef public uint64_t number
+    cdef public bint is_changed

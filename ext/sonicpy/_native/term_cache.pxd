@@ -1,0 +1,35 @@
+"""Rows of words, decoded, for those that change them."""
+
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+
+from sonicpy._native.postings cimport Word
+
+cdef struct Entry:
+    Word word
+    uint64_t last_iid  # of the newest posting in the tail
+    uint8_t *tail  # a block; its size is 0 if it holds no posting
+    uint32_t tail_size, tail_room
+    uint8_t *key
+    uint32_t key_size  # 0: forgotten
+    uint32_t hash
+    bint is_dirty
+
+
+cdef class TermCache:
+    cdef Entry **_slots
+    cdef uint32_t _mask
+    cdef Py_ssize_t _count
+    cdef Entry **_dirty
+    cdef Py_ssize_t _dirty_count, _dirty_room
+    cdef uint64_t _generation
+
+    cdef void free_entries(self) noexcept nogil
+    cdef Entry *find(self, const uint8_t *key, Py_ssize_t size, uint32_t hash) noexcept nogil
+    cdef Entry *insert(self, bytes key) except NULL
+    cdef int grow(self) except -1
+    cdef int mark(self, Entry *entry) except -1
+
+
+cdef uint32_t hash_of(const uint8_t *key, Py_ssize_t size) noexcept nogil
+cdef int take_tail(Entry *entry, const uint8_t *tail, Py_ssize_t size) except -1
+cdef int make_room(Entry *entry, Py_ssize_t size) except -1

@@ -1,0 +1,204 @@
+"""Rows of words, decoded: a common word is read and written once for many texts.
+
+PUSH changes them here; those that changed are given to write when they are asked for.
+"""
+
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc, qsort, realloc
+from libc.string cimport memcmp, memcpy, memset
+
+from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, read_block, write_word
+
+import os
+
+from sonicpy._native.postings import DamagedBytes
+
+cdef uint32_t HASH_START = <uint32_t> int.from_bytes(os.urandom(4), "little")
+
+
+cdef class TermCache:
+    """Rows of words as they are by now, decoded; those that changed wait to be written.
+
+    Whoever changes a row in the store by another way must `forget` it here first, or `clear` all.
+    """
+    def __cinit__(self):
+        self._mask = 1023
+        self._slots = <Entry **> calloc(self._mask + 1, sizeof(Entry *))
+        self._dirty_room = 64
+        self._dirty = <Entry **> malloc(self._dirty_room * sizeof(Entry *))
+        if self._slots == NULL or self._dirty == NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        if self._slots != NULL:
+            self.free_entries()
+        free(self._slots)
+        free(self._dirty)
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def changed(self) -> int:
+        """How many rows wait to be written."""
+        return self._dirty_count
+
+    def rows(self) -> list:
+        """Return the (key, row) pairs that changed since the last call, by key, to be written in `words`."""
+        cdef list rows = []
+        cdef Py_ssize_t number
+        cdef Entry *entry
+        qsort(self._dirty, self._dirty_count, sizeof(Entry *), by_key)
+        for number in range(self._dirty_count):
+            entry = self._dirty[number]
+            rows.append((
+                PyBytes_FromStringAndSize(<char *> entry.key, entry.key_size),
+                write_word(&entry.word, entry.tail, entry.tail_size),
+            ))
+        for number in range(self._dirty_count):
+            self._dirty[number].is_dirty = False
+        self._dirty_count = 0
+        return rows
+
+    def forget(self, list keys) -> None:
+        """Forget rows, by their keys, that are about to be changed in the store.
+
+        Raises:
+            ValueError: rows wait to be written.
+        """
+        cdef bytes key
+        cdef Entry *entry
+        if self._dirty_count:
+            raise ValueError(f"{self._dirty_count} rows of words have to be written first")
+        for key in keys:
+            entry = self.find(<const uint8_t *> key, len(key), hash_of(<const uint8_t *> key, len(key)))
+            if entry != NULL:
+                entry.key_size = 0
+                self._generation += 1
+
+    def clear(self) -> None:
+        """Forget everything, also what was not written."""
+        if not self._count:  # so nobody points to an entry either
+            return
+        self.free_entries()
+        memset(self._slots, 0, (self._mask + 1) * sizeof(Entry *))
+        self._count = self._dirty_count = 0
+        self._generation += 1
+
+    cdef void free_entries(self) noexcept nogil:
+        cdef uint32_t slot
+        for slot in range(self._mask + 1):
+            if self._slots[slot] != NULL:
+                free(self._slots[slot].tail)
+                free(self._slots[slot].key)
+                free(self._slots[slot])
+
+    cdef Entry *find(self, const uint8_t *key, Py_ssize_t size, uint32_t hash) noexcept nogil:
+        cdef uint32_t slot = hash & self._mask
+        cdef Entry *entry = self._slots[slot]
+        while entry != NULL:
+            if entry.hash == hash and entry.key_size == size and memcmp(entry.key, key, size) == 0:
+                return entry
+            slot = (slot + 1) & self._mask
+            entry = self._slots[slot]
+        return NULL
+
+    cdef Entry *insert(self, bytes key) except NULL:
+        """Add an entry whose word and tail are still empty."""
+        cdef Entry *entry
+        cdef uint32_t slot
+        if 2 * (self._count + 1) > self._mask:
+            self.grow()
+        entry = <Entry *> calloc(1, sizeof(Entry))
+        if entry == NULL:
+            raise MemoryError
+        entry.key = <uint8_t *> malloc(len(key))
+        if entry.key == NULL:
+            free(entry)
+            raise MemoryError
+        memcpy(entry.key, <const char *> key, len(key))
+        entry.key_size = <uint32_t> len(key)
+        entry.hash = hash_of(entry.key, len(key))
+        slot = entry.hash & self._mask
+        while self._slots[slot] != NULL:
+            slot = (slot + 1) & self._mask
+        self._slots[slot] = entry
+        self._count += 1
+        return entry
+
+    cdef int grow(self) except -1:
+        cdef uint32_t mask = 2 * self._mask + 1, old, slot
+        cdef Entry **slots = <Entry **> calloc(<size_t> mask + 1, sizeof(Entry *))
+        if slots == NULL:
+            raise MemoryError
+        for old in range(self._mask + 1):
+            if self._slots[old] != NULL:
+                slot = self._slots[old].hash & mask
+                while slots[slot] != NULL:
+                    slot = (slot + 1) & mask
+                slots[slot] = self._slots[old]
+        free(self._slots)
+        self._slots = slots
+        self._mask = mask
+        return 0
+
+    cdef int mark(self, Entry *entry) except -1:
+        """Note that a row changed."""
+        cdef Entry **grown
+        if entry.is_dirty:
+            return 0
+        if self._dirty_count == self._dirty_room:
+            grown = <Entry **> realloc(self._dirty, 2 * self._dirty_room * sizeof(Entry *))
+            if grown == NULL:
+                raise MemoryError
+            self._dirty = grown
+            self._dirty_room *= 2
+        self._dirty[self._dirty_count] = entry
+        self._dirty_count += 1
+        entry.is_dirty = True
+        return 0
+
+
+cdef int by_key(const void *left, const void *right) noexcept nogil:
+    cdef const Entry *a = (<const Entry **> left)[0]
+    cdef const Entry *b = (<const Entry **> right)[0]
+    cdef int order = memcmp(a.key, b.key, min(a.key_size, b.key_size))
+    return order if order else (a.key_size > b.key_size) - (a.key_size < b.key_size)
+
+
+cdef uint32_t hash_of(const uint8_t *key, Py_ssize_t size) noexcept nogil:
+    """FNV-1a, from a random start, so that nobody outside can choose words that collide."""
+    cdef uint32_t hash = HASH_START
+    cdef Py_ssize_t step
+    for step in range(size):
+        hash = (hash ^ key[step]) * <uint32_t> 16777619
+    return hash ^ (hash >> 15)
+
+
+cdef int take_tail(Entry *entry, const uint8_t *tail, Py_ssize_t size) except -1:
+    """Put a block into the tail of an entry."""
+    cdef Posting postings[BLOCK_POSTINGS]
+    cdef int count
+    if size == 0:
+        entry.tail_size = 0
+        return 0
+    count = read_block(tail, size, postings)
+    if count <= 0:
+        raise DamagedBytes(f"the newest {size} bytes of postings of a word cannot be read")
+    if size > entry.tail_room:
+        make_room(entry, size)
+    memcpy(entry.tail, tail, size)
+    entry.tail_size = <uint32_t> size
+    entry.last_iid = postings[count - 1].iid
+    return 0
+
+
+cdef int make_room(Entry *entry, Py_ssize_t size) except -1:
+    """Make room for so many bytes of a tail, and as many more."""
+    cdef uint8_t *grown = <uint8_t *> realloc(entry.tail, 2 * size)
+    if grown == NULL:
+        raise MemoryError
+    entry.tail = grown
+    entry.tail_room = <uint32_t> (2 * size)
+    return 0
