@@ -12,9 +12,10 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from functools import partial
 from multiprocessing.connection import wait
 from types import ModuleType
 from typing import ParamSpec, TypeVar
@@ -59,13 +60,17 @@ class Workers:
             for _ in range(TRIES):
                 try:
                     executor = self._started()
-                    with nothing_to_import():
-                        future = executor.submit(job, *args, **named)
+                    # On a thread: a process that is started holds up the one that starts it, for up to 0.1 s.
+                    future = await loop.run_in_executor(None, partial(submit, executor, job, *args, **named))
                 except OSError as fault:
                     self._end(self._executor)
                     raise WorkerError(f"no worker process can be started: {fault.strerror}") from fault
                 except BrokenProcessPool:
                     self._end(self._executor)
+                    continue
+                except RuntimeError:  # after shutdown
+                    if self._stops != stops:
+                        raise WorkerError(GIVEN_UP) from None
                     continue
                 try:
                     return await asyncio.wrap_future(future, loop=loop)
@@ -115,9 +120,22 @@ class Workers:
             return
         if self._executor is executor:
             self._executor = None
-        for process in list((executor._processes or {}).values()):
+        processes = executor._processes or {}
+        executor.shutdown(wait=False, cancel_futures=True)  # first: it waits for one that is just being started
+        for process in list(processes.values()):
             process.terminate()
-        executor.shutdown(wait=False, cancel_futures=True)
+
+
+def submit(
+    executor: ProcessPoolExecutor, job: Callable[Arguments, Answer], *args: Arguments.args, **named: Arguments.kwargs
+) -> Future[Answer]:
+    """Hand a job to a process, which is started where there is none."""
+    with _starting, nothing_to_import():
+        return executor.submit(job, *args, **named)
+
+
+_starting = threading.Lock()
+"""One at a time: what a worker is not to import is hidden from all threads."""
 
 
 @contextmanager
