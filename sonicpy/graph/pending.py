@@ -16,20 +16,19 @@ class PendingWords:
     def __init__(self, source: Sequence[bytes]) -> None:
         self.source = source
         self._taken = 0
-        self._words: dict[str, None] = {}
-        self._choices: list[str] = []
+        self._words: set[str] = set()
+        self._by_length: dict[int, list[str]] = {}  # in characters
 
     def __len__(self) -> int:
-        return len(self._choices)
+        return len(self._words)
 
     def refresh(self) -> None:
         """Take over what was appended to the source."""
-        if self._taken == len(self.source):
-            return
-        for word in self.source[self._taken :]:
-            self._words[word.decode()] = None
+        for word in map(bytes.decode, self.source[self._taken :]):
+            if word not in self._words:
+                self._words.add(word)
+                self._by_length.setdefault(len(word), []).append(word)
         self._taken = len(self.source)
-        self._choices = list(self._words)
 
     def correct(self, word: bytes, distance: int, *, transpositions: bool) -> list[tuple[bytes, int]]:
         """Return the words within `distance` edits of `word`, with their distances, in no order.
@@ -39,5 +38,10 @@ class PendingWords:
             transpositions: a swap of neighbours is one edit; else two.
         """
         scorer = OSA.distance if transpositions else Levenshtein.distance
-        found = extract(word.decode(), self._choices, scorer=scorer, score_cutoff=distance, limit=None)
+        typed = word.decode()
+        found = []
+        for length in range(len(typed) - distance, len(typed) + distance + 1):  # others are further away
+            words = self._by_length.get(length)
+            if words:
+                found += extract(typed, words, scorer=scorer, score_cutoff=distance, limit=None)
         return [(match.encode(), int(edits)) for match, edits, _ in found]

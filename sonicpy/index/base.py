@@ -104,6 +104,10 @@ class IndexBase:
         """Return what decides which terms of a text are stored, key by key."""
         return self._lexer.analyser()
 
+    def prepare(self) -> None:
+        """Read the tables that texts are judged by; otherwise the first text that needs them waits for that."""
+        self._lexer.prepare()
+
     def seal(self) -> None:
         """Put what was changed since the last seal into the log: then it survives the death of the process."""
         self.store.seal()

@@ -70,6 +70,10 @@ class Lexer:
         self._cuts_given: dict[str, Cut] = {NO_LANGUAGE: PreparedCutter(self._cutter).cut}
         self._stemmers: dict[str, Stemmer.Stemmer] = {}
 
+    def prepare(self) -> None:
+        """Read what otherwise the first text that needs it waits for."""
+        self._guesser.prepare()
+
     def lex(self, text: str, lang: str | None) -> Terms:
         """Return the distinct terms of a text; stop words are flagged, or left out where the settings drop them.
 
