@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from itertools import count, islice
 
-from sonicpy._native.postings import WORD_BYTES_MAX, WordRow
+from sonicpy._native.postings import WORD_BYTES_MAX, PostingList, WordRow
 from sonicpy._native.ranking import ObjectTable, Ranker, SonicTable, completion_score, correction_score
 from sonicpy._native.text import PART, SPECIAL, STOP, Terms
 from sonicpy.config import SearchConfig
@@ -74,7 +74,7 @@ def rank_bm25(
             else:
                 # By holders, not by postings: the window hides how common a word is.
                 found, weight = word.df, idf(objects, word.holders)
-                ranker.add(reader.blocks(word), word.dead, weight, required=required, inserts=inserts)
+                ranker.add(reader.postings(word), word.dead, weight, required=required, inserts=inserts)
             if trace is not None:
                 trace.exact(number, term, word, weight, required=required, only_adds=not inserts)
             if flags & (SPECIAL | STOP | PART) or found >= wanted or corrected == CORRECTED_WORDS:
@@ -84,7 +84,7 @@ def rank_bm25(
             corrected += 1
             for other in alternates(lexicon, term, found, wanted, search.query_alternates_try):
                 lowered = min(idf(objects, other.row.holders), weight) * other.share
-                ranker.add_alternate(reader.blocks(other.row), other.row.dead, lowered, other.completed)
+                ranker.add_alternate(reader.postings(other.row), other.row.dead, lowered, other.completed)
                 if trace is not None:
                     trace.alternate(number, other, lowered)
     ranker.bm25(*bm25_arguments(reader))
@@ -140,7 +140,7 @@ def rank_newest(
             continue
         corrected += 1
         for other in alternates(lexicon, term, 0, wanted, search.query_alternates_try):
-            ranker.add_alternate(reader.blocks(other.row), other.row.dead, 0.0, other.completed)
+            ranker.add_alternate(reader.postings(other.row), other.row.dead, 0.0, other.completed)
             if trace is not None:
                 trace.alternate(number, other, 0.0)
     ranker.newest()
@@ -209,8 +209,8 @@ def _is_keywords(terms: Terms) -> bool:
     return max(words, pairs // 2) <= KEYWORDS_MAX
 
 
-def _postings(reader: BucketReader, word: WordRow | None) -> tuple[list[bytes], int]:
-    return ([], 0) if word is None else (reader.blocks(word), word.dead)
+def _postings(reader: BucketReader, word: WordRow | None) -> tuple[PostingList | list[bytes], int]:
+    return ([], 0) if word is None else (reader.postings(word), word.dead)
 
 
 def _visit_exact(
@@ -250,7 +250,7 @@ def _visit_prefixes(
             score = completion_score(idf(lexicon.reader.state.objects, row.df), len(word), typed)
             if trace is not None:
                 trace.visit(number, word, row, "completion", 0, score)
-            visits, is_over = table.visit(number, lexicon.reader.blocks(row), row.dead, score, budget)
+            visits, is_over = table.visit(number, lexicon.reader.postings(row), row.dead, score, budget)
             budget -= visits
             if is_over:
                 break
@@ -277,7 +277,7 @@ def _visit_typos(
                 score = correction_score(idf(lexicon.reader.state.objects, row.df), distance, typed)
                 if trace is not None:
                     trace.visit(number, word, row, "correction", distance, score)
-                visits, is_over = table.visit(number, lexicon.reader.blocks(row), row.dead, score, budget)
+                visits, is_over = table.visit(number, lexicon.reader.postings(row), row.dead, score, budget)
                 budget -= visits
                 if is_over:
                     break

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import cast
 
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow, oids_in
-from sonicpy._native.postings import DamagedBytes, ObjectRecord, WordRow, likely_words
+from sonicpy._native.postings import DamagedBytes, ObjectRecord, PostingList, WordRow, likely_words
 from sonicpy.errors import StoreDamaged
 from sonicpy.store.environment import OBJECTS, POSTINGS, TERMS, WORDS
 from sonicpy.store.keys import block_key, bucket_key, term_key, word_key
@@ -46,6 +46,10 @@ class BucketReader:
         if tail:
             blocks.append(tail)
         return blocks
+
+    def postings(self, word: WordRow) -> PostingList | list[bytes]:
+        """Return a word's postings as ranking takes them: decoded where they are remembered, else their blocks."""
+        return self.blocks(word)
 
     def oids(self, iids: list[int]) -> list[str]:
         """Return the names of objects, in the order of their numbers."""

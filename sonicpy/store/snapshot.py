@@ -6,7 +6,7 @@ words, names of objects. People ask for the same words again and again, and for 
 
 from typing import cast
 
-from sonicpy._native.postings import WordRow
+from sonicpy._native.postings import PostingList, WordRow
 from sonicpy.store.bucket import BucketReader
 from sonicpy.store.environment import Transaction
 from sonicpy.store.memory import BUCKETS_KEPT
@@ -15,8 +15,8 @@ from sonicpy.store.view import View
 
 WORDS_KEPT = 4_096
 """Words of a bucket whose rows are remembered: about 1 MB."""
-POSTINGS_KEPT_BYTES = 4 << 20
-"""Of blocks of postings, over all buckets."""
+POSTINGS_KEPT_BYTES = 8 << 20
+"""Of decoded postings, over all buckets."""
 NAMES_KEPT = 50_000
 """Names of objects of a bucket: about 5 MB."""
 
@@ -24,11 +24,11 @@ NAMES_KEPT = 50_000
 class BucketMemory:
     """What was read of a bucket."""
 
-    __slots__ = ("blocks", "lengths", "names", "words")
+    __slots__ = ("lengths", "names", "postings", "words")
 
     def __init__(self) -> None:
         self.words: dict[bytes, WordRow | None] = {}
-        self.blocks: dict[int, list[bytes]] = {}
+        self.postings: dict[int, PostingList] = {}
         self.names: dict[int, str] = {}
         self.lengths: bytes | bytearray | None = None
 
@@ -44,7 +44,7 @@ class Remembered:
         self.commit = commit
         self.states: dict[tuple[str, str], BucketState | None] = {}
         self.buckets: dict[int, BucketMemory] = {}
-        self.block_bytes = 0
+        self.posting_bytes = 0
 
     def of(self, bucket: int) -> BucketMemory:
         """Return what was read of a bucket."""
@@ -108,14 +108,17 @@ class SnapshotReader(BucketReader):
         held.update(zip(terms, found, strict=True))
         return found
 
-    def blocks(self, word: WordRow) -> list[bytes]:
-        """Return the blocks of a word's postings, oldest first; not to be changed."""
-        held, term_id = self._memory.blocks, word.term_id
-        blocks = held.get(term_id)
-        if blocks is None:
-            blocks = super().blocks(word)
-            self._keep(term_id, blocks)
-        return blocks
+    def postings(self, word: WordRow) -> PostingList | list[bytes]:
+        """Return a word's postings as ranking takes them."""
+        postings = self._memory.postings.get(word.term_id)
+        if postings is not None:
+            return postings
+        blocks = self.blocks(word)
+        decoded = PostingList.of(blocks)
+        if decoded is None:
+            return blocks
+        self._keep(word.term_id, decoded)
+        return decoded
 
     def oids(self, iids: list[int]) -> list[str]:
         """Return the names of objects, in the order of their numbers."""
@@ -131,15 +134,15 @@ class SnapshotReader(BucketReader):
         others = iter(found)
         return [next(others) if name is None else name for name in names]
 
-    def _keep(self, term_id: int, blocks: list[bytes]) -> None:
-        remembered, size = self._remembered, sum(map(len, blocks))
-        if remembered.block_bytes + size > POSTINGS_KEPT_BYTES:
+    def _keep(self, term_id: int, postings: PostingList) -> None:
+        remembered, size = self._remembered, postings.size_bytes
+        if remembered.posting_bytes + size > POSTINGS_KEPT_BYTES:
             for memory in list(remembered.buckets.values()):
-                memory.blocks = {}
-            remembered.block_bytes = 0
+                memory.postings = {}
+            remembered.posting_bytes = 0
         if size <= POSTINGS_KEPT_BYTES // 16:
-            remembered.block_bytes += size
-            self._memory.blocks[term_id] = blocks
+            remembered.posting_bytes += size
+            self._memory.postings[term_id] = postings
 
 
 def reader_of(view: View, state: BucketState) -> BucketReader:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sonicpy._native.lengths import pack_length, unpack_length
-from sonicpy._native.postings import IID_MAX, pack_block
+from sonicpy._native.postings import IID_MAX, PostingList, pack_block
 from sonicpy._native.ranking import (
     ObjectTable,
     Ranker,
@@ -35,6 +35,7 @@ class Add(NamedTuple):
     inserts: bool
     stands_in: bool
     completed: bool
+    decoded: bool
 
 
 class Visit(NamedTuple):
@@ -45,6 +46,7 @@ class Visit(NamedTuple):
     dead: int
     score: float
     budget: int
+    decoded: bool
 
 
 iids = st.integers(0, 12) | st.sampled_from([3999, 4000, 4001, 12_000, 2**32, IID_MAX])
@@ -74,23 +76,39 @@ adds = st.builds(
     inserts=st.sampled_from([True, True, True, False]),
     stands_in=st.sampled_from([False, False, True]),
     completed=st.booleans(),
+    decoded=st.booleans(),
 )
 visits = st.builds(
-    Visit, word=st.integers(0, 3), blocks=lists, dead=deads, score=weights, budget=st.sampled_from([-1, -1, 0, 1, 2, 5])
+    Visit,
+    word=st.integers(0, 3),
+    blocks=lists,
+    dead=deads,
+    score=weights,
+    budget=st.sampled_from([-1, -1, 0, 1, 2, 5]),
+    decoded=st.booleans(),
 )
+
+
+def packed(blocks: list[list[tuple[int, int]]], *, decoded: bool) -> PostingList | list[bytes]:
+    """Return postings as `add` and `visit` take them; large numbers only stand in blocks."""
+    bytes_ = [pack_block(block) for block in blocks]
+    found = PostingList.of(bytes_) if decoded else None
+    is_large = any(iid >= 2**32 or tf > 255 for block in blocks for iid, tf in block)
+    assert (found is None) == (is_large or not decoded)
+    return bytes_ if found is None else found
 
 
 def gathered(calls: list[Add]) -> tuple[Ranker, twin.Ranker]:
     """Both rankers after the same calls; the first cannot be an alternate."""
     native, slow = Ranker(), twin.Ranker()
     for call in calls:
-        packed = [pack_block(block) for block in call.blocks]
+        postings = packed(call.blocks, decoded=call.decoded)
         if call.stands_in and slow.terms:
-            native.add_alternate(packed, call.dead, call.weight, call.completed)
+            native.add_alternate(postings, call.dead, call.weight, call.completed)
             slow.add_alternate(call.blocks, call.dead, call.weight, call.completed)
         else:
             named = {"required": call.required, "inserts": call.inserts}
-            native.add(packed, call.dead, call.weight, **named)
+            native.add(postings, call.dead, call.weight, **named)
             slow.add(call.blocks, call.dead, call.weight, **named)
         assert len(native) == len(slow.objects)
     return native, slow
@@ -117,9 +135,9 @@ def assert_same_pages(native: ObjectTable, slow: twin.Ranker | twin.SonicTable) 
 def test_sonic_keeps_a_table_of_scores_in_32_bits(calls: list[Visit], words: int, full: int, all_words: bool) -> None:
     native, slow = SonicTable(words, full), twin.SonicTable(words, full)
     for call in calls:
-        packed = [pack_block(block) for block in call.blocks]
+        postings = packed(call.blocks, decoded=call.decoded)
         expected = slow.visit(call.word, call.blocks, call.dead, call.score, call.budget)
-        assert native.visit(call.word, packed, call.dead, call.score, call.budget) == expected
+        assert native.visit(call.word, postings, call.dead, call.score, call.budget) == expected
         assert native.is_full == (full > 0 and len(slow.held) >= full)
     native.finish(all_words)
     slow.finish(all_words)
@@ -156,9 +174,9 @@ def test_bm25_ranks_as_the_formula(
 ) -> None:
     """Scores that differ only in their last bits may change places: a compiler may fuse a product and a sum."""
     native, slow = gathered(calls)
-    packed = bytes(lengths.get(place, 0) for place in range(max(lengths, default=-1) + 1))
-    native.bm25(packed, average, *constants)
-    slow.bm25(packed, average, *constants)
+    held = bytes(lengths.get(place, 0) for place in range(max(lengths, default=-1) + 1))
+    native.bm25(held, average, *constants)
+    slow.bm25(held, average, *constants)
     ranked = native.best(0, ALL)
     assert sorted(ranked) == sorted(slow.objects)
     places = {iid: place for place, iid in enumerate(slow.objects)}
@@ -177,9 +195,9 @@ def test_bm25_ranks_as_the_formula(
     if not any(call.stands_in for call in calls):
         assert all(score <= native.ceiling * (1 + 1e-9) for _, _, score in scored)
     for most in (0, 1, 3, 100):
-        for iid, told in zip(ranked, native.parts(ranked, most, packed, average, *constants), strict=True):
+        for iid, told in zip(ranked, native.parts(ranked, most, held, average, *constants), strict=True):
             check_parts(told, most, slow.parts[iid], slow.scores[iid])
-    assert native.parts([IID_MAX - 1], 3, packed, average, *constants) == [([], 0, 0.0)]
+    assert native.parts([IID_MAX - 1], 3, held, average, *constants) == [([], 0, 0.0)]
 
 
 @settings(deadline=None, max_examples=600)
@@ -193,20 +211,21 @@ def test_lists_that_are_walked_give_what_a_table_gives(
     calls: list[Add], lengths: dict[int, int], average: float, is_sorted: bool
 ) -> None:
     """A ranker that tells its length makes a table; sorted lists are else walked. Scores are the same, bit by bit."""
-    packed = bytes(lengths.get(place, 0) for place in range(max(lengths, default=-1) + 1))
+    held = bytes(lengths.get(place, 0) for place in range(max(lengths, default=-1) + 1))
     rankers = [Ranker() for _ in range(8)]
     for number, call in enumerate(calls):
         postings = [posting for block in call.blocks for posting in block]
-        blocks = [pack_block(block) for block in cut(sorted(postings) if is_sorted else postings, 5)]
-        for ranker in rankers:
+        blocks = cut(sorted(postings) if is_sorted else postings, 5)
+        for place, ranker in enumerate(rankers):
+            taken = packed(blocks, decoded=call.decoded and place > 0)
             if call.stands_in and number:
-                ranker.add_alternate(blocks, call.dead, call.weight, call.completed)
+                ranker.add_alternate(taken, call.dead, call.weight, call.completed)
             else:
-                ranker.add(blocks, call.dead, call.weight, required=call.required, inserts=call.inserts)
+                ranker.add(taken, call.dead, call.weight, required=call.required, inserts=call.inserts)
     is_empty = len(rankers[0]) == 0
     assert rankers[0].is_empty == rankers[1].is_empty == is_empty
     for ranker in rankers:
-        ranker.bm25(packed, average, 1.2, 0.75)
+        ranker.bm25(held, average, 1.2, 0.75)
     expected = rankers[0].best_scored(0, ALL)
     pages = [(0, 1), (0, 2), (1, 3), (2, 40), (0, 0), (3, 900), (900, 3)]
     for ranker, (offset, limit) in zip(rankers[1:], pages, strict=True):
@@ -214,8 +233,8 @@ def test_lists_that_are_walked_give_what_a_table_gives(
         assert ranker.best(offset, limit) == [iid for iid, _, _ in expected[offset : offset + limit]]
         assert ranker.best_shown(offset, limit, 3, 0.75) == shown(expected[offset : offset + limit], ranker.ceiling)
         ranked = [iid for iid, _, _ in expected]
-        assert ranker.parts(ranked, 3, packed, average, 1.2, 0.75) == rankers[0].parts(
-            ranked, 3, packed, average, 1.2, 0.75
+        assert ranker.parts(ranked, 3, held, average, 1.2, 0.75) == rankers[0].parts(
+            ranked, 3, held, average, 1.2, 0.75
         )
         assert len(ranker) == len(expected)
         assert ranker.best_shown(offset, limit, 3, 0.75) == shown(expected[offset : offset + limit], ranker.ceiling)
@@ -436,6 +455,14 @@ def test_a_damaged_block_is_refused(block: bytes) -> None:
             Ranker().add(blocks, 0, 1.0)
         with pytest.raises(ValueError, match="cannot be read"):
             SonicTable(1, 0).visit(0, blocks, 0, 1.0, -1)
+
+
+@pytest.mark.parametrize("postings", [None, (), b"", {}])
+def test_other_things_are_no_postings(postings: Any) -> None:
+    with pytest.raises(TypeError):
+        Ranker().add(postings, 0, 1.0)
+    with pytest.raises(TypeError):
+        SonicTable(1, 0).visit(0, postings, 0, 1.0, -1)
 
 
 @pytest.mark.parametrize("dead", [-1, -100])

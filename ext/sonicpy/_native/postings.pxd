@@ -41,6 +41,16 @@ cdef class ObjectRecord:
     cpdef bytes pack(self)
 
 
+cdef class PostingList:
+    cdef uint32_t *_iids
+    cdef uint8_t *_tfs
+    cdef Py_ssize_t _count
+    cdef Py_ssize_t _first_count  # of them in the first block
+    cdef bint _is_sorted
+
+    cdef void copy(self, Posting *out) noexcept nogil
+
+
 cpdef bytes word_key(uint32_t bucket, bytes term)
 cpdef bytes term_key(uint32_t bucket, uint64_t term_id)
 cpdef bytes block_key(uint32_t bucket, uint64_t term_id, uint32_t block)

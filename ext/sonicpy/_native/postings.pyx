@@ -17,8 +17,8 @@ holders hold it only as a stop word or as a part of a run without blanks.
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc
+from libc.stdint cimport UINT8_MAX, UINT32_MAX, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcmp, memcpy
 
 from sonicpy._native.varint cimport get_varint, put_varint, unzigzag
@@ -28,6 +28,7 @@ import hashlib
 cdef enum:
     TERM_HEAD_BYTES = 466
     WORD_FIELDS = 8
+    LIST_BYTES = 160  # of a PostingList without postings: the object and its place in a dict
 
 WORD_BYTES_MAX = SHOWN_BYTES
 POSTINGS_PER_BLOCK = BLOCK_POSTINGS
@@ -187,6 +188,72 @@ def unpack_block(bytes block) -> list:
     cdef Posting held[BLOCK_POSTINGS]
     cdef int step, count = decode(block, held)
     return [(held[step].iid, held[step].tf) for step in range(count)]
+
+
+cdef inline void *shrunk(void *room, size_t size) noexcept nogil:
+    """Give back what of a room is not used."""
+    cdef void *smaller = realloc(room, size if size else 1)
+    return room if smaller == NULL else smaller
+
+
+cdef class PostingList:
+    """The postings of a word, decoded: five bytes each, for those that read them again and again."""
+
+    def __cinit__(self):
+        self._iids = NULL
+        self._tfs = NULL
+
+    def __dealloc__(self):
+        free(self._iids)
+        free(self._tfs)
+
+    @staticmethod
+    def of(list blocks not None) -> PostingList | None:
+        """Return the postings of some blocks, oldest first, or None: a number in them is too large for this.
+
+        Raises:
+            DamagedBytes: a block cannot be read.
+        """
+        cdef PostingList self = PostingList.__new__(PostingList)
+        cdef Posting postings[BLOCK_POSTINGS]
+        cdef Py_ssize_t number, blocks_count = len(blocks)
+        cdef uint64_t before = 0
+        cdef int place, count
+        self._iids = <uint32_t *> malloc((blocks_count * BLOCK_POSTINGS + 1) * sizeof(uint32_t))
+        self._tfs = <uint8_t *> malloc(blocks_count * BLOCK_POSTINGS + 1)
+        if self._iids == NULL or self._tfs == NULL:
+            raise MemoryError
+        self._is_sorted = True
+        for number in range(blocks_count):
+            count = decode(blocks[number], postings)
+            for place in range(count):
+                if postings[place].iid > UINT32_MAX or postings[place].tf > UINT8_MAX:
+                    return None
+                self._is_sorted &= self._count == 0 or before < postings[place].iid
+                before = postings[place].iid
+                self._iids[self._count] = <uint32_t> before
+                self._tfs[self._count] = <uint8_t> postings[place].tf
+                self._count += 1
+            if number == 0:
+                self._first_count = count
+        self._iids = <uint32_t *> shrunk(self._iids, self._count * sizeof(uint32_t))
+        self._tfs = <uint8_t *> shrunk(self._tfs, self._count)
+        return self
+
+    @property
+    def size_bytes(self) -> int:
+        """About how much memory it takes."""
+        return LIST_BYTES + 5 * self._count
+
+    def __len__(self) -> int:
+        return self._count
+
+    cdef void copy(self, Posting *out) noexcept nogil:
+        """Write the postings where there is room for all of them."""
+        cdef Py_ssize_t place
+        for place in range(self._count):
+            out[place].iid = self._iids[place]
+            out[place].tf = self._tfs[place]
 
 
 # -- rows of words ------------------------------------------------------------------------------------------------

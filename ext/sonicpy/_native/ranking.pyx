@@ -21,9 +21,7 @@ from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memset
 
 from sonicpy._native.lengths cimport unpack_length
-from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, read_block
-
-from sonicpy._native.postings import DamagedBytes
+from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, PostingList, decode
 
 cdef enum Kind:
     FULL  # every word of the query as it was typed
@@ -301,13 +299,6 @@ cdef int check_dead(Py_ssize_t dead) except -1:
     if dead < 0:
         raise ValueError(f"{dead} postings cannot be dead")
     return 0
-
-
-cdef int decode(bytes block, Posting *postings) except -1:
-    cdef int count = read_block(<const uint8_t *> block, len(block), postings)
-    if count < 0:
-        raise DamagedBytes(f"a block of postings of {len(block)} bytes cannot be read")
-    return count
 
 
 # -- BM25, and all words newest first -----------------------------------------------------------------------------
@@ -613,12 +604,12 @@ cdef class Ranker(ObjectTable):
         return True
 
     def add(
-        self, list blocks, Py_ssize_t dead, double weight, *, bint required=False, bint inserts=True
+        self, postings not None, Py_ssize_t dead, double weight, *, bint required=False, bint inserts=True
     ) -> None:
         """Add the postings of the next term.
 
         Args:
-            blocks: its blocks, oldest first; no object stands in them twice.
+            postings: a PostingList, or its blocks, oldest first; no object stands in them twice.
             dead: how many postings at the head of the first block do not count.
             weight: what the term counts for, for example its inverse document frequency.
             required: objects without this term will not answer.
@@ -634,9 +625,9 @@ cdef class Ranker(ObjectTable):
         self._possible_weight += weight
         if inserts:
             self._total_weight += weight
-        self.note_run(blocks, dead, weight, EXACT, required, inserts)
+        self.note_run(postings, dead, weight, EXACT, required, inserts)
 
-    def add_alternate(self, list blocks, Py_ssize_t dead, double weight, bint completed) -> None:
+    def add_alternate(self, postings not None, Py_ssize_t dead, double weight, bint completed) -> None:
         """Add the postings of a word that stands for the term added last; objects that hold the term, or were found
         by an alternate added before, keep that.
 
@@ -647,29 +638,37 @@ cdef class Ranker(ObjectTable):
         Raises:
             DamagedBytes: a block cannot be read.
         """
-        self.note_run(blocks, dead, weight, COMPLETED if completed else CORRECTED, False, True)
+        self.note_run(postings, dead, weight, COMPLETED if completed else CORRECTED, False, True)
 
     cdef int note_run(
-        self, list blocks, Py_ssize_t dead, double weight, Kind kind, bint required, bint inserts
+        self, postings, Py_ssize_t dead, double weight, Kind kind, bint required, bint inserts
     ) except -1:
         """Read the postings of a list. Which objects they make is seen to once somebody asks."""
         cdef Notes *notes = &self._notes
-        cdef Py_ssize_t begin = self._posting_count, end = begin, number, place, skipped = 0
+        cdef Py_ssize_t begin = self._posting_count, end = begin, number, place, most, skipped = 0
+        cdef list blocks
         cdef bint is_sorted = weight >= 0
+        cdef PostingList held = postings if isinstance(postings, PostingList) else None
         check_dead(dead)
-        if begin + len(blocks) * BLOCK_POSTINGS > notes.posting_capacity:
-            notes.postings = <Posting *> grown(
-                notes.postings, &notes.posting_capacity, begin + len(blocks) * BLOCK_POSTINGS, sizeof(Posting)
-            )
+        most = begin + (held._count if held is not None else len(<list?> postings) * BLOCK_POSTINGS)
+        if most > notes.posting_capacity:
+            notes.postings = <Posting *> grown(notes.postings, &notes.posting_capacity, most, sizeof(Posting))
         if self._run_count == notes.run_capacity:
             notes.runs = <Run *> grown(notes.runs, &notes.run_capacity, self._run_count + 16, sizeof(Run))
-        for number in range(len(blocks)):
-            end += decode(blocks[number], notes.postings + end)
-            if number == 0:
-                skipped = min(dead, end - begin)
-        begin += skipped
-        for place in range(begin + 1, end):
-            is_sorted &= notes.postings[place - 1].iid < notes.postings[place].iid
+        if held is not None:
+            held.copy(notes.postings + begin)
+            end += held._count
+            begin += min(dead, held._first_count)
+            is_sorted &= held._is_sorted
+        else:
+            blocks = postings
+            for number in range(len(blocks)):
+                end += decode(blocks[number], notes.postings + end)
+                if number == 0:
+                    skipped = min(dead, end - begin)
+            begin += skipped
+            for place in range(begin + 1, end):
+                is_sorted &= notes.postings[place - 1].iid < notes.postings[place].iid
         self._is_sorted &= is_sorted
         notes.runs[self._run_count] = Run(begin, end, 0, weight, self._terms, kind, required, inserts)
         self._run_count += 1
@@ -1131,12 +1130,12 @@ cdef class SonicTable(ObjectTable):
         return self._full > 0 and self._count >= self._full
 
     def visit(
-        self, int32_t word, list blocks, Py_ssize_t dead, float score, Py_ssize_t budget
+        self, int32_t word, postings not None, Py_ssize_t dead, float score, Py_ssize_t budget
     ) -> tuple:
         """Give the objects of a list, newest first, a score for a word; a score that is there is only lowered.
 
         Args:
-            blocks, dead: as in `Ranker.add`.
+            postings, dead: as in `Ranker.add`.
             budget: how many objects are visited at the most, new or not; -1: all.
 
         Returns:
@@ -1145,17 +1144,29 @@ cdef class SonicTable(ObjectTable):
         Raises:
             DamagedBytes: a block cannot be read.
         """
-        cdef Posting postings[BLOCK_POSTINGS]
+        cdef Posting block[BLOCK_POSTINGS]
         cdef Py_ssize_t number, visits = 0
+        cdef PostingList held
+        cdef list blocks
         cdef int place
         check_dead(dead)
         self._visits += 1
-        for number in range(len(blocks) - 1, -1, -1):
-            for place in range(decode(blocks[number], postings) - 1, (dead if number == 0 else 0) - 1, -1):
+        if isinstance(postings, PostingList):
+            held = postings
+            for number in range(held._count - 1, min(dead, held._first_count) - 1, -1):
                 if visits == budget:
                     return visits, False
                 visits += 1
-                if self.give(postings[place].iid, word, score) and self._full and self._count >= self._full:
+                if self.give(held._iids[number], word, score) and self._full and self._count >= self._full:
+                    return visits, True
+            return visits, False
+        blocks = postings
+        for number in range(len(blocks) - 1, -1, -1):
+            for place in range(decode(blocks[number], block) - 1, (dead if number == 0 else 0) - 1, -1):
+                if visits == budget:
+                    return visits, False
+                visits += 1
+                if self.give(block[place].iid, word, score) and self._full and self._count >= self._full:
                     return visits, True
         return visits, False
 
