@@ -20,7 +20,6 @@ from sonicpy.store.environment import SCOPES
 from sonicpy.store.mutations import Mutation
 from sonicpy.store.restore import drop_staged
 from sonicpy.store.scopes import BucketState
-from sonicpy.store.snapshot import reader_of
 from sonicpy.store.store import Store
 from sonicpy.store.view import View
 
@@ -230,8 +229,8 @@ class IndexBase:
         """Let `work` read the words of a bucket; an unknown one has none."""
 
         def read(view: View) -> list[Answer]:
-            state = view.bucket(collection, bucket)
-            return [] if state is None else work(self._lexicons.of(reader_of(view, state), view))
+            lexicon = self._lexicons.of(view, collection, bucket)
+            return [] if lexicon is None else work(lexicon)
 
         return self._read(read)
 

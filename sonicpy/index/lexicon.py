@@ -14,6 +14,7 @@ from sonicpy.graph.pool import GraphPool
 from sonicpy.graph.word_graph import WordGraph
 from sonicpy.store.bucket import BucketReader
 from sonicpy.store.scopes import BucketState
+from sonicpy.store.snapshot import reader_of
 from sonicpy.store.view import View
 
 CORRECTIONS_EXAMINED = 512
@@ -37,11 +38,18 @@ class Lexicons:
         self._recoveries = recoveries
         self._pending: dict[int, tuple[tuple[int, int, int], PendingWords]] = {}
 
-    def of(self, reader: BucketReader, view: View) -> "Lexicon":
-        """Return the words of the bucket that `reader` reads through `view`."""
-        state = reader.state
-        graph = self.pool.get(state.bucket, state.lexicon_version) if state.lexicon_version else None
-        return Lexicon(reader, graph, (lambda: self.pending(view, state)) if self.live else None)
+    def of(self, view: View, collection: str, bucket: str) -> "Lexicon | None":
+        """Return the words of a bucket, or None if there is no such bucket."""
+        scope = (collection, bucket)
+        lexicon = view.kept.get(scope)
+        if isinstance(lexicon, Lexicon):
+            return lexicon
+        state = view.bucket(collection, bucket)
+        if state is None:
+            return None
+        lexicon = Lexicon(self, view, reader_of(view, state))
+        view.keep(scope, lexicon)
+        return lexicon
 
     def pending(self, view: View, state: BucketState) -> PendingWords:
         """Return the words that were pushed or popped since the graph was built."""
@@ -61,17 +69,18 @@ class Lexicons:
 class Lexicon:
     """The words of one bucket inside one transaction."""
 
-    def __init__(
-        self, reader: BucketReader, graph: WordGraph | None, pending: Callable[[], PendingWords] | None
-    ) -> None:
+    def __init__(self, lexicons: Lexicons, view: View, reader: BucketReader) -> None:
         self.reader = reader
-        self._graph = graph
-        self._pending = pending
+        self.live = lexicons.live
+        """Whether words are there from the moment they are pushed."""
+        self._lexicons = lexicons
+        self._view = view
 
     @property
-    def live(self) -> bool:
-        """Whether words are there from the moment they are pushed."""
-        return self._pending is not None
+    def _graph(self) -> WordGraph | None:
+        """Asked for each time: one that nobody asks for is closed."""
+        state = self.reader.state
+        return self._lexicons.pool.get(state.bucket, state.lexicon_version) if state.lexicon_version else None
 
     def __len__(self) -> int:
         return self.reader.state.live_words if self.live else self.reader.state.graph_words
@@ -81,7 +90,8 @@ class Lexicon:
         if offset >= len(self):
             return []
         if not self.live:
-            return self._graph.words(offset, limit) if self._graph is not None else []
+            graph = self._graph
+            return graph.words(offset, limit) if graph is not None else []
         return list(islice(self.completions(b""), offset, offset + limit))
 
     def completions(self, prefix: bytes) -> Iterator[bytes]:
@@ -90,7 +100,8 @@ class Lexicon:
             return iter(())
         if self.live:
             return (word for word, row in self.reader.lexicon(prefix) if row.live)
-        return self._graph.completions(prefix) if self._graph is not None else iter(())
+        graph = self._graph
+        return graph.completions(prefix) if graph is not None else iter(())
 
     def completed(self, prefix: bytes, most: int) -> list[tuple[bytes, WordRow]]:
         """Return those of the first `most` completions that objects hold, with their rows, in byte order."""
@@ -123,10 +134,12 @@ class Lexicon:
         if distance == 0 or len(word) > WORD_BYTES_MAX:
             return []
         found: dict[bytes, int] = {}
-        if self._graph is not None:
-            found.update(self._graph.correct(word, distance, transpositions=transpositions).matches)
-        if self._pending is not None:
-            found.update(self._pending().correct(word, distance, transpositions=transpositions))
+        graph = self._graph
+        if graph is not None:
+            found.update(graph.correct(word, distance, transpositions=transpositions).matches)
+        if self.live:
+            pending = self._lexicons.pending(self._view, self.reader.state)
+            found.update(pending.correct(word, distance, transpositions=transpositions))
         return sorted(found.items(), key=lambda match: (match[1], match[0]))
 
     def held(self, words: Iterable[bytes]) -> list[tuple[bytes, WordRow]]:

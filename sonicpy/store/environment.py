@@ -14,7 +14,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Final
+from threading import get_ident
+from typing import Final, Protocol
 
 import lmdb
 
@@ -56,6 +57,12 @@ class MapFull(StoreFull):
     """The reserved map is used up: it can grow once the transaction is gone."""
 
 
+class Companion(Protocol):
+    """What goes with a transaction."""
+
+    def end(self) -> None: ...
+
+
 class Transaction:
     """One transaction; `write` says which kind. Not to be shared between threads.
 
@@ -68,7 +75,7 @@ class Transaction:
         self, txn: lmdb.Transaction, tables: list[lmdb._Database], write: bool, commits: int = 0
     ) -> None:
         self._commits = commits
-        self.companion: object | None = None
+        self.companion: Companion | None = None
         """What readers leave here for the next reader of the same snapshot."""
         self._txn = txn
         self._tables = tables
@@ -224,7 +231,9 @@ class Transaction:
         self._txn.commit()
 
     def _abort(self) -> None:
-        self.companion = None
+        if self.companion is not None:
+            self.companion.end()
+            self.companion = None
         self._txn.abort()
 
 
@@ -300,25 +309,24 @@ class Environment:
     def take_snapshot(self) -> Transaction:
         """Return a read transaction that shows the last commit; end it with `give_back` on the same thread."""
         with self._lock:
-            if self._idle:
-                self._note_begin()
+            if self._idle and not self._growing:
+                self._count_up()
                 return self._idle.pop()
         return self.begin(write=False)
 
     def give_back(self, transaction: Transaction) -> None:
         """End reading; the next reader may go on with the same transaction if nothing was committed since."""
         with self._lock:
-            is_kept = (
-                self._keeps
-                and transaction._commits == self._commits
+            if (
+                transaction._commits == self._commits
+                and self._keeps
                 and not self._awaited
                 and len(self._idle) < IDLE_MAX
-            )
-            if is_kept:
+            ):
                 self._idle.append(transaction)
-                self._note_end()
-        if not is_kept:
-            self.abort(transaction)
+                self._count_down()
+                return
+        self.abort(transaction)
 
     def commit(self, transaction: Transaction) -> None:
         """Make the transaction's rows visible to other transactions and processes.
@@ -428,7 +436,7 @@ class Environment:
 
     def can_grow(self) -> bool:
         """Return whether this thread has no transaction open, which `grow` would wait for in vain."""
-        return threading.get_ident() not in self._open_transactions
+        return get_ident() not in self._open_transactions
 
     def last_commit(self) -> int:
         """Return the number of the last commit, whoever made it."""
@@ -449,7 +457,7 @@ class Environment:
         """Close the environment once no copy is made of it and no other thread reads it."""
         with self._turn:
             self._turn.wait_for(lambda: not self._copies)
-            self._wait_for_readers(besides=threading.get_ident())
+            self._wait_for_readers(besides=get_ident())
         self._env.close()
 
     def _wait_for_readers(self, besides: int | None = None) -> None:
@@ -466,25 +474,27 @@ class Environment:
             self._idle.pop()._abort()
 
     def _note_begin(self) -> None:
-        thread = threading.get_ident()
+        thread = get_ident()
         if self._growing and thread not in self._open_transactions:
             # A thread that has one open goes on: the growth waits for it anyway.
             self._turn.wait_for(lambda: not self._growing)
-        self._open_transactions[thread] = self._open_transactions.get(thread, 0) + 1
-
-    def _note_end(self) -> None:
-        thread = threading.get_ident()
-        left = self._open_transactions[thread] - 1
-        if left:
-            self._open_transactions[thread] = left
-        else:
-            del self._open_transactions[thread]
-        if self._awaited:
-            self._turn.notify_all()
+        self._count_up()
 
     def _ended(self) -> None:
         with self._turn:
-            self._note_end()
+            self._count_down()
+            if self._awaited:
+                self._turn.notify_all()
+
+    def _count_up(self) -> None:
+        thread, counts = get_ident(), self._open_transactions
+        counts[thread] = counts.get(thread, 0) + 1
+
+    def _count_down(self) -> None:
+        thread, counts = get_ident(), self._open_transactions
+        left = counts.pop(thread) - 1
+        if left:
+            counts[thread] = left
 
 
 def forget_unfinished(path: Path) -> None:

@@ -77,6 +77,16 @@ class Snapshot(View):
         state = states[scope] = super().bucket(collection, bucket)
         return state
 
+    def keep(self, scope: tuple[str, str], made: object) -> None:
+        """Keep what was made of a bucket for those that read it through this snapshot next."""
+        if len(self.kept) >= BUCKETS_KEPT:
+            self.kept.clear()
+        self.kept[scope] = made
+
+    def end(self) -> None:
+        """Let go of what was kept, which knows this snapshot: nobody reads it any more."""
+        self.kept.clear()
+
 
 class SnapshotReader(BucketReader):
     """Reads one bucket through a snapshot."""
@@ -126,13 +136,14 @@ class SnapshotReader(BucketReader):
         names = list(map(held.get, iids))
         if None not in names:
             return cast(list[str], names)
-        missing = [iid for iid, name in zip(iids, names, strict=True) if name is None]
-        found = super().oids(missing)
+        known = dict(zip(iids, names, strict=True))
+        missing = [iid for iid, name in known.items() if name is None]
+        found = dict(zip(missing, super().oids(missing), strict=True))
         if len(held) >= NAMES_KEPT:
             held.clear()
-        held.update(zip(missing, found, strict=True))
-        others = iter(found)
-        return [next(others) if name is None else name for name in names]
+        held.update(found)
+        known.update(found)
+        return cast(list[str], list(known.values()))
 
     def _keep(self, term_id: int, postings: PostingList) -> None:
         remembered, size = self._remembered, postings.size_bytes

@@ -50,11 +50,16 @@ class View:
 
     Attributes:
         transaction: for reading the other tables.
+        kept: what others made of buckets and may use again, by scope; empty where rows may still change.
     """
 
     def __init__(self, transaction: Transaction, read_lengths: dict[int, tuple[int, bytearray]] | None = None) -> None:
         self.transaction = transaction
+        self.kept: dict[tuple[str, str], object] = {}
         self._read_lengths = {} if read_lengths is None else read_lengths
+
+    def keep(self, scope: tuple[str, str], made: object) -> None:
+        """Keep what was made of a bucket for those that read it next, if nothing changes until then."""
 
     def settle(self) -> None:
         """Make sure that the tables hold everything there is to read."""

@@ -18,7 +18,6 @@ from sonicpy import Index
 from sonicpy.errors import GraphError, StoreError, StoreFull
 from sonicpy.index.consolidate import Built
 from sonicpy.index.lexicon import PENDING_CACHED, Lexicon, Lexicons
-from sonicpy.store.bucket import BucketReader
 from sonicpy.store.environment import Environment, Transaction
 from sonicpy.store.log import Log
 from sonicpy.store.view import View
@@ -643,11 +642,11 @@ class TestThreads:
         begun, replaced = threading.Event(), threading.Event()
         lexicon_of = Lexicons.of
 
-        def wait_and_open(lexicons: Lexicons, reader: BucketReader, view: View) -> Lexicon:
+        def wait_and_open(lexicons: Lexicons, view: View, collection: str, bucket: str) -> Lexicon | None:
             if threading.current_thread() is late:
                 begun.set()
                 assert replaced.wait(10)
-            return lexicon_of(lexicons, reader, view)
+            return lexicon_of(lexicons, view, collection, bucket)
 
         monkeypatch.setattr(Lexicons, "of", wait_and_open)
         answers: list[set[str]] = []
