@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from sonicpy._native.postings import DamagedBytes
-from sonicpy.errors import StoreDamaged
+from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.store.bucket_writer import writer_of
 from sonicpy.store.environment import SCOPES
 from sonicpy.store.keys import collection_prefix, scope_of
@@ -25,8 +25,8 @@ def apply_pushes(view: WriteView, pushes: Sequence[Push], *, new: bool) -> list[
         for place, (collection, bucket, oid, terms, window) in enumerate(pushes):
             if not writer_of(view, collection, bucket).push(oid, terms, window, new=new):
                 left_out.append(place)
-    except DamagedBytes as fault:
-        raise StoreDamaged(f"the store is damaged: {fault}") from fault
+    except (DamagedBytes, OverflowError) as fault:
+        raise _told(fault) from fault
     return left_out
 
 
@@ -42,8 +42,8 @@ def apply_mutation(view: WriteView, mutation: Mutation) -> int:
             writer_of(view, collection, bucket).push(oid, terms, window)
             return 0
         return _take_away(view, mutation)
-    except DamagedBytes as fault:
-        raise StoreDamaged(f"the store is damaged: {fault}") from fault
+    except (DamagedBytes, OverflowError) as fault:
+        raise _told(fault) from fault
 
 
 def _take_away(view: WriteView, mutation: Pop | FlushObject | FlushBucket | FlushCollection) -> int:
@@ -64,3 +64,10 @@ def _take_away(view: WriteView, mutation: Pop | FlushObject | FlushBucket | Flus
             for scope in scopes:
                 view.forget_bucket(*scope)
             return int(bool(scopes))
+
+
+def _told(fault: DamagedBytes | OverflowError) -> StoreError:
+    """Return what a fault in compiled code is to those above: numbers are used up, or bytes are damaged."""
+    if isinstance(fault, OverflowError):
+        return StoreError(str(fault))
+    return StoreDamaged(f"the store is damaged: {fault}")

@@ -288,10 +288,20 @@ class WriteView(View):
             self._fold_names(self._states[scope])
         self._flush_states()
         for bucket in written:
-            changed = self._lengths(bucket).take_changed()
-            self.transaction.put_many(LENGTHS, [(length_key(bucket, row), packed) for row, packed in changed])
+            self._put_lengths(bucket)
         self._written.clear()
         self._memory.shrink()
+
+    def _put_lengths(self, bucket: int) -> None:
+        """Write the rows of lengths that changed; one whose objects are all gone goes too."""
+        rows = []
+        for number, packed in self._lengths(bucket).take_changed():
+            key = length_key(bucket, number)
+            if packed.count(0) == len(packed):
+                self.transaction.delete(LENGTHS, key)
+            else:
+                rows.append((key, packed))
+        self.transaction.put_many(LENGTHS, rows)
 
     def _flush_states(self) -> None:
         self.transaction.put_many(

@@ -10,7 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from sonicpy._native.postings import POSTINGS_PER_BLOCK, WordRow, pack_varints, unpack_varints
+from sonicpy._native.postings import IID_MAX, POSTINGS_PER_BLOCK, WordRow, pack_varints, unpack_varints
 from sonicpy._native.text import PART, STOP, Terms
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.graph.pool import GraphPool
@@ -21,6 +21,7 @@ from sonicpy.store import names
 from sonicpy.store.bucket import BucketReader
 from sonicpy.store.environment import MapFull
 from sonicpy.store.keys import scope_of
+from sonicpy.store.lengths import OBJECTS_PER_ROW
 from sonicpy.store.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, Pop, Push
 from sonicpy.store.store import Store
 from sonicpy.store.view import WriteView
@@ -425,4 +426,51 @@ def test_a_word_that_counts_postings_it_does_not_have_is_damage(store: Store) ->
     store.maintain(damage)
     with pytest.raises(StoreDamaged):
         store.apply(push("o2", "alpha", 1))
+    store.close()
+
+
+def test_a_bucket_whose_object_numbers_are_used_up_takes_texts_for_those_it_has(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    store.apply(push("o1", "alpha"))
+
+    def use_up(view: WriteView) -> None:
+        view.bucket_to_change("c", "b").next_iid = IID_MAX + 1
+
+    store.maintain(use_up)
+    store.commit()
+    with pytest.raises(StoreError, match="bucket 0 has used up its 1099511627776 object numbers"):
+        store.apply(push("o2", "alpha"))
+    with pytest.raises(StoreError, match="used up"):
+        store.apply_pushes([push("o1", "beta"), push("o2", "alpha")])
+    assert (found(store, "alpha"), found(store, "beta")) == (["o1"], [])
+    store.apply(push("o1", "beta"))
+    assert found(store, "beta") == ["o1"]
+    store.close()
+
+
+def rows_of_lengths(store: Store) -> int:
+    with store.reading() as view:
+        return view.transaction.count(tables.LENGTHS)
+
+
+def test_rows_of_lengths_go_with_their_objects(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    count = 3 * OBJECTS_PER_ROW
+    store.apply_pushes([push(f"o{number}", "alpha") for number in range(count)])
+    store.commit()
+    for gone in (range(OBJECTS_PER_ROW, 2 * OBJECTS_PER_ROW), range(2 * OBJECTS_PER_ROW, count)):
+        for number in gone:
+            store.apply(FlushObject("c", "b", f"o{number}"))
+        store.commit()
+    assert rows_of_lengths(store) == 1
+    store.close()
+    store = open_store(tmp_path)
+    store.apply(push("late", "beta*7"))
+    store.commit()
+    assert rows_of_lengths(store) == 2
+    check_consistent(store)
+    with store.reading() as view:
+        state = view.bucket("c", "b")
+        assert state is not None
+        assert bytes(view.lengths(state)) == bytes([1] * OBJECTS_PER_ROW + [0] * 2 * OBJECTS_PER_ROW + [7])
     store.close()
