@@ -48,12 +48,12 @@ def main() -> None:
     characters = sum(map(len, texts)) / count
     print(f"{count} texts of {characters:.0f} characters, {QUERIES} queries each; CPU us an operation")
     lexer = Lexer(Config().normalization, Config().tokenization, Config().stopwords, compat=False)
-    for text in ("the cat sat on the mat and so on", "ok ok ok ok ok ok ok ok"):
-        lexer.lex(text, None)  # reads the tables, also those for unsure texts
+    lexer.prepare()
     lines = [f"PUSH messages default message:{n} {quoted(text)}\n".encode() for n, text in enumerate(texts)]
     print("\nPUSH")
     push_stages(texts, lines, lexer)
     with tempfile.TemporaryDirectory() as folder, Index(Path(folder, "whole"), autocommit=False) as index:
+        index.prepare()
         row("  all of it", cpu_us(lambda: push_all(index, lines), count))
         index.consolidate()
         for words in (1, 2, 3):
@@ -65,7 +65,7 @@ def push_stages(texts: list[str], lines: list[bytes], lexer: Lexer) -> None:
     """Time each stage of PUSH over all texts."""
     count = len(texts)
     guesser = LanguageGuesser(StopWords())
-    guesser.guess("ok ok ok ok ok ok ok ok")
+    guesser.prepare()
     row("  line to command", cpu_us(lambda: read_all(session("ingest"), lines), count))
     row("  language", cpu_us(lambda: [guesser.guess(text) for text in texts], count))
     row("  text to terms, in a known language", cpu_us(lambda: [lexer.lex(text, "eng") for text in texts], count))

@@ -40,8 +40,6 @@ WINDOW = 1_000
 """The default of store.kv.retain_word_objects."""
 MAP_BYTES = 1 << 30
 """Large enough for every stage, and small enough for tools that watch memory."""
-UNSURE = ("the cat sat on the mat and so on", "ok ok ok ok ok ok ok ok")
-"""Reading these opens every table, also those for texts whose language is not clear."""
 
 
 def push_to_command(texts: list[str], folder: Path) -> Work:
@@ -63,8 +61,7 @@ def event_to_bytes(texts: list[str], folder: Path) -> Work:
 def guess_language(texts: list[str], folder: Path) -> Work:
     """Guess the language of a text."""
     guesser = LanguageGuesser(StopWords())
-    for text in UNSURE:
-        guesser.guess(text)
+    guesser.prepare()
     return lambda number: guesser.guess(texts[number % len(texts)])
 
 
@@ -256,7 +253,9 @@ def session(mode: str) -> Session:
 def small_index(folder: Path) -> Index:
     """Return an index that commits when it is told to."""
     config = Config.model_validate({"store": {"kv": {"map_size_mb": MAP_BYTES >> 20}}})
-    return Index(folder, config, autocommit=False)
+    index = Index(folder, config, autocommit=False)
+    index.prepare()
+    return index
 
 
 @contextmanager
@@ -283,8 +282,7 @@ def prepared_lexer() -> Lexer:
     """Return a lexer that has read its tables."""
     config = Config()
     lexer = Lexer(config.normalization, config.tokenization, config.stopwords, compat=False)
-    for text in UNSURE:
-        lexer.lex(text, None)
+    lexer.prepare()
     return lexer
 
 

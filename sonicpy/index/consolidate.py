@@ -1,6 +1,7 @@
 """Consolidation: a bucket's words, as they were at one moment, become its word graph.
 
-    build    read the words of a committed snapshot, write the graph file under its final name   (any process)
+    read     take the words of a committed snapshot                        (any process)
+    write    write their graph file under its final name                   (the same)
     adopt    record its version in the bucket's state; from then on it is the bucket's graph
     tidy     forget the pending words that it holds, a few at a time; delete the file before it
 
@@ -13,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from sonicpy._native.postings import WORD_BYTES_MAX, WordRow, bucket_key
+from sonicpy._native.postings import bucket_key, live_words
 from sonicpy.errors import GraphError
 from sonicpy.graph.builder import WordGraphBuilder
 from sonicpy.graph.pool import GraphPool
@@ -21,6 +22,8 @@ from sonicpy.store.environment import PENDING, WORDS, Environment, Transaction
 from sonicpy.store.scopes import BucketState
 from sonicpy.store.view import View, Why, WriteView
 
+ROWS_AT_ONCE = 4_096
+"""Rows of words that are read with one call: half a megabyte."""
 TIDIED_ROWS = 200
 """Pending words forgotten between two turns: about 0.2 ms."""
 
@@ -38,6 +41,21 @@ class Limits(NamedTuple):
     keeps_orphans: bool = False
 
 
+class Words(NamedTuple):
+    """What a graph shall hold.
+
+    Attributes:
+        version: of the graph.
+        edits: how many of the bucket's edits are in the words.
+        words: in byte order.
+    """
+
+    bucket: int
+    version: int
+    edits: int
+    words: list[bytes]
+
+
 class Built(NamedTuple):
     """A graph file that was written.
 
@@ -53,30 +71,31 @@ class Built(NamedTuple):
     is_cut: bool
 
 
-def build(view: View, pool: GraphPool, bucket: int, limits: Limits) -> Built | None:
-    """Write the graph of a bucket as `view` shows it; return None if the bucket is gone.
+def read_words(view: View, pool: GraphPool, bucket: int, limits: Limits) -> Words | None:
+    """Return what a bucket's graph shall hold, as `view` shows it, or None if the bucket is gone."""
+    state = view.bucket_numbered(bucket)
+    if state is None:
+        return None
+    words = _live_words(view.transaction, bucket)
+    if limits.keeps_orphans:
+        words = sorted({*words, *_orphans(view.transaction, pool, state)})
+    return Words(bucket, state.lexicon_version + 1, state.edits, words)
+
+
+def write_graph(pool: GraphPool, found: Words, limits: Limits) -> Built:
+    """Write the graph of what was read of a bucket; no snapshot need be open meanwhile.
 
     Raises:
         GraphError: the file cannot be written.
     """
-    state = view.bucket_numbered(bucket)
-    if state is None:
-        return None
-    words = [
-        key[4:]
-        for key, row in view.transaction.rows(WORDS, bucket_key(bucket))
-        if len(key) - 4 <= WORD_BYTES_MAX and WordRow(row, len(key) - 4).live
-    ]
-    if limits.keeps_orphans:
-        words = sorted({*words, *_orphans(view.transaction, pool, state)})
+    bucket, version, edits, words = found
     kept = words[: limits.words] if limits.words else words
-    version = state.lexicon_version + 1
     content = _graph(kept, bucket, version)
     while limits.file_bytes and len(content) > limits.file_bytes and kept:
         kept = kept[: min(len(kept) - 1, len(kept) * limits.file_bytes // len(content))]
         content = _graph(kept, bucket, version)
     pool.write(bucket, version, content)
-    return Built(bucket, version, len(kept), state.edits, len(kept) < len(words))
+    return Built(bucket, version, len(kept), edits, len(kept) < len(words))
 
 
 def build_in_worker(
@@ -95,15 +114,16 @@ def build_in_worker(
     faults: list[GraphError] = []
     try:
         pool = GraphPool(graph_folder(Path(store)))
-        with environment.reading() as transaction:
-            view = View(transaction)
-            for bucket in buckets:
-                try:
-                    built = build(view, pool, bucket, limits)
-                except GraphError as fault:
-                    faults.append(fault)
-                else:
-                    graphs += [built] if built is not None else []
+        for bucket in buckets:
+            # For no longer than it takes to read: while a snapshot is open, no page that it shows is used again.
+            with environment.reading() as transaction:
+                found = read_words(View(transaction), pool, bucket, limits)
+            if found is None:
+                continue
+            try:
+                graphs.append(write_graph(pool, found, limits))
+            except GraphError as fault:
+                faults.append(fault)
         return graphs, faults
     finally:
         environment.close()
@@ -139,6 +159,19 @@ def tidy(view: WriteView, built: Built, start: bytes) -> bytes | None:
 def graph_folder(store: Path) -> Path:
     """Return where the graphs of a store are."""
     return store / "graph"
+
+
+def _live_words(transaction: Transaction, bucket: int) -> list[bytes]:
+    """Return the words of a bucket that objects show, in byte order."""
+    prefix = start = bucket_key(bucket)
+    words: list[bytes] = []
+    while True:
+        rows = transaction.some_rows(WORDS, start, ROWS_AT_ONCE)
+        found, goes_on = live_words(rows, prefix)
+        words += found
+        if not goes_on or len(rows) < ROWS_AT_ONCE:
+            return words
+        start = rows[-1][0] + b"\0"
 
 
 def _orphans(transaction: Transaction, pool: GraphPool, state: BucketState) -> set[bytes]:

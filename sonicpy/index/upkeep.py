@@ -7,7 +7,7 @@ from pathlib import Path
 from sonicpy.errors import GraphError
 from sonicpy.ids import Scope
 from sonicpy.index.base import IndexBase
-from sonicpy.index.consolidate import Built, adopt, build, tidy
+from sonicpy.index.consolidate import Built, adopt, read_words, tidy, write_graph
 from sonicpy.index.verify import check_backup, graph_faults
 from sonicpy.store.backup import open_backup
 from sonicpy.store.environment import SCOPES
@@ -74,10 +74,11 @@ class IndexUpkeep(IndexBase):
     def build_graph(self, bucket: int) -> Built | None:
         """Write the graph of a bucket from the last commit; None: the bucket is gone. Raises like `consolidate`."""
         with self.store.snapshot() as view:
-            built = build(view, self.graphs, bucket, self.graph_limits)
-        if built is None:
+            found = read_words(view, self.graphs, bucket, self.graph_limits)
+        if found is None:
             self.forget_bucket(bucket, 0)
-        return built
+            return None
+        return write_graph(self.graphs, found, self.graph_limits)
 
     def adopt_graphs(self, graphs: list[Built]) -> list[Built]:
         """Make graphs that were written the graphs of their buckets, commit that, and return them.

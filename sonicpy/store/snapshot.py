@@ -136,19 +136,17 @@ class SnapshotReader(BucketReader):
         names = list(map(held.get, iids))
         if None not in names:
             return cast(list[str], names)
-        known = dict(zip(iids, names, strict=True))
-        missing = [iid for iid, name in known.items() if name is None]
+        missing = [iid for iid, name in zip(iids, names, strict=True) if name is None]
         found = dict(zip(missing, super().oids(missing), strict=True))
         if len(held) >= NAMES_KEPT:
             held.clear()
         held.update(found)
-        known.update(found)
-        return cast(list[str], list(known.values()))
+        return [found[iid] if name is None else name for iid, name in zip(iids, names, strict=True)]
 
     def _keep(self, term_id: int, postings: PostingList) -> None:
         remembered, size = self._remembered, postings.size_bytes
         if remembered.posting_bytes + size > POSTINGS_KEPT_BYTES:
-            for memory in list(remembered.buckets.values()):
+            for memory in (*remembered.buckets.values(), self._memory):
                 memory.postings = {}
             remembered.posting_bytes = 0
         if size <= POSTINGS_KEPT_BYTES // 16:

@@ -15,7 +15,7 @@ from sonicpy._native.text import PART, STOP, Terms
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.graph.pool import GraphPool
 from sonicpy.graph.word_graph import WordGraph
-from sonicpy.index.consolidate import Limits, adopt, build, tidy
+from sonicpy.index.consolidate import Limits, adopt, read_words, tidy, write_graph
 from sonicpy.store import environment as tables
 from sonicpy.store import names
 from sonicpy.store.bucket import BucketReader
@@ -163,7 +163,8 @@ class StoreMachine(RuleBasedStateMachine):
         pool = GraphPool(self.folder / "graphs")
         for bucket in list(self.store.pending_buckets):
             with self.store.snapshot() as view:
-                built = build(view, pool, bucket, Limits())
+                words = read_words(view, pool, bucket, Limits())
+                built = None if words is None else write_graph(pool, words, Limits())
                 scope = view.transaction.get(tables.BUCKETS, bucket.to_bytes(4, "big"))
             if built is None:
                 self.store.pending_buckets.discard(bucket)  # it was flushed

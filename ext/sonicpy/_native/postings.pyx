@@ -378,6 +378,29 @@ def likely_words(list rows, bytes prefix not None, Py_ssize_t limit) -> tuple:
     return best[:limit], True
 
 
+def live_words(list rows not None, bytes prefix not None) -> tuple:
+    """Return the live words of some rows of `words`, and whether rows with the prefix may follow.
+
+    Args:
+        rows: (key, row) pairs by key, the first ones not before `prefix`.
+        prefix: the bucket's number, as it stands in keys.
+
+    Raises:
+        DamagedBytes: a row cannot be read.
+    """
+    cdef Py_ssize_t size = len(prefix)
+    cdef list words = []
+    cdef bytes key
+    cdef Word word
+    for key, row in rows:
+        if len(key) < size or memcmp(<const char *> key, <const char *> prefix, size) != 0:
+            return words, False
+        read_word(row, &word)
+        if is_live(&word, len(key) - size):
+            words.append(key[size:])
+    return words, True
+
+
 # -- records of objects -------------------------------------------------------------------------------------------
 
 cdef class ObjectRecord:
