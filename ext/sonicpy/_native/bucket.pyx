@@ -121,10 +121,12 @@ cdef class PushWriter:
         cdef Counters counters = self._counters
         cdef bytes name = oid.encode()
         cdef uint64_t hash = name_hash(name), iid
-        cdef tuple iids = self._names.iids(hash)
-        cdef tuple found = None
+        cdef tuple iids, found = None
         cdef ObjectRecord record
         cdef Link link
+        if counters is None:
+            raise ValueError("who inherits from PushWriter has to call its __init__")
+        iids = self._names.iids(hash)
         if counters.slices:
             iids += <tuple> self._stored_names(hash)
         if iids:
