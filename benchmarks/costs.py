@@ -25,7 +25,6 @@ from sonicpy.lexer.lexer import Lexer
 from sonicpy.lexer.stopwords import StopWords
 from sonicpy.server.dispatch import CALLS
 from sonicpy.server.service import COMMIT_CHANGES
-from sonicpy.store.bucket import BucketReader
 from sonicpy.store.mutations import Push, pack_mutation
 
 QUERIES = 5_000
@@ -113,10 +112,10 @@ def query_stages(index: Index, texts: list[str], lexer: Lexer) -> None:
 
     def rank(search: SearchConfig) -> None:
         with index.store.reading() as view:
-            state = view.bucket("messages", "default")
-            assert state is not None
             for found in terms:
-                query(lexicons.of(BucketReader(view, state), view), found, search, window, 10, 0)
+                lexicon = lexicons.of(view, "messages", "default")
+                assert lexicon is not None
+                query(lexicon, found, search, window, 10, 0)
 
     def ask() -> None:
         searching = session("search")
