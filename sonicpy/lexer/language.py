@@ -34,7 +34,7 @@ class LanguageGuesser:
         self._words: LanguageWords | None = None
 
     def prepare(self) -> None:
-        """Read the words now, not when the first text needs them: that takes 60 ms and 3 MB."""
+        """Read the words now, not when the first text needs them: that takes tens of milliseconds."""
         if self._words is None:
             self._words = LanguageWords(self._stopwords)
 

@@ -19,6 +19,13 @@ def test_every_benchmark_once() -> None:
     assert "skipped" not in run.stdout
 
 
+def test_costs_are_told_of_every_stage() -> None:
+    command = [sys.executable, "-m", "benchmarks.costs", "300"]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=100)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert run.stdout.count("all of it") == 4, "PUSH, and QUERY of one, two and three words"
+
+
 def test_every_stage_has_a_committed_count() -> None:
     assert list(read_table()) == list(STAGES)
 

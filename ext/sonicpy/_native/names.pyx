@@ -240,7 +240,6 @@ def named(bytes row not None, uint64_t hash) -> tuple:
 # -- names that wait --------------------------------------------------------------------------------------------------
 
 
-
 cdef class WaitingNames:
     """The names of new objects, by hash.
 
