@@ -212,7 +212,7 @@ class IndexBase:
     def _read(self, work: Callable[[View], Answer]) -> Answer:
         try:
             store = self.store
-            view = store.open_view(begin=not self._autocommit)
+            view = store.open_view()
             if view is not None:
                 return work(view)
             snapshot = store.take_snapshot()

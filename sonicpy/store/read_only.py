@@ -88,7 +88,7 @@ class ReadOnlyStore(Store):
         """Refuse: raise ReadOnly."""
         self._refuse()
 
-    def open_view(self, *, begin: bool = False) -> None:
+    def open_view(self) -> None:
         """Return None: there is no write transaction."""
         return
 

@@ -284,20 +284,14 @@ class Store:
         """Whether rows of flushed buckets may wait for `sweep`."""
         return self._memory.has_doomed
 
-    def open_view(self, *, begin: bool = False) -> View | None:
+    def open_view(self) -> View | None:
         """Return the view of the open write transaction if this thread owns one, for reading.
-
-        Args:
-            begin: on the thread that changed the store last, begin one where none is open: between two changes that
-                is cheaper than a snapshot for each read, and nobody else waits for it.
 
         Raises:
             StoreError: it was lost and cannot be recovered, so what was acknowledged cannot be read.
         """
         thread = threading.get_ident()
         if self._is_lost and self._owner == thread:
-            return self._writing()
-        if begin and self._view is None and self._owner == thread and self._refusing is None:
             return self._writing()
         view = self._view  # read once: another thread may end its transaction and begin the next meanwhile
         return view if view is not None and view.owner == thread else None
