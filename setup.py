@@ -23,8 +23,8 @@ LINK = ["-fsanitize=address"] if SANITIZE else []
 GENERATED = "build/generated"
 
 MODULES = [
-    "bucket", "channel", "edits", "graph", "language", "lengths", "names", "objects", "postings", "ranking", "records",
-    "term_cache", "text",
+    "bucket", "channel", "edits", "graph", "language", "lengths", "names", "objects", "postings", "ranking", "readers",
+    "records", "remembered", "term_cache", "text",
 ]  # fmt: skip
 DIRECTIVES = {
     "language_level": 3,

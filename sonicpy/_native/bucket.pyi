@@ -17,6 +17,7 @@ class Counters:
     graph_edits: int
     named: int
     slices: int
+    average_length: float
     def __init__(
         self,
         bucket: int,

@@ -1,6 +1,16 @@
-from sonicpy._native.postings import PostingList
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from sonicpy._native.postings import PostingList, WordRow
+from sonicpy._native.text import Terms
+
+class Reader(Protocol):
+    def words(self, terms: list[bytes]) -> list[WordRow | None]: ...
+    def postings(self, word: WordRow) -> PostingList | list[bytes]: ...
+
 
 def completion_score(weight: float, word_bytes: int, typed_bytes: int) -> float: ...
+def idf(objects: int, df: int) -> float: ...
 def shown_score(whole: int, kind: int, score: float, ceiling: float, fraction_max: float) -> float: ...
 def correction_score(weight: float, distance: int, typed_bytes: int) -> float: ...
 
@@ -25,6 +35,16 @@ class Ranker(ObjectTable):
     ) -> None: ...
     def add_alternate(
         self, postings: PostingList | list[bytes], dead: int, weight: float, completed: bool
+    ) -> None: ...
+    def add_terms(
+        self,
+        reader: Reader,
+        terms: Terms,
+        objects: int,
+        wanted: int,
+        corrected_max: int,
+        others: Callable[[int, bytes, int, float], None],
+        trace: Any,
     ) -> None: ...
     def bm25(self, lengths: bytes | bytearray, average: float, k1: float, b: float) -> None: ...
     def parts(

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Self, TypeVar, cast
+from typing import Self, TypeVar, TypeVarTuple, cast
 
 from sonicpy._native.postings import DamagedBytes
 from sonicpy.config import Config
@@ -24,6 +24,7 @@ from sonicpy.store.store import Store
 from sonicpy.store.view import View
 
 Answer = TypeVar("Answer")
+Arguments = TypeVarTuple("Arguments")
 
 BATCH_COMMIT = 512
 """Changes after which a batch commits: then a change costs a third of what it costs alone."""
@@ -209,30 +210,33 @@ class IndexBase:
             self.sweep(SWEEP_ROWS)
             self.store.commit()
 
-    def _read(self, work: Callable[[View], Answer]) -> Answer:
+    def _read(self, work: Callable[[View, *Arguments], Answer], *arguments: *Arguments) -> Answer:
+        """Let `work` read what this thread is to see."""
+        store = self.store
+        view = store.take_view()
         try:
-            store = self.store
-            view = store.open_view()
-            if view is not None:
-                return work(view)
-            snapshot = store.take_snapshot()
-            try:
-                return work(snapshot)
-            finally:
-                store.give_back(snapshot)
+            return work(view, *arguments)
         except DamagedBytes as fault:
-            raise StoreDamaged(f"the store {self.store.folder} is damaged: {fault}") from fault
+            raise StoreDamaged(f"the store {store.folder} is damaged: {fault}") from fault
+        finally:
+            store.give_back(view)
 
     def _read_words(
-        self, collection: str, bucket: str, work: Callable[[Lexicon], list[Answer]]
-    ) -> list[Answer]:
-        """Let `work` read the words of a bucket; an unknown one has none."""
+        self, collection: str, bucket: str, work: Callable[[Lexicon, *Arguments], Answer], *arguments: *Arguments
+    ) -> Answer | None:
+        """Let `work` read the words of a bucket; None: there is no such bucket."""
+        return self._read(self._of_words, collection, bucket, work, arguments)
 
-        def read(view: View) -> list[Answer]:
-            lexicon = self._lexicons.of(view, collection, bucket)
-            return [] if lexicon is None else work(lexicon)
-
-        return self._read(read)
+    def _of_words(
+        self,
+        view: View,
+        collection: str,
+        bucket: str,
+        work: Callable[[Lexicon, *Arguments], Answer],
+        arguments: tuple[*Arguments],
+    ) -> Answer | None:
+        lexicon = self._lexicons.of(view, collection, bucket)
+        return None if lexicon is None else work(lexicon, *arguments)
 
     def _graph_version(self, bucket: int) -> int | None:
         """Return the version of a bucket's graph in the last commit."""

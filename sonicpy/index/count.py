@@ -4,12 +4,12 @@ from sonicpy.store.bucket import BucketReader
 from sonicpy.store.view import View
 
 
-def count_buckets(view: View, collection: str, *, live: bool) -> int:
+def count_buckets(view: View, collection: str, live: bool) -> int:
     """Return how many buckets of a collection hold words; not `live`: how many were ever consolidated."""
     return sum(bool(state.live_words if live else state.lexicon_version) for state in view.buckets(collection))
 
 
-def count_bucket_words(view: View, collection: str, bucket: str, *, live: bool) -> int:
+def count_bucket_words(view: View, collection: str, bucket: str, live: bool) -> int:
     """Return how many words a bucket shows."""
     state = view.bucket(collection, bucket)
     if state is None:

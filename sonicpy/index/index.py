@@ -18,6 +18,7 @@ from sonicpy.ids import Scope, check_collection, check_names
 from sonicpy.index import count as counting
 from sonicpy.index.contents import IndexContents
 from sonicpy.index.explain import Asked, explain
+from sonicpy.index.lexicon import Lexicon
 from sonicpy.index.push_many import push_rows
 from sonicpy.index.query import query, query_hits
 from sonicpy.index.suggest import suggest_alphabetical, suggest_likely
@@ -205,21 +206,18 @@ class Index(IndexContents):
             CommandError: like `push`.
         """
         terms = self._query_terms(collection, bucket, text, lang)
-        search, window = self.config.search, self._window
         found = self._read_words(
-            collection, bucket, lambda lexicon: [query_hits(lexicon, terms, search, window, limit, offset, total)]
+            collection, bucket, query_hits, terms, self.config.search, self._window, limit, offset, total
         )
-        return found[0] if found else Hits(total=0 if total else None)
+        return Hits(total=0 if total else None) if found is None else found
 
     def query_ids(
         self, collection: str, bucket: str, text: str, *, limit: int = 10, offset: int = 0, lang: str | None = None
     ) -> list[str]:
         """Return what `query` does as a plain list of names: what the server sends."""
         terms = self._query_terms(collection, bucket, text, lang)
-        search, window = self.config.search, self._window
-        return self._read_words(
-            collection, bucket, lambda lexicon: query(lexicon, terms, search, window, limit, offset)
-        )
+        found = self._read_words(collection, bucket, query, terms, self.config.search, self._window, limit, offset)
+        return found or []
 
     def explain(
         self, collection: str, bucket: str, text: str, *, limit: int = 10, lang: str | None = None
@@ -238,8 +236,8 @@ class Index(IndexContents):
             frozenset(word for word in terms.words if self._lexer.is_stop_word(word, code)),
             limit,
         )
-        found = self._read_words(collection, bucket, lambda lexicon: [explain(asked, lexicon, self.config)])
-        return found[0] if found else explain(asked, None, self.config)
+        found = self._read_words(collection, bucket, lambda lexicon: explain(asked, lexicon, self.config))
+        return explain(asked, None, self.config) if found is None else found
 
     def suggest(self, collection: str, bucket: str, word: str, *, limit: int = 5) -> list[str]:
         """Return words of the bucket that complete or correct `word`.
@@ -259,8 +257,8 @@ class Index(IndexContents):
     def words(self, collection: str, bucket: str, *, limit: int = 100, offset: int = 0) -> list[str]:
         """Return words of the bucket in byte order. Raises CommandError like `push`."""
         check_names(collection, bucket)
-        found = self._read_words(collection, bucket, lambda lexicon: lexicon.words(offset, limit))
-        return [word.decode() for word in found]
+        found = self._read_words(collection, bucket, Lexicon.words, offset, limit)
+        return [word.decode() for word in found or []]
 
     def count(self, collection: str, bucket: str | None = None, object: str | None = None) -> int:
         """Return how many buckets a collection holds, words a bucket, or words an object, as COUNT does.
@@ -277,22 +275,22 @@ class Index(IndexContents):
     def count_buckets(self, collection: str) -> int:
         """Return how many buckets of the collection hold words. Raises CommandError like `push`."""
         check_collection(collection)
-        return self._read(lambda view: counting.count_buckets(view, collection, live=self._live))
+        return self._read(counting.count_buckets, collection, self._live)
 
     def count_words(self, collection: str, bucket: str) -> int:
         """Return how many different words the bucket holds. Raises CommandError like `push`."""
         check_names(collection, bucket)
-        return self._read(lambda view: counting.count_bucket_words(view, collection, bucket, live=self._live))
+        return self._read(counting.count_bucket_words, collection, bucket, self._live)
 
     def count_objects(self, collection: str, bucket: str) -> int:
         """Return how many objects the bucket holds. Raises CommandError like `push`."""
         check_names(collection, bucket)
-        return self._read(lambda view: counting.count_objects(view, collection, bucket))
+        return self._read(counting.count_objects, collection, bucket)
 
     def count_object_words(self, collection: str, bucket: str, object: str) -> int:
         """Return how many different words the object holds. Raises CommandError like `push`."""
         check_names(collection, bucket, object)
-        return self._read(lambda view: counting.count_object_words(view, collection, bucket, object))
+        return self._read(counting.count_object_words, collection, bucket, object)
 
     def bucket(self, collection: str, bucket: str) -> Bucket:
         """Return a bucket, whether it exists or not: the same methods without the two names.
@@ -307,12 +305,10 @@ class Index(IndexContents):
         check_names(collection, bucket)
         term, typed_bytes = one_word(_lexed(self._lexer.lex_plain, word))
         if self.config.search.suggest_order == "likely":
-            found = self._read_words(collection, bucket, lambda lexicon: suggest_likely(lexicon, term, limit))
+            found = self._read_words(collection, bucket, suggest_likely, term, limit)
         else:
-            found = self._read_words(
-                collection, bucket, lambda lexicon: suggest_alphabetical(lexicon, term, limit, typed_bytes)
-            )
-        return [suggestion.decode() for suggestion in found]
+            found = self._read_words(collection, bucket, suggest_alphabetical, term, limit, typed_bytes)
+        return [suggestion.decode() for suggestion in found or []]
 
     def _query_terms(self, collection: str, bucket: str, text: str, lang: str | None) -> Terms:
         check_names(collection, bucket)

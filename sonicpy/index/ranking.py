@@ -9,27 +9,17 @@
 import math
 import unicodedata
 from collections.abc import Callable, Iterator
-from itertools import count, islice
+from functools import partial
+from itertools import islice
 
 from sonicpy._native.postings import WORD_BYTES_MAX, PostingList, WordRow
-from sonicpy._native.ranking import ObjectTable, Ranker, SonicTable, completion_score, correction_score
+from sonicpy._native.ranking import ObjectTable, Ranker, SonicTable, completion_score, correction_score, idf
 from sonicpy._native.text import PART, SPECIAL, STOP, Terms
 from sonicpy.config import SearchConfig
 from sonicpy.index.alternates import alternates, edits_allowed_by_sonic
 from sonicpy.index.lexicon import Lexicon
 from sonicpy.index.scripts import continues_in_script
-from sonicpy.index.trace import (
-    ENOUGH_FOUND,
-    IN_PAIRS,
-    IS_STOP,
-    PART_IS_EXACT,
-    SPECIAL_IS_EXACT,
-    STOP_IS_EXACT,
-    TABLE_FULL,
-    TOO_COMMON,
-    TOO_MANY_WORDS,
-    Trace,
-)
+from sonicpy.index.trace import IN_PAIRS, IS_STOP, TABLE_FULL, TOO_COMMON, Trace
 from sonicpy.store.bucket import BucketReader
 
 BM25_K1 = 1.2
@@ -39,9 +29,6 @@ CORRECTED_WORDS = 16
 """Words of one query that others may stand for: each is compared with all pending words, and a line holds thousands."""
 CORRECTED_WORDS_SONIC = 128
 """The same in compat mode, where no budget is used up by words that resemble nothing."""
-KEYWORDS_MAX = 4
-"""A query with more words beside its special ones is a sentence: the object it looks for need not hold its numbers."""
-FIRST_OF_THREE_BYTES = 0xE0
 SPELLED_BYTES_MAX = 500
 """Longer words have one spelling: putting n marks on one letter in order takes n * n steps."""
 
@@ -50,61 +37,41 @@ Ranking = Callable[[Lexicon, Terms, SearchConfig, int, int, Trace | None], Objec
 to note what is done."""
 
 
-Searched = tuple[int, bytes, WordRow | None, int]
-"""A term of a query: its number, itself, its row, its flags."""
-
-
 def rank_bm25(
     lexicon: Lexicon, terms: Terms, search: SearchConfig, window: int, wanted: int, trace: Trace | None = None
 ) -> Ranker:
     """Score by BM25. Special words are required, except in a sentence; stop words add to what others find, and are
     searched where others find nothing."""
-    reader = lexicon.reader
-    objects = reader.state.objects
-    words, stops = _parted(terms, reader.words(terms.words))
-    ranker = Ranker()
-    corrected = 0
-    for part in (words, stops) if stops else (words,):
-        inserts = part is words or ranker.is_empty
-        for number, term, word, flags in part:
-            required = bool(flags & SPECIAL) and _is_keywords(terms)
-            if word is None:
-                found, weight = 0, idf(objects, 0)
-                ranker.add([], 0, weight, required=required, inserts=inserts)
-            else:
-                # By holders, not by postings: the window hides how common a word is.
-                found, weight = word.df, idf(objects, word.holders)
-                ranker.add(reader.postings(word), word.dead, weight, required=required, inserts=inserts)
-            if trace is not None:
-                trace.exact(number, term, word, weight, required=required, only_adds=not inserts)
-            if flags & (SPECIAL | STOP | PART) or found >= wanted or corrected == CORRECTED_WORDS:
-                if trace is not None:
-                    trace.kept[number] = why_kept(flags, found >= wanted)
-                continue
-            corrected += 1
-            for other in alternates(lexicon, term, found, wanted, search.query_alternates_try):
-                lowered = min(idf(objects, other.row.holders), weight) * other.share
-                ranker.add_alternate(reader.postings(other.row), other.row.dead, lowered, other.completed)
-                if trace is not None:
-                    trace.alternate(number, other, lowered)
+    reader, ranker = lexicon.reader, Ranker()
+    add_others = partial(_add_alternates, ranker, lexicon, wanted, search.query_alternates_try, trace)
+    ranker.add_terms(reader, terms, reader.state.objects, wanted, CORRECTED_WORDS, add_others, trace)
     ranker.bm25(*bm25_arguments(reader))
     return ranker
 
 
-def _parted(terms: Terms, rows: list[WordRow | None]) -> tuple[list[Searched], list[Searched]]:
-    """Return what objects are looked for by, and the stop words; where there are only those, they are looked for."""
-    words: list[Searched] = []
-    stops: list[Searched] = []
-    for searched in zip(count(), terms.words, rows, terms.flags):
-        (stops if searched[3] & STOP else words).append(searched)
-    return (words, stops) if words else (stops, words)
+def _add_alternates(
+    ranker: Ranker,
+    lexicon: Lexicon,
+    wanted: int,
+    budget: int,
+    trace: Trace | None,
+    number: int,
+    term: bytes,
+    found: int,
+    weight: float,
+) -> None:
+    """Add words that stand for a term that `found` objects hold."""
+    reader = lexicon.reader
+    for other in alternates(lexicon, term, found, wanted, budget):
+        lowered = min(idf(reader.state.objects, other.row.holders), weight) * other.share
+        ranker.add_alternate(reader.postings(other.row), other.row.dead, lowered, other.completed)
+        if trace is not None:
+            trace.alternate(number, other, lowered)
 
 
 def bm25_arguments(reader: BucketReader) -> tuple[bytes | bytearray, float, float, float]:
     """Return the lengths of a bucket's objects, their mean, and the constants of the formula."""
-    objects = reader.state.objects
-    average = reader.state.total_length / objects if objects else 0.0
-    return reader.lengths(), average, BM25_K1, BM25_B
+    return reader.lengths(), reader.state.average_length, BM25_K1, BM25_B
 
 
 def rank_newest(
@@ -136,7 +103,7 @@ def rank_newest(
             trace.exact(number, term, word, 0.0)
         if is_held or flags & (SPECIAL | STOP | PART) or corrected == CORRECTED_WORDS:
             if trace is not None:
-                trace.kept[number] = why_kept(flags, is_held)
+                trace.keep(number, flags, is_enough=is_held)
             continue
         corrected += 1
         for other in alternates(lexicon, term, 0, wanted, search.query_alternates_try):
@@ -165,22 +132,6 @@ def rank_sonic(
 RANKINGS: dict[str, Ranking] = {"bm25": rank_bm25, "sonic": rank_sonic, "newest": rank_newest}
 
 
-def idf(objects: int, df: int) -> float:
-    """Return the weight of a word that `df` of `objects` objects hold: ln(1 + (N - df + 0.5) / (df + 0.5))."""
-    return math.log(1 + (max(objects, df) - df + 0.5) / (df + 0.5))
-
-
-def why_kept(flags: int, is_enough: bool) -> str:
-    """Return why no other words are looked for in the place of a term."""
-    if flags & SPECIAL:
-        return SPECIAL_IS_EXACT
-    if flags & STOP:
-        return STOP_IS_EXACT
-    if flags & PART:
-        return PART_IS_EXACT
-    return ENOUGH_FOUND if is_enough else TOO_MANY_WORDS
-
-
 def is_cut(objects: int, df: int, search: SearchConfig) -> bool:
     """Return whether a word is so common in a large bucket that Sonic ignores it."""
     minimum = search.query_minimum_term_idf_default
@@ -196,17 +147,6 @@ def other_spellings(term: bytes) -> list[bytes]:
     word = term.decode()
     spellings = (unicodedata.normalize("NFC", word), unicodedata.normalize("NFD", word))
     return [spelling.encode() for spelling in spellings if spelling != word]
-
-
-def _is_keywords(terms: Terms) -> bool:
-    """Return whether a query is words to look for, not a sentence. Of a run without blanks each second pair is one."""
-    # The letters of a run are told from stop words by their script alone; theirs are the code points from U+0800 on.
-    words = sum(
-        not flags & (SPECIAL | PART) and not (flags & STOP and term[0] >= FIRST_OF_THREE_BYTES)
-        for term, flags in zip(terms.words, terms.flags, strict=True)
-    )
-    pairs = sum(flags & (PART | STOP) == PART for flags in terms.flags)
-    return max(words, pairs // 2) <= KEYWORDS_MAX
 
 
 def _postings(reader: BucketReader, word: WordRow | None) -> tuple[PostingList | list[bytes], int]:

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, TypeVarTuple
 
 from sonicpy.errors import GraphError
 from sonicpy.graph.pool import GraphPool
@@ -16,6 +16,7 @@ from sonicpy.store.view import View
 logger = logging.getLogger(__name__)
 
 Answer = TypeVar("Answer")
+Arguments = TypeVarTuple("Arguments")
 
 TRIES = 5
 """A graph that is gone was replaced in a later commit, and its successor may be replaced just as quickly."""
@@ -74,11 +75,11 @@ class ReadOnlyIndex(Index):
     def _commit_first(self) -> None:
         """Have nothing to commit."""
 
-    def _read(self, work: Callable[[View], Answer]) -> Answer:
+    def _read(self, work: Callable[[View, *Arguments], Answer], *arguments: *Arguments) -> Answer:
         for _ in range(TRIES):
             try:
-                return super()._read(work)
+                return super()._read(work, *arguments)
             except GraphReplaced as fault:
                 gone = fault
         self.graphs.go_without(gone.bucket, gone.version)
-        return super()._read(work)
+        return super()._read(work, *arguments)

@@ -6,6 +6,7 @@ The rankings write here only where they are given a Trace; so what is explained 
 from dataclasses import dataclass, field
 
 from sonicpy._native.postings import WordRow
+from sonicpy._native.text import PART, SPECIAL, STOP
 from sonicpy.index.alternates import Alternate
 
 TOO_COMMON = "so many objects hold it that it is ignored (search.query_minimum_term_idf_default)"
@@ -77,6 +78,19 @@ class Trace:
             self.required.add(term)
         if only_adds:
             self.only_adds.add(term)
+
+    def keep(self, term: int, flags: int, *, is_enough: bool) -> None:
+        """Note why no other words are looked for in the place of a term: it finds enough, or else what its flags
+        say."""
+        if flags & SPECIAL:
+            why = SPECIAL_IS_EXACT
+        elif flags & STOP:
+            why = STOP_IS_EXACT
+        elif flags & PART:
+            why = PART_IS_EXACT
+        else:
+            why = ENOUGH_FOUND if is_enough else TOO_MANY_WORDS
+        self.kept[term] = why
 
     def alternate(self, term: int, other: Alternate, weight: float) -> None:
         """Note that the postings of a word in the place of a term were gathered."""

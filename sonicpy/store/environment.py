@@ -19,6 +19,7 @@ from typing import Final, Protocol
 
 import lmdb
 
+from sonicpy._native.readers import OpenTransactions
 from sonicpy.errors import StoreError, StoreFull
 
 # Tables, in the order of docs/storage-format.md.
@@ -264,15 +265,11 @@ class Environment:
     ) -> None:
         self._folder = folder
         read_only = read_only or copied or unlocked
-        self._lock = threading.RLock()
-        self._turn = threading.Condition(self._lock)  # who waits for nothing and wakes nobody takes the lock alone
-        self._open_transactions: dict[int, int] = {}  # by thread
-        self._growing = False
-        self._awaited = 0  # how many wait for transactions to end
+        self._turn = threading.Condition()
+        self._open: OpenTransactions[Transaction] = OpenTransactions(
+            0 if read_only else IDLE_MAX  # what another process writes is asked anew each time
+        )
         self._copies = 0
-        self._commits = 0
-        self._idle: list[Transaction] = []  # that show the last commit, for the next readers
-        self._keeps = not read_only  # what another process writes is asked anew each time
         try:
             if not read_only:
                 folder.mkdir(parents=True, exist_ok=True)
@@ -296,7 +293,7 @@ class Environment:
         while True:
             with self._turn:
                 self._note_begin()
-                commits = self._commits
+                commits = self._open.commits
             try:
                 return Transaction(self._env.begin(write=write), self._tables, write, commits)
             except lmdb.MapResizedError:
@@ -308,25 +305,12 @@ class Environment:
 
     def take_snapshot(self) -> Transaction:
         """Return a read transaction that shows the last commit; end it with `give_back` on the same thread."""
-        with self._lock:
-            if self._idle and not self._growing:
-                self._count_up()
-                return self._idle.pop()
-        return self.begin(write=False)
+        return self._open.take() or self.begin(write=False)
 
     def give_back(self, transaction: Transaction) -> None:
         """End reading; the next reader may go on with the same transaction if nothing was committed since."""
-        with self._lock:
-            if (
-                transaction._commits == self._commits
-                and self._keeps
-                and not self._awaited
-                and len(self._idle) < IDLE_MAX
-            ):
-                self._idle.append(transaction)
-                self._count_down()
-                return
-        self.abort(transaction)
+        if not self._open.keep(transaction, transaction._commits):
+            self.abort(transaction)
 
     def commit(self, transaction: Transaction) -> None:
         """Make the transaction's rows visible to other transactions and processes.
@@ -341,9 +325,8 @@ class Environment:
             raise translated(fault) from fault
         finally:
             self._ended()
-        with self._turn:
-            self._commits += 1
-            self._drop_idle()
+        for kept in self._open.note_commit():
+            kept._abort()
 
     def abort(self, transaction: Transaction) -> None:
         """End the transaction and forget what it wrote."""
@@ -412,15 +395,15 @@ class Environment:
         with self._turn:
             if not self.can_grow():
                 raise StoreError("the store cannot grow while the thread that changes it also reads a snapshot of it")
-            self._turn.wait_for(lambda: not self._growing)
-            self._growing = True
+            self._turn.wait_for(lambda: not self._open.growing)
+            self._open.growing = True
             try:
                 self._wait_for_readers()
                 self._env.set_mapsize(2 * self.map_bytes())
             except lmdb.Error as fault:
                 raise translated(fault) from fault
             finally:
-                self._growing = False
+                self._open.growing = False
                 self._turn.notify_all()
 
     def _adopt_size(self) -> None:
@@ -436,7 +419,7 @@ class Environment:
 
     def can_grow(self) -> bool:
         """Return whether this thread has no transaction open, which `grow` would wait for in vain."""
-        return get_ident() not in self._open_transactions
+        return not self._open.is_here
 
     def last_commit(self) -> int:
         """Return the number of the last commit, whoever made it."""
@@ -462,39 +445,25 @@ class Environment:
 
     def _wait_for_readers(self, besides: int | None = None) -> None:
         """Wait until no transaction is open, but for those of the thread `besides`; the turn is held."""
-        self._awaited += 1
+        self._open.awaited += 1
         try:
-            self._turn.wait_for(lambda: not self._open_transactions.keys() - {besides})
-            self._drop_idle()
+            self._turn.wait_for(lambda: not self._open.is_elsewhere(besides))
+            for kept in self._open.drop():
+                kept._abort()
         finally:
-            self._awaited -= 1
-
-    def _drop_idle(self) -> None:
-        while self._idle:
-            self._idle.pop()._abort()
+            self._open.awaited -= 1
 
     def _note_begin(self) -> None:
-        thread = get_ident()
-        if self._growing and thread not in self._open_transactions:
+        if self._open.growing and not self._open.is_here:
             # A thread that has one open goes on: the growth waits for it anyway.
-            self._turn.wait_for(lambda: not self._growing)
-        self._count_up()
+            self._turn.wait_for(lambda: not self._open.growing)
+        self._open.begin()
 
     def _ended(self) -> None:
         with self._turn:
-            self._count_down()
-            if self._awaited:
+            self._open.end()
+            if self._open.awaited:
                 self._turn.notify_all()
-
-    def _count_up(self) -> None:
-        thread, counts = get_ident(), self._open_transactions
-        counts[thread] = counts.get(thread, 0) + 1
-
-    def _count_down(self) -> None:
-        thread, counts = get_ident(), self._open_transactions
-        left = counts.pop(thread) - 1
-        if left:
-            counts[thread] = left
 
 
 def forget_unfinished(path: Path) -> None:

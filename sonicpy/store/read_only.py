@@ -44,6 +44,8 @@ class ReadOnlyStore(Store):
         self.uncommitted = self.stamp = self.recoveries = 0
         self._memory = Memory()
         self._memory.has_doomed = False
+        self._view = None
+        self._is_lost = False
         self._read_lengths = {}
         self._remembered = Remembered(-1)
         self._refusing = None
@@ -87,10 +89,6 @@ class ReadOnlyStore(Store):
     def sync_log(self) -> int:
         """Refuse: raise ReadOnly."""
         self._refuse()
-
-    def open_view(self) -> None:
-        """Return None: there is no write transaction."""
-        return
 
     def readable_stamp(self) -> int:
         """Return the number of the last commit, whoever made it: the same number, the same answers."""

@@ -4,9 +4,8 @@ What was read once is remembered, for as long as the commit is the last one: sta
 words, names of objects. People ask for the same words again and again, and for common words more often.
 """
 
-from typing import cast
-
 from sonicpy._native.postings import PostingList, WordRow
+from sonicpy._native.remembered import BucketMemory, RememberingReader
 from sonicpy.store.bucket import BucketReader
 from sonicpy.store.environment import Transaction
 from sonicpy.store.memory import BUCKETS_KEPT
@@ -15,22 +14,10 @@ from sonicpy.store.view import View
 
 WORDS_KEPT = 4_096
 """Words of a bucket whose rows are remembered: about 1 MB."""
-POSTINGS_KEPT_BYTES = 8 << 20
-"""Of decoded postings, over all buckets."""
 NAMES_KEPT = 50_000
 """Names of objects of a bucket: about 5 MB."""
-
-
-class BucketMemory:
-    """What was read of a bucket."""
-
-    __slots__ = ("lengths", "names", "postings", "words")
-
-    def __init__(self) -> None:
-        self.words: dict[bytes, WordRow | None] = {}
-        self.postings: dict[int, PostingList] = {}
-        self.names: dict[int, str] = {}
-        self.lengths: bytes | bytearray | None = None
+POSTINGS_KEPT_BYTES = 8 << 20
+"""Of decoded postings, over all buckets."""
 
 
 class Remembered:
@@ -52,7 +39,7 @@ class Remembered:
         if memory is None:
             if len(self.buckets) >= BUCKETS_KEPT:
                 self.buckets.clear()
-            memory = self.buckets[bucket] = BucketMemory()
+            memory = self.buckets[bucket] = BucketMemory(WORDS_KEPT, NAMES_KEPT)
         return memory
 
 
@@ -88,70 +75,43 @@ class Snapshot(View):
         self.kept.clear()
 
 
-class SnapshotReader(BucketReader):
+class SnapshotReader(RememberingReader, BucketReader):
     """Reads one bucket through a snapshot."""
 
     def __init__(self, snapshot: Snapshot, state: BucketState) -> None:
-        self.state = state
-        self._view = snapshot
-        self._transaction = snapshot.transaction
+        memory = snapshot.remembered.of(state.bucket)
+        RememberingReader.__init__(self, memory)
+        BucketReader.__init__(self, snapshot, state)
         self._remembered = snapshot.remembered
-        self._memory = snapshot.remembered.of(state.bucket)
+        self._bucket_memory = memory
 
-    def lengths(self) -> bytes | bytearray:
-        """Return the packed lengths of all objects, by IID; not to be changed."""
-        lengths = self._memory.lengths
-        if lengths is None:
-            lengths = self._memory.lengths = super().lengths()
-        return lengths
+    def _read_words(self, terms: list[bytes]) -> list[WordRow | None]:
+        return BucketReader.words(self, terms)
 
-    def words(self, terms: list[bytes]) -> list[WordRow | None]:
-        """Return the row of each term, None for those that no object holds."""
-        held = self._memory.words
-        try:
-            return [held[term] for term in terms]
-        except KeyError:
-            pass
-        found = super().words(terms)
-        if len(held) >= WORDS_KEPT:
-            held.clear()
-        held.update(zip(terms, found, strict=True))
-        return found
-
-    def postings(self, word: WordRow) -> PostingList | list[bytes]:
-        """Return a word's postings as ranking takes them."""
-        postings = self._memory.postings.get(word.term_id)
-        if postings is not None:
-            return postings
+    def _read_postings(self, word: WordRow) -> tuple[PostingList | list[bytes], bool]:
         blocks = self.blocks(word)
         decoded = PostingList.of(blocks)
         if decoded is None:
-            return blocks
-        self._keep(word.term_id, decoded)
-        return decoded
+            return blocks, False
+        return decoded, self._has_room(decoded.size_bytes)
 
-    def oids(self, iids: list[int]) -> list[str]:
-        """Return the names of objects, in the order of their numbers."""
-        held = self._memory.names
-        names = list(map(held.get, iids))
-        if None not in names:
-            return cast(list[str], names)
-        missing = [iid for iid, name in zip(iids, names, strict=True) if name is None]
-        found = dict(zip(missing, super().oids(missing), strict=True))
-        if len(held) >= NAMES_KEPT:
-            held.clear()
-        held.update(found)
-        return [found[iid] if name is None else name for iid, name in zip(iids, names, strict=True)]
+    def _read_oids(self, iids: list[int]) -> list[str]:
+        return BucketReader.oids(self, iids)
 
-    def _keep(self, term_id: int, postings: PostingList) -> None:
-        remembered, size = self._remembered, postings.size_bytes
+    def _read_lengths(self) -> bytes | bytearray:
+        return BucketReader.lengths(self)
+
+    def _has_room(self, size: int) -> bool:
+        """Return whether postings of so many bytes are to be remembered, having forgotten others where needed."""
+        remembered = self._remembered
+        if size > POSTINGS_KEPT_BYTES // 16:
+            return False
         if remembered.posting_bytes + size > POSTINGS_KEPT_BYTES:
-            for memory in (*remembered.buckets.values(), self._memory):
-                memory.postings = {}
+            for memory in (*remembered.buckets.values(), self._bucket_memory):
+                memory.drop_postings()
             remembered.posting_bytes = 0
-        if size <= POSTINGS_KEPT_BYTES // 16:
-            remembered.posting_bytes += size
-            self._memory.postings[term_id] = postings
+        remembered.posting_bytes += size
+        return True
 
 
 def reader_of(view: View, state: BucketState) -> BucketReader:

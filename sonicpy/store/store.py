@@ -248,12 +248,11 @@ class Store:
     @contextmanager
     def reading(self) -> Iterator[View]:
         """A view for the length of a `with` block: the open write transaction on its own thread, else a snapshot."""
-        view = self.open_view()
-        if view is not None:
+        view = self.take_view()
+        try:
             yield view
-            return
-        with self.snapshot() as view:
-            yield view
+        finally:
+            self.give_back(view)
 
     @contextmanager
     def snapshot(self) -> Iterator[View]:
@@ -263,6 +262,19 @@ class Store:
             yield view
         finally:
             self.give_back(view)
+
+    def take_view(self) -> View:
+        """Return the view of the open write transaction on its own thread, else of the last commit; `give_back` has to
+        follow on the same thread.
+
+        Raises:
+            StoreError: the open transaction was lost and cannot be recovered, so what was acknowledged cannot be read.
+        """
+        if self._view is not None or self._is_lost:
+            view = self.open_view()
+            if view is not None:
+                return view
+        return self.take_snapshot()
 
     def take_snapshot(self) -> View:
         """Return a view of the last commit; `give_back` has to follow on the same thread."""
@@ -276,8 +288,10 @@ class Store:
         return view
 
     def give_back(self, view: View) -> None:
-        """End reading what `take_snapshot` gave."""
-        self._environment.give_back(view.transaction)
+        """End reading what `take_view` or `take_snapshot` gave."""
+        transaction = view.transaction
+        if not transaction.write:
+            self._environment.give_back(transaction)
 
     @property
     def has_doomed(self) -> bool:

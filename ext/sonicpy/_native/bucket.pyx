@@ -62,6 +62,11 @@ cdef class Counters:
         self.named = named
         self.slices = slices
 
+    @property
+    def average_length(self) -> float:
+        """The mean length of the objects."""
+        return <double> self.total_length / <double> self.objects if self.objects else 0.0
+
 
 cdef class PushWriter:
     """PUSH into one bucket of an open transaction.

@@ -51,6 +51,12 @@ cdef class PostingList:
     cdef void copy(self, Posting *out) noexcept nogil
 
 
+cdef class WordRow:
+    cdef Word _word
+    cdef Py_ssize_t _size, _tail_at
+    cdef bytes _row
+
+
 cpdef bytes word_key(uint32_t bucket, bytes term)
 cpdef bytes term_key(uint32_t bucket, uint64_t term_id)
 cpdef bytes block_key(uint32_t bucket, uint64_t term_id, uint32_t block)

@@ -287,9 +287,6 @@ cdef bytes write_word(const Word *word, const uint8_t *tail, Py_ssize_t tail_siz
 
 cdef class WordRow:
     """A word's row, read: the fields of the layout, and whether the word is to be listed and counted."""
-    cdef Word _word
-    cdef Py_ssize_t _size, _tail_at
-    cdef bytes _row
 
     def __init__(self, bytes row not None, Py_ssize_t term_bytes):
         self._tail_at = read_word(row, &self._word)

@@ -15,13 +15,14 @@ BM25: Robertson, Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyo
 
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_GET_SIZE
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
-from libc.math cimport INFINITY
-from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
+from libc.math cimport INFINITY, log
+from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memset
 
 from sonicpy._native.lengths cimport unpack_length
-from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, PostingList, decode
+from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, PostingList, WordRow, decode
+from sonicpy._native.text cimport F_PART, F_SPECIAL, F_STOP, Terms
 
 cdef enum Kind:
     FULL  # every word of the query as it was typed
@@ -34,6 +35,8 @@ cdef enum:
     ROOM_OBJECTS = 256  # what a table has room for at first
     SPARES = 4
     SPARE_OBJECTS_MAX = 65536  # larger tables are not kept for the next query
+    KEYWORDS_MAX = 4  # a query with more words is a sentence: the object it looks for need not hold its numbers
+    FIRST_OF_THREE_BYTES = 0xE0
 
 
 cdef struct Room:  # memory of a table, handed on from query to query: taking it from the system costs more than ranking
@@ -375,6 +378,27 @@ cdef const double *norms_of(double average, double k1, double b) noexcept:
     return norms
 
 
+cpdef double idf(uint64_t objects, uint64_t df) noexcept:
+    """Return the weight of a word that `df` of `objects` objects hold: ln(1 + (N - df + 0.5) / (df + 0.5))."""
+    return log(1.0 + (<double> (max(objects, df) - df) + 0.5) / (<double> df + 0.5))
+
+
+cdef bint is_keywords(Terms terms) except -1:
+    """Return whether a query is words to look for, not a sentence. Of a run without blanks each second pair is one."""
+    cdef const uint8_t *flags = <const uint8_t *> <const char *> terms.flags
+    cdef Py_ssize_t number, words = 0, pairs = 0
+    cdef bytes term
+    for number in range(len(terms.words)):
+        term = terms.words[number]
+        pairs += flags[number] & (F_PART | F_STOP) == F_PART
+        # The letters of a run are told from stop words by their script alone: theirs are the code points from U+0800.
+        if not flags[number] & (F_SPECIAL | F_PART) and not (
+            flags[number] & F_STOP and (<const uint8_t *> <const char *> term)[0] >= FIRST_OF_THREE_BYTES
+        ):
+            words += 1
+    return max(words, pairs // 2) <= KEYWORDS_MAX
+
+
 cdef inline double part_of_score(double weight, uint32_t tf, double norm, double k1) noexcept nogil:
     return weight * tf * (k1 + 1.0) / (tf + norm)
 
@@ -419,7 +443,7 @@ cdef enum:
     MARKS_MIN = 1 << 9
     MARKS_PER_POSTING = 8
     ONCE = 1
-    TABLE_FROM = 128  # postings of a list: then the scores of all lengths are computed beforehand
+    LENGTHS = 256  # packed ones
 
 cdef uint8_t marks[MARKS]  # by IID: none, one (ONCE) or more of the postings; used within one call alone
 
@@ -427,6 +451,16 @@ cdef uint8_t marks[MARKS]  # by IID: none, one (ONCE) or more of the postings; u
 cdef struct Walked:  # a list with postings
     Run *run
     Py_ssize_t finger  # its postings behind this one are of newer objects than is looked at
+
+
+cdef struct Alone:  # objects that stand in one list, and what they have to exceed
+    const double *norms
+    double weight
+    double share  # of the query's weight
+    double k1
+    double floor
+    int good  # the packed length from which on a posting with tf 1 scores too little
+    Kind kind
 
 
 cdef struct Chosen:
@@ -527,6 +561,36 @@ cdef void sort_best(Best *best) noexcept nogil:
         sink(best.chosen, size, moved)
 
 
+cdef inline double score_alone(const Alone *alone, uint32_t tf, int packed) noexcept nogil:
+    return part_of_score(alone.weight, tf, alone.norms[packed], alone.k1) * alone.share
+
+
+cdef inline void expect(Alone *alone, const Best *best) noexcept nogil:
+    """Find out what an object of the list has to exceed now."""
+    cdef int low = 0, middle
+    cdef double floor = floor_for(best, alone.kind)
+    if floor <= alone.floor:  # it never falls
+        return
+    alone.floor = floor
+    while low < alone.good:  # the first length that scores too little; none longer scores more
+        middle = (low + alone.good) // 2
+        if score_alone(alone, 1, middle) > alone.floor:
+            low = middle + 1
+        else:
+            alone.good = middle
+
+
+cdef inline void take_alone(Alone *alone, Best *best, uint64_t iid, uint32_t tf, uint8_t packed) noexcept nogil:
+    """Offer an object of the list if it scores enough."""
+    cdef double score
+    if tf == 1 and packed >= alone.good:
+        return
+    score = score_alone(alone, tf, packed)
+    if score > alone.floor:
+        offer(best, iid, alone.kind, score)
+        expect(alone, best)
+
+
 cdef void mark_all(const Walked *walked, Py_ssize_t count, const Posting *postings, uint32_t mask) noexcept nogil:
     """Mark the IIDs of all lists; two different ones may share a mark, which costs a look at the lists."""
     cdef Py_ssize_t number, place
@@ -556,6 +620,7 @@ cdef int spare_notes_count = 0
 cdef class Ranker(ObjectTable):
     """The objects that hold some of a query's terms, or words that stand for them."""
     cdef Notes _notes
+    cdef PostingList _held  # the first list, while it is the only one: it is read where it stands
     cdef Found _first  # of every object of the first list, while it is the only one
     cdef Py_ssize_t _posting_count, _hit_count, _run_count
     cdef Py_ssize_t _gathered  # runs whose objects are in the table
@@ -620,12 +685,7 @@ cdef class Ranker(ObjectTable):
             DamagedBytes: a block cannot be read.
             ValueError: `dead` is negative.
         """
-        self._terms += 1
-        self._required += required
-        self._possible_weight += weight
-        if inserts:
-            self._total_weight += weight
-        self.note_run(postings, dead, weight, EXACT, required, inserts)
+        self.add_term(postings, dead, weight, required, inserts)
 
     def add_alternate(self, postings not None, Py_ssize_t dead, double weight, bint completed) -> None:
         """Add the postings of a word that stands for the term added last; objects that hold the term, or were found
@@ -640,6 +700,65 @@ cdef class Ranker(ObjectTable):
         """
         self.note_run(postings, dead, weight, COMPLETED if completed else CORRECTED, False, True)
 
+    def add_terms(
+        self, reader, Terms terms not None, uint64_t objects, wanted, Py_ssize_t corrected_max, others, trace
+    ) -> None:
+        """Add the terms of a query, each by its `idf`. Special words are required, except in a sentence; stop words
+        only add to what others find, and bring objects where there are no others, or where those bring none.
+
+        Args:
+            reader: what `words(terms)` gives rows of and `postings(row)` their postings.
+            objects: how many the bucket holds.
+            wanted: a term that so many objects hold finds enough.
+            corrected_max: so many terms at the most may be helped by others.
+            others: called with the number of a term that finds too little, itself, the number of objects that hold it
+                and its weight; adds words that stand for it.
+            trace: is told what is added and what is not; None: nobody wants to know.
+
+        Raises:
+            DamagedBytes: a block cannot be read.
+        """
+        cdef const uint8_t *flags = <const uint8_t *> <const char *> terms.flags
+        cdef Py_ssize_t number, count = len(terms.words), corrected = 0
+        cdef int64_t enough = min(wanted, INT64_MAX)
+        cdef list rows = reader.words(terms.words)
+        cdef WordRow row
+        cdef bint has_words = False, beside, inserts, required
+        cdef double weight
+        cdef int64_t found
+        for number in range(count):
+            has_words |= not flags[number] & F_STOP
+        for beside in range(2):  # stop words beside others come last
+            inserts = not beside or self.is_empty
+            for number in range(count):
+                if beside != (has_words and flags[number] & F_STOP != 0):
+                    continue
+                row = rows[number]
+                required = flags[number] & F_SPECIAL and is_keywords(terms)
+                if row is None:
+                    found, weight = 0, idf(objects, 0)
+                    self.add_term([], 0, weight, required, inserts)
+                else:
+                    # By holders, not by postings: the window hides how common a word is.
+                    found, weight = <int64_t> row._word.df, idf(objects, row._word.holders)
+                    self.add_term(reader.postings(row), <Py_ssize_t> row._word.dead, weight, required, inserts)
+                if trace is not None:
+                    trace.exact(number, terms.words[number], row, weight, required=required, only_adds=not inserts)
+                if flags[number] & (F_SPECIAL | F_STOP | F_PART) or found >= enough or corrected == corrected_max:
+                    if trace is not None:
+                        trace.keep(number, flags[number], is_enough=found >= enough)
+                    continue
+                corrected += 1
+                others(number, terms.words[number], found, weight)
+
+    cdef int add_term(self, postings, Py_ssize_t dead, double weight, bint required, bint inserts) except -1:
+        self._terms += 1
+        self._required += required
+        self._possible_weight += weight
+        if inserts:
+            self._total_weight += weight
+        return self.note_run(postings, dead, weight, EXACT, required, inserts)
+
     cdef int note_run(
         self, postings, Py_ssize_t dead, double weight, Kind kind, bint required, bint inserts
     ) except -1:
@@ -650,13 +769,17 @@ cdef class Ranker(ObjectTable):
         cdef bint is_sorted = weight >= 0
         cdef PostingList held = postings if isinstance(postings, PostingList) else None
         check_dead(dead)
+        self.copy_held()
         most = begin + (held._count if held is not None else len(<list?> postings) * BLOCK_POSTINGS)
         if most > notes.posting_capacity:
             notes.postings = <Posting *> grown(notes.postings, &notes.posting_capacity, most, sizeof(Posting))
         if self._run_count == notes.run_capacity:
             notes.runs = <Run *> grown(notes.runs, &notes.run_capacity, self._run_count + 16, sizeof(Run))
         if held is not None:
-            held.copy(notes.postings + begin)
+            if self._run_count:
+                held.copy(notes.postings + begin)
+            else:
+                self._held = held
             end += held._count
             begin += min(dead, held._first_count)
             is_sorted &= held._is_sorted
@@ -675,8 +798,15 @@ cdef class Ranker(ObjectTable):
         self._posting_count = end
         return 0
 
+    cdef void copy_held(self) noexcept:
+        """Put the first list beside the others."""
+        if self._held is not None:
+            self._held.copy(self._notes.postings)
+            self._held = None
+
     cdef int settle(self) except -1:
         """Put the objects of all runs into the table, and score them if that was asked for."""
+        self.copy_held()
         while self._gathered < self._run_count:
             self.gather(&self._notes.runs[self._gathered])
             self._gathered += 1
@@ -889,6 +1019,10 @@ cdef class Ranker(ObjectTable):
         cdef Run *run
         cdef Py_ssize_t number, count = 0, total = 0
         cdef uint32_t mask = MARKS_MIN - 1
+        if self._held is not None:
+            self.walk_held(best, &self._notes.runs[0], &lengths, norms)
+            sort_best(best)
+            return 0
         for number in range(self._run_count):
             run = &self._notes.runs[number]
             if run.begin < run.end:
@@ -938,38 +1072,41 @@ cdef class Ranker(ObjectTable):
         cdef const Posting *postings = self._notes.postings
         cdef const Posting *posting
         cdef Py_ssize_t place
-        cdef double singles[256]  # scores of postings with tf 1, by packed length
-        cdef double score, share = 1.0, weight = run.weight, k1 = self._k1, floor
-        cdef bint is_ready = run.end - run.begin >= TABLE_FROM
-        cdef uint8_t packed
-        cdef Kind kind = run.kind
-        cdef bint is_wanted = run.required == self._required  # an object that no other list has
-        if self._total_weight > 0:
-            if weight == self._total_weight:
-                kind = FULL
-            else:
-                share = weight / self._total_weight
-        if is_ready:
-            for place in range(256):
-                singles[place] = part_of_score(weight, 1, norms[place], k1) * share
+        cdef Alone alone = self.alone(run, norms)
         for place in range(count):
             walked[place].finger = walked[place].run.end - 1
-        floor = floor_for(best, kind) if is_wanted else INFINITY
+        expect(&alone, best)
         for place in range(run.end - 1, run.begin - 1, -1):
             posting = &postings[place]
             if count > 1 and marks[posting.iid & mask] != ONCE:
                 self.look_at(best, walked, at, count, posting, norms[packed_length(lengths, posting.iid)])
-                floor = floor_for(best, kind) if is_wanted else INFINITY
+                expect(&alone, best)
                 continue
-            packed = packed_length(lengths, posting.iid)
-            if is_ready and posting.tf == 1:
-                score = singles[packed]
+            take_alone(&alone, best, posting.iid, posting.tf, packed_length(lengths, posting.iid))
+
+    cdef void walk_held(
+        self, Best *best, const Run *run, const PackedLengths *lengths, const double *norms
+    ) noexcept nogil:
+        """Look at the objects of the only list, where it stands."""
+        cdef const uint32_t *iids = self._held._iids
+        cdef const uint8_t *tfs = self._held._tfs
+        cdef Py_ssize_t place
+        cdef Alone alone = self.alone(run, norms)
+        expect(&alone, best)
+        for place in range(run.end - 1, run.begin - 1, -1):
+            take_alone(&alone, best, iids[place], tfs[place], packed_length(lengths, iids[place]))
+
+    cdef inline Alone alone(self, const Run *run, const double *norms) noexcept nogil:
+        """Return what the objects score that stand in a list alone."""
+        cdef Alone alone = Alone(norms, run.weight, 1.0, self._k1, -INFINITY, LENGTHS, run.kind)
+        if run.required != self._required:  # an object that no other list has lacks what is required
+            alone.floor, alone.good = INFINITY, 0
+        if self._total_weight > 0:
+            if run.weight == self._total_weight:
+                alone.kind = FULL
             else:
-                score = part_of_score(weight, posting.tf, norms[packed], k1) * share
-            if score <= floor:
-                continue
-            offer(best, posting.iid, kind, score)
-            floor = floor_for(best, kind) if is_wanted else INFINITY
+                alone.share = run.weight / self._total_weight
+        return alone
 
     cdef void look_at(
         self, Best *best, Walked *walked, Py_ssize_t at, Py_ssize_t count, const Posting *posting, double norm

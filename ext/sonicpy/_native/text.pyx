@@ -28,14 +28,11 @@ cdef extern from "unicode_tables.h":
     const int32_t FOLD_BLOCKS[]
 
 # Flags of a term, as callers see them.
-SPECIAL = 1  # came out of a pattern: exact and required
-STOP = 2  # a stop word of the text's language
-PART = 4  # two neighbouring characters of a run that is written without blanks
+SPECIAL = F_SPECIAL  # came out of a pattern: exact and required
+STOP = F_STOP  # a stop word of the text's language
+PART = F_PART  # two neighbouring characters of a run that is written without blanks
 
 cdef enum:
-    F_SPECIAL = 1
-    F_STOP = 2
-    F_PART = 4
     RUN_BYTES = 40  # a longer run without blanks is no word: only its parts are terms
 
     # Word_Break classes: the order of CLASSES in ext/tables/unicode.py

@@ -1,0 +1,123 @@
+"""What was read of a bucket in one commit, remembered: rows of words, their postings, names of objects.
+
+    BucketMemory          what was read; threads share it, since no step of a call lets another thread in
+    RememberingReader     answers from it; who inherits from it reads what is not there
+"""
+
+from cpython.dict cimport PyDict_Clear, PyDict_GetItem, PyDict_SetItem, PyDict_Size
+from cpython.object cimport PyObject
+
+from sonicpy._native.postings cimport WordRow
+
+cdef object HOLE = object()
+
+
+cdef class BucketMemory:
+    """What was read of a bucket.
+
+    Args:
+        words, names: of so many at the most; then all are forgotten.
+    """
+    cdef Py_ssize_t _most_words, _most_names
+    cdef dict _words  # rows by term, None for one that no object holds
+    cdef dict _postings  # by term id
+    cdef dict _names  # by IID
+    cdef object _lengths
+
+    def __init__(self, Py_ssize_t words, Py_ssize_t names):
+        self._most_words = words
+        self._most_names = names
+        self._words = {}
+        self._postings = {}
+        self._names = {}
+
+    @property
+    def sizes(self) -> tuple:
+        """How many words, postings and names are remembered."""
+        return len(self._words), len(self._postings), len(self._names)
+
+    def drop_postings(self) -> None:
+        """Forget all postings."""
+        self._postings = {}
+
+
+cdef class RememberingReader:
+    """Reads a bucket of one commit. What is not remembered these methods are called for, which who inherits from it
+    has to have:
+
+        _read_words(terms)      the row of each term, None for those that no object holds
+        _read_postings(row)     the postings of a word as ranking takes them, and whether to remember them
+        _read_oids(iids)        the names of objects, in the order of their numbers
+        _read_lengths()         the packed lengths of all objects, by IID
+
+    Args:
+        memory: what was read of the bucket before.
+    """
+    cdef BucketMemory _memory
+
+    def __init__(self, BucketMemory memory not None):
+        self._memory = memory
+
+    def words(self, list terms not None) -> list:
+        """Return the row of each term, None for those that no object holds."""
+        cdef dict held = self._memory._words
+        cdef list missing = []
+        cdef list found = looked_up(held, terms, missing)
+        if missing:
+            remember(held, self._memory._most_words, found, missing, self._read_words(missing))
+        return found
+
+    def postings(self, WordRow word not None):
+        """Return a word's postings as ranking takes them."""
+        cdef object term_id = word._word.term_id
+        cdef PyObject *held = PyDict_GetItem(self._memory._postings, term_id)
+        if held != NULL:
+            return <object> held
+        postings, is_kept = self._read_postings(word)
+        if is_kept:
+            PyDict_SetItem(self._memory._postings, term_id, postings)
+        return postings
+
+    def oids(self, list iids not None) -> list:
+        """Return the names of objects, in the order of their numbers."""
+        cdef dict held = self._memory._names
+        cdef list missing = []
+        cdef list found = looked_up(held, iids, missing)
+        if missing:
+            remember(held, self._memory._most_names, found, missing, self._read_oids(missing))
+        return found
+
+    def lengths(self):
+        """Return the packed lengths of all objects, by IID, as bytes or a bytearray; not to be changed."""
+        if self._memory._lengths is None:
+            self._memory._lengths = self._read_lengths()
+        return self._memory._lengths
+
+
+cdef list looked_up(dict held, list keys, list missing):
+    """Return what is held under some keys; those that are not there go to `missing` and leave a HOLE."""
+    cdef list found = []
+    cdef PyObject *value
+    for key in keys:
+        value = PyDict_GetItem(held, key)
+        if value == NULL:
+            missing.append(key)
+            found.append(HOLE)
+        else:
+            found.append(<object> value)
+    return found
+
+
+cdef int remember(dict held, Py_ssize_t most, list found, list missing, list read) except -1:
+    """Put what was read into the holes, and among what is held, which is forgotten where it becomes too much."""
+    cdef Py_ssize_t number, at = 0
+    if len(read) != len(missing):
+        raise ValueError(f"{len(missing)} keys need as many values, not {len(read)}")
+    if PyDict_Size(held) + len(missing) > most:
+        PyDict_Clear(held)
+    for number in range(len(found)):
+        if found[number] is HOLE:
+            found[number] = read[at]
+            PyDict_SetItem(held, missing[at], read[at])
+            at += 1
+    return 0
