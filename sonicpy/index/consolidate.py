@@ -1,6 +1,7 @@
 """Consolidation: a bucket's words, as they were at one moment, become its word graph.
 
-    read     take the words of a committed snapshot                        (any process)
+    gather   take the words of a committed snapshot; where a graph is there, it and the words pending since are
+             enough, so that the snapshot is held for a few milliseconds   (any process)
     write    write their graph file under its final name                   (the same)
     adopt    record its version in the bucket's state; from then on it is the bucket's graph
     tidy     forget the pending words that it holds, a few at a time; delete the file before it
@@ -9,7 +10,8 @@ Killed in between, nothing is lost: a file that no state names is deleted at the
 although the graph holds them are only looked at twice.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -18,6 +20,7 @@ from sonicpy._native.postings import bucket_key, live_words
 from sonicpy.errors import GraphError
 from sonicpy.graph.builder import WordGraphBuilder
 from sonicpy.graph.pool import GraphPool
+from sonicpy.graph.word_graph import WordGraph
 from sonicpy.store.environment import PENDING, WORDS, Environment, Transaction
 from sonicpy.store.scopes import BucketState
 from sonicpy.store.view import View, Why, WriteView
@@ -56,6 +59,21 @@ class Words(NamedTuple):
     words: list[bytes]
 
 
+class Changes(NamedTuple):
+    """What became of a bucket's words since its graph was built, and perhaps before.
+
+    Attributes:
+        expected: how many words there are.
+        edits: how many of the bucket's edits are in that.
+        pending: whether a word is there, for each that appeared or vanished.
+    """
+
+    graph: WordGraph
+    expected: int
+    edits: int
+    pending: dict[bytes, bool]
+
+
 class Built(NamedTuple):
     """A graph file that was written.
 
@@ -69,6 +87,47 @@ class Built(NamedTuple):
     words: int
     edits: int
     is_cut: bool
+
+
+def gather_words(
+    snapshot: Callable[[], AbstractContextManager[View]], pool: GraphPool, bucket: int, limits: Limits
+) -> Words | None:
+    """Return what a bucket's graph shall hold, as a snapshot shows it, or None if the bucket is gone.
+
+    A snapshot is only held while rows are read: until it ends, no page that it shows is used again.
+    """
+    with snapshot() as view:
+        changes = read_changes(view, pool, bucket) if limits == Limits() else None
+    words = None if changes is None else changed_words(changes)
+    if changes is not None and words is not None:
+        return Words(bucket, changes.graph.version + 1, changes.edits, words)
+    with snapshot() as view:
+        return read_words(view, pool, bucket, limits)
+
+
+def read_changes(view: View, pool: GraphPool, bucket: int) -> Changes | None:
+    """Return how a bucket's words have changed since its graph was built; None: it has none."""
+    state = view.bucket_numbered(bucket)
+    graph = None if state is None else pool.get(bucket, state.lexicon_version)
+    if state is None or graph is None or graph.version != state.lexicon_version:
+        return None
+    pending: dict[bytes, bool] = {}
+    prefix = start = bucket_key(bucket)
+    while True:
+        rows = view.transaction.some_rows(PENDING, start, ROWS_AT_ONCE)
+        pending.update((key[4:], row[6] == Why.APPEARED) for key, row in rows if key.startswith(prefix))
+        if len(rows) < ROWS_AT_ONCE or not rows[-1][0].startswith(prefix):
+            return Changes(graph, state.live_words, state.edits, pending)
+        start = rows[-1][0] + b"\0"
+
+
+def changed_words(changes: Changes) -> list[bytes] | None:
+    """Return the words of a graph with its changes, in byte order; None: they are not as many as there should be."""
+    graph, pending = changes.graph, changes.pending
+    words = [word for word in graph.words(0, len(graph)) if word not in pending]
+    words += (word for word, is_there in pending.items() if is_there)
+    words.sort()
+    return words if len(words) == changes.expected else None
 
 
 def read_words(view: View, pool: GraphPool, bucket: int, limits: Limits) -> Words | None:
@@ -110,14 +169,18 @@ def build_in_worker(
         StoreError: the store cannot be read.
     """
     environment = Environment(Path(store), map_bytes, sync=False, read_only=True)
+
+    @contextmanager
+    def snapshot() -> Iterator[View]:
+        with environment.reading() as transaction:
+            yield View(transaction)
+
     graphs: list[Built] = []
     faults: list[GraphError] = []
     try:
         pool = GraphPool(graph_folder(Path(store)))
         for bucket in buckets:
-            # For no longer than it takes to read: while a snapshot is open, no page that it shows is used again.
-            with environment.reading() as transaction:
-                found = read_words(View(transaction), pool, bucket, limits)
+            found = gather_words(snapshot, pool, bucket, limits)
             if found is None:
                 continue
             try:

@@ -7,7 +7,7 @@ from pathlib import Path
 from sonicpy.errors import GraphError
 from sonicpy.ids import Scope
 from sonicpy.index.base import IndexBase
-from sonicpy.index.consolidate import Built, adopt, read_words, tidy, write_graph
+from sonicpy.index.consolidate import Built, adopt, gather_words, tidy, write_graph
 from sonicpy.index.verify import check_backup, graph_faults
 from sonicpy.store.backup import open_backup
 from sonicpy.store.environment import SCOPES
@@ -73,8 +73,7 @@ class IndexUpkeep(IndexBase):
 
     def build_graph(self, bucket: int) -> Built | None:
         """Write the graph of a bucket from the last commit; None: the bucket is gone. Raises like `consolidate`."""
-        with self.store.snapshot() as view:
-            found = read_words(view, self.graphs, bucket, self.graph_limits)
+        found = gather_words(self.store.snapshot, self.graphs, bucket, self.graph_limits)
         if found is None:
             self.forget_bucket(bucket, 0)
             return None

@@ -28,7 +28,7 @@ from sonicpy.server.workers import Workers
 
 logger = logging.getLogger(__name__)
 
-COMMIT_CHANGES = 512
+COMMIT_CHANGES = 384
 """Changes after which a commit is due while one connection is alone: a commit then costs a few us a change."""
 COMMIT_CHANGES_SHARED = 256
 """The same while several connections take turns: a millisecond or two of commit, which the others wait for. Smaller

@@ -18,12 +18,16 @@ class Tasker:
     def __init__(self, service: Service) -> None:
         self._service = service
         self._pending_since_s: dict[int, float] = {}
+        self._log_position = 0
 
     async def run(self) -> None:
         """Tick for ever."""
         while True:
             await asyncio.sleep(TICK_S)
-            for task in (self._commit, self._service.sweep, self._sync, self._consolidate_due, self._close_idle):
+            for task in (
+                self._commit, self._service.sweep, self._shorten_log, self._sync, self._consolidate_due,
+                self._close_idle,
+            ):  # fmt: skip
                 try:
                     await task()
                 except SonicError as trouble:
@@ -32,6 +36,13 @@ class Tasker:
     async def _commit(self) -> None:
         if self._service.index.uncommitted or self._service.index.refusing:
             self._service.commit()
+
+    async def _shorten_log(self) -> None:
+        """Once nothing is pushed any more, the log of what is committed can go."""
+        store = self._service.index.store
+        if store.log_position == self._log_position:
+            store.shorten_log()
+        self._log_position = store.log_position
 
     async def _sync(self) -> None:
         done = asyncio.get_running_loop().run_in_executor(None, self._service.index.sync)

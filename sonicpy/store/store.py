@@ -180,10 +180,13 @@ class Store:
         if self._environment.needs_room() and self._environment.can_grow():
             self._environment.grow()
         if self._log.bytes_in_segment() > SEGMENT_BYTES:
-            try:
-                self._log.rotate()
-            except StoreFull as fault:  # the old segment goes on
-                logger.error("%s", fault)
+            self._begin_segment()
+
+    def shorten_log(self) -> None:
+        """Let the next `sync` drop all of the log, if everything in it is committed; for the thread that changes the
+        store, when nothing was changed for a while."""
+        if self._view is None and not self._is_lost and self._log.position == self._committed_position:
+            self._begin_segment()
 
     def rollback(self) -> None:
         """Undo what was applied since the last seal."""
@@ -343,6 +346,7 @@ class Store:
         """Commit, sync, and let other processes open the store."""
         try:
             self.commit()
+            self.shorten_log()
             self.sync()
             store_folder.note_boot(self.folder, clean=True)
         finally:
@@ -350,6 +354,12 @@ class Store:
             self._lock.release()
 
     # -- inside --------------------------------------------------------------------------------------------------
+
+    def _begin_segment(self) -> None:
+        try:
+            self._log.rotate()
+        except StoreFull as fault:  # the old segment goes on
+            logger.error("%s", fault)
 
     def _open(self, switched_off: bool) -> None:
         if switched_off:
