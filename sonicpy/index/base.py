@@ -191,7 +191,8 @@ class IndexBase:
     def _change(self, mutation: Mutation) -> int:
         with self._lock:
             result = self.store.apply(mutation)
-            self._finish_change()
+            if self._autocommit or self._batching:
+                self._finish_change()
             return result
 
     def _finish_change(self) -> None:

@@ -29,7 +29,8 @@ class LanguageGuesser:
     def __init__(self, stopwords: StopWords) -> None:
         """Map the n-gram table of the package. Raise OSError or ValueError if it is missing or damaged."""
         self._detector = Detector(LANGUAGE_PROFILES)
-        self._guess_clear = ClearTexts(self._detector, by_code.keys(), MIN_BYTES, MAX_BYTES, SURE_LEAD).guess
+        self.guess_clear = ClearTexts(self._detector, by_code.keys(), MIN_BYTES, MAX_BYTES, SURE_LEAD).guess
+        """As `guess`, for nearly every text in one compiled call; else UNCLEAR."""
         self._stopwords = stopwords
         self._words: LanguageWords | None = None
 
@@ -45,7 +46,7 @@ class LanguageGuesser:
             why: gains one word on what decided: "short", "script", "letters", "words", or "unknown".
         """
         if why is None:
-            clear = self._guess_clear(text)  # in one call what follows says of nearly every text
+            clear = self.guess_clear(text)
             if clear != UNCLEAR:
                 return clear
         head = _examined(text)

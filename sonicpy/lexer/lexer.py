@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import Stemmer
 
+from sonicpy._native.language import UNCLEAR
 from sonicpy._native.text import Cutter, PreparedCutter, StopSet, Terms
 from sonicpy.config import NormalizationConfig, StopwordsConfig, TokenizationConfig
 from sonicpy.lexer import turkish
@@ -65,6 +66,7 @@ class Lexer:
         )
         self._lists = StopWords()
         self._guesser = LanguageGuesser(self._lists)
+        self._guess_clear = self._guesser.guess_clear
         self._stop_sets: dict[str | None, StopSet | None] = {}
         self._cuts_guessed: dict[str | None, Cut] = {}
         self._cuts_given: dict[str, Cut] = {NO_LANGUAGE: PreparedCutter(self._cutter).cut}
@@ -84,7 +86,9 @@ class Lexer:
             UnicodeEncodeError: the text holds a lone surrogate.
         """
         if lang is None:
-            code = self._guesser.guess(text)
+            code = self._guess_clear(text)
+            if code == UNCLEAR:
+                code = self._guesser.guess(text)
             cut = self._cuts_guessed.get(code) or self._cut_guessed(code)
         else:
             cut = self._cuts_given.get(lang) or self._cut_given(lang)

@@ -28,7 +28,7 @@ from sonicpy.server.workers import Workers
 
 logger = logging.getLogger(__name__)
 
-COMMIT_CHANGES = 384
+COMMIT_CHANGES = 512
 """Changes after which a commit is due while one connection is alone: a commit then costs a few us a change."""
 COMMIT_CHANGES_SHARED = 256
 """The same while several connections take turns: a millisecond or two of commit, which the others wait for. Smaller
@@ -312,6 +312,7 @@ class Service:
                 for built in self.index.adopt_graphs(graphs):
                     await self._tidy(built)
                 self._warn_of_size(graphs)
+            self.commit()  # what was tidied: until the next change came, all reads would go through its transaction
             self.statistics.consolidated(time.monotonic() - began)
             if faults:
                 raise faults[0]

@@ -149,7 +149,7 @@ class BucketWriter(PushWriter, BucketReader):
 
 def writer_of(view: WriteView, collection: str, bucket: str) -> BucketWriter:
     """Return the writer of a bucket that is about to change; the bucket is created where it is missing."""
-    writer = view.writers.get((collection, bucket))
-    if not isinstance(writer, BucketWriter):
+    writer: BucketWriter | None = view.writers.get((collection, bucket))
+    if writer is None:
         writer = view.writers[collection, bucket] = BucketWriter(view, view.bucket_to_change(collection, bucket))
     return writer

@@ -426,11 +426,11 @@ class Store:
 
         Whatever else it raises, nothing half done stays behind.
         """
-        self._owner = threading.get_ident()
         self.stamp += 1
         try:
             try:
-                return work(self._writing(), given)
+                view = self._view
+                return work(self._writing() if view is None or self._is_lost else view, given)
             except StoreDamaged:
                 self._recover(None)
                 raise

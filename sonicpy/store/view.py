@@ -7,6 +7,7 @@ rows that nearly every change touches (counters of buckets, rows of lengths) unt
 from collections.abc import Iterable
 from enum import IntEnum
 from itertools import chain
+from typing import Any
 
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, record_at, row_keys
 from sonicpy._native.postings import DamagedBytes, bucket_key, pack_varints, unpack_varints
@@ -129,7 +130,7 @@ class WriteView(View):
         self._states = memory.states
         self._changed_states: set[tuple[str, str]] = set()
         self._written: set[int] = set()  # buckets of which rows may be held back
-        self.writers: dict[tuple[str, str], object] = {}
+        self.writers: dict[tuple[str, str], Any] = {}
         """What changes the buckets whose states are noted as changed; kept by `bucket_writer.writer_of`."""
 
     def settle(self) -> None:

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from sonicpy import Index
 from sonicpy.errors import GraphError, StoreError, StoreFull
-from sonicpy.index.consolidate import Built
+from sonicpy.graph.builder import WordGraphBuilder
+from sonicpy.index.consolidate import Built, Limits, changed_words, read_changes, read_words
 from sonicpy.index.lexicon import PENDING_CACHED, Lexicon, Lexicons
 from sonicpy.store.environment import Environment, Transaction
 from sonicpy.store.log import Log
@@ -144,6 +145,41 @@ class TestMeanwhile:
         assert built.bucket not in index.due_buckets()
         files = [name for name in graph_files(index) if name.startswith(f"{built.bucket}-")]
         assert len(files) == 1
+
+    @settings(deadline=None, max_examples=60)
+    @given(data=st.data())
+    def test_the_graph_before_and_what_changed_are_all_words(self, shared_index: Index, data: st.DataObject) -> None:
+        index, model = shared_index, Model(shared_index, f"model{next(self.numbers)}")
+        index.push(C, model.bucket, "o", WORDS[0], "none")
+        model.objects["o"] = {WORDS[0]}
+        model.change(data.draw(Model.changes, label="in the first graph"))
+        built = build(index, model.bucket)
+        index.adopt_graphs([built])
+        if data.draw(st.booleans(), label="tidied"):
+            index.tidy_pending(built, b"")
+        model.change(data.draw(Model.changes, label="since then"))
+        index.commit()
+        with index.store.snapshot() as view:
+            changes = read_changes(view, index.graphs, built.bucket)
+            whole = read_words(view, index.graphs, built.bucket, Limits())
+        assert changes is not None and whole is not None
+        assert changed_words(changes) == whole.words == sorted(word.encode() for word in model.words())
+        assert changes.edits == whole.edits
+
+    def test_a_graph_that_lacks_a_word_is_not_built_upon(self, tmp_path: Path) -> None:
+        with open_index(tmp_path) as index:
+            push(index, "o", " ".join(WORDS[:4]))
+            built = build(index)
+            adopt_and_tidy(index, built)
+            index.graphs.close(built.bucket)
+            builder = WordGraphBuilder()
+            builder.add(WORDS[0].encode())
+            index.graphs.write(built.bucket, built.version, builder.finish(built.bucket, built.version))
+            push(index, "o", WORDS[4])
+            index.consolidate()
+            graph = index.graphs.get(built.bucket, built.version + 1)
+            assert graph is not None
+            assert graph.words(0, 9) == sorted(word.encode() for word in WORDS[:5])
 
     @staticmethod
     def check(index: Index, model: Model, in_graph: set[str]) -> None:

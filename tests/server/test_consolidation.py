@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+import sonicpy
+from sonicpy.store.environment import PENDING
+from sonicpy.store.log import HEADER
 from tests.index.shorthand import open_index
 from tests.processes import Server
 from tests.server.peer import Peer
@@ -114,6 +117,15 @@ class TestWhen:
             time.sleep(1.5)
             assert info(control)["fst_consolidate_count"] == 1, "1,900 words can wait"
             assert graph_files(server) == {"1-1.graph"}
+
+    def test_once_nothing_is_pushed_the_log_goes_and_no_transaction_stays_open(self, server: Server) -> None:
+        log = server.folder / "store" / "log"
+        with Peer(server, "control") as control:
+            push_words(server, "b", range(1_000))
+            assert control.ask("TRIGGER consolidate") == "OK"
+            until(lambda: [path.stat().st_size for path in log.iterdir()] == [HEADER.size], "one segment, empty")
+            with sonicpy.open(server.folder / "store", read_only=True) as index, index.store.reading() as view:
+                assert view.transaction.count(PENDING) == 0
 
     def test_trigger_answers_when_all_is_folded_in(self, tmp_path: Path) -> None:
         with (

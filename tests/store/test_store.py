@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -52,6 +53,31 @@ def test_a_sync_lets_older_segments_go(tmp_path: Path, monkeypatch: pytest.Monke
     store.sync()
     assert len(list((tmp_path / "log").iterdir())) == 1
     store.close()
+
+
+def test_the_log_of_what_is_committed_can_go(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    store.apply(push("o1", "alpha"))
+    store.commit()
+    store.apply(push("o2", "alpha"))
+    store.seal()
+    store.shorten_log()
+    store.sync()
+    assert store.log_bytes() > 0, "o2 stands in the log alone"
+    store.commit()
+    store.shorten_log()
+    assert store.log_bytes() > 0, "it may not be on the disk yet"
+    store.sync()
+    assert store.log_bytes() == 0
+    store.apply(push("o3", "alpha"))
+    store.seal()
+    copy = shutil.copytree(tmp_path, tmp_path.with_name("as a killed process leaves it"))
+    store.close()
+    again = open_store(copy)
+    with again.reading() as view:
+        state = view.bucket("c", "b")
+    assert state is not None and state.objects == 3
+    again.close()
 
 
 def test_a_sync_keeps_the_records_of_a_commit_it_did_not_cover(
