@@ -30,9 +30,11 @@ logger = logging.getLogger(__name__)
 
 COMMIT_CHANGES = 512
 """Changes after which a commit is due while one connection is alone: a commit then costs a few us a change."""
-COMMIT_CHANGES_SHARED = 256
-"""The same while several connections take turns: a millisecond or two of commit, which the others wait for. Smaller
+COMMIT_CHANGES_SHARED = 128
+"""The same while several connections take turns: about two milliseconds of commit, which the others wait for. Smaller
 ones cost more and are more often in the way."""
+ROWS_HELD = 64
+"""Rows of words that may wait for a commit while connections take turns; the others are written turn by turn."""
 COMMIT_AFTER_S = 0.05
 COMMIT_AFTER_SYNCED_S = 1.0
 """With durability = "commit" the log alone keeps what was acknowledged, and a commit waits for the disk."""
@@ -85,8 +87,10 @@ class Service:
         self._syncs_before_reply = config.store.kv.durability == "commit"
         self._log_sync: asyncio.Future[None] | None = None
         self._commit_timer: asyncio.TimerHandle | None = None
-        self._last_peer: Peer | None = None
-        self._is_shared = False
+        self.last_peer: Peer | None = None
+        """Who had the last turn with changes since the last commit."""
+        self.is_shared = False
+        """Whether others had turns meanwhile."""
         self._consolidating = asyncio.Lock()
         self._restoring = asyncio.Lock()
         self._verifying = asyncio.Lock()
@@ -156,12 +160,14 @@ class Service:
             StoreError: they are undone.
         """
         self.index.seal()
-        if peer is not self._last_peer:
-            self._is_shared = self._last_peer is not None
-            self._last_peer = peer
+        if peer is not self.last_peer:
+            self.is_shared = self.last_peer is not None
+            self.last_peer = peer
         synced = self._wait_for_log() if self._syncs_before_reply else None
-        if self.index.uncommitted >= (COMMIT_CHANGES_SHARED if self._is_shared else COMMIT_CHANGES):
+        if self.index.uncommitted >= (COMMIT_CHANGES_SHARED if self.is_shared else COMMIT_CHANGES):
             self.commit()
+        elif self.is_shared:
+            self._settle()
         elif self._commit_timer is None:
             delay = COMMIT_AFTER_SYNCED_S if self._syncs_before_reply else COMMIT_AFTER_S
             self._commit_timer = self._loop.call_later(delay, self.commit)
@@ -172,14 +178,21 @@ class Service:
         if self._commit_timer is not None:
             self._commit_timer.cancel()
             self._commit_timer = None
-        self._last_peer = None
-        self._is_shared = False
+        self.last_peer = None
+        self.is_shared = False
         try:
             self.index.commit()
         except StoreError as trouble:
             logger.error("%s", trouble)
             return False
         return True
+
+    def _settle(self) -> None:
+        """Write some of what a commit would have to write, while others wait for a turn of theirs."""
+        try:
+            self.index.store.settle(ROWS_HELD)
+        except StoreError as trouble:  # everything sealed was carried out again, or will be by the next commit
+            logger.error("%s", trouble)
 
     def _wait_for_log(self) -> "asyncio.Future[None]":
         """Return a future that ends once a sync of the log that begins from now on has passed; all share one."""

@@ -6,18 +6,21 @@ from typing import cast
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow, oids_in
 from sonicpy._native.postings import DamagedBytes, ObjectRecord, PostingList, WordRow, likely_words
 from sonicpy.errors import StoreDamaged
-from sonicpy.store.environment import OBJECTS, POSTINGS, TERMS, WORDS
+from sonicpy.store.environment import OBJECTS, POSTINGS, TERMS
 from sonicpy.store.keys import block_key, bucket_key, term_key, word_key
 from sonicpy.store.names import name_hash
 from sonicpy.store.scopes import BucketState
 from sonicpy.store.view import View
+
+FIRST_ROWS = 32
+"""Rows of words read with one call at first, then four times as many each time."""
+ROWS_MAX = 4_096
 
 
 class BucketReader:
     """Reads one bucket through a view."""
 
     def __init__(self, view: View, state: BucketState) -> None:
-        view.settle()
         self.state = state
         self._view = view
         self._transaction = view.transaction
@@ -25,7 +28,7 @@ class BucketReader:
     def words(self, terms: list[bytes]) -> list[WordRow | None]:
         """Return the row of each term, None for those that no object holds."""
         keys = [word_key(self.state.bucket, term) for term in terms]
-        found = dict(self._transaction.get_many(WORDS, keys))
+        found = self._view.word_rows(keys)
         return [
             WordRow(row, len(term)) if (row := found.get(key)) is not None else None
             for key, term in zip(keys, terms, strict=True)
@@ -94,10 +97,18 @@ class BucketReader:
 
     def lexicon(self, prefix: bytes) -> Iterator[tuple[bytes, WordRow]]:
         """Yield the words that begin with `prefix` in byte order, with their rows, whether they are live or not."""
-        start = word_key(self.state.bucket, prefix)
-        for key, row in self._transaction.rows(WORDS, start):
-            word = key[4:]
-            yield word, WordRow(row, len(word))
+        start = key_prefix = word_key(self.state.bucket, prefix)
+        size, goes_on = FIRST_ROWS, True
+        while goes_on:
+            rows = self._view.word_rows_from(start, size)
+            for key, row in rows:
+                if not key.startswith(key_prefix):
+                    return
+                yield key[4:], WordRow(row, len(key) - 4)
+            goes_on = len(rows) == size
+            if goes_on:
+                start = rows[-1][0] + b"\0"
+                size = min(4 * size, ROWS_MAX)
 
     def likely_words(self, prefix: bytes, limit: int, examined: int) -> list[bytes]:
         """Return the live words that begin with `prefix`: those that most objects hold first, then short ones.
@@ -108,9 +119,9 @@ class BucketReader:
         """
         key_prefix = start = word_key(self.state.bucket, prefix)
         best: list[tuple[int, int, bytes]] = []
-        size, goes_on = 32, True
+        size, goes_on = FIRST_ROWS, True
         while goes_on and examined > 0:
-            rows = self._transaction.some_rows(WORDS, start, size)
+            rows = self._view.word_rows_from(start, size)
             found, goes_on = likely_words(rows, key_prefix, limit)
             goes_on = goes_on and len(rows) == size
             best = sorted(best + found)[:limit]

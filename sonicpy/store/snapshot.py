@@ -1,7 +1,8 @@
 """A snapshot that many reads share one after the other, until the next commit.
 
 What was read once is remembered, for as long as the commit is the last one: states of buckets, rows and postings of
-words, names of objects. People ask for the same words again and again, and for common words more often.
+words. Names of objects are for longer, since they never change. People ask for the same words again and again, and for
+common words more often.
 """
 
 from sonicpy._native.postings import PostingList, WordRow
@@ -25,10 +26,13 @@ class Remembered:
 
     Args:
         commit: its number.
+        before: what was read of the commit before, whose names of objects are taken over.
     """
 
-    def __init__(self, commit: int) -> None:
+    def __init__(self, commit: int, before: "Remembered | None" = None) -> None:
         self.commit = commit
+        names = {} if before is None else before.names
+        self.names: dict[int, dict[int, str]] = names if sum(map(len, names.values())) <= NAMES_KEPT else {}
         self.states: dict[tuple[str, str], BucketState | None] = {}
         self.buckets: dict[int, BucketMemory] = {}
         self.posting_bytes = 0
@@ -39,7 +43,8 @@ class Remembered:
         if memory is None:
             if len(self.buckets) >= BUCKETS_KEPT:
                 self.buckets.clear()
-            memory = self.buckets[bucket] = BucketMemory(WORDS_KEPT, NAMES_KEPT)
+                self.names.clear()
+            memory = self.buckets[bucket] = BucketMemory(WORDS_KEPT, NAMES_KEPT, self.names.setdefault(bucket, {}))
         return memory
 
 

@@ -224,6 +224,16 @@ class Store:
         """
         return self._at_most_twice(_do, work)
 
+    def settle(self, left: int) -> None:
+        """Write rows of words that PUSH changed, but for the `left` that changed last: the next commit has less to do.
+
+        Raises:
+            StoreError: it failed twice; nothing is lost.
+        """
+        view = self._view
+        if view is not None and view.terms.changed > left:
+            self.maintain(lambda view: view.settle(left))
+
     @property
     def pending_buckets(self) -> set[int]:
         """The ids of the buckets that may have words waiting for consolidation."""
@@ -286,7 +296,7 @@ class Store:
         if not isinstance(view, View):
             remembered = self._remembered
             if remembered.commit != transaction.number:
-                remembered = self._remembered = Remembered(transaction.number)
+                remembered = self._remembered = Remembered(transaction.number, remembered)
             view = transaction.companion = Snapshot(transaction, self._read_lengths, remembered)
         return view
 
@@ -397,6 +407,7 @@ class Store:
                     view.transaction.put(META, FORMAT, str(FORMAT_VERSION).encode())
                     view.transaction.put(META, ANALYSER, json.dumps(self._analyser, sort_keys=True).encode())
                 self._view = None
+                number = view.transaction.number
                 self._environment.commit(view.transaction)
             except MapFull as fault:
                 self._is_lost = True
@@ -409,8 +420,19 @@ class Store:
                 self._committed_position = self._log.position
                 self.uncommitted = 0
                 self.stamp += 1
+                self._hand_on_lengths(number)
                 return
         raise StoreFull("the store cannot be committed: its map is full whatever its size")
+
+    def _hand_on_lengths(self, number: int) -> None:
+        """Give to the readers of the commit with this number the lengths of buckets that were read of the one before:
+        to gather them from their rows takes long."""
+        for bucket, (read, _) in list(self._read_lengths.items()):
+            lengths = self._memory.of(bucket).lengths if read == number - 1 else None
+            if lengths is not None:
+                self._read_lengths[bucket] = (number, lengths.packed.copy())
+            else:
+                self._read_lengths.pop(bucket, None)
 
     def _writing(self) -> WriteView:
         """Return the view of the open write transaction, begun or recovered where there is none."""

@@ -22,6 +22,7 @@ from sonicpy.store.environment import (
     PENDING,
     SCOPES,
     WORDS,
+    Row,
     Transaction,
 )
 from sonicpy.store.keys import collection_prefix, length_key, object_key, scope_key, scope_of
@@ -62,8 +63,8 @@ class View:
     def keep(self, scope: tuple[str, str], made: object) -> None:
         """Keep what was made of a bucket for those that read it next, if nothing changes until then."""
 
-    def settle(self) -> None:
-        """Make sure that the tables hold everything there is to read."""
+    def settle(self, left: int = 0) -> None:
+        """Make sure that `words` holds the rows of all words but `left`."""
 
     def settle_records(self, bucket: int) -> None:
         """Make sure that `objects` holds every record of a bucket."""
@@ -97,6 +98,14 @@ class View:
             self._read_lengths.clear()
         self._read_lengths[state.bucket] = (self.transaction.number, lengths)
         return lengths
+
+    def word_rows(self, keys: list[bytes]) -> dict[bytes, bytes]:
+        """Return the rows of those of some words that have one, by their keys."""
+        return dict(self.transaction.get_many(WORDS, keys))
+
+    def word_rows_from(self, start: bytes, limit: int) -> list[Row]:
+        """Return the first `limit` rows of words whose keys are not before `start`, in key order."""
+        return self.transaction.some_rows(WORDS, start, limit)
 
     def record_rows(self, bucket: int, iids: list[int]) -> dict[bytes, bytes]:
         """Return the rows that hold some objects of a bucket, by their keys."""
@@ -133,10 +142,10 @@ class WriteView(View):
         self.writers: dict[tuple[str, str], Any] = {}
         """What changes the buckets whose states are noted as changed; kept by `bucket_writer.writer_of`."""
 
-    def settle(self) -> None:
-        """Write the rows of words that PUSH changed."""
-        if self.terms.changed:
-            self.transaction.put_many(WORDS, self.terms.rows())
+    def settle(self, left: int = 0) -> None:
+        """Write the rows of words that PUSH changed, but for the `left` that changed last."""
+        if self.terms.changed > left:
+            self.transaction.put_many(WORDS, self.terms.rows(left))
 
     def settle_records(self, bucket: int) -> None:
         """Write the row that new objects of a bucket go to."""
@@ -258,6 +267,18 @@ class WriteView(View):
         left = self.transaction.first(PENDING, prefix)
         if left is not None and left[0].startswith(prefix):
             self._memory.pending_buckets.add(bucket)
+
+    def word_rows(self, keys: list[bytes]) -> dict[bytes, bytes]:
+        """Return the rows of those of some words that have one, by their keys."""
+        waiting = self.terms.waiting(keys)
+        stored = super().word_rows([key for key in keys if key not in waiting])
+        return {**stored, **waiting}
+
+    def word_rows_from(self, start: bytes, limit: int) -> list[Row]:
+        """Return the first `limit` rows of words whose keys are not before `start`, in key order."""
+        stored = super().word_rows_from(start, limit)
+        waiting = self.terms.waiting_between(start, stored[-1][0] if len(stored) == limit else None)
+        return sorted({**dict(stored), **waiting}.items())[:limit] if waiting else stored
 
     def record_rows(self, bucket: int, iids: list[int]) -> dict[bytes, bytes]:
         """Return the rows that hold some objects of a bucket, by their keys; perhaps also the newest one."""

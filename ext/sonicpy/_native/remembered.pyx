@@ -16,7 +16,9 @@ cdef class BucketMemory:
     """What was read of a bucket.
 
     Args:
-        words, names: of so many at the most; then all are forgotten.
+        words: rows of so many at the most; then all are forgotten.
+        names: of so many objects at the most; the same.
+        held: names by IID that were read of older commits: a number means one object for ever.
     """
     cdef Py_ssize_t _most_words, _most_names
     cdef dict _words  # rows by term, None for one that no object holds
@@ -24,12 +26,12 @@ cdef class BucketMemory:
     cdef dict _names  # by IID
     cdef object _lengths
 
-    def __init__(self, Py_ssize_t words, Py_ssize_t names):
+    def __init__(self, Py_ssize_t words, Py_ssize_t names, dict held not None):
         self._most_words = words
         self._most_names = names
         self._words = {}
         self._postings = {}
-        self._names = {}
+        self._names = held
 
     @property
     def sizes(self) -> tuple:

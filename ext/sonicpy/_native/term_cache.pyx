@@ -6,7 +6,7 @@ PUSH changes them here; those that changed are given to write when they are aske
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, qsort, realloc
-from libc.string cimport memcmp, memcpy, memset
+from libc.string cimport memcmp, memcpy, memmove, memset
 
 from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, read_block, write_word
 
@@ -44,21 +44,55 @@ cdef class TermCache:
         """How many rows wait to be written."""
         return self._dirty_count
 
-    def rows(self) -> list:
-        """Return the (key, row) pairs that changed since the last call, by key, to be written in `words`."""
+    def rows(self, Py_ssize_t left=0) -> list:
+        """Return (key, row) pairs that wait to be written in `words`, by key: but for `left` of them, those that have
+        waited longest. They wait no longer."""
         cdef list rows = []
-        cdef Py_ssize_t number
+        cdef Py_ssize_t number, count = self._dirty_count - max(left, 0)
         cdef Entry *entry
-        qsort(self._dirty, self._dirty_count, sizeof(Entry *), by_key)
-        for number in range(self._dirty_count):
+        if count <= 0:
+            return rows
+        qsort(self._dirty, count, sizeof(Entry *), by_key)
+        for number in range(count):
             entry = self._dirty[number]
             rows.append((
                 PyBytes_FromStringAndSize(<char *> entry.key, entry.key_size),
                 write_word(&entry.word, entry.tail, entry.tail_size),
             ))
-        for number in range(self._dirty_count):
+        for number in range(count):
             self._dirty[number].is_dirty = False
-        self._dirty_count = 0
+        self._dirty_count -= count
+        memmove(self._dirty, self._dirty + count, self._dirty_count * sizeof(Entry *))
+        return rows
+
+    def waiting(self, list keys not None) -> dict:
+        """Return the rows, by their keys, of those of some words whose rows wait to be written."""
+        cdef dict rows = {}
+        cdef bytes key
+        cdef Entry *entry
+        if not self._dirty_count:
+            return rows
+        for key in keys:
+            entry = self.find(<const uint8_t *> key, len(key), hash_of(<const uint8_t *> key, len(key)))
+            if entry != NULL and entry.is_dirty:
+                rows[key] = write_word(&entry.word, entry.tail, entry.tail_size)
+        return rows
+
+    def waiting_between(self, bytes first not None, bytes last=None) -> dict:
+        """Return the rows that wait to be written and whose keys are not before `first` nor behind `last`."""
+        cdef dict rows = {}
+        cdef const uint8_t *end = NULL if last is None else <const uint8_t *> <const char *> last
+        cdef Py_ssize_t number, end_size = 0 if last is None else len(last)
+        cdef Entry *entry
+        for number in range(self._dirty_count):
+            entry = self._dirty[number]
+            if compare(entry, <const uint8_t *> <const char *> first, len(first)) < 0:
+                continue
+            if end != NULL and compare(entry, end, end_size) > 0:
+                continue
+            rows[PyBytes_FromStringAndSize(<char *> entry.key, entry.key_size)] = write_word(
+                &entry.word, entry.tail, entry.tail_size
+            )
         return rows
 
     def forget(self, list keys) -> None:
@@ -160,11 +194,15 @@ cdef class TermCache:
         return 0
 
 
+cdef int compare(const Entry *entry, const uint8_t *key, Py_ssize_t size) noexcept nogil:
+    """Return whether the key of an entry is before (-), behind (+) or another key."""
+    cdef int order = memcmp(entry.key, key, min(<Py_ssize_t> entry.key_size, size))
+    return order if order else (entry.key_size > size) - (entry.key_size < size)
+
+
 cdef int by_key(const void *left, const void *right) noexcept nogil:
-    cdef const Entry *a = (<const Entry **> left)[0]
-    cdef const Entry *b = (<const Entry **> right)[0]
-    cdef int order = memcmp(a.key, b.key, min(a.key_size, b.key_size))
-    return order if order else (a.key_size > b.key_size) - (a.key_size < b.key_size)
+    cdef const Entry *other = (<const Entry **> right)[0]
+    return compare((<const Entry **> left)[0], other.key, other.key_size)
 
 
 cdef uint32_t hash_of(const uint8_t *key, Py_ssize_t size) noexcept nogil:

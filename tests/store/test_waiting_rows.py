@@ -1,0 +1,114 @@
+"""Rows of words that wait for a commit: readers on the writer's thread see them as if they were written."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from unittest import mock
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sonicpy.errors import StoreError
+from sonicpy.store.bucket import BucketReader
+from sonicpy.store.environment import MapFull, Transaction
+from sonicpy.store.mutations import Pop
+from sonicpy.store.store import Store
+from tests.store.consistency import check_consistent
+from tests.store.shorthand import found, open_store, push, terms
+
+WORDS = [f"{first}{second}" for first in "abc" for second in ("", "a", "ab", "b", "bb", "c")]
+TEXTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6, unique=True).map(" ".join)
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("push"), st.integers(0, 5), TEXTS),
+        st.tuples(st.just("pop"), st.integers(0, 5), TEXTS),
+        st.tuples(st.just("settle"), st.integers(0, 8), st.just("")),
+        st.tuples(st.just("commit"), st.just(0), st.just("")),
+    ),
+    max_size=25,
+)
+
+
+def seen(store: Store) -> list[object]:
+    """Return all that a reader is told of words."""
+    with store.reading() as view:
+        state = view.bucket("c", "b")
+        if state is None:
+            return []
+        reader = BucketReader(view, state)
+        prefixes = [b"", b"a", b"ab", b"c", b"d"]
+        return [
+            [row and (row.df, reader.blocks(row)) for row in reader.words([word.encode() for word in WORDS])],
+            [[(word, row.df) for word, row in reader.lexicon(prefix)] for prefix in prefixes],
+            [reader.likely_words(prefix, limit, 9) for prefix in prefixes for limit in (1, 3, 100)],
+        ]
+
+
+@pytest.fixture(scope="module")
+def twins(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Store, Store]]:
+    """Two stores that hold the same; each example goes on with what the one before left."""
+    first, second = (open_store(tmp_path_factory.mktemp(name)) for name in ("waiting", "written"))
+    yield first, second
+    first.close()
+    second.close()
+
+
+@settings(deadline=None, max_examples=80)
+@given(steps=STEPS)
+def test_what_waits_is_read_as_written_rows_are(twins: tuple[Store, Store], steps: list[tuple[str, int, str]]) -> None:
+    waiting, written = twins
+    with mock.patch("sonicpy.store.bucket.FIRST_ROWS", 3):
+        for what, number, text in steps:
+            if what == "settle":
+                waiting.settle(number)
+            elif what == "commit":
+                waiting.commit()
+            else:
+                change = push(f"o{number}", text) if what == "push" else Pop("c", "b", f"o{number}", terms(text))
+                assert waiting.apply(change) == written.apply(change)
+            written.settle(0)
+            assert seen(waiting) == seen(written)
+    for store in twins:
+        check_consistent(store)
+        store.commit()
+
+
+def test_those_that_changed_last_are_held_back(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    store.settle(0)
+    for number in range(4):
+        store.apply(push(f"o{number}", f"word{number} shared"))
+    with mock.patch.object(Transaction, "put_many", autospec=True, side_effect=Transaction.put_many) as put:
+        store.settle(5)
+        assert put.call_count == 0, "no more than that wait"
+        store.settle(2)
+        ((_, _, rows),) = (call.args for call in put.call_args_list)
+        assert [key[4:] for key, _ in rows] == [b"shared", b"word0", b"word1"]
+    assert found(store, "shared") == ["o3", "o2", "o1", "o0"]
+    store.close()
+
+
+def test_a_fault_while_rows_are_written_loses_nothing(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    store.apply(push("o1", "alpha beta"))
+    store.seal()
+    with (
+        mock.patch.object(Transaction, "put_many", side_effect=StoreError("the disk is on fire")),
+        pytest.raises(StoreError, match="on fire"),
+    ):
+        store.settle(0)
+    assert found(store, "alpha") == ["o1"]
+    original, faults = Transaction.put_many, iter([MapFull("full")])
+
+    def full_once(self: Transaction, table: int, rows: list[tuple[bytes, bytes]]) -> None:
+        for fault in faults:
+            raise fault
+        original(self, table, rows)
+
+    with mock.patch.object(Transaction, "put_many", full_once):
+        store.settle(0)
+    store.apply(push("o2", "alpha"))
+    store.commit()
+    assert found(store, "alpha") == ["o2", "o1"]
+    check_consistent(store)
+    store.close()
