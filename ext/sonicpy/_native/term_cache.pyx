@@ -81,9 +81,11 @@ cdef class TermCache:
     def waiting_between(self, bytes first not None, bytes last=None) -> dict:
         """Return the rows that wait to be written and whose keys are not before `first` nor behind `last`."""
         cdef dict rows = {}
-        cdef const uint8_t *end = NULL if last is None else <const uint8_t *> <const char *> last
-        cdef Py_ssize_t number, end_size = 0 if last is None else len(last)
+        cdef const uint8_t *end = NULL
+        cdef Py_ssize_t number, end_size = 0
         cdef Entry *entry
+        if last is not None:
+            end, end_size = <const uint8_t *> <const char *> last, len(last)
         for number in range(self._dirty_count):
             entry = self._dirty[number]
             if compare(entry, <const uint8_t *> <const char *> first, len(first)) < 0:

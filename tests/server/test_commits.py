@@ -1,0 +1,110 @@
+"""When changes are committed: many at once while one connection is alone, fewer while others wait for their turns."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from sonicpy import Config, Index
+from sonicpy.channel.session import Session
+from sonicpy.channel.syntax import Limits
+from sonicpy.server import service as service_module
+from sonicpy.server.connection import Connection
+from sonicpy.server.service import COMMIT_CHANGES, COMMIT_CHANGES_SHARED, ROWS_HELD, Service
+from sonicpy.store.view import WriteView
+from tests.processes import HOST
+
+Ask = Callable[[bytes, int], Awaitable[list[bytes]]]
+"""Sends lines and returns so many answers."""
+
+
+@pytest.fixture(autouse=True)
+def no_timer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(service_module, "COMMIT_AFTER_S", 60.0)
+
+
+def run(folder: Path, talk: Callable[[Index, Ask, Ask], Awaitable[None]]) -> None:
+    """Let `talk` push over one connection and search over another."""
+
+    async def serve() -> None:
+        loop = asyncio.get_running_loop()
+        with Index(folder, autocommit=False) as index:
+            service = Service(index, Config())
+            listener = await loop.create_server(
+                lambda: Connection(service, Session("1", None, Limits(), False)), HOST, 0
+            )
+            address = listener.sockets[0].getsockname()
+            writers: list[asyncio.StreamWriter] = []
+            try:
+                await talk(index, *[await started(address, mode, writers) for mode in (b"ingest", b"search")])
+            finally:
+                for writer in writers:
+                    writer.close()
+                for peer in list(service.peers):
+                    peer.abort()
+                listener.close()
+                await listener.wait_closed()
+                while service.peers:
+                    await asyncio.sleep(0.01)
+                service.commit()
+
+    asyncio.run(serve())
+
+
+async def started(address: tuple[str, int], mode: bytes, writers: list[asyncio.StreamWriter]) -> Ask:
+    reader, writer = await asyncio.open_connection(*address)
+    writers.append(writer)
+
+    async def ask(lines: bytes, answers: int) -> list[bytes]:
+        writer.write(lines)
+        return [await asyncio.wait_for(reader.readline(), 10) for _ in range(answers)]
+
+    await ask(b"START %s\n" % mode, 2)
+    return ask
+
+
+async def push(ask: Ask, first: int, count: int) -> None:
+    lines = b"".join(
+        b'PUSH c b o%d "shared word%d w%d x%d" LANG(none)\n' % (number, number, number, number)
+        for number in range(first, first + count)
+    )
+    assert set(await ask(lines, count)) == {b"OK\r\n"}
+
+
+def test_alone(tmp_path: Path) -> None:
+    async def talk(index: Index, ingest: Ask, search: Ask) -> None:
+        await push(ingest, 0, COMMIT_CHANGES - 1)
+        assert index.uncommitted == COMMIT_CHANGES - 1
+        await push(ingest, COMMIT_CHANGES, 1)
+        assert index.uncommitted == 0
+
+    run(tmp_path, talk)
+
+
+def test_while_another_asks(tmp_path: Path) -> None:
+    async def talk(index: Index, ingest: Ask, search: Ask) -> None:
+        await push(ingest, 0, COMMIT_CHANGES_SHARED - 20)
+        assert await search(b"PING\n", 1) == [b"PONG\r\n"]
+        await push(ingest, 200, 10)
+        assert index.uncommitted == COMMIT_CHANGES_SHARED - 10
+        view = index.store.take_view()
+        assert isinstance(view, WriteView) and view.terms.changed == ROWS_HELD, "the others were written already"
+        for number in (7, 205):
+            event = (await search(b'QUERY c b "word%d"\n' % number, 2))[1]
+            assert event.split()[3:] == [b"o%d" % number]
+        await push(ingest, 300, 10)
+        assert index.uncommitted == 0
+
+    run(tmp_path, talk)
+
+
+def test_another_that_asked_before_the_last_commit_does_not_count(tmp_path: Path) -> None:
+    async def talk(index: Index, ingest: Ask, search: Ask) -> None:
+        await push(ingest, 0, COMMIT_CHANGES)
+        assert index.uncommitted == 0
+        assert await search(b"PING\n", 1) == [b"PONG\r\n"]
+        await push(ingest, 1_000, COMMIT_CHANGES - 1)
+        assert index.uncommitted == COMMIT_CHANGES - 1
+
+    run(tmp_path, talk)
