@@ -166,9 +166,10 @@ class Service:
         synced = self._wait_for_log() if self._syncs_before_reply else None
         if self.index.uncommitted >= (COMMIT_CHANGES_SHARED if self.is_shared else COMMIT_CHANGES):
             self.commit()
-        elif self.is_shared:
+            return synced
+        if self.is_shared:
             self._settle()
-        elif self._commit_timer is None:
+        if self._commit_timer is None:
             delay = COMMIT_AFTER_SYNCED_S if self._syncs_before_reply else COMMIT_AFTER_S
             self._commit_timer = self._loop.call_later(delay, self.commit)
         return synced

@@ -19,7 +19,7 @@ Ask = Callable[[bytes, int], Awaitable[list[bytes]]]
 """Sends lines and returns so many answers."""
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def no_timer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service_module, "COMMIT_AFTER_S", 60.0)
 
@@ -72,6 +72,7 @@ async def push(ask: Ask, first: int, count: int) -> None:
     assert set(await ask(lines, count)) == {b"OK\r\n"}
 
 
+@pytest.mark.usefixtures("no_timer")
 def test_alone(tmp_path: Path) -> None:
     async def talk(index: Index, ingest: Ask, search: Ask) -> None:
         await push(ingest, 0, COMMIT_CHANGES - 1)
@@ -82,6 +83,7 @@ def test_alone(tmp_path: Path) -> None:
     run(tmp_path, talk)
 
 
+@pytest.mark.usefixtures("no_timer")
 def test_while_another_asks(tmp_path: Path) -> None:
     async def talk(index: Index, ingest: Ask, search: Ask) -> None:
         await push(ingest, 0, COMMIT_CHANGES_SHARED - 20)
@@ -99,6 +101,7 @@ def test_while_another_asks(tmp_path: Path) -> None:
     run(tmp_path, talk)
 
 
+@pytest.mark.usefixtures("no_timer")
 def test_another_that_asked_before_the_last_commit_does_not_count(tmp_path: Path) -> None:
     async def talk(index: Index, ingest: Ask, search: Ask) -> None:
         await push(ingest, 0, COMMIT_CHANGES)
@@ -106,5 +109,20 @@ def test_another_that_asked_before_the_last_commit_does_not_count(tmp_path: Path
         assert await search(b"PING\n", 1) == [b"PONG\r\n"]
         await push(ingest, 1_000, COMMIT_CHANGES - 1)
         assert index.uncommitted == COMMIT_CHANGES - 1
+
+    run(tmp_path, talk)
+
+
+@pytest.mark.parametrize("is_shared", [False, True])
+def test_few_changes_wait_for_a_moment(tmp_path: Path, is_shared: bool) -> None:
+    async def talk(index: Index, ingest: Ask, search: Ask) -> None:
+        await push(ingest, 0, 5)
+        if is_shared:
+            assert await search(b"PING\n", 1) == [b"PONG\r\n"]
+        await push(ingest, 10, 5)
+        deadline = asyncio.get_running_loop().time() + 0.5
+        while index.uncommitted:
+            assert asyncio.get_running_loop().time() < deadline
+            await asyncio.sleep(0.01)
 
     run(tmp_path, talk)

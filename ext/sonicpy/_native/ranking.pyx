@@ -717,18 +717,24 @@ cdef class Ranker(ObjectTable):
 
         Raises:
             DamagedBytes: a block cannot be read.
+            ValueError: the reader gives another number of rows.
         """
         cdef const uint8_t *flags = <const uint8_t *> <const char *> terms.flags
         cdef Py_ssize_t number, count = len(terms.words), corrected = 0
         cdef int64_t enough = min(wanted, INT64_MAX)
         cdef list rows = reader.words(terms.words)
         cdef WordRow row
-        cdef bint has_words = False, beside, inserts, required
+        cdef bint has_words = False, has_stops = False, beside, inserts, required
         cdef double weight
         cdef int64_t found
+        if len(rows) != count:
+            raise ValueError(f"{count} terms need as many rows, not {len(rows)}")
         for number in range(count):
-            has_words |= not flags[number] & F_STOP
-        for beside in range(2):  # stop words beside others come last
+            if flags[number] & F_STOP:
+                has_stops = True
+            else:
+                has_words = True
+        for beside in range(2 if has_words and has_stops else 1):  # stop words beside others come last
             inserts = not beside or self.is_empty
             for number in range(count):
                 if beside != (has_words and flags[number] & F_STOP != 0):
