@@ -12,7 +12,7 @@ from benchmarks.data import queries
 from sonicpy import Config
 from sonicpy._native.edits import Link
 from sonicpy._native.postings import ObjectRecord
-from sonicpy._native.ranking import Ranker
+from sonicpy._native.ranking import Ranker, idf
 from sonicpy._native.term_cache import TermCache
 from sonicpy._native.text import Terms
 from sonicpy.channel import replies
@@ -21,7 +21,7 @@ from sonicpy.channel.syntax import Limits
 from sonicpy.graph.builder import WordGraphBuilder
 from sonicpy.graph.word_graph import WordGraph
 from sonicpy.index.index import Index
-from sonicpy.index.ranking import BM25_B, BM25_K1, idf
+from sonicpy.index.ranking import BM25_B, BM25_K1
 from sonicpy.lexer.language import LanguageGuesser
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.lexer.stopwords import StopWords
@@ -149,7 +149,7 @@ def score_objects(texts: list[str], folder: Path) -> Work:
         for text in queries(texts, 2, len(texts)):
             words = [word for word in reader.words(lexer.lex(text, "eng").words) if word is not None]
             postings = [(reader.blocks(word), word.dead, idf(state.objects, word.holders)) for word in words]
-            cases.append((postings, state.total_length / state.objects))
+            cases.append((postings, state.average_length))
 
     def work(number: int) -> list[int]:
         postings, average = cases[number % len(cases)]
