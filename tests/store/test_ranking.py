@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sonicpy._native.lengths import pack_length, unpack_length
@@ -207,6 +207,7 @@ def test_bm25_ranks_as_the_formula(
     st.sampled_from([0.0, 1.0, 9.5]),
     st.booleans(),
 )
+@example([Add([[(0, 1)]], 0, 1.0, False, False, False, False, True)], {}, 0.0, True)
 def test_lists_that_are_walked_give_what_a_table_gives(
     calls: list[Add], lengths: dict[int, int], average: float, is_sorted: bool
 ) -> None:

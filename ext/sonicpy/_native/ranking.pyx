@@ -1026,8 +1026,9 @@ cdef class Ranker(ObjectTable):
         cdef Py_ssize_t number, count = 0, total = 0
         cdef uint32_t mask = MARKS_MIN - 1
         if self._held is not None:
-            self.walk_held(best, &self._notes.runs[0], &lengths, norms)
-            sort_best(best)
+            if self._notes.runs[0].inserts:
+                self.walk_held(best, &self._notes.runs[0], &lengths, norms)
+                sort_best(best)
             return 0
         for number in range(self._run_count):
             run = &self._notes.runs[number]
