@@ -30,10 +30,10 @@ logger = logging.getLogger(__name__)
 
 COMMIT_CHANGES = 512
 """Changes after which a commit is due while one connection is alone: a commit then costs a few us a change."""
-COMMIT_CHANGES_SHARED = 128
-"""The same while several connections take turns: about two milliseconds of commit, which the others wait for. Smaller
+COMMIT_CHANGES_SHARED = 256
+"""The same while several connections take turns: some milliseconds of commit, which the others wait for. Smaller
 ones cost more and are more often in the way."""
-ROWS_HELD = 64
+ROWS_HELD = 256
 """Rows of words that may wait for a commit while connections take turns; the others are written turn by turn."""
 COMMIT_AFTER_S = 0.05
 COMMIT_AFTER_SYNCED_S = 1.0
