@@ -12,6 +12,7 @@ although the graph holds them are only looked at twice.
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -22,11 +23,10 @@ from sonicpy.graph.builder import WordGraphBuilder
 from sonicpy.graph.pool import GraphPool
 from sonicpy.graph.word_graph import WordGraph
 from sonicpy.store.environment import PENDING, WORDS, Environment, Transaction
+from sonicpy.store.pages import ROWS_MAX, pages
 from sonicpy.store.scopes import BucketState
 from sonicpy.store.view import View, Why, WriteView
 
-ROWS_AT_ONCE = 4_096
-"""Rows of words that are read with one call: half a megabyte."""
 TIDIED_ROWS = 200
 """Pending words forgotten between two turns: about 0.2 ms."""
 
@@ -98,8 +98,10 @@ def gather_words(
     """
     with snapshot() as view:
         changes = read_changes(view, pool, bucket) if limits == Limits() else None
-    words = None if changes is None else changed_words(changes)
-    if changes is not None and words is not None:
+        if changes is None:
+            return read_words(view, pool, bucket, limits)
+    words = changed_words(changes)
+    if words is not None:
         return Words(bucket, changes.graph.version + 1, changes.edits, words)
     with snapshot() as view:
         return read_words(view, pool, bucket, limits)
@@ -111,14 +113,8 @@ def read_changes(view: View, pool: GraphPool, bucket: int) -> Changes | None:
     graph = None if state is None else pool.get(bucket, state.lexicon_version)
     if state is None or graph is None or graph.version != state.lexicon_version:
         return None
-    pending: dict[bytes, bool] = {}
-    prefix = start = bucket_key(bucket)
-    while True:
-        rows = view.transaction.some_rows(PENDING, start, ROWS_AT_ONCE)
-        pending.update((key[4:], row[6] == Why.APPEARED) for key, row in rows if key.startswith(prefix))
-        if len(rows) < ROWS_AT_ONCE or not rows[-1][0].startswith(prefix):
-            return Changes(graph, state.live_words, state.edits, pending)
-        start = rows[-1][0] + b"\0"
+    pending = {word: why == Why.APPEARED for word, why in _pending(view.transaction, bucket).items()}
+    return Changes(graph, state.live_words, state.edits, pending)
 
 
 def changed_words(changes: Changes) -> list[bytes] | None:
@@ -226,20 +222,28 @@ def graph_folder(store: Path) -> Path:
 
 def _live_words(transaction: Transaction, bucket: int) -> list[bytes]:
     """Return the words of a bucket that objects show, in byte order."""
-    prefix = start = bucket_key(bucket)
-    words: list[bytes] = []
-    while True:
-        rows = transaction.some_rows(WORDS, start, ROWS_AT_ONCE)
-        found, goes_on = live_words(rows, prefix)
-        words += found
-        if not goes_on or len(rows) < ROWS_AT_ONCE:
-            return words
-        start = rows[-1][0] + b"\0"
+    prefix = bucket_key(bucket)
+    return [
+        word
+        for rows in pages(partial(transaction.some_rows, WORDS), prefix, ROWS_MAX)
+        for word in live_words(rows, prefix)
+    ]
+
+
+def _pending(transaction: Transaction, bucket: int) -> dict[bytes, int]:
+    """Return what happened last to the words that appeared or vanished since a bucket's graph was built."""
+    prefix = bucket_key(bucket)
+    return {
+        key[4:]: row[6]
+        for rows in pages(partial(transaction.some_rows, PENDING), prefix, ROWS_MAX)
+        for key, row in rows
+        if key.startswith(prefix)
+    }
 
 
 def _orphans(transaction: Transaction, pool: GraphPool, state: BucketState) -> set[bytes]:
     """Return the words of the graph so far, and those that vanished with their object since, without popped ones."""
-    pending = {key[4:]: row[6] for key, row in transaction.rows(PENDING, bucket_key(state.bucket))}
+    pending = _pending(transaction, state.bucket)
     graph = pool.get(state.bucket, state.lexicon_version)
     words = set() if graph is None else set(graph.words(0, len(graph)))
     words |= {word for word, why in pending.items() if why == Why.ORPHANED}

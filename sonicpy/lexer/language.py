@@ -49,6 +49,10 @@ class LanguageGuesser:
             clear = self.guess_clear(text)
             if clear != UNCLEAR:
                 return clear
+        return self.examine(text, why)
+
+    def examine(self, text: str, why: list[str] | None = None) -> str | None:
+        """Return what `guess` does, step by step."""
         head = _examined(text)
         if head is None:
             if why is not None:

@@ -88,7 +88,7 @@ class Lexer:
         if lang is None:
             code = self._guess_clear(text)
             if code == UNCLEAR:
-                code = self._guesser.guess(text)
+                code = self._guesser.examine(text)
             cut = self._cuts_guessed.get(code) or self._cut_guessed(code)
         else:
             cut = self._cuts_given.get(lang) or self._cut_given(lang)

@@ -220,8 +220,8 @@ class Connection(asyncio.BufferedProtocol):
                 sealed = self._service.seal(self)
             except StoreError as trouble:
                 self._withdraw(out, promises, trouble)
-        elif self._service.last_peer is not None:
-            self._service.is_shared = True
+        else:
+            self._service.note_reading()
         if sealed is not None or slow is not None:
             self._scheduled = False  # the end of what is held goes on
             self._held = self._loop.create_task(self._answer_later(sealed, out, promises, slow))

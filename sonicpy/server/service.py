@@ -87,10 +87,8 @@ class Service:
         self._syncs_before_reply = config.store.kv.durability == "commit"
         self._log_sync: asyncio.Future[None] | None = None
         self._commit_timer: asyncio.TimerHandle | None = None
-        self.last_peer: Peer | None = None
-        """Who had the last turn with changes since the last commit."""
-        self.is_shared = False
-        """Whether others had turns meanwhile."""
+        self._last_peer: Peer | None = None  # who had the last turn with changes since the last commit
+        self._is_shared = False  # whether others had turns meanwhile
         self._consolidating = asyncio.Lock()
         self._restoring = asyncio.Lock()
         self._verifying = asyncio.Lock()
@@ -160,27 +158,32 @@ class Service:
             StoreError: they are undone.
         """
         self.index.seal()
-        if peer is not self.last_peer:
-            self.is_shared = self.last_peer is not None
-            self.last_peer = peer
+        if peer is not self._last_peer:
+            self._is_shared = self._last_peer is not None
+            self._last_peer = peer
         synced = self._wait_for_log() if self._syncs_before_reply else None
-        if self.index.uncommitted >= (COMMIT_CHANGES_SHARED if self.is_shared else COMMIT_CHANGES):
+        if self.index.uncommitted >= (COMMIT_CHANGES_SHARED if self._is_shared else COMMIT_CHANGES):
             self.commit()
             return synced
-        if self.is_shared:
+        if self._is_shared:
             self._settle()
         if self._commit_timer is None:
             delay = COMMIT_AFTER_SYNCED_S if self._syncs_before_reply else COMMIT_AFTER_S
             self._commit_timer = self._loop.call_later(delay, self.commit)
         return synced
 
+    def note_reading(self) -> None:
+        """Note a turn without changes: if it comes between those of others, it is to wait for small commits only."""
+        if self._last_peer is not None:
+            self._is_shared = True
+
     def commit(self) -> bool:
         """Commit what is uncommitted; return whether it passed. A failure is logged, and tried again later."""
         if self._commit_timer is not None:
             self._commit_timer.cancel()
             self._commit_timer = None
-        self.last_peer = None
-        self.is_shared = False
+        self._last_peer = None
+        self._is_shared = False
         try:
             self.index.commit()
         except StoreError as trouble:

@@ -9,12 +9,9 @@ from sonicpy.errors import StoreDamaged
 from sonicpy.store.environment import OBJECTS, POSTINGS, TERMS
 from sonicpy.store.keys import block_key, bucket_key, term_key, word_key
 from sonicpy.store.names import name_hash
+from sonicpy.store.pages import pages
 from sonicpy.store.scopes import BucketState
 from sonicpy.store.view import View
-
-FIRST_ROWS = 32
-"""Rows of words read with one call at first, then four times as many each time."""
-ROWS_MAX = 4_096
 
 
 class BucketReader:
@@ -97,18 +94,12 @@ class BucketReader:
 
     def lexicon(self, prefix: bytes) -> Iterator[tuple[bytes, WordRow]]:
         """Yield the words that begin with `prefix` in byte order, with their rows, whether they are live or not."""
-        start = key_prefix = word_key(self.state.bucket, prefix)
-        size, goes_on = FIRST_ROWS, True
-        while goes_on:
-            rows = self._view.word_rows_from(start, size)
+        key_prefix = word_key(self.state.bucket, prefix)
+        for rows in pages(self._view.word_rows_from, key_prefix):
             for key, row in rows:
                 if not key.startswith(key_prefix):
                     return
                 yield key[4:], WordRow(row, len(key) - 4)
-            goes_on = len(rows) == size
-            if goes_on:
-                start = rows[-1][0] + b"\0"
-                size = min(4 * size, ROWS_MAX)
 
     def likely_words(self, prefix: bytes, limit: int, examined: int) -> list[bytes]:
         """Return the live words that begin with `prefix`: those that most objects hold first, then short ones.
@@ -117,18 +108,13 @@ class BucketReader:
             limit: so many at the most.
             examined: about so many words, the first in byte order, are compared.
         """
-        key_prefix = start = word_key(self.state.bucket, prefix)
+        key_prefix = word_key(self.state.bucket, prefix)
         best: list[tuple[int, int, bytes]] = []
-        size, goes_on = FIRST_ROWS, True
-        while goes_on and examined > 0:
-            rows = self._view.word_rows_from(start, size)
-            found, goes_on = likely_words(rows, key_prefix, limit)
-            goes_on = goes_on and len(rows) == size
-            best = sorted(best + found)[:limit]
-            examined -= size
-            if goes_on:
-                start = rows[-1][0] + b"\0"
-                size = min(4 * size, examined)
+        for rows in pages(self._view.word_rows_from, key_prefix):
+            best = sorted(best + likely_words(rows, key_prefix, limit))[:limit]
+            examined -= len(rows)
+            if examined <= 0:
+                break
         return [word for _, _, word in best]
 
     def _find(self, oid: bytes, hash: int) -> tuple[int, ObjectRecord] | None:

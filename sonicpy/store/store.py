@@ -283,11 +283,7 @@ class Store:
         Raises:
             StoreError: the open transaction was lost and cannot be recovered, so what was acknowledged cannot be read.
         """
-        if self._view is not None or self._is_lost:
-            view = self.open_view()
-            if view is not None:
-                return view
-        return self.take_snapshot()
+        return self.open_view() or self.take_snapshot()
 
     def take_snapshot(self) -> View:
         """Return a view of the last commit; `give_back` has to follow on the same thread."""
@@ -317,11 +313,10 @@ class Store:
         Raises:
             StoreError: it was lost and cannot be recovered, so what was acknowledged cannot be read.
         """
-        thread = threading.get_ident()
-        if self._is_lost and self._owner == thread:
+        if self._is_lost and self._owner == threading.get_ident():
             return self._writing()
         view = self._view  # read once: another thread may end its transaction and begin the next meanwhile
-        return view if view is not None and view.owner == thread else None
+        return view if view is not None and view.owner == threading.get_ident() else None
 
     def backup(self, folder: Path) -> Path:
         """Copy what was committed last into a folder; return the file. May be called from any thread.

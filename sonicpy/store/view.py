@@ -63,9 +63,6 @@ class View:
     def keep(self, scope: tuple[str, str], made: object) -> None:
         """Keep what was made of a bucket for those that read it next, if nothing changes until then."""
 
-    def settle(self, left: int = 0) -> None:
-        """Make sure that `words` holds the rows of all words but `left`."""
-
     def settle_records(self, bucket: int) -> None:
         """Make sure that `objects` holds every record of a bucket."""
 

@@ -6,14 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from sonicpy import Config, Index
-from sonicpy.channel.session import Session
-from sonicpy.channel.syntax import Limits
+from sonicpy import Index
 from sonicpy.server import service as service_module
-from sonicpy.server.connection import Connection
-from sonicpy.server.service import COMMIT_CHANGES, COMMIT_CHANGES_SHARED, ROWS_HELD, Service
+from sonicpy.server.service import COMMIT_CHANGES, COMMIT_CHANGES_SHARED, ROWS_HELD
 from sonicpy.store.view import WriteView
-from tests.processes import HOST
+from tests.in_loop import Address, serving
 
 Ask = Callable[[bytes, int], Awaitable[list[bytes]]]
 """Sends lines and returns so many answers."""
@@ -28,31 +25,18 @@ def run(folder: Path, talk: Callable[[Index, Ask, Ask], Awaitable[None]]) -> Non
     """Let `talk` push over one connection and search over another."""
 
     async def serve() -> None:
-        loop = asyncio.get_running_loop()
-        with Index(folder, autocommit=False) as index:
-            service = Service(index, Config())
-            listener = await loop.create_server(
-                lambda: Connection(service, Session("1", None, Limits(), False)), HOST, 0
-            )
-            address = listener.sockets[0].getsockname()
+        async with serving(folder) as (index, address):
             writers: list[asyncio.StreamWriter] = []
             try:
                 await talk(index, *[await started(address, mode, writers) for mode in (b"ingest", b"search")])
             finally:
                 for writer in writers:
                     writer.close()
-                for peer in list(service.peers):
-                    peer.abort()
-                listener.close()
-                await listener.wait_closed()
-                while service.peers:
-                    await asyncio.sleep(0.01)
-                service.commit()
 
     asyncio.run(serve())
 
 
-async def started(address: tuple[str, int], mode: bytes, writers: list[asyncio.StreamWriter]) -> Ask:
+async def started(address: Address, mode: bytes, writers: list[asyncio.StreamWriter]) -> Ask:
     reader, writer = await asyncio.open_connection(*address)
     writers.append(writer)
 

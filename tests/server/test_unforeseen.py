@@ -6,14 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from sonicpy import Config, Index
 from sonicpy.channel.commands import Query
-from sonicpy.channel.session import Session
-from sonicpy.channel.syntax import Limits
-from sonicpy.server.connection import Connection
 from sonicpy.server.dispatch import CALLS
 from sonicpy.server.service import Service
-from tests.processes import HOST
+from tests.in_loop import serving
 
 ANSWER_S = 3.0
 
@@ -46,13 +42,9 @@ def test_the_connection_ends(tmp_path: Path, sent: bytes, where: str) -> None:
 
 async def talk(folder: Path, sent: bytes) -> tuple[bool, bytes, list[dict[str, object]]]:
     """Return whether the connection that sent this was ended, what another was answered, and the faults reported."""
-    loop = asyncio.get_running_loop()
     faults: list[dict[str, object]] = []
-    loop.set_exception_handler(lambda _, context: faults.append(context))
-    with Index(folder, autocommit=False) as index:
-        service = Service(index, Config())
-        listener = await loop.create_server(lambda: Connection(service, Session("1", None, Limits(), False)), HOST, 0)
-        address = listener.sockets[0].getsockname()
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: faults.append(context))
+    async with serving(folder) as (_, address):
         reader, writer = await asyncio.open_connection(*address)
         other_reader, other = await asyncio.open_connection(*address)
         writer.write(sent)
@@ -62,12 +54,6 @@ async def talk(folder: Path, sent: bytes) -> tuple[bool, bytes, list[dict[str, o
         answer = await asyncio.wait_for(other_reader.readline(), ANSWER_S) if all(greeting_and_start) else b""
         for each in (writer, other):
             each.close()
-        for peer in list(service.peers):
-            peer.abort()
-        listener.close()
-        await listener.wait_closed()
-        while service.peers:
-            await asyncio.sleep(0.01)
     gc.collect()  # a task's fault is reported when the task goes
     return ended, answer, faults
 

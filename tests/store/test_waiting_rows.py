@@ -1,6 +1,7 @@
 """Rows of words that wait for a commit: readers on the writer's thread see them as if they were written."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from unittest import mock
 
@@ -12,6 +13,7 @@ from sonicpy.errors import StoreError
 from sonicpy.store.bucket import BucketReader
 from sonicpy.store.environment import MapFull, Transaction
 from sonicpy.store.mutations import Pop
+from sonicpy.store.pages import pages
 from sonicpy.store.store import Store
 from tests.store.consistency import check_consistent
 from tests.store.shorthand import found, open_store, push, terms
@@ -57,7 +59,7 @@ def twins(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Store, Sto
 @given(steps=STEPS)
 def test_what_waits_is_read_as_written_rows_are(twins: tuple[Store, Store], steps: list[tuple[str, int, str]]) -> None:
     waiting, written = twins
-    with mock.patch("sonicpy.store.bucket.FIRST_ROWS", 3):
+    with mock.patch("sonicpy.store.bucket.pages", partial(pages, size=3)):
         for what, number, text in steps:
             if what == "settle":
                 waiting.settle(number)

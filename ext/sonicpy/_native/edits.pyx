@@ -29,12 +29,12 @@ from sonicpy._native.postings cimport (
     write_word,
 )
 from sonicpy._native.term_cache cimport Entry, TermCache, hash_of, make_room, take_tail
-from sonicpy._native.text cimport Terms
+from sonicpy._native.text cimport F_PART, F_STOP, Terms
 
 from sonicpy._native.postings import DamagedBytes
 
 cdef enum:
-    F_HIDDEN = 6  # STOP and PART of text.pyx
+    F_HIDDEN = F_STOP | F_PART
 
 cdef uint64_t BLOCK_NUMBER_MAX = 0xFFFFFFFF
 

@@ -340,8 +340,8 @@ cdef class WordRow:
         return is_live(&self._word, self._size)
 
 
-def likely_words(list rows, bytes prefix not None, Py_ssize_t limit) -> tuple:
-    """Return the most frequent live words of some rows of `words`, and whether rows with the prefix may follow.
+def likely_words(list rows, bytes prefix not None, Py_ssize_t limit) -> list:
+    """Return the most frequent live words of some rows of `words`.
 
     Args:
         rows: (key, row) pairs by key, the first ones not before `prefix`.
@@ -349,7 +349,7 @@ def likely_words(list rows, bytes prefix not None, Py_ssize_t limit) -> tuple:
         limit: so many words at the most.
 
     Returns:
-        (-holders, number of bytes, word) of each, most frequent first, and False once a row lies behind the prefix.
+        (-holders, number of bytes, word) of each, most frequent first.
 
     Raises:
         DamagedBytes: a row cannot be read.
@@ -361,8 +361,7 @@ def likely_words(list rows, bytes prefix not None, Py_ssize_t limit) -> tuple:
     cdef list best = []
     for key, row in rows:
         if len(key) < size or memcmp(<const char *> key, <const char *> prefix, size) != 0:
-            best.sort()
-            return best[:limit], False
+            break
         read_word(row, &word)
         if word.holders <= least or not is_live(&word, len(key) - 4):
             continue
@@ -372,11 +371,11 @@ def likely_words(list rows, bytes prefix not None, Py_ssize_t limit) -> tuple:
             del best[limit:]
             least = <uint64_t> -<int64_t> best[limit - 1][0] - 1 if limit else 0
     best.sort()
-    return best[:limit], True
+    return best[:limit]
 
 
-def live_words(list rows not None, bytes prefix not None) -> tuple:
-    """Return the live words of some rows of `words`, and whether rows with the prefix may follow.
+def live_words(list rows not None, bytes prefix not None) -> list:
+    """Return the live words of some rows of `words`.
 
     Args:
         rows: (key, row) pairs by key, the first ones not before `prefix`.
@@ -391,11 +390,11 @@ def live_words(list rows not None, bytes prefix not None) -> tuple:
     cdef Word word
     for key, row in rows:
         if len(key) < size or memcmp(<const char *> key, <const char *> prefix, size) != 0:
-            return words, False
+            break
         read_word(row, &word)
         if is_live(&word, len(key) - size):
             words.append(key[size:])
-    return words, True
+    return words
 
 
 # -- records of objects -------------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """Which threads have transactions open, and the read transactions that wait for the next reader.
 
-No call lets another thread in before it is done, so that who reads again and again needs no lock.
+No call lets another thread in between a look and what follows from it, so that who reads again and again needs no lock.
 """
 
 from cpython.dict cimport PyDict_DelItem, PyDict_GetItem, PyDict_SetItem
@@ -43,25 +43,33 @@ cdef class OpenTransactions:
 
     def begin(self) -> None:
         """Count a transaction of this thread."""
-        cdef object thread = PyThread_get_thread_ident()
-        cdef PyObject *count = PyDict_GetItem(self._counts, thread)
-        PyDict_SetItem(self._counts, thread, 1 if count == NULL else <object> count + 1)
+        self.count_up()
 
     def end(self) -> None:
         """Count a transaction of this thread no longer."""
+        self.count_down()
+
+    cdef int count_up(self) except -1:
+        cdef object thread = PyThread_get_thread_ident()
+        cdef PyObject *count = PyDict_GetItem(self._counts, thread)
+        PyDict_SetItem(self._counts, thread, 1 if count == NULL else <object> count + 1)
+        return 0
+
+    cdef int count_down(self) except -1:
         cdef object thread = PyThread_get_thread_ident()
         cdef object left = self._counts[thread] - 1
         if left:
             PyDict_SetItem(self._counts, thread, left)
         else:
             PyDict_DelItem(self._counts, thread)
+        return 0
 
     def take(self):
         """Return a transaction that was kept, which this thread has open now; None: there is none, or none may be
         begun."""
         if self.growing or not self._idle:
             return None
-        self.begin()
+        self.count_up()
         return self._idle.pop()
 
     def keep(self, transaction, uint64_t commits) -> bool:
@@ -73,7 +81,7 @@ cdef class OpenTransactions:
         if self.awaited or commits != self.commits or len(self._idle) >= self._most_kept:
             return False
         self._idle.append(transaction)
-        self.end()
+        self.count_down()
         return True
 
     def note_commit(self) -> list:

@@ -49,16 +49,11 @@ cdef class TermCache:
         waited longest. They wait no longer."""
         cdef list rows = []
         cdef Py_ssize_t number, count = self._dirty_count - max(left, 0)
-        cdef Entry *entry
         if count <= 0:
             return rows
         qsort(self._dirty, count, sizeof(Entry *), by_key)
         for number in range(count):
-            entry = self._dirty[number]
-            rows.append((
-                PyBytes_FromStringAndSize(<char *> entry.key, entry.key_size),
-                write_word(&entry.word, entry.tail, entry.tail_size),
-            ))
+            rows.append((key_of(self._dirty[number]), row_of(self._dirty[number])))
         for number in range(count):
             self._dirty[number].is_dirty = False
         self._dirty_count -= count
@@ -75,7 +70,7 @@ cdef class TermCache:
         for key in keys:
             entry = self.find(<const uint8_t *> key, len(key), hash_of(<const uint8_t *> key, len(key)))
             if entry != NULL and entry.is_dirty:
-                rows[key] = write_word(&entry.word, entry.tail, entry.tail_size)
+                rows[key] = row_of(entry)
         return rows
 
     def waiting_between(self, bytes first not None, bytes last=None) -> dict:
@@ -92,9 +87,7 @@ cdef class TermCache:
                 continue
             if end != NULL and compare(entry, end, end_size) > 0:
                 continue
-            rows[PyBytes_FromStringAndSize(<char *> entry.key, entry.key_size)] = write_word(
-                &entry.word, entry.tail, entry.tail_size
-            )
+            rows[key_of(entry)] = row_of(entry)
         return rows
 
     def forget(self, list keys) -> None:
@@ -194,6 +187,14 @@ cdef class TermCache:
         self._dirty_count += 1
         entry.is_dirty = True
         return 0
+
+
+cdef inline bytes key_of(const Entry *entry):
+    return PyBytes_FromStringAndSize(<char *> entry.key, entry.key_size)
+
+
+cdef inline bytes row_of(const Entry *entry):
+    return write_word(&entry.word, entry.tail, entry.tail_size)
 
 
 cdef int compare(const Entry *entry, const uint8_t *key, Py_ssize_t size) noexcept nogil:
