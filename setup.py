@@ -23,8 +23,8 @@ LINK = ["-fsanitize=address"] if SANITIZE else []
 GENERATED = "build/generated"
 
 MODULES = [
-    "bucket", "channel", "edits", "graph", "language", "lengths", "names", "objects", "postings", "ranking", "readers",
-    "records", "remembered", "term_cache", "text",
+    "bm25", "bucket", "channel", "edits", "graph", "language", "lengths", "names", "object_table", "objects",
+    "postings", "ranking", "readers", "records", "remembered", "sonic_table", "term_cache", "text", "walking",
 ]  # fmt: skip
 DIRECTIVES = {
     "language_level": 3,

@@ -10,9 +10,10 @@ from pathlib import Path
 
 from benchmarks.data import queries
 from sonicpy import Config
+from sonicpy._native.bm25 import idf
 from sonicpy._native.edits import Link
 from sonicpy._native.postings import ObjectRecord
-from sonicpy._native.ranking import Ranker, idf
+from sonicpy._native.ranking import Ranker
 from sonicpy._native.term_cache import TermCache
 from sonicpy._native.text import Terms
 from sonicpy.channel import replies

@@ -5,7 +5,9 @@ Invariant: the hits, their order, their scores and the total are those of `query
 
 from typing import NamedTuple
 
-from sonicpy._native.ranking import ObjectTable, Ranker, SonicTable
+from sonicpy._native.object_table import ObjectTable
+from sonicpy._native.ranking import Ranker
+from sonicpy._native.sonic_table import SonicTable
 from sonicpy._native.text import SPECIAL, Terms
 from sonicpy.config import Config
 from sonicpy.explanation import (

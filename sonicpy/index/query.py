@@ -1,7 +1,8 @@
 """QUERY: the objects that answer a text, best first."""
 
 from sonicpy._native import ranking
-from sonicpy._native.ranking import ObjectTable, Ranker
+from sonicpy._native.object_table import ObjectTable
+from sonicpy._native.ranking import Ranker
 from sonicpy._native.text import Terms
 from sonicpy.config import SearchConfig
 from sonicpy.hits import Hits

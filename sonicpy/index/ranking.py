@@ -12,8 +12,11 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import islice
 
+from sonicpy._native.bm25 import idf
+from sonicpy._native.object_table import ObjectTable
 from sonicpy._native.postings import WORD_BYTES_MAX, PostingList, WordRow
-from sonicpy._native.ranking import ObjectTable, Ranker, SonicTable, completion_score, correction_score, idf
+from sonicpy._native.ranking import Ranker
+from sonicpy._native.sonic_table import SonicTable, completion_score, correction_score
 from sonicpy._native.text import PART, SPECIAL, STOP, Terms
 from sonicpy.config import SearchConfig
 from sonicpy.index.alternates import alternates, edits_allowed_by_sonic

@@ -1,4 +1,4 @@
-"""sonicpy._native.ranking against a twin of dicts: which objects answer, in which order, by all three ways to score."""
+"""Every way to rank against a twin of dicts: which objects answer, and in which order."""
 
 import random
 import struct
@@ -11,14 +11,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sonicpy._native.lengths import pack_length, unpack_length
+from sonicpy._native.object_table import ObjectTable
 from sonicpy._native.postings import IID_MAX, PostingList, pack_block
-from sonicpy._native.ranking import (
-    ObjectTable,
-    Ranker,
-    SonicTable,
-    completion_score,
-    correction_score,
-)
+from sonicpy._native.ranking import Ranker
+from sonicpy._native.sonic_table import SonicTable, completion_score, correction_score
 from tests.reference import ranking as twin
 from tests.reference.ranking import single
 
