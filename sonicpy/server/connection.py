@@ -220,7 +220,7 @@ class Connection(asyncio.BufferedProtocol):
                 sealed = self._service.seal(self)
             except StoreError as trouble:
                 self._withdraw(out, promises, trouble)
-        else:
+        elif out:
             self._service.note_reading()
         if sealed is not None or slow is not None:
             self._scheduled = False  # the end of what is held goes on

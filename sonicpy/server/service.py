@@ -28,16 +28,17 @@ from sonicpy.server.workers import Workers
 
 logger = logging.getLogger(__name__)
 
-COMMIT_CHANGES = 512
-"""Changes after which a commit is due while one connection is alone: a commit then costs a few us a change."""
-COMMIT_CHANGES_SHARED = 256
-"""The same while several connections take turns: some milliseconds of commit, which the others wait for. Smaller
-ones cost more and are more often in the way."""
-ROWS_HELD = 256
-"""Rows of words that may wait for a commit while connections take turns; the others are written turn by turn."""
+COMMIT_CHANGES = 256
+"""Changes after which a commit is due. Larger ones cost less a change, but each page that a commit changes stands in
+the file three times: the page before, the page after, and one that is free until the next commit."""
+COMMIT_CHANGES_SYNCED = 512
+"""The same with durability = "commit", where a commit waits for the disk."""
+SETTLE_CHANGES = 64
+"""After so many changes, while connections take turns, the rows of words that wait for the commit are written: what the
+others wait for at a time is shorter. Turn by turn it would cost more than the waits are worth."""
 COMMIT_AFTER_S = 0.05
 COMMIT_AFTER_SYNCED_S = 1.0
-"""With durability = "commit" the log alone keeps what was acknowledged, and a commit waits for the disk."""
+"""With durability = "commit" the log alone keeps what was acknowledged."""
 SWEEP_ROWS = 200
 """Rows of flushed buckets deleted between two turns: about 0.2 ms."""
 SWEEPS_PER_COMMIT = 50
@@ -85,10 +86,12 @@ class Service:
         self._has_round = False
         self._spent_s = 0.0
         self._syncs_before_reply = config.store.kv.durability == "commit"
+        self._commit_changes = COMMIT_CHANGES_SYNCED if self._syncs_before_reply else COMMIT_CHANGES
         self._log_sync: asyncio.Future[None] | None = None
         self._commit_timer: asyncio.TimerHandle | None = None
         self._last_peer: Peer | None = None  # who had the last turn with changes since the last commit
         self._is_shared = False  # whether others had turns meanwhile
+        self._settled_changes = 0  # of the changes since the last commit, those whose rows of words are written
         self._consolidating = asyncio.Lock()
         self._restoring = asyncio.Lock()
         self._verifying = asyncio.Lock()
@@ -162,10 +165,10 @@ class Service:
             self._is_shared = self._last_peer is not None
             self._last_peer = peer
         synced = self._wait_for_log() if self._syncs_before_reply else None
-        if self.index.uncommitted >= (COMMIT_CHANGES_SHARED if self._is_shared else COMMIT_CHANGES):
+        if self.index.uncommitted >= self._commit_changes:
             self.commit()
             return synced
-        if self._is_shared:
+        if self._is_shared and self.index.uncommitted - self._settled_changes >= SETTLE_CHANGES:
             self._settle()
         if self._commit_timer is None:
             delay = COMMIT_AFTER_SYNCED_S if self._syncs_before_reply else COMMIT_AFTER_S
@@ -173,7 +176,7 @@ class Service:
         return synced
 
     def note_reading(self) -> None:
-        """Note a turn without changes: if it comes between those of others, it is to wait for small commits only."""
+        """Note a turn without changes: between those of others it is not to wait long for a commit."""
         if self._last_peer is not None:
             self._is_shared = True
 
@@ -184,6 +187,7 @@ class Service:
             self._commit_timer = None
         self._last_peer = None
         self._is_shared = False
+        self._settled_changes = 0
         try:
             self.index.commit()
         except StoreError as trouble:
@@ -193,8 +197,9 @@ class Service:
 
     def _settle(self) -> None:
         """Write some of what a commit would have to write, while others wait for a turn of theirs."""
+        self._settled_changes = self.index.uncommitted
         try:
-            self.index.store.settle(ROWS_HELD)
+            self.index.store.settle()
         except StoreError as trouble:  # everything sealed was carried out again, or will be by the next commit
             logger.error("%s", trouble)
 

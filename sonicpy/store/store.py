@@ -224,15 +224,15 @@ class Store:
         """
         return self._at_most_twice(_do, work)
 
-    def settle(self, left: int) -> None:
-        """Write rows of words that PUSH changed, but for the `left` that changed last: the next commit has less to do.
+    def settle(self) -> None:
+        """Write the rows of words that PUSH changed: the next commit has less to do.
 
         Raises:
             StoreError: it failed twice; nothing is lost.
         """
         view = self._view
-        if view is not None and view.terms.changed > left:
-            self.maintain(lambda view: view.settle(left))
+        if view is not None and view.terms.changed:
+            self.maintain(WriteView.settle)
 
     @property
     def pending_buckets(self) -> set[int]:

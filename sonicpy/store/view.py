@@ -139,10 +139,10 @@ class WriteView(View):
         self.writers: dict[tuple[str, str], Any] = {}
         """What changes the buckets whose states are noted as changed; kept by `bucket_writer.writer_of`."""
 
-    def settle(self, left: int = 0) -> None:
-        """Write the rows of words that PUSH changed, but for the `left` that changed last."""
-        if self.terms.changed > left:
-            self.transaction.put_many(WORDS, self.terms.rows(left))
+    def settle(self) -> None:
+        """Write the rows of words that PUSH changed."""
+        if self.terms.changed:
+            self.transaction.put_many(WORDS, self.terms.rows())
 
     def settle_records(self, bucket: int) -> None:
         """Write the row that new objects of a bucket go to."""

@@ -1,4 +1,4 @@
-"""When changes are committed: many at once while one connection is alone, fewer while others wait for their turns."""
+"""When changes are committed, and what is written before while others wait for their turns."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -8,7 +8,7 @@ import pytest
 
 from sonicpy import Index
 from sonicpy.server import service as service_module
-from sonicpy.server.service import COMMIT_CHANGES, COMMIT_CHANGES_SHARED, ROWS_HELD
+from sonicpy.server.service import COMMIT_CHANGES, SETTLE_CHANGES
 from sonicpy.store.view import WriteView
 from tests.in_loop import Address, serving
 
@@ -48,6 +48,13 @@ async def started(address: Address, mode: bytes, writers: list[asyncio.StreamWri
     return ask
 
 
+def waiting_rows(index: Index) -> int:
+    """Return how many rows of words wait for the commit."""
+    with index.store.reading() as view:
+        assert isinstance(view, WriteView)
+        return view.terms.changed
+
+
 async def push(ask: Ask, first: int, count: int) -> None:
     lines = b"".join(
         b'PUSH c b o%d "shared word%d w%d x%d" LANG(none)\n' % (number, number, number, number)
@@ -68,19 +75,21 @@ def test_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("no_timer")
-def test_while_another_asks(tmp_path: Path) -> None:
+def test_while_another_asks_some_is_written_before(tmp_path: Path) -> None:
     async def talk(index: Index, ingest: Ask, search: Ask) -> None:
-        await push(ingest, 0, COMMIT_CHANGES_SHARED - 20)
+        await push(ingest, 0, SETTLE_CHANGES + 10)
+        assert waiting_rows(index) > 0
         assert await search(b"PING\n", 1) == [b"PONG\r\n"]
+        await push(ingest, 100, 10)
+        assert waiting_rows(index) == 0
         await push(ingest, 200, 10)
-        assert index.uncommitted == COMMIT_CHANGES_SHARED - 10
-        view = index.store.take_view()
-        assert isinstance(view, WriteView) and view.terms.changed == ROWS_HELD, "the others were written already"
-        for number in (7, 205):
+        assert waiting_rows(index) > 0, "not turn by turn"
+        for number in (7, 105, 205):
             event = (await search(b'QUERY c b "word%d"\n' % number, 2))[1]
             assert event.split()[3:] == [b"o%d" % number]
-        await push(ingest, 300, 10)
-        assert index.uncommitted == 0
+        await push(ingest, 300, SETTLE_CHANGES)
+        assert waiting_rows(index) == 0
+        assert index.uncommitted == 2 * SETTLE_CHANGES + 30
 
     run(tmp_path, talk)
 
@@ -91,8 +100,8 @@ def test_another_that_asked_before_the_last_commit_does_not_count(tmp_path: Path
         await push(ingest, 0, COMMIT_CHANGES)
         assert index.uncommitted == 0
         assert await search(b"PING\n", 1) == [b"PONG\r\n"]
-        await push(ingest, 1_000, COMMIT_CHANGES - 1)
-        assert index.uncommitted == COMMIT_CHANGES - 1
+        await push(ingest, 1_000, SETTLE_CHANGES + 10)
+        assert waiting_rows(index) > 0
 
     run(tmp_path, talk)
 

@@ -6,7 +6,7 @@ PUSH changes them here; those that changed are given to write when they are aske
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, qsort, realloc
-from libc.string cimport memcmp, memcpy, memmove, memset
+from libc.string cimport memcmp, memcpy, memset
 
 from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, read_block, write_word
 
@@ -44,20 +44,16 @@ cdef class TermCache:
         """How many rows wait to be written."""
         return self._dirty_count
 
-    def rows(self, Py_ssize_t left=0) -> list:
-        """Return (key, row) pairs that wait to be written in `words`, by key: but for `left` of them, those that have
-        waited longest. They wait no longer."""
+    def rows(self) -> list:
+        """Return the (key, row) pairs that wait to be written in `words`, by key. They wait no longer."""
         cdef list rows = []
-        cdef Py_ssize_t number, count = self._dirty_count - max(left, 0)
-        if count <= 0:
-            return rows
-        qsort(self._dirty, count, sizeof(Entry *), by_key)
-        for number in range(count):
+        cdef Py_ssize_t number
+        qsort(self._dirty, self._dirty_count, sizeof(Entry *), by_key)
+        for number in range(self._dirty_count):
             rows.append((key_of(self._dirty[number]), row_of(self._dirty[number])))
-        for number in range(count):
+        for number in range(self._dirty_count):
             self._dirty[number].is_dirty = False
-        self._dirty_count -= count
-        memmove(self._dirty, self._dirty + count, self._dirty_count * sizeof(Entry *))
+        self._dirty_count = 0
         return rows
 
     def waiting(self, list keys not None) -> dict:
