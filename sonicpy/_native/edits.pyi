@@ -29,7 +29,9 @@ class Link(Edits):
 class Unlink(Edits):
     deleted_blocks: list[bytes]
     used_up: list[int]
+    common: list[tuple[bytes, bytes]]
     deleted_words: list[bytes]
+    deleted_common: list[bytes]
     deleted_terms: list[bytes]
     removed: int
     removed_shown: int

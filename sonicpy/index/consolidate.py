@@ -22,7 +22,7 @@ from sonicpy.errors import GraphError
 from sonicpy.graph.builder import WordGraphBuilder
 from sonicpy.graph.pool import GraphPool
 from sonicpy.graph.word_graph import WordGraph
-from sonicpy.store.environment import PENDING, WORDS, Environment, Transaction
+from sonicpy.store.environment import PENDING, Environment, Transaction
 from sonicpy.store.pages import ROWS_MAX, pages
 from sonicpy.store.scopes import BucketState
 from sonicpy.store.view import View, Why, WriteView
@@ -131,7 +131,7 @@ def read_words(view: View, pool: GraphPool, bucket: int, limits: Limits) -> Word
     state = view.bucket_numbered(bucket)
     if state is None:
         return None
-    words = _live_words(view.transaction, bucket)
+    words = _live_words(view, bucket)
     if limits.keeps_orphans:
         words = sorted({*words, *_orphans(view.transaction, pool, state)})
     return Words(bucket, state.lexicon_version + 1, state.edits, words)
@@ -220,14 +220,10 @@ def graph_folder(store: Path) -> Path:
     return store / "graph"
 
 
-def _live_words(transaction: Transaction, bucket: int) -> list[bytes]:
+def _live_words(view: View, bucket: int) -> list[bytes]:
     """Return the words of a bucket that objects show, in byte order."""
     prefix = bucket_key(bucket)
-    return [
-        word
-        for rows in pages(partial(transaction.some_rows, WORDS), prefix, ROWS_MAX)
-        for word in live_words(rows, prefix)
-    ]
+    return [word for rows in pages(view.word_rows_from, prefix, ROWS_MAX) for word in live_words(rows, prefix)]
 
 
 def _pending(transaction: Transaction, bucket: int) -> dict[bytes, int]:

@@ -6,16 +6,17 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
-from sonicpy._native.postings import WORD_BYTES_MAX, WordRow, bucket_key
+from sonicpy._native.postings import bucket_key, live_words
 from sonicpy.errors import GraphError, StoreDamaged, StoreError
 from sonicpy.graph.pool import GraphPool
 from sonicpy.graph.word_graph import WordGraph
 from sonicpy.index.consolidate import graph_folder
 from sonicpy.store.backup import BACKUP_FILE, open_backup
-from sonicpy.store.environment import DATA_FILE, META, PENDING, SCOPES, WORDS, Environment
+from sonicpy.store.environment import DATA_FILE, META, PENDING, SCOPES, Environment
 from sonicpy.store.folder import LOCK_FILE, holds_store, is_there
 from sonicpy.store.keys import scope_of
 from sonicpy.store.log import log_faults
+from sonicpy.store.pages import ROWS_MAX, pages
 from sonicpy.store.scopes import BucketState
 from sonicpy.store.store import ANALYSER, FORMAT, check_analyser, check_format, read_position
 from sonicpy.store.verify import table_faults
@@ -108,10 +109,10 @@ def _missing(view: View, state: BucketState, graph: WordGraph) -> int:
     """Return how many live words stand neither in the graph nor in `pending`."""
     prefix = bucket_key(state.bucket)
     missing = 0
-    for key, row in view.transaction.rows(WORDS, prefix):
-        word = key[4:]
-        if len(word) <= WORD_BYTES_MAX and WordRow(row, len(word)).live and not graph.contains(word):
-            missing += view.transaction.get(PENDING, key) is None
+    for rows in pages(view.word_rows_from, prefix, ROWS_MAX):
+        for word in live_words(rows, prefix):
+            if not graph.contains(word):
+                missing += view.transaction.get(PENDING, prefix + word) is None
     return missing
 
 

@@ -7,11 +7,12 @@ from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow
 from sonicpy._native.postings import DamagedBytes, ObjectRecord
 from sonicpy.errors import StoreDamaged
 from sonicpy.store.bucket import BucketReader
-from sonicpy.store.environment import OBJECTS, POSTINGS, TERMS, WORDS, Row
+from sonicpy.store.environment import COMMON, OBJECTS, POSTINGS, TERMS, WORDS, Row
 from sonicpy.store.keys import object_key, term_key
 from sonicpy.store.names import drop_stored_name, name_hash, stored_names
 from sonicpy.store.scopes import BucketState
 from sonicpy.store.view import Why, WriteView
+from sonicpy.store.word_rows import read_words
 
 
 class BucketWriter(PushWriter, BucketReader):
@@ -35,7 +36,7 @@ class BucketWriter(PushWriter, BucketReader):
         return stored_names(self._transaction, self.state, hash)
 
     def _read_words(self, keys: list[bytes]) -> list[Row]:
-        return self._transaction.get_many(WORDS, keys)
+        return read_words(self._transaction, keys)
 
     def _read_blocks(self, keys: list[bytes]) -> list[Row]:
         return self._transaction.get_many(POSTINGS, keys)
@@ -97,7 +98,7 @@ class BucketWriter(PushWriter, BucketReader):
         unlink = Unlink(state.bucket, iid, words, record)
         self._writer.terms.forget(unlink.word_keys)
         try:
-            needed = unlink.take_rows(transaction.get_many(WORDS, unlink.word_keys))
+            needed = unlink.take_rows(read_words(transaction, unlink.word_keys))
             unlink.take_blocks(transaction.get_many(POSTINGS, needed))
         except DamagedBytes as fault:
             raise StoreDamaged(f"bucket {state.bucket}: {fault}") from fault
@@ -106,7 +107,9 @@ class BucketWriter(PushWriter, BucketReader):
         transaction.put_many(POSTINGS, unlink.blocks)
         self._delete_all(POSTINGS, unlink.deleted_blocks)
         transaction.put_many(WORDS, unlink.words())
+        transaction.put_many(COMMON, unlink.common)
         self._delete_all(WORDS, unlink.deleted_words)
+        self._delete_all(COMMON, unlink.deleted_common)
         self._delete_all(TERMS, unlink.deleted_terms)
         if unlink.turned:
             why = Why.ORPHANED if len(record) == unlink.removed else Why.POPPED

@@ -27,21 +27,22 @@ META: Final = 0
 SCOPES: Final = 1
 BUCKETS: Final = 2
 WORDS: Final = 3
-TERMS: Final = 4
-POSTINGS: Final = 5
-OBJECTS: Final = 6
-LENGTHS: Final = 7
-OIDS: Final = 8
-PENDING: Final = 9
-DOOMED: Final = 10
+COMMON: Final = 4
+TERMS: Final = 5
+POSTINGS: Final = 6
+OBJECTS: Final = 7
+LENGTHS: Final = 8
+OIDS: Final = 9
+PENDING: Final = 10
+DOOMED: Final = 11
 
 TABLE_NAMES: Final = (
-    b"meta", b"scopes", b"buckets", b"words", b"terms", b"postings", b"objects", b"lengths", b"oids", b"pending",
-    b"doomed",
+    b"meta", b"scopes", b"buckets", b"words", b"common", b"terms", b"postings", b"objects", b"lengths", b"oids",
+    b"pending", b"doomed",
 )  # fmt: skip
 
 # The tables whose keys begin with a bucket id: what goes when a bucket is flushed.
-BUCKET_TABLES: Final = (WORDS, TERMS, POSTINGS, OBJECTS, LENGTHS, OIDS, PENDING)
+BUCKET_TABLES: Final = (WORDS, COMMON, TERMS, POSTINGS, OBJECTS, LENGTHS, OIDS, PENDING)
 
 MAX_READERS: Final = 512
 DATA_FILE: Final = "data.mdb"

@@ -38,7 +38,7 @@ logger = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
 Given = TypeVar("Given")
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 FORMAT = b"format"
 ANALYSER = b"analyser"
 POSITION = b"position"

@@ -12,12 +12,15 @@ from sonicpy._native.lengths import pack_length
 from sonicpy._native.names import slice_start, unpack_names
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow
 from sonicpy._native.postings import (
+    COMMON_FROM_BLOCK,
     POSTINGS_PER_BLOCK,
     WORD_BYTES_MAX,
     DamagedBytes,
     ObjectRecord,
     WordRow,
     bucket_key,
+    only_refers,
+    term_id_in,
     unpack_block,
     unpack_varints,
 )
@@ -26,6 +29,7 @@ from sonicpy.ids import Scope
 from sonicpy.store.environment import (
     BUCKET_TABLES,
     BUCKETS,
+    COMMON,
     DOOMED,
     LENGTHS,
     META,
@@ -135,9 +139,22 @@ class _BucketCheck:
             yield int.from_bytes(key, "big"), row
 
     def _word_faults(self) -> Iterator[str]:
-        live = 0
+        live = common = 0
         for key, packed in self._rows(WORDS):
+            is_common = only_refers(packed)
+            common += is_common
+            if is_common:
+                term_id = term_id_in(packed)
+                found = self._transaction.get(COMMON, term_key(self._state.bucket, term_id))
+                if found is None:
+                    yield f"word {_shown(key)} with the term id {term_id} is not in common"
+                    continue
+                packed = found
             row = WordRow(packed, len(key))
+            if is_common and row.term_id != term_id:
+                yield f"word {_shown(key)} refers to the row of the term id {row.term_id}, not {term_id}"
+            if is_common != (row.last_block >= COMMON_FROM_BLOCK):
+                yield f"word {_shown(key)} with {row.last_block} blocks stands in {'common' if is_common else 'words'}"
             live += row.live
             if row.term_id in self._words:
                 yield f"word {_shown(key)} has the term id {row.term_id} of another one"
@@ -146,6 +163,9 @@ class _BucketCheck:
                 yield f"word {_shown(key)} has the term id {row.term_id}; the next one is {self._state.next_term}"
             if row.live and not self._state.lexicon_version and not self._is_pending(key):
                 yield f"word {_shown(key)} is in no graph and not pending"
+        rows = sum(1 for _ in self._rows(COMMON))
+        if rows != common:
+            yield f"common has {rows} rows, words refers to {common}"
         if live != self._state.live_words:
             yield f"it counts {self._state.live_words} live words instead of {live}"
 
@@ -157,7 +177,7 @@ class _BucketCheck:
         for term_id, term in self._numbered(TERMS):
             count += 1
             packed = self._transaction.get(WORDS, word_key(self._state.bucket, term))
-            if packed is None or WordRow(packed, len(term)).term_id != term_id:
+            if packed is None or term_id_in(packed) != term_id:
                 yield f"term {term_id}, {_shown(term)}, is not in words"
         if count < len(self._words):
             yield f"terms has {count} rows for {len(self._words)} words"

@@ -15,6 +15,7 @@ from sonicpy.errors import StoreDamaged
 from sonicpy.ids import Scope
 from sonicpy.store.environment import (
     BUCKETS,
+    COMMON,
     DOOMED,
     LENGTHS,
     META,
@@ -30,6 +31,7 @@ from sonicpy.store.lengths import Lengths, read_lengths
 from sonicpy.store.memory import BUCKETS_KEPT, Memory, NewestRow
 from sonicpy.store.names import NewNames, find_new, new_names, stored_names
 from sonicpy.store.scopes import BucketState
+from sonicpy.store.word_rows import read_words, read_words_from
 
 NEXT_BUCKET = b"next bucket"
 
@@ -98,11 +100,11 @@ class View:
 
     def word_rows(self, keys: list[bytes]) -> dict[bytes, bytes]:
         """Return the rows of those of some words that have one, by their keys."""
-        return dict(self.transaction.get_many(WORDS, keys))
+        return dict(read_words(self.transaction, keys))
 
     def word_rows_from(self, start: bytes, limit: int) -> list[Row]:
         """Return the first `limit` rows of words whose keys are not before `start`, in key order."""
-        return self.transaction.some_rows(WORDS, start, limit)
+        return read_words_from(self.transaction, start, limit)
 
     def record_rows(self, bucket: int, iids: list[int]) -> dict[bytes, bytes]:
         """Return the rows that hold some objects of a bucket, by their keys."""
@@ -142,7 +144,9 @@ class WriteView(View):
     def settle(self) -> None:
         """Write the rows of words that PUSH changed."""
         if self.terms.changed:
-            self.transaction.put_many(WORDS, self.terms.rows())
+            words, common = self.terms.rows()
+            self.transaction.put_many(WORDS, words)
+            self.transaction.put_many(COMMON, common)
 
     def settle_records(self, bucket: int) -> None:
         """Write the row that new objects of a bucket go to."""

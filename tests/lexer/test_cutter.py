@@ -208,6 +208,7 @@ ASCII_TEXTS = st.text(alphabet=ASCII_CHARS, max_size=20) | st.lists(ASCII_PIECES
 @given(ASCII_TEXTS, st.sets(st.sampled_from([b"a", b"don't", b"b", b"x_1", b"z"])), st.booleans())
 @example("don't", set(), False)
 @example("don'\u0301t a'\u0301 1,\u03012", set(), False)
+@example("@\x1c_", set(), False)
 def test_what_is_in_ascii_is_cut_and_folded_as_everything_else(text: str, stops: set[bytes], drops: bool) -> None:
     quick, slow = (cutter.cut(text, StopSet(stops), drops) for cutter in (DEFAULT, SLOW))
     assert (quick, quick.typed) == (slow, slow.typed)

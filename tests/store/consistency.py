@@ -85,8 +85,15 @@ class _BucketCheck:
             for place, record in RecordRow(row).records()
         }
         self.terms = {number(key): term for key, term in self._rows[tables.TERMS].items()}
+        common = {number(key): row for key, row in self._rows[tables.COMMON].items()}
+        self.references = {
+            key: unpack_one(row) for key, row in self._rows[tables.WORDS].items() if len(list(_varints(row))) == 1
+        }
+        self.common = set(common)
         self.words = {
-            key: WordRow(row, len(self.terms.get(_term_id(row), key))) for key, row in self._rows[tables.WORDS].items()
+            key: WordRow(row, len(self.terms.get(_term_id(row), key)))
+            for key, found in self._rows[tables.WORDS].items()
+            if (row := common.get(self.references[key], b"") if key in self.references else found)
         }
         self.holdings: dict[int, list[tuple[int, int, bool, int]]] = defaultdict(list)  # IID, tf, hidden, block
         for iid, record in self.records.items():
@@ -154,6 +161,13 @@ class _BucketCheck:
             yield f"objects before {self.state.named} are in oids, the next one is {self.state.next_iid}"
 
     def _term_faults(self) -> Iterator[str]:
+        if len(self.references) != len(self.common) or set(self.references.values()) != self.common:
+            yield f"words refers to {sorted(self.references.values())} of common, which has {sorted(self.common)}"
+        for key, word in self.words.items():
+            if (word.last_block > 1) != (key in self.references) or self.references.get(key, word.term_id) != (
+                word.term_id
+            ):
+                yield f"word {key!r} of {word.last_block} blocks refers to {self.references.get(key)}"
         ids = Counter(word.term_id for word in self.words.values())
         if set(ids) != set(self.terms) or any(count > 1 for count in ids.values()):
             yield f"words have the term ids {sorted(ids.elements())}, terms {sorted(self.terms)}"

@@ -42,7 +42,7 @@ def test_a_backup_holds_the_last_commit(store: Store, tmp_path: Path) -> None:
     assert os.listdir(path.parent) == [BACKUP_FILE]
     with open_backup(path.parent) as environment, environment.reading() as transaction:
         assert read_position(transaction) > 0
-        assert transaction.get(META, b"format") == b"2"
+        assert transaction.get(META, b"format") == b"3"
     store.commit()
     store.backup(path.parent)
     assert objects_in(path.parent) == 11, "the second one has taken its place"

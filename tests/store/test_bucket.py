@@ -244,7 +244,8 @@ def test_one_word_over_many_blocks_with_objects_going_in_between(tmp_path: Path,
             _compare_one_bucket(store, model, seed)
     _compare_one_bucket(store, model, seed)
     with store.reading() as view:
-        assert [view.transaction.count(table) for table in (tables.WORDS, tables.TERMS, tables.POSTINGS)] == [0, 0, 0]
+        emptied = (tables.WORDS, tables.COMMON, tables.TERMS, tables.POSTINGS)
+        assert [view.transaction.count(table) for table in emptied] == [0, 0, 0, 0]
     store.close()
 
 
@@ -385,7 +386,10 @@ def test_an_object_without_words_exists_until_it_is_flushed(store: Store) -> Non
     store.close()
 
 
-@pytest.mark.parametrize("table", [tables.WORDS, tables.POSTINGS, tables.OBJECTS, tables.SCOPES])
+DAMAGED = {tables.WORDS: b"\xff" * 11, tables.COMMON: b"\xff" * 11}
+
+
+@pytest.mark.parametrize("table", [tables.WORDS, tables.COMMON, tables.POSTINGS, tables.OBJECTS, tables.SCOPES])
 def test_damaged_rows_are_named_as_damage(store: Store, table: int) -> None:
     """Whatever layer reads them first, callers see StoreDamaged and the store goes on."""
     store.apply(push("o1", "alpha beta"))
@@ -395,7 +399,7 @@ def test_damaged_rows_are_named_as_damage(store: Store, table: int) -> None:
 
     def damage(view: WriteView) -> None:
         for key, row in list(view.transaction.rows(table, b"")):
-            damaged = {tables.WORDS: b"\xff" * 11, tables.OBJECTS: b"\0\1" + row[2:]}.get(table, row[:-1] + b"\xff")
+            damaged = DAMAGED.get(table) or (b"\0\1" + row[2:] if table == tables.OBJECTS else row[:-1] + b"\xff")
             view.transaction.put(table, key, damaged)
 
     store.maintain(damage)

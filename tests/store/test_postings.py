@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from sonicpy._native.edits import Link, Unlink
 from sonicpy._native.postings import (
+    COMMON_FROM_BLOCK,
     IID_MAX,
     POSTINGS_PER_BLOCK,
     WORD_BYTES_MAX,
@@ -20,12 +21,14 @@ from sonicpy._native.postings import (
     WordRow,
     block_key,
     bucket_key,
+    common_keys,
     object_key,
     pack_block,
     pack_varints,
     term_key,
     unpack_block,
     unpack_varints,
+    with_common,
     word_key,
 )
 from sonicpy._native.term_cache import TermCache
@@ -317,14 +320,35 @@ def test_a_cache_gives_rows_that_changed_once_and_by_key() -> None:
     linked(cache, 1, b"b", b"a", b"x" * 600)
     assert (cache.changed, len(cache)) == (3, 3)
     linked(cache, 2, b"b")
-    rows = cache.rows()
+    rows, common = cache.rows()
     assert [key for key, _ in rows] == sorted(word_key(0, word) for word in (b"a", b"b", b"x" * 600))
-    assert cache.rows() == []
+    assert common == []
+    assert cache.rows() == ([], [])
     assert [WordRow(row, 1).df for _, row in rows] == [1, 2, 1]
     assert unpack_block(WordRow(rows[1][1], 1).tail) == [(1, 1), (2, 1)]
     linked(cache, 3, b"x" * 600)
-    ((_, row),) = cache.rows()
+    (((_, row),), _) = cache.rows()
     assert WordRow(row, 600).df == 2, "long words are found again"
+
+
+def test_the_row_of_a_word_with_two_blocks_is_written_by_its_number() -> None:
+    cache = TermCache()
+    for iid in range(POSTINGS_PER_BLOCK):
+        linked(cache, iid, b"b", *([b"a"] if iid else []))
+    assert [key for key, _ in cache.rows()[0]] == [word_key(0, b"a"), word_key(0, b"b")]
+    number = 0  # of "b", which came first
+    for iid in (1_000, 1_001):
+        linked(cache, iid, b"b")
+        rows, common = cache.rows()
+        assert rows == ([(word_key(0, b"b"), pack_varints([number]))] if iid == 1_000 else []), "referred to once"
+        ((key, row),) = common
+        assert key == term_key(0, number) and WordRow(row, 1).last_block == COMMON_FROM_BLOCK
+    rows = [(word_key(0, b"a"), b"whatever it is"), (word_key(0, b"b"), pack_varints([number]))]
+    assert common_keys(rows) == [key]
+    assert with_common(rows, common) == [rows[0], (word_key(0, b"b"), row)]
+    for wrong in ([], [(term_key(0, 7), row)]):
+        with pytest.raises(DamagedBytes, match="row of a common word is missing"):
+            with_common(rows, wrong)
 
 
 def test_a_forgotten_row_is_read_again() -> None:
@@ -332,11 +356,11 @@ def test_a_forgotten_row_is_read_again() -> None:
     linked(cache, 1, b"a", b"b")
     with pytest.raises(ValueError, match="2 rows of words have to be written first"):
         cache.forget([word_key(0, b"a")])
-    rows = cache.rows()
+    rows, _ = cache.rows()
     cache.forget([word_key(0, b"a"), word_key(0, b"never there")])
     link = linked(cache, 2, b"a", b"b", rows=rows)
     assert link.word_keys == [word_key(0, b"a")]
-    assert [WordRow(row, 1).df for _, row in cache.rows()] == [2, 2]
+    assert [WordRow(row, 1).df for _, row in cache.rows()[0]] == [2, 2]
     cache.clear()
     assert (len(cache), cache.changed) == (0, 0)
     assert linked(cache, 3, b"a", b"b", rows=rows).new_terms() == []
@@ -348,7 +372,7 @@ def test_thousands_of_rows_fit_into_a_cache() -> None:
     for at in range(0, len(words), 50):
         linked(cache, at, *words[at : at + 50])
     assert (len(cache), cache.changed) == (5_000, 5_000)
-    assert [key for key, _ in cache.rows()] == sorted(word_key(0, word) for word in words)
+    assert [key for key, _ in cache.rows()[0]] == sorted(word_key(0, word) for word in words)
     assert linked(cache, 9_999, *words).word_keys == []
 
 

@@ -18,6 +18,7 @@ from sonicpy._native.postings cimport (
     Word,
     block_key,
     decode,
+    is_common,
     is_live,
     pack_record,
     put_big_endian,
@@ -220,6 +221,7 @@ cdef class Link(Edits):
         cdef Py_ssize_t tail_at = read_word(row, &word)
         edit.entry = self._cache.insert(key)
         edit.entry.word = word
+        edit.entry.is_apart = is_common(&word)
         take_tail(edit.entry, <const uint8_t *> row + tail_at, len(row) - tail_at)
         return 0
 
@@ -449,7 +451,9 @@ cdef class Unlink(Edits):
     cdef list _tails  # by edit: the tail as bytes
     cdef readonly list deleted_blocks
     cdef readonly list used_up
+    cdef readonly list common
     cdef readonly list deleted_words
+    cdef readonly list deleted_common
     cdef readonly list deleted_terms
     cdef readonly Py_ssize_t removed
     cdef readonly Py_ssize_t removed_shown
@@ -463,7 +467,9 @@ cdef class Unlink(Edits):
         self.blocks = []
         self.deleted_blocks = []
         self.used_up = []
+        self.common = []
         self.deleted_words = []
+        self.deleted_common = []
         self.deleted_terms = []
 
     def take_rows(self, list found) -> list:
@@ -567,22 +573,30 @@ cdef class Unlink(Edits):
         word.first_count = word.dead = 0
 
     def words(self) -> list:
-        """Return the (key, row) pairs to write in `words`; fills `deleted_words` and `deleted_terms` on the way."""
+        """Return the (key, row) pairs to write in `words`; fills `common`, `deleted_words`, `deleted_common` and
+        `deleted_terms` on the way."""
         cdef list rows = []
         cdef Py_ssize_t number
         cdef Edit *edit
-        cdef bytes tail
+        cdef bytes tail, key
         self.count_turned()
         for number in range(self._count):
             edit = &self._edits[number]
             if not edit.has_row:
                 continue
+            key = term_key(self._bucket, edit.word.term_id)  # as in `terms`, so in `common`
             if edit.word.holders == 0:
                 self.deleted_words.append(self.word_keys[number])
-                self.deleted_terms.append(term_key(self._bucket, edit.word.term_id))
+                self.deleted_terms.append(key)
+                if is_common(edit.word):
+                    self.deleted_common.append(key)
+                continue
+            tail = self._tails[number]
+            row = write_word(edit.word, <const uint8_t *> tail, len(tail))
+            if is_common(edit.word):
+                self.common.append((key, row))
             else:
-                tail = self._tails[number]
-                rows.append((self.word_keys[number], write_word(edit.word, <const uint8_t *> tail, len(tail))))
+                rows.append((self.word_keys[number], row))
         return rows
 
     def record(self) -> bytes | None:

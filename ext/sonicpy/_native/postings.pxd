@@ -7,6 +7,8 @@ from sonicpy._native.varint cimport put_varint, zigzag
 cdef enum:
     BLOCK_POSTINGS = 128
     TERM_KEY_BYTES = 500  # LMDB keys hold 511 bytes; 4 are the bucket's
+    TERM_ID_BYTES = 5  # of a key
+    COMMON_BLOCK = 2  # a word that has begun it is common
     SHOWN_BYTES = 40  # longer words are not completed, corrected, listed or counted
 
 cdef struct Posting:
@@ -78,6 +80,11 @@ cdef inline void put_big_endian(uint8_t *out, uint64_t value, int size) noexcept
 cdef inline uint8_t *put_posting(uint8_t *out, uint64_t before, uint64_t iid, uint32_t tf) noexcept nogil:
     out = put_varint(out, zigzag(<int64_t> (iid - before)) << 1 | (tf > 1))
     return put_varint(out, tf) if tf > 1 else out
+
+
+cdef inline bint is_common(const Word *word) noexcept nogil:
+    """Whether the row of a word stands in `common`: once it is, it always is."""
+    return word.last_block >= COMMON_BLOCK
 
 
 cdef inline bint is_live(const Word *word, Py_ssize_t size) noexcept nogil:

@@ -9,6 +9,9 @@ Layouts (v = varint of varint.pxd; docs/storage-format.md draws them all):
     object  u8 length and bytes of the OID, v(terms), then per term, by rising term id:
             v((term id - term id before) << 2 | hidden << 1 | (tf > 1)), v(tf) only if tf > 1, v(block)
 
+The row of a word that has begun its second block stands in `common`, by its term id, and `words` holds nothing but that
+number: common words change with nearly every text, and there they stand together in a few pages.
+
 A word's living postings are those from place `dead` of block `first block` on to the end of block `last block`;
 emptied blocks in between are missing. The last block, the tail, stands in the word's own row, so that most words are
 read and written with one row; full ones stand in `postings`. A word without postings has first block = last block + 1.
@@ -32,6 +35,7 @@ cdef enum:
 
 WORD_BYTES_MAX = SHOWN_BYTES
 POSTINGS_PER_BLOCK = BLOCK_POSTINGS
+COMMON_FROM_BLOCK = COMMON_BLOCK
 
 IID_MAX = (1 << 40) - 1
 
@@ -268,6 +272,67 @@ cdef Py_ssize_t read_word(bytes row, Word *word) except -1:
         if get_varint(&at, end, &fields[step]) < 0:
             raise DamagedBytes("the row of a word is cut off")
     return at - <const uint8_t *> row
+
+
+def term_id_in(bytes row not None) -> int:
+    """Return the term id that a row of `words` begins with.
+
+    Raises:
+        DamagedBytes: there is none.
+    """
+    cdef const uint8_t *at = <const uint8_t *> <const char *> row
+    cdef uint64_t term_id
+    if get_varint(&at, at + len(row), &term_id) < 0:
+        raise DamagedBytes("the row of a word is cut off")
+    return term_id
+
+
+def only_refers(bytes row not None) -> bool:
+    """Return whether a row of `words` is that of a common word: its term id alone."""
+    return referred_term(row) >= 0
+
+
+cdef int64_t referred_term(bytes row) noexcept:
+    """Return the term id that is all of a row of `words`; -1: the row holds more."""
+    cdef const uint8_t *at = <const uint8_t *> <const char *> row
+    cdef const uint8_t *end = at + len(row)
+    cdef uint64_t term_id
+    if len(row) >= WORD_FIELDS or get_varint(&at, end, &term_id) < 0 or at != end:
+        return -1
+    return <int64_t> term_id
+
+
+cdef uint32_t bucket_in(bytes key) noexcept:
+    cdef const uint8_t *at = <const uint8_t *> <const char *> key
+    return <uint32_t> at[0] << 24 | <uint32_t> at[1] << 16 | <uint32_t> at[2] << 8 | at[3]
+
+
+def common_keys(list rows not None) -> list:
+    """Return the keys in `common` of those (key, row) pairs of `words` that only refer there."""
+    cdef bytes key, row
+    return [term_key(bucket_in(key), referred_term(row)) for key, row in rows if referred_term(row) >= 0]
+
+
+def with_common(list rows not None, list common not None) -> list:
+    """Return (key, row) pairs of `words`, those that only refer to `common` with the rows that stand there.
+
+    Args:
+        common: the (key, row) pairs found for `common_keys(rows)`, in their order.
+
+    Raises:
+        DamagedBytes: one is missing.
+    """
+    cdef list whole = []
+    cdef Py_ssize_t at = 0
+    cdef bytes key, row
+    for key, row in rows:
+        if referred_term(row) >= 0:
+            if at == len(common) or (<tuple> common[at])[0] != term_key(bucket_in(key), referred_term(row)):
+                raise DamagedBytes("the row of a common word is missing")
+            row = (<tuple> common[at])[1]
+            at += 1
+        whole.append((key, row))
+    return whole
 
 
 cdef bytes write_word(const Word *word, const uint8_t *tail, Py_ssize_t tail_size):

@@ -13,6 +13,7 @@ cdef struct Entry:
     uint32_t key_size  # 0: forgotten
     uint32_t hash
     bint is_dirty
+    bint is_apart  # its row stands in `common`, and `words` refers to it
 
 
 cdef class TermCache:

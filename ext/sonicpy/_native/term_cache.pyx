@@ -8,7 +8,16 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, qsort, realloc
 from libc.string cimport memcmp, memcpy, memset
 
-from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, read_block, write_word
+from sonicpy._native.postings cimport (
+    BLOCK_POSTINGS,
+    TERM_ID_BYTES,
+    Posting,
+    is_common,
+    put_big_endian,
+    read_block,
+    write_word,
+)
+from sonicpy._native.varint cimport put_varint
 
 import os
 
@@ -44,17 +53,27 @@ cdef class TermCache:
         """How many rows wait to be written."""
         return self._dirty_count
 
-    def rows(self) -> list:
-        """Return the (key, row) pairs that wait to be written in `words`, by key. They wait no longer."""
-        cdef list rows = []
+    def rows(self) -> tuple:
+        """Return the (key, row) pairs that wait to be written, in `words` and in `common`, by key. They wait no
+        longer."""
+        cdef list words = [], common = []
+        cdef Entry *entry
         cdef Py_ssize_t number
-        qsort(self._dirty, self._dirty_count, sizeof(Entry *), by_key)
+        qsort(self._dirty, self._dirty_count, sizeof(Entry *), by_place)
         for number in range(self._dirty_count):
-            rows.append((key_of(self._dirty[number]), row_of(self._dirty[number])))
+            entry = self._dirty[number]
+            if not is_common(&entry.word):
+                words.append((key_of(entry), row_of(entry)))
+                continue
+            common.append((common_key_of(entry), row_of(entry)))
+            if not entry.is_apart:
+                words.append((key_of(entry), reference_to(entry)))
         for number in range(self._dirty_count):
-            self._dirty[number].is_dirty = False
+            entry = self._dirty[number]
+            entry.is_dirty = False
+            entry.is_apart = is_common(&entry.word)
         self._dirty_count = 0
-        return rows
+        return words, common
 
     def waiting(self, list keys not None) -> dict:
         """Return the rows, by their keys, of those of some words whose rows wait to be written."""
@@ -199,9 +218,29 @@ cdef int compare(const Entry *entry, const uint8_t *key, Py_ssize_t size) noexce
     return order if order else (entry.key_size > size) - (entry.key_size < size)
 
 
-cdef int by_key(const void *left, const void *right) noexcept nogil:
+cdef bytes common_key_of(const Entry *entry):
+    cdef uint8_t key[4 + TERM_ID_BYTES]
+    memcpy(key, entry.key, 4)
+    put_big_endian(key + 4, entry.word.term_id, TERM_ID_BYTES)
+    return PyBytes_FromStringAndSize(<char *> key, sizeof(key))
+
+
+cdef bytes reference_to(const Entry *entry):
+    cdef uint8_t row[10]
+    return PyBytes_FromStringAndSize(<char *> row, put_varint(row, entry.word.term_id) - row)
+
+
+cdef int by_place(const void *left, const void *right) noexcept nogil:
+    """Words by key; behind them common ones by bucket and term id."""
+    cdef const Entry *one = (<const Entry **> left)[0]
     cdef const Entry *other = (<const Entry **> right)[0]
-    return compare((<const Entry **> left)[0], other.key, other.key_size)
+    cdef int order
+    if is_common(&one.word) != is_common(&other.word):
+        return 1 if is_common(&one.word) else -1
+    if not is_common(&one.word):
+        return compare(one, other.key, other.key_size)
+    order = memcmp(one.key, other.key, 4)
+    return order if order else (one.word.term_id > other.word.term_id) - (one.word.term_id < other.word.term_id)
 
 
 cdef uint32_t hash_of(const uint8_t *key, Py_ssize_t size) noexcept nogil:

@@ -1213,6 +1213,8 @@ cdef Py_ssize_t fold(const uint8_t *piece, Py_ssize_t size, uint8_t *out, bint c
     cdef int width
     while at < size:
         if piece[at] < 0x80:
+            if 0x1C <= piece[at] <= 0x1F:  # Python parts words there
+                return -1
             out[written] = piece[at] | 32 if c'A' <= piece[at] <= c'Z' else piece[at]
             before = 0
             written += 1

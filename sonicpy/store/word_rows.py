@@ -1,0 +1,31 @@
+"""The rows of words: in `words` by their letters, those of common words in `common` by their numbers.
+
+Common words change with nearly every text. By their letters they are spread over all pages of a table, and every commit
+would have to write them all; by their numbers they stand together in a few.
+"""
+
+from sonicpy._native.postings import common_keys, with_common
+from sonicpy.store.environment import COMMON, WORDS, Row, Transaction
+
+
+def read_words(transaction: Transaction, keys: list[bytes]) -> list[Row]:
+    """Return (key, row) for those of some keys of words that exist, in the order of `keys`.
+
+    Raises:
+        DamagedBytes: the row of a common word is missing.
+    """
+    return _whole(transaction, transaction.get_many(WORDS, keys))
+
+
+def read_words_from(transaction: Transaction, start: bytes, limit: int) -> list[Row]:
+    """Return (key, row) for the first `limit` words whose keys are not before `start`, in key order.
+
+    Raises:
+        DamagedBytes: the row of a common word is missing.
+    """
+    return _whole(transaction, transaction.some_rows(WORDS, start, limit))
+
+
+def _whole(transaction: Transaction, rows: list[Row]) -> list[Row]:
+    keys = common_keys(rows)
+    return with_common(rows, transaction.get_many(COMMON, keys)) if keys else rows
