@@ -14,11 +14,13 @@ from sonicpy.store.scopes import BucketState
 from sonicpy.store.view import View
 
 WORDS_KEPT = 4_096
-"""Words of a bucket whose rows are remembered: about 1 MB."""
+"""Words of a bucket whose rows are remembered, and as many older ones: about 2 MB."""
 NAMES_KEPT = 50_000
 """Names of objects of a bucket: about 5 MB."""
-POSTINGS_KEPT_BYTES = 8 << 20
-"""Of decoded postings, over all buckets."""
+POSTINGS_KEPT_BYTES = 4 << 20
+"""Of decoded postings, over all buckets, and as much of older ones."""
+LARGEST_SHARE = 8
+"""Postings of one word that take more than this part of it are not remembered."""
 
 
 class Remembered:
@@ -107,13 +109,13 @@ class SnapshotReader(RememberingReader, BucketReader):
         return BucketReader.lengths(self)
 
     def _has_room(self, size: int) -> bool:
-        """Return whether postings of so many bytes are to be remembered, having forgotten others where needed."""
+        """Return whether postings of so many bytes are to be remembered, having forgotten older ones where needed."""
         remembered = self._remembered
-        if size > POSTINGS_KEPT_BYTES // 16:
+        if size > POSTINGS_KEPT_BYTES // LARGEST_SHARE:
             return False
         if remembered.posting_bytes + size > POSTINGS_KEPT_BYTES:
-            for memory in (*remembered.buckets.values(), self._bucket_memory):
-                memory.drop_postings()
+            for memory in {*remembered.buckets.values(), self._bucket_memory}:
+                memory.age_postings()
             remembered.posting_bytes = 0
         remembered.posting_bytes += size
         return True

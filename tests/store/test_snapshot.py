@@ -69,6 +69,55 @@ def test_readers_between_two_commits_share_one_snapshot(store: Store) -> None:
         assert fourth.transaction.number > number
 
 
+def test_what_is_asked_for_again_and_again_is_read_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshot, "WORDS_KEPT", 2)
+    read = noted_reads(monkeypatch)
+    for word in (b"own0", b"own1", b"own2", b"nothing", b"own0"):
+        names_of(store, b"shared")
+        names_of(store, word)
+    assert read == [b"shared", b"own0", b"own1", b"own2", b"nothing", b"own0"]
+
+
+def test_postings_that_are_asked_for_again_and_again_are_read_once(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with store.snapshot() as view:
+        state = view.bucket("c", "b")
+        assert state is not None
+        reader = reader_of(view, state)
+        words = reader.words([b"shared", b"own0", b"own1", b"own2"])
+        size = max(reader.postings(word).size_bytes for word in words if word is not None)  # type: ignore[union-attr]
+    store.apply(push("o3", "other"))
+    store.commit()  # nothing is remembered
+    monkeypatch.setattr(snapshot, "POSTINGS_KEPT_BYTES", 2 * size)
+    monkeypatch.setattr(snapshot, "LARGEST_SHARE", 1)
+    read = []
+    original = snapshot.SnapshotReader.blocks
+    monkeypatch.setattr(
+        snapshot.SnapshotReader, "blocks", lambda self, word: read.append(word.term_id) or original(self, word)
+    )
+    with store.snapshot() as view:
+        reader = reader_of(view, state)
+        shared, *others = [word for word in reader.words([b"shared", b"own0", b"own1", b"own2"]) if word is not None]
+        for word in (*others, others[0]):
+            reader.postings(shared)
+            reader.postings(word)
+    assert read == [word.term_id for word in (shared, *others, others[0])]
+
+
+def noted_reads(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """Return a list to which terms go whose rows are read for a reader that remembers."""
+    read: list[bytes] = []
+    original = snapshot.SnapshotReader._read_words
+
+    def note(self: snapshot.SnapshotReader, terms: list[bytes]) -> list[WordRow | None]:
+        read.extend(terms)
+        return original(self, terms)
+
+    monkeypatch.setattr(snapshot.SnapshotReader, "_read_words", note)
+    return read
+
+
 def test_every_commit_is_seen_by_the_next_reader(store: Store) -> None:
     for number in range(3, 300):
         assert names_of(store, b"shared") == [f"o{n}" for n in range(number)]
@@ -86,7 +135,7 @@ def test_what_is_remembered_is_bounded(store: Store, monkeypatch: pytest.MonkeyP
         remembered = view.remembered
         (memory,) = remembered.buckets.values()
     words, postings, names = memory.sizes
-    assert words <= 2 and names <= 3 and postings == 0
+    assert words <= 4 and names <= 3 and postings == 0, "two newer words, and two older ones"
 
 
 def test_idle_snapshots_do_not_let_the_file_grow(tmp_path: Path) -> None:

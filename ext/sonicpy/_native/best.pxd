@@ -13,7 +13,7 @@ cdef enum:
 cdef struct Chosen:
     double score
     uint64_t iid
-    uint32_t order  # in which it came
+    uint32_t order  # in which equals stand
     Kind kind
 
 
@@ -21,7 +21,6 @@ cdef struct Best:  # a heap whose root is the worst of the best
     Chosen *chosen
     Py_ssize_t size
     Py_ssize_t wanted
-    uint32_t offered
     Kind worst_kind  # of the root, once the heap is full
     double worst_score
     Chosen few[BEST_KEPT]
@@ -30,7 +29,6 @@ cdef struct Best:  # a heap whose root is the worst of the best
 cdef inline int begin_best(Best *best, Py_ssize_t wanted) except -1:
     best.size = 0
     best.wanted = wanted
-    best.offered = 0
     best.chosen = best.few
     best.worst_kind = CORRECTED
     best.worst_score = -INFINITY if wanted else INFINITY
@@ -47,7 +45,7 @@ cdef inline void end_best(Best *best) noexcept nogil:
 
 
 cdef inline double floor_for(const Best *best, Kind kind) noexcept nogil:
-    """Return the score that an object of a kind, coming now, has to exceed to be among the best."""
+    """Return the score below which no object of a kind is among the best any more."""
     if best.size < best.wanted or kind < best.worst_kind:
         return INFINITY if not best.wanted else -INFINITY
     return best.worst_score if kind == best.worst_kind else INFINITY
@@ -59,12 +57,13 @@ cdef inline bint goes_before(const Chosen *one, const Chosen *other) noexcept no
     return one.score > other.score or (one.score == other.score and one.order < other.order)
 
 
-cdef inline void offer(Best *best, uint64_t iid, Kind kind, double score) noexcept nogil:
-    """Take an object among the best, in the place of the worst if need be; its score exceeds `floor_for`."""
-    cdef Chosen chosen = Chosen(score, iid, best.offered, kind)
+cdef inline void offer(Best *best, uint64_t iid, Kind kind, double score, uint32_t order) noexcept nogil:
+    """Take an object among the best, in the place of the worst if need be; its score is not below `floor_for`."""
+    cdef Chosen chosen = Chosen(score, iid, order, kind)
     cdef Py_ssize_t at, parent
-    best.offered += 1
     if best.size == best.wanted:
+        if not goes_before(&chosen, &best.chosen[0]):
+            return
         sink(best.chosen, best.size, chosen)
     else:
         at = best.size

@@ -49,6 +49,7 @@ cdef class PostingList:
     cdef Py_ssize_t _count
     cdef Py_ssize_t _first_count  # of them in the first block
     cdef bint _is_sorted
+    cdef uint8_t _tf_max
 
     cdef void copy(self, Posting *out) noexcept nogil
 

@@ -237,6 +237,7 @@ cdef class PostingList:
                 before = postings[place].iid
                 self._iids[self._count] = <uint32_t> before
                 self._tfs[self._count] = <uint8_t> postings[place].tf
+                self._tf_max = max(self._tf_max, <uint8_t> postings[place].tf)
                 self._count += 1
             if number == 0:
                 self._first_count = count

@@ -27,7 +27,7 @@ from sonicpy._native.object_table cimport (
 from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, PostingList, WordRow, decode
 from sonicpy._native.score_parts cimport Part, Parts, take_part, told
 from sonicpy._native.text cimport F_PART, F_SPECIAL, F_STOP, Terms
-from sonicpy._native.walking cimport BEST_MAX, WALKED_MAX, Lists, Run, walk, walk_held
+from sonicpy._native.walking cimport BEST_MAX, WALKED_MAX, Lists, Run, walk
 
 cdef enum:
     KEYWORDS_MAX = 4  # a query with more words is a sentence: the object it looks for need not hold its numbers
@@ -85,9 +85,10 @@ cdef int spare_notes_count = 0
 cdef class Ranker(ObjectTable):
     """The objects that hold some of a query's terms, or words that stand for them."""
     cdef Notes _notes
-    cdef PostingList _held  # the first list, while it is the only one: it is read where it stands
+    cdef list _lists  # of each run; None: its postings are too large for one
     cdef Found _first  # of every object of the first list, while it is the only one
     cdef Py_ssize_t _posting_count, _hit_count, _run_count
+    cdef Py_ssize_t _copied  # runs whose postings stand beside each other
     cdef Py_ssize_t _gathered  # runs whose objects are in the table
     cdef bint _is_sorted  # every list is, by IID, and no weight is below zero
     cdef bint _is_unscored  # `bm25` was asked for, and what is in the table has no scores yet
@@ -103,6 +104,7 @@ cdef class Ranker(ObjectTable):
         if spare_notes_count:
             spare_notes_count -= 1
             self._notes = spare_notes[spare_notes_count]
+        self._lists = []
         self._is_sorted = True
 
     def __dealloc__(self):
@@ -233,51 +235,58 @@ cdef class Ranker(ObjectTable):
     cdef int note_run(
         self, postings, Py_ssize_t dead, double weight, Kind kind, bint required, bint inserts
     ) except -1:
-        """Read the postings of a list. Which objects they make is seen to once somebody asks."""
+        """Take the postings of a list. Which objects they make is seen to once somebody asks."""
         cdef Notes *notes = &self._notes
-        cdef Py_ssize_t begin = self._posting_count, end = begin, number, place, most, skipped = 0
+        cdef Py_ssize_t begin = self._posting_count, end = begin, number, skipped = 0
         cdef list blocks
-        cdef bint is_sorted = weight >= 0
-        cdef PostingList held = postings if isinstance(postings, PostingList) else None
+        cdef PostingList held = postings if isinstance(postings, PostingList) else PostingList.of(<list?> postings)
         check_dead(dead)
-        self.copy_held()
-        most = begin + (held._count if held is not None else len(<list?> postings) * BLOCK_POSTINGS)
-        if most > notes.posting_capacity:
-            notes.postings = <Posting *> grown(notes.postings, &notes.posting_capacity, most, sizeof(Posting))
         if self._run_count == notes.run_capacity:
             notes.runs = <Run *> grown(notes.runs, &notes.run_capacity, self._run_count + 16, sizeof(Run))
+        self._lists.append(held)
         if held is not None:
-            if self._run_count:
-                held.copy(notes.postings + begin)
-            else:
-                self._held = held
             end += held._count
-            begin += min(dead, held._first_count)
-            is_sorted &= held._is_sorted
+            skipped = min(dead, held._first_count)
+            self._is_sorted &= held._is_sorted and weight >= 0
+            notes.runs[self._run_count] = Run(
+                begin + skipped, end, 0, held._iids + skipped, held._tfs + skipped, held._tf_max, weight, self._terms,
+                kind, required, inserts,
+            )  # fmt: skip
         else:
             blocks = postings
+            self.make_room_for_postings(begin + len(blocks) * BLOCK_POSTINGS)
             for number in range(len(blocks)):
                 end += decode(blocks[number], notes.postings + end)
                 if number == 0:
                     skipped = min(dead, end - begin)
-            begin += skipped
-            for place in range(begin + 1, end):
-                is_sorted &= notes.postings[place - 1].iid < notes.postings[place].iid
-        self._is_sorted &= is_sorted
-        notes.runs[self._run_count] = Run(begin, end, 0, weight, self._terms, kind, required, inserts)
+            self._is_sorted = False
+            notes.runs[self._run_count] = Run(
+                begin + skipped, end, 0, NULL, NULL, 0, weight, self._terms, kind, required, inserts
+            )
         self._run_count += 1
         self._posting_count = end
         return 0
 
-    cdef void copy_held(self) noexcept:
-        """Put the first list beside the others."""
-        if self._held is not None:
-            self._held.copy(self._notes.postings)
-            self._held = None
+    cdef int make_room_for_postings(self, Py_ssize_t most) except -1:
+        cdef Notes *notes = &self._notes
+        if most > notes.posting_capacity:
+            notes.postings = <Posting *> grown(notes.postings, &notes.posting_capacity, most, sizeof(Posting))
+        return 0
+
+    cdef int copy_lists(self) except -1:
+        """Put the postings of all lists beside each other, for the table."""
+        cdef PostingList held
+        self.make_room_for_postings(self._posting_count)
+        while self._copied < self._run_count:
+            held = self._lists[self._copied]
+            if held is not None:
+                held.copy(self._notes.postings + self._notes.runs[self._copied].end - held._count)
+            self._copied += 1
+        return 0
 
     cdef int settle(self) except -1:
         """Put the objects of all runs into the table, and score them if that was asked for."""
-        self.copy_held()
+        self.copy_lists()
         while self._gathered < self._run_count:
             self.gather(&self._notes.runs[self._gathered])
             self._gathered += 1
@@ -479,13 +488,10 @@ cdef class Ranker(ObjectTable):
     cdef int walk(self, Best *best) except -1:
         """Put the best of all objects in order, without a table."""
         cdef Lists lists = Lists(
-            self._notes.runs, self._run_count, self._notes.postings, self._total_weight, self._required,
+            self._notes.runs, self._run_count, self._total_weight, self._required,
             lengths_of(self._lengths), norms_of(self._average, self._k1, self._b), self._k1,
         )  # fmt: skip
-        if self._held is not None:
-            walk_held(&lists, self._held, best)
-        else:
-            walk(&lists, best)
+        walk(&lists, best)
         return 0
 
     def parts(

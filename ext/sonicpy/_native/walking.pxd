@@ -1,9 +1,8 @@
-from libc.stdint cimport int32_t, uint32_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t
 
 from sonicpy._native.best cimport Best
 from sonicpy._native.bm25 cimport PackedLengths
 from sonicpy._native.object_table cimport Kind
-from sonicpy._native.postings cimport Posting, PostingList
 
 cdef enum:
     WALKED_MAX = 32  # lists; of more, a table is made
@@ -13,6 +12,9 @@ cdef enum:
 cdef struct Run:  # the postings of a term, or of a word that stands for it
     Py_ssize_t begin, end  # among the query's postings, in which they stand oldest first
     Py_ssize_t end_hit  # where a table's hits of it end
+    const uint32_t *iids  # the same postings, where they are to be walked; NULL: they cannot be
+    const uint8_t *tfs
+    uint8_t tf_max
     double weight
     int32_t term
     Kind kind
@@ -23,7 +25,6 @@ cdef struct Run:  # the postings of a term, or of a word that stands for it
 cdef struct Lists:  # of a query
     const Run *runs
     Py_ssize_t count
-    const Posting *postings
     double total_weight  # of the terms that bring objects
     uint32_t required  # how many terms are
     PackedLengths lengths
@@ -32,4 +33,3 @@ cdef struct Lists:  # of a query
 
 
 cdef void walk(const Lists *lists, Best *best) noexcept nogil
-cdef void walk_held(const Lists *lists, PostingList held, Best *best) noexcept
