@@ -51,6 +51,7 @@ cdef class PostingList:
     cdef bint _is_sorted
     cdef uint8_t _tf_max
 
+    cdef int read(self, const uint8_t *block, Py_ssize_t size) noexcept nogil
     cdef void copy(self, Posting *out) noexcept nogil
 
 

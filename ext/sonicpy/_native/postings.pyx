@@ -31,6 +31,7 @@ import hashlib
 cdef enum:
     TERM_HEAD_BYTES = 466
     WORD_FIELDS = 8
+    TOO_LARGE = -2
     LIST_BYTES = 160  # of a PostingList without postings: the object and its place in a dict
 
 WORD_BYTES_MAX = SHOWN_BYTES
@@ -166,8 +167,12 @@ cdef bytes write_block(const Posting *postings, int count):
 cdef int decode(bytes block, Posting *out) except -1:
     cdef int count = read_block(<const uint8_t *> block, len(block), out)
     if count < 0:
-        raise DamagedBytes(f"a block of postings of {len(block)} bytes cannot be read")
+        raise damaged(block)
     return count
+
+
+cdef object damaged(bytes block):
+    return DamagedBytes(f"a block of postings of {len(block)} bytes cannot be read")
 
 
 def pack_block(postings) -> bytes:
@@ -219,31 +224,68 @@ cdef class PostingList:
             DamagedBytes: a block cannot be read.
         """
         cdef PostingList self = PostingList.__new__(PostingList)
-        cdef Posting postings[BLOCK_POSTINGS]
         cdef Py_ssize_t number, blocks_count = len(blocks)
-        cdef uint64_t before = 0
-        cdef int place, count
+        cdef bytes block
+        cdef int count
         self._iids = <uint32_t *> malloc((blocks_count * BLOCK_POSTINGS + 1) * sizeof(uint32_t))
         self._tfs = <uint8_t *> malloc(blocks_count * BLOCK_POSTINGS + 1)
         if self._iids == NULL or self._tfs == NULL:
             raise MemoryError
         self._is_sorted = True
         for number in range(blocks_count):
-            count = decode(blocks[number], postings)
-            for place in range(count):
-                if postings[place].iid > UINT32_MAX or postings[place].tf > UINT8_MAX:
-                    return None
-                self._is_sorted &= self._count == 0 or before < postings[place].iid
-                before = postings[place].iid
-                self._iids[self._count] = <uint32_t> before
-                self._tfs[self._count] = <uint8_t> postings[place].tf
-                self._tf_max = max(self._tf_max, <uint8_t> postings[place].tf)
-                self._count += 1
+            block = blocks[number]
+            count = self.read(<const uint8_t *> block, len(block))
+            if count == TOO_LARGE:
+                return None
+            if count < 0:
+                raise damaged(block)
             if number == 0:
                 self._first_count = count
         self._iids = <uint32_t *> shrunk(self._iids, self._count * sizeof(uint32_t))
         self._tfs = <uint8_t *> shrunk(self._tfs, self._count)
         return self
+
+    cdef int read(self, const uint8_t *block, Py_ssize_t size) noexcept nogil:
+        """Decode a block behind those that were read; return how many postings it holds, -1: damaged, or TOO_LARGE."""
+        cdef const uint8_t *at = block + 1
+        cdef const uint8_t *end = block + size
+        cdef uint32_t *iids = self._iids + self._count
+        cdef uint8_t *tfs = self._tfs + self._count
+        cdef uint64_t found = 0, iid = 0
+        cdef int64_t before = self._iids[self._count - 1] if self._count else -1
+        cdef bint is_sorted = True, is_large = False
+        cdef int count, step
+        if size < 1 or block[0] > BLOCK_POSTINGS:
+            return -1
+        count = block[0]
+        for step in range(count):
+            # One or two bytes are what nearly every posting has.
+            if end - at >= 2 and at[0] < 0x80:
+                found = at[0]
+                at += 1
+            elif end - at >= 2 and at[1] < 0x80:
+                found = (at[0] & 0x7F) | <uint64_t> at[1] << 7
+                at += 2
+            elif get_varint(&at, end, &found) < 0:
+                return -1
+            iid += <uint64_t> unzigzag(found >> 1)
+            is_large |= iid > UINT32_MAX
+            is_sorted &= <int64_t> iid > before
+            before = <int64_t> iid
+            iids[step] = <uint32_t> iid
+            tfs[step] = 1
+            if found & 1:
+                if get_varint(&at, end, &found) < 0:
+                    return -1
+                is_large |= found > UINT8_MAX
+                tfs[step] = <uint8_t> found
+                self._tf_max = max(self._tf_max, <uint8_t> found)
+        if at != end:
+            return -1
+        self._is_sorted &= is_sorted
+        self._tf_max = max(self._tf_max, 1)
+        self._count += count
+        return TOO_LARGE if is_large else count
 
     @property
     def size_bytes(self) -> int:
