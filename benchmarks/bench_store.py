@@ -1,4 +1,4 @@
-"""The store: the rows of a PUSH in the open transaction, one commit for 512 of them."""
+"""The store: the rows of a PUSH in the open transaction, one commit for as many as the server takes."""
 
 from benchmarks import stages
 from benchmarks.conftest import Timed

@@ -2,7 +2,7 @@
 
     python -m benchmarks.tables [TEXTS]
 
-Texts are pushed in process and committed every 512, as the server does over one connection. Pages that no table uses
+Texts are pushed in process and committed as often as the server commits. Pages that no table uses
 were freed by the last commits: later ones fill them.
 """
 

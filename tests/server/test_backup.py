@@ -170,7 +170,7 @@ def test_all_messages_backed_up_under_full_load(tmp_path: Path) -> None:
                     time.sleep(0.001)
                 control.socket.settimeout(60.0)
             assert control.line() == "OK"
-        p99 = statistics.quantiles(pings, n=100)[98]
+        p99 = statistics.quantiles(pings, n=100, method="inclusive")[98]  # the other method guesses beyond the worst
         print(f"{len(pings)} PINGs during the backup: p99 {p99 * 1000:.1f} ms, worst {max(pings) * 1000:.1f} ms")
         assert control.ask("TRIGGER backup again") == "OK"
     shutil.rmtree(tmp_path / "store")
