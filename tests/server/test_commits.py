@@ -80,16 +80,18 @@ def test_while_another_asks_some_is_written_before(tmp_path: Path) -> None:
         await push(ingest, 0, SETTLE_CHANGES + 10)
         assert waiting_rows(index) > 0
         assert await search(b"PING\n", 1) == [b"PONG\r\n"]
-        await push(ingest, 100, 10)
+        await push(ingest, 100, 1)  # one line is one turn
         assert waiting_rows(index) == 0
         await push(ingest, 200, 10)
         assert waiting_rows(index) > 0, "not turn by turn"
-        for number in (7, 105, 205):
+        for number in (7, 100, 205):
             event = (await search(b'QUERY c b "word%d"\n' % number, 2))[1]
             assert event.split()[3:] == [b"o%d" % number]
-        await push(ingest, 300, SETTLE_CHANGES)
+        await push(ingest, 300, SETTLE_CHANGES - 11)
+        assert waiting_rows(index) > 0
+        await push(ingest, 400, 1)
         assert waiting_rows(index) == 0
-        assert index.uncommitted == 2 * SETTLE_CHANGES + 30
+        assert index.uncommitted == 2 * SETTLE_CHANGES + 11
 
     run(tmp_path, talk)
 
