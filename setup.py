@@ -39,6 +39,10 @@ DIRECTIVES = {
 class BuildNative(build_ext):
     """build_ext that first writes the C tables and afterwards packs the data files beside the package."""
 
+    def finalize_options(self) -> None:
+        super().finalize_options()
+        self.parallel = self.parallel or os.cpu_count()
+
     def run(self) -> None:
         header = ROOT / GENERATED
         header.mkdir(parents=True, exist_ok=True)
