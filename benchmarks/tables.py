@@ -2,8 +2,8 @@
 
     python -m benchmarks.tables [TEXTS]
 
-Texts are pushed in process and committed as often as the server commits. Pages that no table uses
-were freed by the last commits: later ones fill them.
+Texts are pushed in process and committed as often as the server commits. Pages that no table uses were freed by the
+last commits: later ones fill them.
 """
 
 import sys

@@ -12,7 +12,7 @@ from sonicpy.store.keys import object_key, term_key
 from sonicpy.store.names import drop_stored_name, name_hash, stored_names
 from sonicpy.store.scopes import BucketState
 from sonicpy.store.view import Why, WriteView
-from sonicpy.store.word_rows import read_words
+from sonicpy.store.word_rows import stored_words
 
 
 class BucketWriter(PushWriter, BucketReader):
@@ -36,7 +36,7 @@ class BucketWriter(PushWriter, BucketReader):
         return stored_names(self._transaction, self.state, hash)
 
     def _read_words(self, keys: list[bytes]) -> list[Row]:
-        return read_words(self._transaction, keys)
+        return stored_words(self._transaction, keys)
 
     def _read_blocks(self, keys: list[bytes]) -> list[Row]:
         return self._transaction.get_many(POSTINGS, keys)
@@ -98,7 +98,7 @@ class BucketWriter(PushWriter, BucketReader):
         unlink = Unlink(state.bucket, iid, words, record)
         self._writer.terms.forget(unlink.word_keys)
         try:
-            needed = unlink.take_rows(read_words(transaction, unlink.word_keys))
+            needed = unlink.take_rows(stored_words(transaction, unlink.word_keys))
             unlink.take_blocks(transaction.get_many(POSTINGS, needed))
         except DamagedBytes as fault:
             raise StoreDamaged(f"bucket {state.bucket}: {fault}") from fault

@@ -31,7 +31,7 @@ from sonicpy.store.lengths import Lengths, read_lengths
 from sonicpy.store.memory import BUCKETS_KEPT, Memory, NewestRow
 from sonicpy.store.names import NewNames, find_new, new_names, stored_names
 from sonicpy.store.scopes import BucketState
-from sonicpy.store.word_rows import read_words, read_words_from
+from sonicpy.store.word_rows import stored_words, stored_words_from
 
 NEXT_BUCKET = b"next bucket"
 
@@ -100,11 +100,11 @@ class View:
 
     def word_rows(self, keys: list[bytes]) -> dict[bytes, bytes]:
         """Return the rows of those of some words that have one, by their keys."""
-        return dict(read_words(self.transaction, keys))
+        return dict(stored_words(self.transaction, keys))
 
     def word_rows_from(self, start: bytes, limit: int) -> list[Row]:
         """Return the first `limit` rows of words whose keys are not before `start`, in key order."""
-        return read_words_from(self.transaction, start, limit)
+        return stored_words_from(self.transaction, start, limit)
 
     def record_rows(self, bucket: int, iids: list[int]) -> dict[bytes, bytes]:
         """Return the rows that hold some objects of a bucket, by their keys."""

@@ -8,7 +8,7 @@ from sonicpy._native.postings import common_keys, with_common
 from sonicpy.store.environment import COMMON, WORDS, Row, Transaction
 
 
-def read_words(transaction: Transaction, keys: list[bytes]) -> list[Row]:
+def stored_words(transaction: Transaction, keys: list[bytes]) -> list[Row]:
     """Return (key, row) for those of some keys of words that exist, in the order of `keys`.
 
     Raises:
@@ -17,7 +17,7 @@ def read_words(transaction: Transaction, keys: list[bytes]) -> list[Row]:
     return _whole(transaction, transaction.get_many(WORDS, keys))
 
 
-def read_words_from(transaction: Transaction, start: bytes, limit: int) -> list[Row]:
+def stored_words_from(transaction: Transaction, start: bytes, limit: int) -> list[Row]:
     """Return (key, row) for the first `limit` words whose keys are not before `start`, in key order.
 
     Raises:

@@ -123,32 +123,37 @@ def unpack_varints(bytes packed) -> list:
 
 # -- blocks -------------------------------------------------------------------------------------------------------
 
+cdef inline int take_posting(const uint8_t **at, const uint8_t *end, uint64_t *iid, uint64_t *tf) noexcept nogil:
+    """Read the posting behind that of `iid`, which becomes its object; -1: it is cut off."""
+    cdef uint64_t found = 0
+    # One or two bytes are what nearly every posting has.
+    if end - at[0] >= 2 and at[0][0] < 0x80:
+        found = at[0][0]
+        at[0] += 1
+    elif end - at[0] >= 2 and at[0][1] < 0x80:
+        found = (at[0][0] & 0x7F) | <uint64_t> at[0][1] << 7
+        at[0] += 2
+    elif get_varint(at, end, &found) < 0:
+        return -1
+    iid[0] += <uint64_t> unzigzag(found >> 1)
+    tf[0] = 1
+    return get_varint(at, end, tf) if found & 1 else 0
+
+
 cdef int read_block(const uint8_t *block, Py_ssize_t size, Posting *out) noexcept nogil:
     """Decode a block into `out` (room for BLOCK_POSTINGS); return how many postings it holds, or -1: damaged."""
     cdef const uint8_t *at = block + 1
     cdef const uint8_t *end = block + size
-    cdef uint64_t found = 0, iid = 0
+    cdef uint64_t iid = 0, tf = 1
     cdef int count, step
     if size < 1 or block[0] > BLOCK_POSTINGS:
         return -1
     count = block[0]
     for step in range(count):
-        # One or two bytes are what nearly every posting has.
-        if end - at >= 2 and at[0] < 0x80:
-            found = at[0]
-            at += 1
-        elif end - at >= 2 and at[1] < 0x80:
-            found = (at[0] & 0x7F) | <uint64_t> at[1] << 7
-            at += 2
-        elif get_varint(&at, end, &found) < 0:
+        if take_posting(&at, end, &iid, &tf) < 0:
             return -1
-        iid += <uint64_t> unzigzag(found >> 1)
         out[step].iid = iid
-        out[step].tf = 1
-        if found & 1:
-            if get_varint(&at, end, &found) < 0:
-                return -1
-            out[step].tf = <uint32_t> found
+        out[step].tf = <uint32_t> tf
     return count if at == end else -1
 
 
@@ -251,7 +256,7 @@ cdef class PostingList:
         cdef const uint8_t *end = block + size
         cdef uint32_t *iids = self._iids + self._count
         cdef uint8_t *tfs = self._tfs + self._count
-        cdef uint64_t found = 0, iid = 0
+        cdef uint64_t iid = 0, tf = 1
         cdef int64_t before = self._iids[self._count - 1] if self._count else -1
         cdef bint is_sorted = True, is_large = False
         cdef int count, step
@@ -259,31 +264,17 @@ cdef class PostingList:
             return -1
         count = block[0]
         for step in range(count):
-            # One or two bytes are what nearly every posting has.
-            if end - at >= 2 and at[0] < 0x80:
-                found = at[0]
-                at += 1
-            elif end - at >= 2 and at[1] < 0x80:
-                found = (at[0] & 0x7F) | <uint64_t> at[1] << 7
-                at += 2
-            elif get_varint(&at, end, &found) < 0:
+            if take_posting(&at, end, &iid, &tf) < 0:
                 return -1
-            iid += <uint64_t> unzigzag(found >> 1)
-            is_large |= iid > UINT32_MAX
+            is_large |= iid > UINT32_MAX or tf > UINT8_MAX
             is_sorted &= <int64_t> iid > before
             before = <int64_t> iid
             iids[step] = <uint32_t> iid
-            tfs[step] = 1
-            if found & 1:
-                if get_varint(&at, end, &found) < 0:
-                    return -1
-                is_large |= found > UINT8_MAX
-                tfs[step] = <uint8_t> found
-                self._tf_max = max(self._tf_max, <uint8_t> found)
+            tfs[step] = <uint8_t> tf
+            self._tf_max = max(self._tf_max, <uint8_t> tf)
         if at != end:
             return -1
         self._is_sorted &= is_sorted
-        self._tf_max = max(self._tf_max, 1)
         self._count += count
         return TOO_LARGE if is_large else count
 
