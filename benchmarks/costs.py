@@ -18,8 +18,8 @@ from sonicpy.channel import replies
 from sonicpy.channel.session import Session
 from sonicpy.config import SearchConfig
 from sonicpy.index.index import Index
-from sonicpy.index.lexicon import Lexicons
-from sonicpy.index.query import query
+from sonicpy.index.search.lexicon import Lexicons
+from sonicpy.index.search.query import query
 from sonicpy.lexer.language import LanguageGuesser
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.lexer.stopwords import StopWords

@@ -22,13 +22,13 @@ from sonicpy.channel.syntax import Limits
 from sonicpy.graph.builder import WordGraphBuilder
 from sonicpy.graph.word_graph import WordGraph
 from sonicpy.index.index import Index
-from sonicpy.index.ranking import BM25_B, BM25_K1
+from sonicpy.index.search.ranking import BM25_B, BM25_K1
 from sonicpy.lexer.language import LanguageGuesser
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.lexer.stopwords import StopWords
 from sonicpy.server.dispatch import CALLS
 from sonicpy.server.service import COMMIT_CHANGES
-from sonicpy.store.bucket import BucketReader
+from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.log import Log
 from sonicpy.store.mutations import Push, pack_mutation
 from sonicpy.version import VERSION

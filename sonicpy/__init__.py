@@ -22,18 +22,18 @@ from sonicpy.errors import (
 from sonicpy.version import VERSION as __version__
 
 if TYPE_CHECKING:
-    from sonicpy.bound import Bucket
-    from sonicpy.client.aio_client import AsyncClient
-    from sonicpy.client.client import Client
-    from sonicpy.client.connect import connect
-    from sonicpy.client.connect_async import connect_async
+    from sonicpy.api.bucket import Bucket
+    from sonicpy.api.explanation import Explanation
+    from sonicpy.api.highlighting import highlight
+    from sonicpy.api.hits import Hit, Hits
+    from sonicpy.api.rows import PushReport, Refused
+    from sonicpy.client.aio.client import AsyncClient
+    from sonicpy.client.aio.connect import connect_async
+    from sonicpy.client.blocking.client import Client
+    from sonicpy.client.blocking.connect import connect
     from sonicpy.config import Config
-    from sonicpy.explanation import Explanation
-    from sonicpy.highlighting import highlight
-    from sonicpy.hits import Hit, Hits
     from sonicpy.index.index import Index
-    from sonicpy.index.opening import open_index as open
-    from sonicpy.rows import PushReport, Refused
+    from sonicpy.index.open import open_index as open
 
 __all__ = [
     "AsyncClient",
@@ -63,20 +63,20 @@ __all__ = [
 # Imported when first asked for: a worker process that only builds word graphs does without them, and starts in a
 # fraction of the time.
 _LATE = {
-    "AsyncClient": ("sonicpy.client.aio_client", "AsyncClient"),
-    "Bucket": ("sonicpy.bound", "Bucket"),
-    "Client": ("sonicpy.client.client", "Client"),
+    "AsyncClient": ("sonicpy.client.aio.client", "AsyncClient"),
+    "Bucket": ("sonicpy.api.bucket", "Bucket"),
+    "Client": ("sonicpy.client.blocking.client", "Client"),
     "Config": ("sonicpy.config", "Config"),
-    "Explanation": ("sonicpy.explanation", "Explanation"),
-    "Hit": ("sonicpy.hits", "Hit"),
-    "Hits": ("sonicpy.hits", "Hits"),
+    "Explanation": ("sonicpy.api.explanation", "Explanation"),
+    "Hit": ("sonicpy.api.hits", "Hit"),
+    "Hits": ("sonicpy.api.hits", "Hits"),
     "Index": ("sonicpy.index.index", "Index"),
-    "PushReport": ("sonicpy.rows", "PushReport"),
-    "Refused": ("sonicpy.rows", "Refused"),
-    "connect": ("sonicpy.client.connect", "connect"),
-    "connect_async": ("sonicpy.client.connect_async", "connect_async"),
-    "highlight": ("sonicpy.highlighting", "highlight"),
-    "open": ("sonicpy.index.opening", "open_index"),
+    "PushReport": ("sonicpy.api.rows", "PushReport"),
+    "Refused": ("sonicpy.api.rows", "Refused"),
+    "connect": ("sonicpy.client.blocking.connect", "connect"),
+    "connect_async": ("sonicpy.client.aio.connect", "connect_async"),
+    "highlight": ("sonicpy.api.highlighting", "highlight"),
+    "open": ("sonicpy.index.open", "open_index"),
 }
 
 

@@ -26,7 +26,7 @@ import pytest
 import sonicpy
 
 if TYPE_CHECKING:
-    from sonicpy.client.client import Client
+    from sonicpy.client.blocking.client import Client
     from sonicpy.index.index import Index
 
 START_S = 60.0

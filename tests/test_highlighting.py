@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sonicpy import Explanation, Index, highlight
+from sonicpy.api.explanation import Alternate, Term
+from sonicpy.api.highlighting import spans, wanted_words
 from sonicpy.config import Config
-from sonicpy.explanation import Alternate, Term
-from sonicpy.highlighting import spans, wanted_words
-from sonicpy.index.explain import analysis
+from sonicpy.index.search.explain import analysis
 from sonicpy.lexer.lexer import Lexer
 from tests.index.shorthand import B, C, open_index, push
 

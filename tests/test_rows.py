@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from sonicpy.api.rows import REFUSED_KEPT, PushReport, Refused, Row, Shape, read_rows
 from sonicpy.errors import CommandError
-from sonicpy.rows import REFUSED_KEPT, PushReport, Refused, Row, Shape, read_rows
 from tests.processes import environment
 
 BOUND = Shape("c", "b")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import sonicpy
-from sonicpy.tables import SCOPES_SHOWN, figures_table, html_table, index_tables, shown
+from sonicpy.api.html import SCOPES_SHOWN, figures_table, html_table, index_tables, shown
 from tests.processes import HOST, Server
 
 EVIL = "<script>alert('&')</script>"

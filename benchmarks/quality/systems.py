@@ -6,7 +6,7 @@ from pathlib import Path
 
 from benchmarks.quality.bm25 import PlainBm25
 from benchmarks.versus.servers import HOST, PASSWORD, Server, Sonic, Sonicpy, find_sonic
-from sonicpy.client.connect import connect
+from sonicpy.client.blocking.connect import connect
 from sonicpy.evaluation.searched import Searched
 
 OURS, BM25, SONIC = "sonicpy", "plain BM25", "Sonic"

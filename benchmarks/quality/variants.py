@@ -16,7 +16,7 @@ from sonicpy import Index
 from sonicpy.config import load
 from sonicpy.evaluation import relevance
 from sonicpy.evaluation.inputs import Collection
-from sonicpy.index import ranking
+from sonicpy.index.search import ranking
 from sonicpy.lexer import segmenters
 
 PIECES_BYTES = (None, 400, 200, 100)

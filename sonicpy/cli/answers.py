@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from sonicpy.api.hits import Hits
 from sonicpy.cli.arguments import (
     STDIN,
     add_names,
@@ -20,7 +21,6 @@ from sonicpy.cli.arguments import (
 )
 from sonicpy.cli.output import show
 from sonicpy.cli.target import WHERE, Target, add_target_flags, open_target
-from sonicpy.hits import Hits
 
 QUERY = f"""\
 Print the objects that answer a text, best first, one a line. TEXT - reads queries from the standard input, one a line;

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+from sonicpy.api.rows import OBJECT_COLUMNS, TEXT_COLUMN
 from sonicpy.cli.sources import Row
 from sonicpy.errors import CommandError, SonicError
 from sonicpy.ids import check_bucket, check_collection, check_object
 from sonicpy.langcodes import LANG_CODES
-from sonicpy.rows import OBJECT_COLUMNS, TEXT_COLUMN
 
 DEFAULT_BUCKET = "default"
 

@@ -8,7 +8,7 @@ from sonicpy.cli.output import show
 from sonicpy.cli.settings import load_settings
 from sonicpy.cli.target import WHERE, Purpose, add_target_flags, open_folder, open_server, server_url
 from sonicpy.errors import ConfigError
-from sonicpy.index.verify import verify_folder
+from sonicpy.index.maintenance.verify import verify_folder
 
 FAULTY = 1
 

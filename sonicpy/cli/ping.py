@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sonicpy.cli.target import SERVER_VARIABLE, open_server
 from sonicpy.client.address import Address, read_url, trusting
-from sonicpy.client.connection import connected, left
+from sonicpy.client.blocking.connection import connected, left
 from sonicpy.client.exchange import unreachable
 from sonicpy.config import split_address
 from sonicpy.errors import ConfigError

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Protocol
 
+from sonicpy.api.rows import NO_LANGUAGE, Refused
 from sonicpy.cli.fields import Entry
-from sonicpy.client.client import Client
+from sonicpy.client.blocking.client import Client
 from sonicpy.errors import CommandError
 from sonicpy.index.index import Index
-from sonicpy.index.terms import packed_terms
-from sonicpy.rows import NO_LANGUAGE, Refused
+from sonicpy.index.ingest.terms import packed_terms
 
 Refusal = tuple[int, str]
 """The place of an entry among those that were given, from 0 on, and why it was refused."""

@@ -17,13 +17,13 @@ from pathlib import Path
 
 from sonicpy.cli.settings import add_index_flags, load_settings
 from sonicpy.client.address import read_url
-from sonicpy.client.client import Client
-from sonicpy.client.connect import RETRY_S, TIMEOUT_S, connect
+from sonicpy.client.blocking.client import Client
+from sonicpy.client.blocking.connect import RETRY_S, TIMEOUT_S, connect
 from sonicpy.config import Config
 from sonicpy.errors import ConfigError, StoreError, StoreLocked
 from sonicpy.index.index import Index
+from sonicpy.index.maintenance.verify import holds_store
 from sonicpy.index.read_only import ReadOnlyIndex
-from sonicpy.index.verify import holds_store
 
 SERVER_VARIABLE = "SONICPY_SERVER"
 PASSWORD_VARIABLE = "SONICPY_PASSWORD"

@@ -11,6 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import IO
 
+from sonicpy.api.rows import OBJECT_COLUMNS, TEXT_COLUMN
 from sonicpy.cli.arguments import bucket_name, collection_name, language
 from sonicpy.cli.fields import DEFAULT_BUCKET, Fields
 from sonicpy.cli.importing import Import
@@ -20,9 +21,8 @@ from sonicpy.cli.sinks import FolderSink, ServerSink, Sink
 from sonicpy.cli.sources import STDIN, Source
 from sonicpy.cli.target import WHERE, Purpose, add_target_flags, open_folder, open_server, server_url
 from sonicpy.errors import ConfigError, NotOffered, SonicError
-from sonicpy.index.holdings import Holding
-from sonicpy.index.verify import is_there
-from sonicpy.rows import OBJECT_COLUMNS, TEXT_COLUMN
+from sonicpy.index.maintenance.verify import is_there
+from sonicpy.index.report.export import Holding
 
 ROWS_REFUSED = 3
 POSITIONS = "import"

@@ -9,14 +9,14 @@ from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any, TypeVar
 
+from sonicpy.api.explanation import Explanation
+from sonicpy.api.hits import Hit, Hits
 from sonicpy.channel.commands import Mode
 from sonicpy.channel.meta import LIMIT_CEILING
 from sonicpy.client.conversation import Facts, Kind
 from sonicpy.client.exchange import Exchange, Reply
 from sonicpy.client.lines import check_names, meta, need_no, one_line, path_word, push_lines, sendable, text_lines
 from sonicpy.errors import CommandError, NotOffered
-from sonicpy.explanation import Explanation
-from sonicpy.hits import Hit, Hits
 
 Value = TypeVar("Value")
 Item = TypeVar("Item")

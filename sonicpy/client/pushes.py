@@ -7,11 +7,11 @@ same as pushed once.
 from collections import deque
 from collections.abc import Callable, Iterator
 
+from sonicpy.api.rows import Progress, PushReport, Refused, Row
 from sonicpy.client.conversation import Answer, Facts
 from sonicpy.client.exchange import LINES_UNDER_WAY
 from sonicpy.client.lines import check_names, check_push, push_lines
 from sonicpy.errors import CommandError, ConnectionLost, ShuttingDown, SonicError, TooLong
-from sonicpy.rows import Progress, PushReport, Refused, Row
 
 TICKETS_UNDER_WAY = 8
 TICKET_BYTES = 1 << 16

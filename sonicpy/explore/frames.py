@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-from sonicpy.index.census import ObjectFigures, WordFigures
 from sonicpy.index.index import Index
+from sonicpy.index.report.term_stats import ObjectFigures, WordFigures
 
 
 def buckets(index: Index) -> pd.DataFrame:

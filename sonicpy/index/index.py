@@ -10,22 +10,22 @@ from functools import partial
 from typing import Any, Self, TypeVar
 
 from sonicpy._native.text import PART, STOP, Terms
-from sonicpy.bound import Bucket
+from sonicpy.api.bucket import Bucket
+from sonicpy.api.explanation import Explanation, Language
+from sonicpy.api.hits import Hits
+from sonicpy.api.rows import TEXT_COLUMN, Progress, PushReport, Shape, read_rows
 from sonicpy.errors import CommandError
-from sonicpy.explanation import Explanation, Language
-from sonicpy.hits import Hits
 from sonicpy.ids import Scope, check_collection, check_names
-from sonicpy.index import count as counting
-from sonicpy.index.contents import IndexContents
-from sonicpy.index.explain import Asked, explain
-from sonicpy.index.lexicon import Lexicon
-from sonicpy.index.push_many import push_rows
-from sonicpy.index.query import query, query_hits
-from sonicpy.index.suggest import suggest_alphabetical, suggest_likely
-from sonicpy.index.terms import NO_TERMS, packed_terms
+from sonicpy.index.ingest.push_many import push_rows
+from sonicpy.index.ingest.terms import NO_TERMS, packed_terms
+from sonicpy.index.report.contents import IndexContents
+from sonicpy.index.search import count as counting
+from sonicpy.index.search.explain import Asked, explain
+from sonicpy.index.search.lexicon import Lexicon
+from sonicpy.index.search.query import query, query_hits
+from sonicpy.index.search.suggest import suggest_alphabetical, suggest_likely
 from sonicpy.langcodes import LANG_CODES
 from sonicpy.lexer.lexer import NO_LANGUAGE
-from sonicpy.rows import TEXT_COLUMN, Progress, PushReport, Shape, read_rows
 from sonicpy.store.mutations import FlushBucket, FlushCollection, FlushObject, Pop, Push
 
 Answer = TypeVar("Answer")

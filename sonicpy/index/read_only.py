@@ -8,8 +8,8 @@ from typing import TypeVar, TypeVarTuple
 from sonicpy.errors import GraphError
 from sonicpy.graph.pool import GraphPool
 from sonicpy.graph.word_graph import WordGraph
-from sonicpy.index.consolidate import graph_folder
 from sonicpy.index.index import Index
+from sonicpy.index.maintenance.consolidate import graph_folder
 from sonicpy.store.read_only import ReadOnlyStore
 from sonicpy.store.view import View
 

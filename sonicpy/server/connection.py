@@ -20,10 +20,10 @@ from sonicpy.channel.session import WRONG_PASSWORD, Session
 from sonicpy.errors import CommandError, SonicError, StoreError
 from sonicpy.server.dispatch import CALLS, CHANGES
 from sonicpy.server.passwords import network_of
+from sonicpy.server.rejected import TurnedAway
 from sonicpy.server.service import Service
 from sonicpy.server.slow import log_slow
 from sonicpy.server.statistics import QUICK_S, Tally
-from sonicpy.server.turned_away import TurnedAway
 
 logger = logging.getLogger(__name__)
 

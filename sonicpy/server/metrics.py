@@ -24,9 +24,9 @@ from prometheus_client.core import (
 )
 
 from sonicpy.errors import SonicError, StoreError
+from sonicpy.server.figures import Snapshot, not_ready, take_snapshot
 from sonicpy.server.listeners import explaining, name_of
 from sonicpy.server.service import Service
-from sonicpy.server.snapshot import Snapshot, not_ready, take_snapshot
 from sonicpy.server.statistics import BOUNDS_S
 from sonicpy.version import VERSION
 

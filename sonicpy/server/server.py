@@ -21,7 +21,7 @@ from sonicpy.server.connection import Connection
 from sonicpy.server.listeners import Listeners, tls_context
 from sonicpy.server.notify import READY, STOPPING, notify
 from sonicpy.server.service import Service
-from sonicpy.server.tasker import Tasker
+from sonicpy.server.tasks import Tasker
 from sonicpy.version import VERSION
 
 if sys.platform == "win32" or sys.implementation.name != "cpython":

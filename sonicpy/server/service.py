@@ -18,12 +18,12 @@ from sonicpy.channel.commands import Command, Info, Stats, Trigger, Verify
 from sonicpy.channel.session import Session
 from sonicpy.config import Config
 from sonicpy.errors import GraphError, ShuttingDown, SonicError, StoreError
-from sonicpy.index.consolidate import Built, build_in_worker
 from sonicpy.index.index import Index
-from sonicpy.index.verify import check_backup, verify_folder
+from sonicpy.index.maintenance.consolidate import Built, build_in_worker
+from sonicpy.index.maintenance.verify import check_backup, verify_folder
 from sonicpy.server.passwords import WrongPasswords
+from sonicpy.server.rejected import TurnedAway
 from sonicpy.server.statistics import Statistics
-from sonicpy.server.turned_away import TurnedAway
 from sonicpy.server.workers import Workers
 
 logger = logging.getLogger(__name__)

@@ -6,11 +6,11 @@ from sonicpy._native.lengths import pack_length
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow
 from sonicpy._native.postings import DamagedBytes, ObjectRecord
 from sonicpy.errors import StoreDamaged
-from sonicpy.store.bucket import BucketReader
+from sonicpy.store.bucket_reader import BucketReader
+from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import COMMON, OBJECTS, POSTINGS, TERMS, WORDS, Row
 from sonicpy.store.keys import object_key, term_key
 from sonicpy.store.names import drop_stored_name, name_hash, stored_names
-from sonicpy.store.scopes import BucketState
 from sonicpy.store.view import Why, WriteView
 from sonicpy.store.word_rows import stored_words
 

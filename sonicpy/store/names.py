@@ -10,9 +10,9 @@ from collections.abc import Iterator
 
 from sonicpy._native.names import NameMerge, WaitingNames, name_hash, name_key, named, pack_names, unpack_names
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow
+from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import OBJECTS, OIDS, Transaction
 from sonicpy.store.keys import bucket_key, object_key
-from sonicpy.store.scopes import BucketState
 
 __all__ = ["NewNames", "drop_stored_name", "find_new", "name_hash", "new_names", "stored_names"]
 

@@ -12,11 +12,11 @@ from typing import NoReturn, TypeVar
 from sonicpy.errors import ReadOnly, StoreError
 from sonicpy.store.environment import DATA_FILE, META, Environment
 from sonicpy.store.folder import LMDB_LOCK_FILE, ReaderLock, holds_store
-from sonicpy.store.memory import Memory
 from sonicpy.store.mutations import Mutation, Push
-from sonicpy.store.snapshot import Remembered
+from sonicpy.store.read_cache import Remembered
 from sonicpy.store.store import ANALYSER, FORMAT, Store, check_analyser, check_format
 from sonicpy.store.view import WriteView
+from sonicpy.store.write_cache import Memory
 
 Answer = TypeVar("Answer")
 

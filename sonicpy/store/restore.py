@@ -18,10 +18,10 @@ from sonicpy._native.postings import bucket_key
 from sonicpy.errors import StoreError
 from sonicpy.ids import Scope
 from sonicpy.store.apply import apply_mutation
+from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import BUCKET_TABLES, PENDING, SCOPES, Row
 from sonicpy.store.keys import collection_prefix, scope_of
 from sonicpy.store.mutations import FlushCollection
-from sonicpy.store.scopes import BucketState
 from sonicpy.store.store import Store
 from sonicpy.store.view import View, WriteView
 

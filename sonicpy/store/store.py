@@ -27,11 +27,11 @@ from sonicpy.store.backup import write_backup
 from sonicpy.store.environment import META, PENDING, TABLE_NAMES, Environment, MapFull, Transaction
 from sonicpy.store.keys import BUCKET_MAX, bucket_key, bucket_of
 from sonicpy.store.log import RECORD_MAX_BYTES, Log
-from sonicpy.store.memory import Memory
 from sonicpy.store.mutations import Mutation, Push, pack_mutation, unpack_mutation
-from sonicpy.store.snapshot import Remembered, Snapshot
+from sonicpy.store.read_cache import Remembered, Snapshot
 from sonicpy.store.sweep import sweep
 from sonicpy.store.view import View, WriteView
+from sonicpy.store.write_cache import Memory
 
 logger = logging.getLogger(__name__)
 

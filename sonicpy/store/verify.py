@@ -26,6 +26,7 @@ from sonicpy._native.postings import (
 )
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.ids import Scope
+from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import (
     BUCKET_TABLES,
     BUCKETS,
@@ -47,7 +48,6 @@ from sonicpy.store.keys import BUCKET_MAX, bucket_of, length_key, scope_key, sco
 from sonicpy.store.lengths import OBJECTS_PER_ROW
 from sonicpy.store.names import name_hash, stored_names
 from sonicpy.store.restore import is_staged
-from sonicpy.store.scopes import BucketState
 from sonicpy.store.store import buckets_in, miscounted_tables
 from sonicpy.store.view import NEXT_BUCKET, Why
 

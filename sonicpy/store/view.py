@@ -13,6 +13,7 @@ from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, record_at, row_keys
 from sonicpy._native.postings import DamagedBytes, bucket_key, pack_varints, unpack_varints
 from sonicpy.errors import StoreDamaged
 from sonicpy.ids import Scope
+from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import (
     BUCKETS,
     COMMON,
@@ -28,10 +29,9 @@ from sonicpy.store.environment import (
 )
 from sonicpy.store.keys import collection_prefix, length_key, object_key, scope_key, scope_of
 from sonicpy.store.lengths import Lengths, read_lengths
-from sonicpy.store.memory import BUCKETS_KEPT, Memory, NewestRow
 from sonicpy.store.names import NewNames, find_new, new_names, stored_names
-from sonicpy.store.scopes import BucketState
 from sonicpy.store.word_rows import stored_words, stored_words_from
+from sonicpy.store.write_cache import BUCKETS_KEPT, Memory, NewestRow
 
 NEXT_BUCKET = b"next bucket"
 

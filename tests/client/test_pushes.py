@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from sonicpy.api.rows import Refused
 from sonicpy.errors import CommandError, ConnectionLost, NotOffered
-from sonicpy.rows import Refused
 from tests.client.fake import Caller, Fake
 from tests.client.ways import ALL_WAYS, EVERY_WAY, Connect
 from tests.processes import Server

@@ -10,7 +10,7 @@ import pytest
 import uvloop
 
 import sonicpy
-from sonicpy.client.aio_bucket import AsyncBucket
+from sonicpy.client.aio.bucket import AsyncBucket
 
 
 class View:

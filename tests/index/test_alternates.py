@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sonicpy import Index
-from sonicpy.index.lexicon import Lexicon
+from sonicpy.index.search.lexicon import Lexicon
 from tests.index.shorthand import B, C, found, open_index, push
 from tests.reference.word_graph import edit_distance
 

@@ -5,7 +5,7 @@ import threading
 from pathlib import Path
 
 from sonicpy import Index
-from sonicpy.index.answers import KEPT, Answers
+from sonicpy.index.search.suggest_cache import KEPT, Answers
 from tests.index.shorthand import B, C, open_index, push
 
 WORDS = [f"{head}{tail}" for head in ("amber", "amble", "birch") for tail in ("", "a", "es", "ing", "ling")]

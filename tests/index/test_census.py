@@ -6,7 +6,7 @@ from pathlib import Path
 
 import sonicpy
 from sonicpy.config import Config
-from sonicpy.index.census import ObjectFigures, WordFigures
+from sonicpy.index.report.term_stats import ObjectFigures, WordFigures
 
 LETTERS = "abcdefgh"
 

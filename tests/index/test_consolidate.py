@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from sonicpy import Index
 from sonicpy.errors import GraphError, StoreError, StoreFull
 from sonicpy.graph.builder import WordGraphBuilder
-from sonicpy.index.consolidate import Built, Limits, changed_words, read_changes, read_words
-from sonicpy.index.lexicon import PENDING_CACHED, Lexicon, Lexicons
+from sonicpy.index.maintenance.consolidate import Built, Limits, changed_words, read_changes, read_words
+from sonicpy.index.search.lexicon import PENDING_CACHED, Lexicon, Lexicons
 from sonicpy.store.environment import Environment, Transaction
 from sonicpy.store.log import Log
 from sonicpy.store.view import View
@@ -134,7 +134,7 @@ class TestMeanwhile:
         index.adopt_graphs([built])
         self.check(index, model, at_snapshot)
         start: bytes | None = b""
-        with mock.patch("sonicpy.index.consolidate.TIDIED_ROWS", 2):
+        with mock.patch("sonicpy.index.maintenance.consolidate.TIDIED_ROWS", 2):
             while start is not None:
                 start = index.tidy_pending(built, start)
                 model.change(data.draw(Model.changes, label="between two steps"))

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sonicpy import Config, Index
+from sonicpy.api.explanation import Explanation, Term
 from sonicpy.errors import CommandError
-from sonicpy.explanation import Explanation, Term
-from sonicpy.index.explain import PARTS_SHOWN, TERMS_SHOWN
+from sonicpy.index.search.explain import PARTS_SHOWN, TERMS_SHOWN
 from tests.index.shorthand import B, C, open_index, push
 
 WORDS = [

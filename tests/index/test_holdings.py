@@ -10,7 +10,7 @@ import pytest
 
 from sonicpy import Config, Index
 from sonicpy.errors import CommandError
-from sonicpy.index.holdings import Holding
+from sonicpy.index.report.export import Holding
 
 WORDS = ["amber", "birch", "cedar", "delta", "the", "of", "東京都庁", "ann@example.org"]
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from sonicpy.index import ranking
-from sonicpy.index.lexicon import Lexicon
+from sonicpy.index.search import ranking
+from sonicpy.index.search.lexicon import Lexicon
 from tests.index.shorthand import found, open_index, push
 
 LETTERS = "bcdfghjklmnp"

@@ -15,7 +15,7 @@ import pytest
 
 import sonicpy
 from sonicpy.errors import IndexClosed, StoreError, StoreLocked
-from sonicpy.index import opening
+from sonicpy.index import open as opening
 from tests.processes import environment
 
 

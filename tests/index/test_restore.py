@@ -8,7 +8,7 @@ import pytest
 
 from sonicpy import Index
 from sonicpy.errors import StoreDamaged, StoreError
-from sonicpy.index.verify import verify_folder
+from sonicpy.index.maintenance.verify import verify_folder
 from sonicpy.store.backup import BACKUP_FILE
 from sonicpy.store.keys import word_key
 from sonicpy.store.restore import STEP_ROWS
@@ -116,7 +116,7 @@ def test_a_damaged_backup_changes_nothing(index: Index, tmp_path: Path) -> None:
 def test_a_backup_with_faults_in_its_tables_changes_nothing(
     index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sonicpy.index.verify.table_faults", lambda transaction: ["one", "two", "three"])
+    monkeypatch.setattr("sonicpy.index.maintenance.verify.table_faults", lambda transaction: ["one", "two", "three"])
     with pytest.raises(StoreDamaged, match=r"is not restored, it is damaged: one, and 2 faults more"):
         index.restore(tmp_path / "backup")
     monkeypatch.undo()

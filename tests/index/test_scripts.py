@@ -8,7 +8,7 @@ import pytest
 
 from sonicpy import Index
 from sonicpy.errors import StoreError
-from sonicpy.index.scripts import RANGES, continues_in_script, script_of
+from sonicpy.index.search.scripts import RANGES, continues_in_script, script_of
 from tests.index.extras import hide, needs_extras, opened
 from tests.index.shorthand import B, C, found, open_index, push
 

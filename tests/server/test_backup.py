@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from sonicpy.index.verify import verify_folder
+from sonicpy.index.maintenance.verify import verify_folder
 from sonicpy.store.backup import BACKUP_FILE
 from tests.processes import Server
 from tests.server import flood

@@ -5,7 +5,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from sonicpy import Index
-from sonicpy.explanation import Explanation
+from sonicpy.api.explanation import Explanation
 from tests.processes import Server
 from tests.server.peer import Peer
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sonicpy import Index
-from sonicpy.index.verify import verify_folder
+from sonicpy.index.maintenance.verify import verify_folder
 from tests.processes import Server
 from tests.server.peer import Peer
 from tests.server.streams import SETTINGS, Stream

@@ -11,10 +11,10 @@ from sonicpy._native.lengths import pack_length
 from sonicpy._native.objects import RecordRow
 from sonicpy._native.postings import POSTINGS_PER_BLOCK, WORD_BYTES_MAX, ObjectRecord, WordRow, unpack_block
 from sonicpy.store import environment as tables
+from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import BUCKET_TABLES, TABLE_NAMES, Transaction
 from sonicpy.store.keys import bucket_key, bucket_of, scope_of, word_key
 from sonicpy.store.lengths import OBJECTS_PER_ROW
-from sonicpy.store.scopes import BucketState
 from sonicpy.store.store import Store, read_position
 from sonicpy.store.view import NEXT_BUCKET, View, WriteView
 

@@ -7,7 +7,7 @@ from sonicpy._native.objects import RecordRow
 from sonicpy._native.postings import ObjectRecord, unpack_block
 from sonicpy._native.text import PART, STOP, Terms
 from sonicpy.store import environment as tables
-from sonicpy.store.bucket import BucketReader
+from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.environment import Transaction
 from sonicpy.store.keys import bucket_key
 from sonicpy.store.mutations import Push

@@ -15,10 +15,10 @@ from sonicpy._native.text import PART, STOP, Terms
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.graph.pool import GraphPool
 from sonicpy.graph.word_graph import WordGraph
-from sonicpy.index.consolidate import Limits, adopt, read_words, tidy, write_graph
+from sonicpy.index.maintenance.consolidate import Limits, adopt, read_words, tidy, write_graph
 from sonicpy.store import environment as tables
 from sonicpy.store import names
-from sonicpy.store.bucket import BucketReader
+from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.environment import MapFull
 from sonicpy.store.keys import scope_of
 from sonicpy.store.lengths import OBJECTS_PER_ROW

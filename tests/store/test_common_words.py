@@ -7,9 +7,9 @@ import pytest
 from sonicpy._native.postings import POSTINGS_PER_BLOCK, only_refers
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.graph.pool import GraphPool
-from sonicpy.index.consolidate import Limits, read_words
+from sonicpy.index.maintenance.consolidate import Limits, read_words
 from sonicpy.store import environment as tables
-from sonicpy.store.bucket import BucketReader
+from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.mutations import FlushObject, Pop
 from sonicpy.store.store import Store
 from sonicpy.store.view import View, WriteView

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sonicpy.store.bucket import BucketReader
+from sonicpy.store.bucket_reader import BucketReader
 from tests.store.consistency import check_consistent
 from tests.store.shorthand import found, open_store
 

@@ -24,12 +24,12 @@ from sonicpy._native.names import (
 )
 from sonicpy._native.postings import DamagedBytes
 from sonicpy.store import names
-from sonicpy.store.bucket import BucketReader
+from sonicpy.store.bucket_reader import BucketReader
+from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import OIDS, Environment, Transaction
 from sonicpy.store.keys import object_key
 from sonicpy.store.mutations import FlushObject
 from sonicpy.store.names import NewNames, drop_stored_name, stored_names
-from sonicpy.store.scopes import BucketState
 from sonicpy.store.verify import table_faults
 from tests.store.consistency import check_consistent
 from tests.store.shorthand import open_store, push

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow, oids_in, record_at, row_keys
 from sonicpy._native.postings import DamagedBytes
-from sonicpy.store.bucket import BucketReader
+from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.keys import object_key
 from tests.store.consistency import check_consistent
 from tests.store.shorthand import open_store, push

@@ -8,10 +8,10 @@ import pytest
 
 from sonicpy._native.postings import WordRow
 from sonicpy._native.ranking import Ranker
-from sonicpy.store import snapshot
-from sonicpy.store.bucket import BucketReader
+from sonicpy.store import read_cache as snapshot
+from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.environment import IDLE_MAX
-from sonicpy.store.snapshot import reader_of
+from sonicpy.store.read_cache import reader_of
 from sonicpy.store.store import Store
 from tests.store.shorthand import push
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sonicpy.errors import StoreError
-from sonicpy.store.bucket import BucketReader
+from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.mutations import FlushObject
 from sonicpy.store.store import Store
 from tests.store.consistency import check_consistent

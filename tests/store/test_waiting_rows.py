@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sonicpy.errors import StoreError
-from sonicpy.store.bucket import BucketReader
+from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.environment import MapFull, Transaction
 from sonicpy.store.mutations import Pop
 from sonicpy.store.pages import pages
@@ -59,7 +59,7 @@ def twins(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Store, Sto
 @given(steps=STEPS)
 def test_what_waits_is_read_as_written_rows_are(twins: tuple[Store, Store], steps: list[tuple[str, int, str]]) -> None:
     waiting, written = twins
-    with mock.patch("sonicpy.store.bucket.pages", partial(pages, size=3)):
+    with mock.patch("sonicpy.store.bucket_reader.pages", partial(pages, size=3)):
         for what, number, text in steps:
             if what == "settle":
                 waiting.settle()

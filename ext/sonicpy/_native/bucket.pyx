@@ -20,7 +20,7 @@ cdef uint64_t LARGEST_IID = IID_MAX
 
 
 cdef class Counters:
-    """The numbers that a bucket's row in `scopes` holds; `sonicpy.store.scopes.BucketState` tells what they mean."""
+    """The numbers that a bucket's row in `scopes` holds; `sonicpy.store.bucket_state.BucketState` tells what they mean."""
     cdef public uint64_t bucket
     cdef public uint64_t next_iid
     cdef public uint64_t next_term

@@ -1,0 +1,155 @@
+"""Bucket: the methods of an index without the two names in front, over the library and over a connection alike."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from sonicpy.api.explanation import Explanation
+from sonicpy.api.hits import Hits
+from sonicpy.api.html import figures_table
+from sonicpy.api.rows import TEXT_COLUMN, Progress, PushReport
+from sonicpy.errors import SonicError
+from sonicpy.ids import check_bucket, check_collection
+
+
+class Searchable(Protocol):
+    """What a bucket needs of an index; see `Index` for what each method does."""
+
+    def push(self, collection: str, bucket: str, object: str, text: str, lang: str | None = None) -> None: ...
+    def push_many(
+        self,
+        rows: Any,
+        *,
+        collection: str | None = None,
+        bucket: str | None = None,
+        object: str | None = None,
+        text: str | Sequence[str] = TEXT_COLUMN,
+        lang: str | None = None,
+        new: bool = False,
+        progress: Progress | None = None,
+    ) -> PushReport: ...
+    def pop(self, collection: str, bucket: str, object: str, text: str) -> int: ...
+    def query(
+        self,
+        collection: str,
+        bucket: str,
+        text: str,
+        *,
+        limit: int = 10,
+        offset: int = 0,
+        lang: str | None = None,
+        total: bool = False,
+    ) -> Hits: ...
+    def explain(
+        self, collection: str, bucket: str, text: str, *, limit: int = 10, lang: str | None = None
+    ) -> Explanation: ...
+    def suggest(self, collection: str, bucket: str, word: str, *, limit: int = 5) -> list[str]: ...
+    def words(self, collection: str, bucket: str, *, limit: int = 100, offset: int = 0) -> list[str]: ...
+    def count(self, collection: str, bucket: str | None = None, object: str | None = None) -> int: ...
+    def count_objects(self, collection: str, bucket: str) -> int: ...
+    def flush(self, collection: str, bucket: str | None = None, object: str | None = None) -> int: ...
+    def stats(self, collection: str | None = None, bucket: str | None = None) -> dict[str, Any]: ...
+
+
+class Bucket:
+    """One bucket of an index, whether it exists or not. It keeps nothing but the names.
+
+    Args:
+        index: an `Index`, or a client.
+
+    Raises:
+        CommandError: a name is not 1 to 128 ASCII characters without white space.
+    """
+
+    __slots__ = ("_index", "bucket", "collection")
+
+    def __init__(self, index: Searchable, collection: str, bucket: str) -> None:
+        check_collection(collection)
+        check_bucket(bucket)
+        self._index = index
+        self.collection = collection
+        self.bucket = bucket
+
+    def push(self, object: str, text: str, lang: str | None = None) -> None:
+        """Add a text to an object; see `Index.push`."""
+        self._index.push(self.collection, self.bucket, object, text, lang)
+
+    def push_many(
+        self,
+        rows: Any,
+        *,
+        object: str | None = None,
+        text: str | Sequence[str] = TEXT_COLUMN,
+        lang: str | None = None,
+        new: bool = False,
+        progress: Progress | None = None,
+    ) -> PushReport:
+        """Push many texts; return what was indexed and what was refused. See `Index.push_many`."""
+        return self._index.push_many(
+            rows,
+            collection=self.collection,
+            bucket=self.bucket,
+            object=object,
+            text=text,
+            lang=lang,
+            new=new,
+            progress=progress,
+        )
+
+    def pop(self, object: str, text: str) -> int:
+        """Take the words of a text from an object; return how many went."""
+        return self._index.pop(self.collection, self.bucket, object, text)
+
+    def query(
+        self, text: str, *, limit: int = 10, offset: int = 0, lang: str | None = None, total: bool = False
+    ) -> Hits:
+        """Return the objects that answer a text, best first; see `Index.query`."""
+        return self._index.query(
+            self.collection, self.bucket, text, limit=limit, offset=offset, lang=lang, total=total
+        )
+
+    def explain(self, text: str, *, limit: int = 10, lang: str | None = None) -> Explanation:
+        """Return why `query` with the same arguments answers what it does."""
+        return self._index.explain(self.collection, self.bucket, text, limit=limit, lang=lang)
+
+    def suggest(self, word: str, *, limit: int = 5) -> list[str]:
+        """Return words that complete or correct `word`."""
+        return self._index.suggest(self.collection, self.bucket, word, limit=limit)
+
+    def words(self, *, limit: int = 100, offset: int = 0) -> list[str]:
+        """Return words in byte order."""
+        return self._index.words(self.collection, self.bucket, limit=limit, offset=offset)
+
+    def count(self, object: str | None = None) -> int:
+        """Return how many different words the bucket, or one of its objects, holds."""
+        return self._index.count(self.collection, self.bucket, object)
+
+    def count_objects(self) -> int:
+        """Return how many objects there are."""
+        return self._index.count_objects(self.collection, self.bucket)
+
+    def flush(self, object: str | None = None) -> int:
+        """Forget everything, or one object; see `Index.flush`."""
+        return self._index.flush(self.collection, self.bucket, object)
+
+    def stats(self) -> dict[str, Any]:
+        """Return what the bucket holds, as a dict that JSON can tell; see `Index.stats`."""
+        return self._index.stats(self.collection, self.bucket)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Bucket):
+            return NotImplemented
+        return self._index is other._index and (self.collection, self.bucket) == (other.collection, other.bucket)
+
+    def __hash__(self) -> int:
+        return hash((id(self._index), self.collection, self.bucket))
+
+    def __repr__(self) -> str:
+        return f"{self._index!r}.bucket({self.collection!r}, {self.bucket!r})"
+
+    def _repr_html_(self) -> str:
+        """Return a table for notebooks."""
+        try:
+            told = self.stats()
+        except SonicError as trouble:  # not offered, or closed: the names are still worth a look
+            told = {"note": str(trouble)}
+        return figures_table(f"{self.collection} / {self.bucket}", told)

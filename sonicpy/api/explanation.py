@@ -1,0 +1,340 @@
+"""Why a query answered what it did: the language, the words, what was looked for in their place, each object's score.
+
+An Explanation is plain data: `to_json` and `from_json` carry it over a connection, `str` shows it in a terminal.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from html import escape
+from typing import Any
+
+from sonicpy.api.html import html_table
+
+HOW_GUESSED = {
+    "given": "it was given",
+    "short": "the text is too short to guess",
+    "script": "its script decides",
+    "letters": "guessed by its letters",
+    "words": "guessed by its letters and its common words",
+    "unknown": "its letters tell of no known language",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """The language that a text was taken to be in; it decides which words are stop words.
+
+    Attributes:
+        code: ISO 639-3; None: none.
+        how: "given", "short", "script", "letters", "words" or "unknown", as in HOW_GUESSED.
+    """
+
+    code: str | None
+    how: str
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """The settings by which texts are cut into words; `highlight` cuts a text in the same way."""
+
+    compat: bool
+    unicode_normalization: str
+    diacritic_folding: bool
+    stemming: bool
+    special_patterns: bool
+    split_special_patterns: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Alternate:
+    """A word that was looked for in the place of one of the query.
+
+    Attributes:
+        how: "completion": it begins with the query's word; "correction": it is some edits away; "spelling": it is the
+            same in another normal form.
+        objects: how many objects hold it.
+        kept: how many of them it finds, see `Term.kept`.
+        weight: what it counts for in a score; None: there are no scores.
+    """
+
+    word: str
+    how: str
+    edits: int
+    objects: int
+    kept: int
+    weight: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A word of the query, in the form in which it is looked for.
+
+    Attributes:
+        role: "required": an object must hold it, or a word in its place; "searched": it finds objects; "adds": it only
+            adds to the score of objects that other words find; "left out": it was not looked for.
+        why: why it only adds or was left out.
+        objects: how many objects hold it.
+        kept: how many of them it finds: the newest ones, see store.kv.retain_word_objects.
+        weight: what it counts for in a score; None: there are no scores, or it was left out.
+        alternates: the words looked for in its place.
+        exact_only: why there are none.
+    """
+
+    word: str
+    role: str
+    why: str | None
+    objects: int
+    kept: int
+    weight: float | None
+    alternates: tuple[Alternate, ...]
+    exact_only: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one word gives an object.
+
+    Attributes:
+        term: the query's word.
+        word: the word that the object holds: the same, or one in its place.
+        times: how often, as far as that is known; 0: unknown.
+        score: its part of the object's score; None: there are no scores.
+    """
+
+    term: str
+    word: str
+    times: int
+    score: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedHit:
+    """An object that answers.
+
+    Attributes:
+        score: as in `Hit`: `base` and all parts together.
+        how: the best way in which it was found: "whole" (every word as it was typed; told by bm25), "exact" (some word
+            as it was typed), "completion" or "correction".
+        base: what the way in which it was found gives; 0 where only words count.
+        parts: what the words give, at most PARTS_SHOWN of them.
+        more: how many words more there are.
+        more_score: what they give together.
+    """
+
+    object: str
+    score: float | None
+    how: str
+    base: float
+    parts: tuple[Part, ...]
+    more: int
+    more_score: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why a query answered what it did.
+
+    Attributes:
+        ranking: the setting search.ranking.
+        objects: how many objects the bucket holds.
+        terms: the words of the query.
+        more_terms: how many words more there are that are not shown.
+        hits: the objects that answer, best first.
+        total: how many objects answer in all.
+        unseen_words: whether words are not completed and corrected before the next consolidation.
+    """
+
+    collection: str
+    bucket: str
+    text: str
+    ranking: str
+    objects: int
+    language: Language
+    analysis: Analysis
+    terms: tuple[Term, ...]
+    more_terms: int
+    hits: tuple[ExplainedHit, ...]
+    total: int
+    unseen_words: bool
+
+    @property
+    def advice(self) -> list[str]:
+        """Sentences on why objects may be missing, and what would find them."""
+        return list(_advice(self))
+
+    def to_json(self) -> str:
+        """Return it as one line of JSON in ASCII."""
+        return json.dumps(asdict(self) | {"advice": self.advice}, separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> "Explanation":
+        """Return what `to_json` wrote. Raise ValueError if it is nothing of the kind."""
+        try:
+            given: dict[str, Any] = json.loads(text)
+            given.pop("advice", None)
+            given["language"] = Language(**given["language"])
+            given["analysis"] = Analysis(**given["analysis"])
+            given["terms"] = tuple(_term(term) for term in given["terms"])
+            given["hits"] = tuple(
+                ExplainedHit(**hit | {"parts": tuple(Part(**part) for part in hit["parts"])}) for hit in given["hits"]
+            )
+            return cls(**given)
+        except (AttributeError, KeyError, TypeError) as fault:
+            raise ValueError(f"this is not the JSON of an explanation: {fault}") from fault
+
+    def __str__(self) -> str:
+        return "\n".join(_lines(self))
+
+    def _repr_html_(self) -> str:
+        """Return tables for notebooks."""
+        words = html_table(
+            ("word", "role", "objects", "weight", "in its place"),
+            [(term.word, _role(term), term.objects, term.weight, ", ".join(_others(term))) for term in self.terms],
+        )
+        hits = html_table(
+            ("object", "found", "score", "by word"),
+            [(hit.object, hit.how, hit.score, "; ".join(_sums(hit))) for hit in self.hits],
+        )
+        advice = "".join(f"<li>{escape(sentence)}</li>" for sentence in self.advice)
+        head = f"{_language(self)}; {self.total} of {self.objects} objects answer."
+        return f"<p>{escape(head)}</p>{words}{hits}{f'<ul>{advice}</ul>' if advice else ''}"
+
+
+def _term(given: dict[str, Any]) -> Term:
+    return Term(**given | {"alternates": tuple(Alternate(**other) for other in given["alternates"])})
+
+
+# -- what to do about it ------------------------------------------------------------------------------------------
+
+
+def _advice(explained: Explanation) -> Iterator[str]:
+    if not explained.objects:
+        yield (
+            f"Bucket {explained.bucket} of collection {explained.collection} holds nothing: "
+            "names are compared letter by letter, and texts must be pushed first."
+        )
+        return
+    if not explained.terms:
+        yield "The text holds no word: only letters and digits make words."
+        return
+    yield from _advice_on_words(explained)
+    if explained.total:
+        return
+    required = [term for term in explained.terms if term.role == "required"]
+    if len(required) > 1 and all(term.kept or term.alternates for term in required):
+        newest = ", as the ranking newest wants; bm25 also finds those that hold some"
+        yield f"No object holds all required words{newest if explained.ranking == 'newest' else ''}."
+    if explained.unseen_words:
+        yield (
+            "Some words were pushed after the last consolidation, and are completed and corrected only after the next "
+            "one: TRIGGER consolidate, or search.live_words = true."
+        )
+
+
+def _advice_on_words(explained: Explanation) -> Iterator[str]:
+    dropped = [term.word for term in explained.terms if term.role == "left out" and term.why == DROPPED]
+    if dropped:
+        yield (
+            f"Stop words of {explained.language.code or 'the settings'} are left out ({_listed(dropped)}), in what is "
+            "pushed as in what is asked: give LANG to tell the language, LANG(none) to keep every word, or set "
+            'stopwords.mode = "weigh".'
+        )
+    for term in explained.terms:
+        if term.role == "left out":
+            continue
+        if not term.objects and not term.alternates:
+            must = ", and an object must hold it" if term.role == "required" else ""
+            reason = f"; {term.exact_only}" if term.exact_only else ""
+            yield f"No object holds {shortened(term.word)!r}{must}{reason}."
+        elif term.kept < term.objects:
+            yield (
+                f"{term.objects} objects hold {shortened(term.word)!r}, of which it finds the newest {term.kept}: "
+                "store.kv.retain_word_objects."
+            )
+
+
+def _listed(words: list[str]) -> str:
+    shown = ", ".join(words[:5])
+    return f"{shown} and {len(words) - 5} more" if len(words) > 5 else shown
+
+
+DROPPED = "a stop word; the settings drop them"
+WORD_SHOWN = 64
+"""Characters of a word that are shown where it is named again."""
+
+
+def shortened(word: str) -> str:
+    """Return a word, or the beginning of a very long one."""
+    return word if len(word) <= WORD_SHOWN else f"{word[:WORD_SHOWN]}..."
+
+
+# -- how it looks -------------------------------------------------------------------------------------------------
+
+
+def _lines(explained: Explanation) -> Iterator[str]:
+    yield f"{_language(explained)}."
+    if explained.terms:
+        yield "words:"
+    width = max((len(shortened(term.word)) for term in explained.terms), default=0)
+    for term in explained.terms:
+        weight = "" if term.weight is None else f", weight {_number(term.weight)}"
+        yield f"  {shortened(term.word):{width}}  {_role(term)}: {_objects(term)}{weight}"
+        for other in _others(term):
+            yield f"  {'':{width}}  {other}"
+    if explained.more_terms:
+        yield f"  and {explained.more_terms} words more"
+    yield f"{explained.total} of {explained.objects} objects answer{':' if explained.hits else '.'}"
+    for place, hit in enumerate(explained.hits, 1):
+        score = "" if hit.score is None else f", score {_number(hit.score)}"
+        yield f"  {place}. {hit.object}  found {WAYS.get(hit.how, hit.how)}{score}"
+        for sum in _sums(hit):
+            yield f"       {sum}"
+    yield from explained.advice
+
+
+def _language(explained: Explanation) -> str:
+    language = explained.language
+    return f"language: {language.code or 'none'} ({HOW_GUESSED.get(language.how, language.how)})"
+
+
+def _role(term: Term) -> str:
+    return term.role if term.why is None else f"{term.role} ({term.why})"
+
+
+def _objects(item: Term | Alternate) -> str:
+    objects = "1 object" if item.objects == 1 else f"{item.objects} objects"
+    return objects if item.kept == item.objects else f"{objects}, the newest {item.kept} found"
+
+
+def _others(term: Term) -> list[str]:
+    return [
+        f"{other.how} {shortened(other.word)}{f' ({other.edits} edits)' if other.edits > 1 else ''}: {_objects(other)}"
+        + ("" if other.weight is None else f", weight {_number(other.weight)}")
+        for other in term.alternates
+    ]
+
+
+def _sums(hit: ExplainedHit) -> list[str]:
+    """Return what the score is the sum of."""
+    sums = [f"{_number(hit.base)} for being found {WAYS.get(hit.how, hit.how)}"] if hit.base else []
+    for part in hit.parts:
+        score = "" if part.score is None else f"{_number(part.score)} "
+        times = f" {part.times} times" if part.times > 1 else ""
+        stands = "" if part.word == part.term else f" for {part.term}"
+        sums.append(f"{score}{part.word}{stands}{times}")
+    if hit.more:
+        sums.append(f"{'' if hit.more_score is None else f'{_number(hit.more_score)} '}{hit.more} words more")
+    return sums
+
+
+WAYS = {
+    "whole": "with every word",
+    "exact": "exactly",
+    "completion": "by a completion",
+    "correction": "by a correction",
+}
+
+
+def _number(number: float | None) -> str:
+    return "" if number is None else f"{number:.4f}"

@@ -1,0 +1,139 @@
+"""Verify a folder, be it a store that nobody writes or a backup; the tables are checked in sonicpy/store/verify.py."""
+
+import fcntl
+import os
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+
+from sonicpy._native.postings import bucket_key, live_words
+from sonicpy.errors import GraphError, StoreDamaged, StoreError
+from sonicpy.graph.pool import GraphPool
+from sonicpy.graph.word_graph import WordGraph
+from sonicpy.index.maintenance.consolidate import graph_folder
+from sonicpy.store.backup import BACKUP_FILE, open_backup
+from sonicpy.store.bucket_state import BucketState
+from sonicpy.store.environment import DATA_FILE, META, PENDING, SCOPES, Environment
+from sonicpy.store.folder import LOCK_FILE, holds_store, is_there
+from sonicpy.store.keys import scope_of
+from sonicpy.store.log import log_faults
+from sonicpy.store.pages import ROWS_MAX, pages
+from sonicpy.store.store import ANALYSER, FORMAT, check_analyser, check_format, read_position
+from sonicpy.store.verify import table_faults
+from sonicpy.store.view import View
+
+__all__ = ["check_backup", "graph_faults", "holds_store", "is_there", "verify_backup", "verify_folder"]
+
+
+def verify_folder(folder: Path) -> list[str]:
+    """Return what is wrong with a store, or with a backup, in a folder; nothing is changed.
+
+    Of a store that a process writes, only the last commit is looked at.
+
+    Raises:
+        StoreError: there is neither in the folder, or it cannot be read at all.
+    """
+    if is_there(folder / BACKUP_FILE):
+        return verify_backup(folder)
+    data = folder / DATA_FILE
+    if not holds_store(folder):
+        raise StoreError(f"{folder} holds neither a store ({DATA_FILE} is missing) nor a backup ({BACKUP_FILE})")
+    is_written = _is_written(folder)
+    environment = Environment(folder, data.stat().st_size, sync=False, read_only=True)
+    try:
+        with environment.reading() as transaction:
+            check_format(transaction.get(META, FORMAT))
+            graphs = graph_faults(View(transaction), GraphPool(graph_folder(folder)), partial(_version, environment))
+            faults = [*table_faults(transaction), *graphs]
+            if not is_written:
+                faults += log_faults(folder / "log", read_position(transaction))
+            return faults
+    finally:
+        environment.close()
+
+
+def verify_backup(folder: Path, analyser: Mapping[str, str] | None = None) -> list[str]:
+    """Return what is wrong with the backup in a folder.
+
+    Args:
+        analyser: what decides the terms of a text in the store it is for; None: any.
+
+    Raises:
+        StoreError: there is no backup, it is not whole, or its texts were cut differently.
+    """
+    with open_backup(folder) as environment, environment.reading() as transaction:
+        check_format(transaction.get(META, FORMAT))
+        if analyser is not None:
+            check_analyser(folder, transaction.get(META, ANALYSER), analyser)
+        return list(table_faults(transaction))
+
+
+def check_backup(folder: Path, analyser: Mapping[str, str]) -> None:
+    """Raise StoreError unless the backup in a folder can be restored into a store with this analysis of texts."""
+    faults = verify_backup(folder, analyser)
+    if faults:
+        more = f", and {len(faults) - 1} faults more" if len(faults) > 1 else ""
+        raise StoreDamaged(f"the backup in {folder} is not restored, it is damaged: {faults[0]}{more}")
+
+
+def graph_faults(
+    view: View, pool: GraphPool, version_now: Callable[[int], int | None] | None = None
+) -> Iterator[str]:
+    """Yield what is wrong with the files of word graphs; each is built again once that is noticed.
+
+    A graph may hold words that are gone: compat mode keeps them, and who looks a word up finds out.
+
+    Args:
+        version_now: tells which version of a bucket's graph is in force by now: another one than in `view` has
+            replaced the file meanwhile, which is no fault. None: nobody writes.
+    """
+    for key, row in view.transaction.rows(SCOPES, b""):
+        state = BucketState.unpack(row)
+        if not state.lexicon_version:
+            continue
+        scope = "/".join(scope_of(key))
+        try:
+            graph = WordGraph(pool.path(state.bucket, state.lexicon_version))
+        except GraphError as fault:
+            if version_now is None or version_now(state.bucket) == state.lexicon_version:
+                yield f"{scope}: {fault}"
+            continue
+        if len(graph) != state.graph_words:
+            yield f"{scope}: its graph holds {len(graph)} words instead of {state.graph_words}"
+        missing = _missing(view, state, graph)
+        if missing:
+            yield f"{scope}: {missing} words are neither in its graph nor pending"
+
+
+def _missing(view: View, state: BucketState, graph: WordGraph) -> int:
+    """Return how many live words stand neither in the graph nor in `pending`."""
+    prefix = bucket_key(state.bucket)
+    missing = 0
+    for rows in pages(view.word_rows_from, prefix, ROWS_MAX):
+        for word in live_words(rows, prefix):
+            if not graph.contains(word):
+                missing += view.transaction.get(PENDING, prefix + word) is None
+    return missing
+
+
+def _version(environment: Environment, bucket: int) -> int | None:
+    """Return the version of a bucket's graph in the last commit."""
+    with environment.reading() as transaction:
+        state = View(transaction).bucket_numbered(bucket)
+    return None if state is None else state.lexicon_version
+
+
+def _is_written(folder: Path) -> bool:
+    try:
+        descriptor = os.open(folder / LOCK_FILE, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    except OSError as fault:
+        raise StoreError(f"cannot read {folder / LOCK_FILE}: {fault.strerror}") from fault
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False

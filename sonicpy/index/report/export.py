@@ -1,0 +1,167 @@
+"""What a bucket holds, object by object, in an order in which it can be pushed back: the same hits in the same order.
+
+Objects come in the order in which they were made, each with the words it holds. Where texts were added to an object
+after others, some of its words stand behind those of newer objects in the words' postings. Such late words wait, a
+queue for each word, until a newer object needs its place behind them; then the object comes a second time, with every
+word for which it stands first in its queue.
+"""
+
+from array import array
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from sonicpy._native.postings import WordRow, unpack_block
+from sonicpy.ids import Scope
+from sonicpy.store.bucket_reader import BucketReader
+from sonicpy.store.bucket_state import BucketState
+from sonicpy.store.environment import SCOPES
+from sonicpy.store.keys import collection_prefix, scope_of
+from sonicpy.store.restore import is_staged
+from sonicpy.store.view import View
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """An object and words it holds, each with its frequency (1 to 255).
+
+    Attributes:
+        terms: words of their own.
+        hidden: stop words, and parts of runs without blanks: searched, but not suggested, listed or counted.
+    """
+
+    collection: str
+    bucket: str
+    object: str
+    terms: dict[str, int]
+    hidden: dict[str, int]
+
+
+def scopes_of(view: View, collection: str | None, bucket: str | None) -> list[tuple[Scope, BucketState]]:
+    """Return the buckets of the store, of a collection, or the one that is named, by name."""
+    prefix = b"" if collection is None else collection_prefix(collection)
+    found = [(scope_of(key), BucketState.unpack(row)) for key, row in view.transaction.rows(SCOPES, prefix)]
+    return [(scope, state) for scope, state in found if not is_staged(scope) and bucket in (None, scope.bucket)]
+
+
+def holdings(view: View, scope: Scope, state: BucketState) -> Iterator[Holding]:
+    """Yield what a bucket holds; an object whose words came late, more than once."""
+    reader = BucketReader(view, state)
+    late = LateWords()
+    late.find(reader)
+    queues = Queues()
+    for iid, record in reader.objects():
+        held = {term_id: (tf, hidden) for term_id, tf, hidden, _ in record.terms()}
+        for term_id in late.of_object(iid):
+            del held[term_id]
+        for older, term_ids in queues.release(held):
+            yield _second(reader, scope, older, term_ids)
+        yield _holding(reader, scope, record.oid, held)
+        queues.add(late.after(iid))
+    for older, term_ids in queues.release_all():
+        yield _second(reader, scope, older, term_ids)
+
+
+class LateWords:
+    """The associations of words with objects that were made after a newer object got the word."""
+
+    def __init__(self) -> None:
+        self._after: dict[int, array[int]] = {}
+        self._of_object: dict[int, array[int]] = {}
+
+    def find(self, reader: BucketReader) -> None:
+        """Compare the order of every word's postings with that of the objects."""
+        newest = newest_forgotten(reader)
+        for word, row in reader.lexicon(b""):
+            del word
+            highest = newest.get(row.term_id, -1)
+            for iid in living(reader, row):
+                if iid > highest:
+                    highest = iid
+                else:
+                    self._after.setdefault(highest, array("Q")).extend((row.term_id, iid))
+                    self._of_object.setdefault(iid, array("Q")).append(row.term_id)
+
+    def after(self, iid: int) -> Iterator[tuple[int, int]]:
+        """Yield (term id, IID) of what came after the words of an object, each word's oldest first."""
+        pairs = self._after.get(iid, array("Q"))
+        return zip(pairs[::2], pairs[1::2], strict=True)
+
+    def of_object(self, iid: int) -> Iterable[int]:
+        """Return the ids of the words that came late to an object."""
+        return self._of_object.get(iid, ())
+
+
+class Queues:
+    """Objects that wait for their late words, a queue for each word."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[int, deque[int]] = {}
+        self._first_in: dict[int, set[int]] = {}
+
+    def add(self, pairs: Iterable[tuple[int, int]]) -> None:
+        """Let objects wait at the ends of the queues: pairs of term id and IID."""
+        for term_id, iid in pairs:
+            queue = self._waiting.setdefault(term_id, deque())
+            queue.append(iid)
+            if len(queue) == 1:
+                self._first_in.setdefault(iid, set()).add(term_id)
+
+    def release(self, term_ids: Iterable[int]) -> Iterator[tuple[int, list[int]]]:
+        """Empty the queues of some words: yield IIDs, each with the words of all queues in which it stood first."""
+        for term_id in term_ids:
+            while term_id in self._waiting:
+                iid = self._waiting[term_id][0]
+                ready = sorted(self._first_in.pop(iid))
+                for term in ready:
+                    self._step_on(term)
+                yield iid, ready
+
+    def release_all(self) -> Iterator[tuple[int, list[int]]]:
+        """Empty all queues."""
+        return self.release(list(self._waiting))
+
+    def _step_on(self, term_id: int) -> None:
+        queue = self._waiting[term_id]
+        queue.popleft()
+        if queue:
+            self._first_in.setdefault(queue[0], set()).add(term_id)
+        else:
+            del self._waiting[term_id]
+
+
+def living(reader: BucketReader, row: WordRow) -> list[int]:
+    """Return the objects in a word's postings, in the order in which they got the word."""
+    iids = [iid for block in reader.blocks(row) for iid, _ in unpack_block(block)]
+    return iids[row.dead :]
+
+
+def newest_forgotten(reader: BucketReader) -> dict[int, int]:
+    """Return the newest object that holds a word without a posting, by term id: those are older than the postings."""
+    first_living: dict[int, tuple[int, set[int]]] = {}
+    for _, row in reader.lexicon(b""):
+        if row.holders > row.df:
+            blocks = reader.blocks(row)[:1] if row.dead else []
+            first = [iid for block in blocks for iid, _ in unpack_block(block)]
+            first_living[row.term_id] = row.first_block, set(first[: row.dead]) - set(first[row.dead :])
+    newest: dict[int, int] = {}
+    if first_living:
+        for iid, record in reader.objects():
+            for term_id, _, _, block in record.terms():
+                first_block, dead = first_living.get(term_id, (0, ()))
+                if block < first_block or (block == first_block and iid in dead):
+                    newest[term_id] = iid
+    return newest
+
+
+def _second(reader: BucketReader, scope: Scope, iid: int, term_ids: list[int]) -> Holding:
+    record = reader.object_numbered(iid)
+    held = {term_id: (tf, hidden) for term_id, tf, hidden, _ in record.terms()}
+    return _holding(reader, scope, record.oid, {term_id: held[term_id] for term_id in term_ids})
+
+
+def _holding(reader: BucketReader, scope: Scope, oid: bytes, held: dict[int, tuple[int, bool]]) -> Holding:
+    holding = Holding(*scope, oid.decode(), {}, {})
+    for word, (tf, hidden) in zip(reader.terms(list(held)), held.values(), strict=True):
+        (holding.hidden if hidden else holding.terms)[word] = tf
+    return holding

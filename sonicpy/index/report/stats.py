@@ -1,0 +1,156 @@
+"""What an index holds and what it takes, as plain dicts that JSON can tell: for `Index.stats` and STATS.
+
+A bucket's words and pending words are counted row by row, with a pause for others now and then; everything else is read
+from counters.
+"""
+
+import os
+import time
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from sonicpy._native.lengths import unpack_length
+from sonicpy._native.postings import bucket_key
+from sonicpy.graph.pool import GraphPool
+from sonicpy.store.bucket_state import BucketState
+from sonicpy.store.environment import DOOMED, PENDING, SCOPES, TERMS
+from sonicpy.store.keys import scope_of
+from sonicpy.store.restore import is_staged
+from sonicpy.store.view import View
+
+Figures = dict[str, Any]
+
+NAMED_MAX = 1_000
+"""Collections or buckets that are told of one by one."""
+ROWS_BETWEEN_PAUSES = 1_000
+"""Counting them takes about 0.3 ms, which other threads wait for."""
+PERCENTILES = (50, 90, 99)
+STATUS = Path("/proc/self/statm")
+
+
+def whole_figures(view: View) -> Figures:
+    """Return the figures over all collections: their sums, and the collections one by one."""
+    by_collection: dict[str, list[BucketState]] = defaultdict(list)
+    for number, (key, row) in enumerate(view.transaction.rows(SCOPES, b"")):
+        scope = scope_of(key)
+        if not is_staged(scope):
+            by_collection[scope.collection].append(BucketState.unpack(row))
+        _let_others(number)
+    states = [state for states in by_collection.values() for state in states]
+    figures = {"collections": len(by_collection), "buckets": len(states), **_sums(states)}
+    if not view.transaction.count(DOOMED):  # rows of flushed buckets would be counted too
+        figures["hidden_words"] = view.transaction.count(TERMS) - figures["words"]
+        figures["pending_words"] = view.transaction.count(PENDING)
+    figures["by_collection"] = {
+        name: {"buckets": len(states), **_sums(states)} for name, states in _first(sorted(by_collection.items()))
+    }
+    return figures
+
+
+def collection_figures(view: View, collection: str) -> Figures:
+    """Return the figures of a collection: their sums, and its buckets one by one."""
+    states = view.buckets(collection)
+    named: dict[str, Figures] = {}
+    for state in _first(states):
+        scope = view.scope(state.bucket)
+        if scope is not None:
+            named[scope.bucket] = _sums([state])
+    return {"collection": collection, "buckets": len(states), **_sums(states), "by_bucket": named}
+
+
+def bucket_figures(view: View, pool: GraphPool, collection: str, bucket: str) -> Figures:
+    """Return the figures of a bucket; of one that does not exist all are 0."""
+    state = view.bucket(collection, bucket)
+    figures: Figures = {"collection": collection, "bucket": bucket, "exists": state is not None}
+    if state is None:
+        state = BucketState(0)
+        terms = pending = 0
+    else:
+        prefix = bucket_key(state.bucket)
+        terms = _counted(view.transaction.rows(TERMS, prefix))
+        pending = _counted(view.transaction.rows(PENDING, prefix))
+    figures |= _sums([state])
+    figures["hidden_words"] = terms - state.live_words
+    figures["pending_words"] = pending
+    figures["length_percentiles"] = _percentiles(view.lengths(state)) if state.objects else {}
+    figures["graph"] = {
+        "version": state.lexicon_version,
+        "words": state.graph_words,
+        "edits_since": state.edits - state.graph_edits,
+        "bytes": _size(pool.path(state.bucket, state.lexicon_version)) if state.lexicon_version else 0,
+    }
+    return figures
+
+
+def disk_figures(folder: Path) -> Figures:
+    """Return what the files of a store take on the disk, in bytes."""
+    log = sum(map(_allocated, (folder / "log").glob("*.log")))
+    graphs = sum(map(_allocated, (folder / "graph").glob("*.graph")))
+    tables = sum(map(_allocated, folder.glob("*.mdb")))
+    return {"disk_bytes": tables + log + graphs, "log_bytes": log, "graph_bytes": graphs}
+
+
+def memory_bytes() -> int | None:
+    """Return the memory of this process that is in use now, mapped files included; None: the system does not tell."""
+    try:
+        pages = int(STATUS.read_text().split()[1])
+    except (OSError, ValueError, IndexError):
+        return None
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def _sums(states: list[BucketState]) -> Figures:
+    objects = sum(state.objects for state in states)
+    length = sum(state.total_length for state in states)
+    return {
+        "objects": objects,
+        "words": sum(state.live_words for state in states),
+        "average_length": round(length / objects, 3) if objects else 0.0,
+    }
+
+
+def _percentiles(lengths: bytes | bytearray) -> dict[str, float]:
+    """Return lengths in words that so many per cent of the objects do not exceed; long ones are rounded."""
+    counts = [lengths.count(packed) for packed in range(256)]
+    total = sum(counts[1:])  # 0: no object, or one without words
+    found: dict[str, float] = {}
+    for percent in PERCENTILES:
+        left = total * percent / 100
+        for packed in range(1, 256):
+            left -= counts[packed]
+            if left <= 0:
+                found[f"p{percent}"] = round(unpack_length(packed), 1)
+                break
+    return found
+
+
+def _first(items: Iterable[Any]) -> list[Any]:
+    return list(items)[:NAMED_MAX]
+
+
+def _counted(rows: Iterable[object]) -> int:
+    number = 0
+    for number, _ in enumerate(rows, 1):
+        _let_others(number)
+    return number
+
+
+def _let_others(number: int) -> None:
+    if number % ROWS_BETWEEN_PAUSES == 0:
+        time.sleep(0)
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _allocated(path: Path) -> int:
+    try:
+        return path.stat().st_blocks * 512
+    except FileNotFoundError:  # replaced meanwhile
+        return 0

@@ -1,0 +1,68 @@
+"""What a bucket holds as figures, word by word and object by object: for statistics, not for searching."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from sonicpy._native.postings import unpack_block
+from sonicpy.store.bucket_reader import BucketReader
+from sonicpy.store.bucket_state import BucketState
+from sonicpy.store.view import View
+
+CUT = b"\xff"
+"""Stands in the key of a term that is too long for one, and in no UTF-8."""
+
+
+class WordFigures(NamedTuple):
+    """A word of a bucket.
+
+    Attributes:
+        objects: how many objects hold it.
+        hidden_objects: for how many of them it is a stop word, or a part of a run without blanks. One that is hidden
+            for all is searched, but not suggested, listed or counted.
+        postings: how many of them it finds: the newest ones, see store.kv.retain_word_objects.
+        times: how often it stands in those, counting at most 255 times in each.
+    """
+
+    word: str
+    objects: int
+    hidden_objects: int
+    postings: int
+    times: int
+
+
+class ObjectFigures(NamedTuple):
+    """An object of a bucket.
+
+    Attributes:
+        length: in words, repeated ones and stop words included; what ranking by `bm25` compares.
+        words: how many different words it holds, without hidden ones.
+        hidden_words: how many different hidden ones.
+        new_words: how many different words, hidden ones included, no object made before it holds.
+    """
+
+    object: str
+    length: int
+    words: int
+    hidden_words: int
+    new_words: int
+
+
+def word_figures(view: View, state: BucketState) -> Iterator[WordFigures]:
+    """Yield the words that objects hold, in byte order."""
+    reader = BucketReader(view, state)
+    for word, row in reader.lexicon(b""):
+        if row.holders:
+            times = [count for block in reader.blocks(row) for _, count in unpack_block(block)][row.dead :]
+            whole = reader.terms([row.term_id])[0] if CUT in word else word.decode()
+            yield WordFigures(whole, row.holders, row.hidden_holders, row.df, sum(times))
+
+
+def object_figures(view: View, state: BucketState) -> Iterator[ObjectFigures]:
+    """Yield the objects in the order in which they were made."""
+    seen: set[int] = set()
+    for _, record in BucketReader(view, state).objects():
+        before = len(seen)
+        seen.update(term_id for term_id, *_ in record.terms())
+        yield ObjectFigures(
+            record.oid.decode(), record.length, record.shown, len(record) - record.shown, len(seen) - before
+        )

@@ -1,0 +1,189 @@
+"""The words of a bucket: completions, corrections, lists; live, or as the last consolidation saw them.
+
+Live words come from the sorted table of words, corrections from the graph file and the words pushed since; otherwise
+everything comes from the graph file.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby, islice
+
+from sonicpy._native.graph import unlikeness
+from sonicpy._native.postings import WORD_BYTES_MAX, WordRow
+from sonicpy.graph.pending import PendingWords
+from sonicpy.graph.pool import GraphPool
+from sonicpy.graph.word_graph import WordGraph
+from sonicpy.store.bucket_reader import BucketReader
+from sonicpy.store.bucket_state import BucketState
+from sonicpy.store.read_cache import reader_of
+from sonicpy.store.view import View
+
+CORRECTIONS_EXAMINED = 512
+"""Corrections whose rows are read for one word: a bound on the time of words with very many neighbours."""
+
+PENDING_CACHED = 64
+"""Buckets whose pending words are kept ready for comparison."""
+
+
+class Lexicons:
+    """The graphs and pending words of all buckets of an index.
+
+    Args:
+        live: words are there from the moment they are pushed; else after a consolidation.
+        recoveries: how often the store has undone changes: afterwards the same number of edits may mean other words.
+    """
+
+    def __init__(self, pool: GraphPool, *, live: bool, recoveries: Callable[[], int] = int) -> None:
+        self.pool = pool
+        self.live = live
+        self._recoveries = recoveries
+        self._pending: dict[int, tuple[tuple[int, int, int], PendingWords]] = {}
+
+    def of(self, view: View, collection: str, bucket: str) -> "Lexicon | None":
+        """Return the words of a bucket, or None if there is no such bucket."""
+        scope = (collection, bucket)
+        lexicon = view.kept.get(scope)
+        if isinstance(lexicon, Lexicon):
+            return lexicon
+        state = view.bucket(collection, bucket)
+        if state is None:
+            return None
+        lexicon = Lexicon(self, view, reader_of(view, state))
+        view.keep(scope, lexicon)
+        return lexicon
+
+    def pending(self, view: View, state: BucketState) -> PendingWords:
+        """Return the words that were pushed or popped since the graph was built."""
+        moment = (state.edits, state.graph_edits, self._recoveries())
+        held = self._pending.get(state.bucket)
+        if held is not None and held[0] == moment:
+            return held[1]
+        source = view.pending_words(state)
+        words = held[1] if held is not None and held[1].source is source else PendingWords(source)
+        words.refresh()
+        if len(self._pending) >= PENDING_CACHED:
+            self._pending.clear()
+        self._pending[state.bucket] = (moment, words)
+        return words
+
+
+class Lexicon:
+    """The words of one bucket inside one transaction."""
+
+    def __init__(self, lexicons: Lexicons, view: View, reader: BucketReader) -> None:
+        self.reader = reader
+        self.live = lexicons.live
+        """Whether words are there from the moment they are pushed."""
+        self._lexicons = lexicons
+        self._view = view
+
+    @property
+    def _graph(self) -> WordGraph | None:
+        """Asked for each time: one that nobody asks for is closed."""
+        state = self.reader.state
+        return self._lexicons.pool.get(state.bucket, state.lexicon_version) if state.lexicon_version else None
+
+    def __len__(self) -> int:
+        return self.reader.state.live_words if self.live else self.reader.state.graph_words
+
+    def words(self, offset: int, limit: int) -> list[bytes]:
+        """Return words in byte order, from place `offset` on."""
+        if offset >= len(self):
+            return []
+        if not self.live:
+            graph = self._graph
+            return graph.words(offset, limit) if graph is not None else []
+        return list(islice(self.completions(b""), offset, offset + limit))
+
+    def completions(self, prefix: bytes) -> Iterator[bytes]:
+        """Yield the words that begin with `prefix` in byte order, itself included."""
+        if len(prefix) > WORD_BYTES_MAX:
+            return iter(())
+        if self.live:
+            return (word for word, row in self.reader.lexicon(prefix) if row.live)
+        graph = self._graph
+        return graph.completions(prefix) if graph is not None else iter(())
+
+    def completed(self, prefix: bytes, most: int) -> list[tuple[bytes, WordRow]]:
+        """Return those of the first `most` completions that objects hold, with their rows, in byte order."""
+        if not self.live:
+            return self.held(islice(self.completions(prefix), most))
+        if len(prefix) > WORD_BYTES_MAX:
+            return []
+        return list(islice((found for found in self.reader.lexicon(prefix) if found[1].live), most))
+
+    def likely(self, word: bytes, limit: int, examined: int) -> list[bytes]:
+        """Return at most `limit` completions of the first `examined`: `word` itself, then by frequency."""
+        if not self.live:
+            found = self.completed(word, examined)
+            found.sort(key=lambda found: (found[0] != word, -found[1].holders, len(found[0]), found[0]))
+            return [completion for completion, _ in found[:limit]]
+        if len(word) > WORD_BYTES_MAX:
+            return []
+        words = self.reader.likely_words(word, limit, examined)
+        if word in words:
+            words.remove(word)
+        elif not self.held([word]):
+            return words
+        return [word, *words][:limit]
+
+    def corrections(self, word: bytes, distance: int, *, transpositions: bool) -> list[tuple[bytes, int]]:
+        """Return the words within `distance` edits and their distances: nearest first, then in byte order.
+
+        Itself included; in live mode some may be gone already: who reads their rows finds out.
+        """
+        if distance == 0 or len(word) > WORD_BYTES_MAX:
+            return []
+        found: dict[bytes, int] = {}
+        graph = self._graph
+        if graph is not None:
+            found.update(graph.correct(word, distance, transpositions=transpositions).matches)
+        if self.live:
+            pending = self._lexicons.pending(self._view, self.reader.state)
+            found.update(pending.correct(word, distance, transpositions=transpositions))
+        return sorted(found.items(), key=lambda match: (match[1], match[0]))
+
+    def held(self, words: Iterable[bytes]) -> list[tuple[bytes, WordRow]]:
+        """Return those of `words` that objects hold, with their rows, as they came."""
+        asked = list(words)
+        return [
+            (word, row)
+            for word, row in zip(asked, self.reader.words(asked), strict=True)
+            if row is not None and (row.live if self.live else row.df)
+        ]
+
+    def nearest(
+        self, typed: bytes, matches: Iterable[tuple[bytes, int]], wanted: int
+    ) -> list[tuple[bytes, WordRow, int]]:
+        """Return the first `wanted` or more of `matches` that objects hold, with rows and distances.
+
+        Nearest first, as `matches` come, then the most frequent ones, then those most like what was typed; at most
+        CORRECTIONS_EXAMINED are looked at.
+        """
+        found: list[tuple[bytes, WordRow, int]] = []
+        for distance, group in groupby(islice(matches, CORRECTIONS_EXAMINED), key=lambda match: match[1]):
+            held = by_frequency(self.held(word for word, _ in group))
+            likeliest_first(typed, held, wanted - len(found))
+            found += [(word, row, distance) for word, row in held]
+            if len(found) >= wanted:
+                break
+        return found
+
+
+def by_frequency(words: list[tuple[bytes, WordRow]]) -> list[tuple[bytes, WordRow]]:
+    """Return words and their rows, those that most objects hold first, then as they came."""
+    return sorted(words, key=lambda found: -found[1].holders)
+
+
+def likeliest_first(typed: bytes, words: list[tuple[bytes, WordRow]], wanted: int) -> None:
+    """Sort by likeness to what was typed those of the first `wanted` words, and of their equals, that are as frequent
+    as others; `words` come by frequency."""
+    if len(words) < 2:
+        return
+    least = words[min(wanted, len(words)) - 1][1].holders
+    end = next((place for place in range(wanted, len(words)) if words[place][1].holders < least), len(words))
+    frequencies = [row.holders for _, row in words[:end]]
+    if len(set(frequencies)) == end:
+        return
+    apart = unlikeness(typed, [word for word, _ in words[:end]])
+    order = sorted(range(end), key=lambda place: (-frequencies[place], apart[place]))
+    words[:end] = [words[place] for place in order]

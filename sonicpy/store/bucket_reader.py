@@ -1,0 +1,140 @@
+"""One bucket inside one transaction, for reading: its terms, postings, objects and words."""
+
+from collections.abc import Iterable, Iterator
+from typing import cast
+
+from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow, oids_in
+from sonicpy._native.postings import DamagedBytes, ObjectRecord, PostingList, WordRow, likely_words
+from sonicpy.errors import StoreDamaged
+from sonicpy.store.bucket_state import BucketState
+from sonicpy.store.environment import OBJECTS, POSTINGS, TERMS
+from sonicpy.store.keys import block_key, bucket_key, term_key, word_key
+from sonicpy.store.names import name_hash
+from sonicpy.store.pages import pages
+from sonicpy.store.view import View
+
+
+class BucketReader:
+    """Reads one bucket through a view."""
+
+    def __init__(self, view: View, state: BucketState) -> None:
+        self.state = state
+        self._view = view
+        self._transaction = view.transaction
+
+    def words(self, terms: list[bytes]) -> list[WordRow | None]:
+        """Return the row of each term, None for those that no object holds."""
+        keys = [word_key(self.state.bucket, term) for term in terms]
+        found = self._view.word_rows(keys)
+        return [
+            WordRow(row, len(term)) if (row := found.get(key)) is not None else None
+            for key, term in zip(keys, terms, strict=True)
+        ]
+
+    def blocks(self, word: WordRow) -> list[bytes]:
+        """Return the blocks of a word's postings, oldest first; the first `word.dead` postings do not count."""
+        first, last, tail = word.first_block, word.last_block, word.tail
+        if first >= last:
+            return [tail] if tail else []
+        if last - first <= 2 * word.df // 128 + 2:  # few are missing: name them all
+            keys = [block_key(self.state.bucket, word.term_id, number) for number in range(first, last)]
+            blocks = [block for _, block in self._transaction.get_many(POSTINGS, keys)]
+        else:
+            prefix = term_key(self.state.bucket, word.term_id)
+            start = block_key(self.state.bucket, word.term_id, first)
+            blocks = [block for _, block in self._transaction.rows(POSTINGS, prefix, start)]
+        if tail:
+            blocks.append(tail)
+        return blocks
+
+    def postings(self, word: WordRow) -> PostingList | list[bytes]:
+        """Return a word's postings as ranking takes them: decoded where they are remembered, else their blocks."""
+        return self.blocks(word)
+
+    def oids(self, iids: list[int]) -> list[str]:
+        """Return the names of objects, in the order of their numbers."""
+        bucket = self.state.bucket
+        names = oids_in(self._view.record_rows(bucket, iids), bucket, iids)
+        if None in names:
+            raise StoreDamaged(f"bucket {bucket}: postings name {names.count(None)} missing objects")
+        return cast(list[str], names)
+
+    def object(self, oid: str) -> ObjectRecord | None:
+        """Return what an object holds, or None."""
+        name = oid.encode()
+        found = self._find(name, name_hash(name))
+        return None if found is None else found[1]
+
+    def objects(self) -> Iterator[tuple[int, ObjectRecord]]:
+        """Yield the numbers of all objects and what they hold, in the order in which they were made."""
+        self._view.settle_records(self.state.bucket)
+        for key, row in self._transaction.rows(OBJECTS, bucket_key(self.state.bucket)):
+            first = int.from_bytes(key[4:], "big") * OBJECTS_PER_RECORD_ROW
+            for place, packed in RecordRow(row).records():
+                yield first + place, self._unpacked(first + place, packed)
+
+    def object_numbered(self, iid: int) -> ObjectRecord:
+        """Return what the object with this number holds. Raises StoreDamaged if there is none."""
+        packed = self._view.record(self.state.bucket, iid)
+        if packed is None:
+            raise StoreDamaged(f"bucket {self.state.bucket}: object {iid} is missing")
+        return self._unpacked(iid, packed)
+
+    def terms(self, term_ids: list[int]) -> list[str]:
+        """Return the terms with these numbers. Raises StoreDamaged if one is missing."""
+        keys = [term_key(self.state.bucket, term_id) for term_id in term_ids]
+        rows = self._transaction.get_many(TERMS, keys)
+        if len(rows) != len(keys):
+            raise StoreDamaged(f"bucket {self.state.bucket}: objects name {len(keys) - len(rows)} missing terms")
+        return [term.decode() for _, term in rows]
+
+    def lengths(self) -> bytes | bytearray:
+        """Return the packed lengths of all objects, by IID."""
+        return self._view.lengths(self.state)
+
+    def lexicon(self, prefix: bytes) -> Iterator[tuple[bytes, WordRow]]:
+        """Yield the words that begin with `prefix` in byte order, with their rows, whether they are live or not."""
+        key_prefix = word_key(self.state.bucket, prefix)
+        for rows in pages(self._view.word_rows_from, key_prefix):
+            for key, row in rows:
+                if not key.startswith(key_prefix):
+                    return
+                yield key[4:], WordRow(row, len(key) - 4)
+
+    def likely_words(self, prefix: bytes, limit: int, examined: int) -> list[bytes]:
+        """Return the live words that begin with `prefix`: those that most objects hold first, then short ones.
+
+        Args:
+            limit: so many at the most.
+            examined: about so many words, the first in byte order, are compared.
+        """
+        key_prefix = word_key(self.state.bucket, prefix)
+        best: list[tuple[int, int, bytes]] = []
+        for rows in pages(self._view.word_rows_from, key_prefix):
+            best = sorted(best + likely_words(rows, key_prefix, limit))[:limit]
+            examined -= len(rows)
+            if examined <= 0:
+                break
+        return [word for _, _, word in best]
+
+    def _find(self, oid: bytes, hash: int) -> tuple[int, ObjectRecord] | None:
+        """Return the number and the record of an object, or None."""
+        return self._find_among(self._view.named(self.state, oid, hash), oid)
+
+    def _find_among(self, iids: Iterable[int], oid: bytes) -> tuple[int, ObjectRecord] | None:
+        """Return the number and the record of the object among some that has an OID, or None."""
+        bucket = self.state.bucket
+        for iid in iids:
+            packed = self._view.record(bucket, iid)
+            if packed is None:
+                raise StoreDamaged(f"bucket {bucket}: object {iid} has a name but no record")
+            record = self._unpacked(iid, packed)
+            if record.oid == oid:
+                return iid, record
+        return None
+
+    def _unpacked(self, iid: int, packed: bytes) -> ObjectRecord:
+        try:
+            return ObjectRecord.unpack(packed)
+        except DamagedBytes as fault:
+            raise StoreDamaged(f"bucket {self.state.bucket}, object {iid}: {fault}") from fault
