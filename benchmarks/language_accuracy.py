@@ -31,6 +31,7 @@ LANGDETECT_CODES = {
     "th": "tha", "tl": "tgl", "tr": "tur", "uk": "ukr", "ur": "urd", "vi": "vie", "zh-cn": "cmn", "zh-tw": "cmn",
 }  # fmt: skip
 
+
 def sentences(path: Path) -> list[Text]:
     """Return every sentence of the data set in a language of the table."""
     rows = (line.split("\t", 3) for line in path.read_text(encoding="utf-8").splitlines())

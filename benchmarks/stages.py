@@ -11,7 +11,7 @@ from pathlib import Path
 from benchmarks.data import queries
 from sonicpy import Config
 from sonicpy._native.bm25 import idf
-from sonicpy._native.edits import Link
+from sonicpy._native.object_change import AddTerms
 from sonicpy._native.postings import ObjectRecord
 from sonicpy._native.ranking import Ranker
 from sonicpy._native.term_cache import TermCache
@@ -92,10 +92,10 @@ def link_terms(texts: list[str], folder: Path) -> Work:
     cache = TermCache()
     next_term = 0
 
-    def work(number: int) -> Link:
+    def work(number: int) -> AddTerms:
         nonlocal next_term
         record = ObjectRecord.empty(oid(number).encode())
-        link = Link(0, number, terms[number % len(terms)], record, next_term, cache)
+        link = AddTerms(0, number, terms[number % len(terms)], record, next_term, cache)
         link.take_blocks(link.take_rows([]))
         link.finish()
         link.new_terms()
@@ -301,9 +301,7 @@ def word_graph(words: list[bytes]) -> WordGraph:
 
 
 def push_lines(texts: list[str]) -> list[bytes]:
-    return [
-        f"PUSH {COLLECTION} {BUCKET} {oid(number)} {quoted(text)}\n".encode() for number, text in enumerate(texts)
-    ]
+    return [f"PUSH {COLLECTION} {BUCKET} {oid(number)} {quoted(text)}\n".encode() for number, text in enumerate(texts)]
 
 
 def query_lines(texts: list[str], words: int) -> list[bytes]:

@@ -1,26 +1,26 @@
 """Every exception sonicpy raises, sorted by who must act.
 
-    SonicError
-      ConfigError        the operator: a setting is wrong (exit status 2)
-      CommandError       the client: one command is refused, `ERR <code>`; the session goes on
-      SessionEnded       the client: the connection closes, `ENDED <reason>`
-      ShuttingDown       the client: come back later, `ERR shutting_down`
-      GraphError         the operator: a word graph cannot be built or read; it is rebuilt from the store
-      StoreError         the operator: the store cannot be opened, read or written
-        StoreLocked      another process writes this folder
-        StoreDamaged     bytes on disk are not what was written
-        StoreFull        no room to write; reads go on
-        ReadOnly         the program: a change of an index that was opened for reading
-        IndexClosed      the program: an Index is used after it was closed, or in a forked process
-      EvaluationError    the operator: nothing to evaluate, or a file of judgements cannot be read
-      WorkerError        the operator: worker processes cannot do their job; it is tried again later
-      ClientError        who calls a server: it could not be asked, or not this
-        ConnectionLost   no connection, or it ended before the answer came
-        TimedOut         no answer in time
-        WrongPassword    the server wants a password, or another one
-        NotOffered       this server does not know the command or option
-        NotSonic         what listens there does not speak Sonic Channel, or its certificate is not trusted
-        TooLong          a query or a word is longer than the lines this server takes
+SonicError
+  ConfigError        the operator: a setting is wrong (exit status 2)
+  CommandError       the client: one command is refused, `ERR <code>`; the session goes on
+  SessionEnded       the client: the connection closes, `ENDED <reason>`
+  ShuttingDown       the client: come back later, `ERR shutting_down`
+  GraphError         the operator: a word graph cannot be built or read; it is rebuilt from the store
+  StoreError         the operator: the store cannot be opened, read or written
+    StoreLocked      another process writes this folder
+    StoreDamaged     bytes on disk are not what was written
+    StoreFull        no room to write; reads go on
+    ReadOnly         the program: a change of an index that was opened for reading
+    IndexClosed      the program: an Index is used after it was closed, or in a forked process
+  EvaluationError    the operator: nothing to evaluate, or a file of judgements cannot be read
+  WorkerError        the operator: worker processes cannot do their job; it is tried again later
+  ClientError        who calls a server: it could not be asked, or not this
+    ConnectionLost   no connection, or it ended before the answer came
+    TimedOut         no answer in time
+    WrongPassword    the server wants a password, or another one
+    NotOffered       this server does not know the command or option
+    NotSonic         what listens there does not speak Sonic Channel, or its certificate is not trusted
+    TooLong          a query or a word is longer than the lines this server takes
 """
 
 

@@ -131,7 +131,18 @@ def asking(words: set[str]) -> Explanation:
     terms = [Term(word, "searched", None, 1, 1, 1.0, (), None) for word in listed[:-1]]
     terms.append(Term("unknownword", "searched", None, 0, 0, 1.0, other, None))
     return Explanation(
-        "c", "b", "", "bm25", 1, None, analysis(Config()), tuple(terms), 0, (), 0, False  # type: ignore[arg-type]
+        "c",
+        "b",
+        "",
+        "bm25",
+        1,
+        None,
+        analysis(Config()),
+        tuple(terms),
+        0,
+        (),
+        0,
+        False,  # type: ignore[arg-type]
     )
 
 

@@ -11,37 +11,40 @@ PACKAGE = Path(sonicpy.__file__).parent
 
 EVERYBODY = {"errors", "ids", "langcodes", "version"}
 ALLOWED = {
-    "errors": set(),
-    "ids": {"_native", "errors"},
-    "explanation": {"tables"},
-    "highlighting": EVERYBODY | {"_native", "config", "explanation", "lexer"},
-    "hits": {"tables"},
-    "langcodes": set(),
-    "rows": {"errors", "ids", "langcodes"},
-    "bound": {"errors", "explanation", "hits", "ids", "rows", "tables"},
-    "tables": set(),
-    "version": set(),
-    "explore": EVERYBODY | {"index"},
-    "data": set(),
-    "_native": set(),
-    "config": EVERYBODY,
-    "channel": EVERYBODY | {"_native"},
-    "lexer": EVERYBODY | {"_native", "config", "data"},
-    "store": EVERYBODY | {"_native"},
-    "graph": EVERYBODY | {"_native"},
-    "index": EVERYBODY
-    | {"_native", "bound", "config", "explanation", "graph", "hits", "lexer", "rows", "store", "tables"},
-    "client": EVERYBODY | {"bound", "channel", "explanation", "hits", "rows", "tables"},
-    "evaluation": EVERYBODY | {"lexer"},
-    "server": EVERYBODY | {"config", "channel", "index"},
-    "cli": EVERYBODY | {"client", "config", "evaluation", "explanation", "hits", "index", "rows", "server"},
-    "__init__": EVERYBODY | {"bound", "client", "config", "explanation", "highlighting", "hits", "index", "rows"},
+    "__init__": EVERYBODY | {"api", "client", "config", "index"},
     "__main__": {"cli"},
+    "_native": set(),
+    "api": EVERYBODY | {"_native", "config", "lexer"},
+    "channel": EVERYBODY | {"_native"},
+    "cli": EVERYBODY | {"api", "client", "config", "evaluation", "index", "server"},
+    "client": EVERYBODY | {"api", "channel"},
+    "config": EVERYBODY,
+    "data": set(),
+    "errors": set(),
+    "evaluation": EVERYBODY | {"lexer"},
+    "explore": EVERYBODY | {"index"},
+    "graph": EVERYBODY | {"_native"},
+    "ids": {"_native", "errors"},
+    "index": EVERYBODY | {"_native", "api", "config", "graph", "lexer", "store"},
+    "langcodes": set(),
+    "lexer": EVERYBODY | {"_native", "config", "data"},
     "pytest_plugin": {"__init__", "client", "config", "index"},
+    "server": EVERYBODY | {"channel", "config", "index"},
+    "store": EVERYBODY | {"_native"},
+    "version": set(),
 }
+"""Which rooms the files of a room may import."""
+ROOMS_OF_INDEX = {
+    "search": set(),
+    "ingest": set(),
+    "maintenance": set(),
+    "report": {"search"},
+}
+"""Which of the parts of `index` a part may import; what stands beside them may import all."""
 
 
 def imports_of(path: Path) -> set[str]:
+    """Return the modules below `sonicpy` that a file imports, as dotted names without the package."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module:
@@ -50,23 +53,53 @@ def imports_of(path: Path) -> set[str]:
             names = [alias.name for alias in node.names]
         else:
             continue
-        found |= {name.split(".")[1] for name in names if name.startswith("sonicpy.")}
+        found |= {name.removeprefix("sonicpy.") for name in names if name.startswith("sonicpy.")}
     return found
 
 
-@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_a_layer_imports_only_what_lies_below(path: Path) -> None:
-    layer = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
-    assert imports_of(path) - {layer} <= ALLOWED[layer]
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+
+@pytest.mark.parametrize("layer", sorted({path.relative_to(PACKAGE).parts[0].removesuffix(".py") for path in FILES}))
+def test_a_layer_imports_only_what_lies_below(layer: str) -> None:
+    for path in FILES:
+        if path.relative_to(PACKAGE).parts[0].removesuffix(".py") == layer:
+            rooms = {name.split(".")[0] for name in imports_of(path)}
+            assert rooms - {layer} <= ALLOWED[layer], path
+
+
+def test_parts_of_index_import_only_what_lies_below() -> None:
+    for path in FILES:
+        _, *parts = path.relative_to(PACKAGE).parts
+        if path.is_relative_to(PACKAGE / "index") and len(parts) == 2:
+            own = parts[0]
+            imported = {tuple(name.split(".")[1:]) for name in imports_of(path) if name.startswith("index.")}
+            assert {names[0] for names in imported} - {own} <= ROOMS_OF_INDEX[own], path
+
+
+def test_nothing_imports_in_a_circle() -> None:
+    modules = {".".join(path.relative_to(PACKAGE).with_suffix("").parts): imports_of(path) for path in FILES}
+    done: set[str] = set()
+
+    def visit(name: str, above: tuple[str, ...]) -> None:
+        assert name not in above, " -> ".join([*above, name])
+        if name in done or name not in modules:
+            return
+        for imported in sorted(modules[name]):
+            visit(imported, (*above, name))
+        done.add(name)
+
+    for name in sorted(modules):
+        visit(name, ())
 
 
 def test_only_environment_imports_lmdb() -> None:
-    users = [path for path in PACKAGE.rglob("*.py") if "import lmdb" in path.read_text(encoding="utf-8")]
+    users = [path for path in FILES if "import lmdb" in path.read_text(encoding="utf-8")]
     assert users == [PACKAGE / "store" / "environment.py"]
 
 
 def test_build_time_packages_are_never_imported() -> None:
-    for path in PACKAGE.rglob("*.py"):
+    for path in FILES:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []

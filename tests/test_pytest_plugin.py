@@ -57,6 +57,7 @@ def test_every_index_is_empty(sonicpy_index, number):
     assert sonicpy_index.config.search.query_limit_default == 7
 """
 
+
 @pytest.fixture
 def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
     """A project that knows the plugin by its entry point, or, where this one is not installed, by its name."""

@@ -30,7 +30,6 @@ class Bar:
             return NOT_RUN
         return MET if (value >= self.limit if self.is_least else value <= self.limit) else MISSED
 
-
     def judged(self, results: Results) -> dict[str, object]:
         """Return what JSON says of it."""
         return {

@@ -11,10 +11,10 @@ class Counters:
     objects: int
     total_length: int
     live_words: int
-    edits: int
+    pending_seq: int
     lexicon_version: int
     graph_words: int
-    graph_edits: int
+    graph_seq: int
     named: int
     slices: int
     average_length: float
@@ -26,10 +26,10 @@ class Counters:
         objects: int = 0,
         total_length: int = 0,
         live_words: int = 0,
-        edits: int = 0,
+        pending_seq: int = 0,
         lexicon_version: int = 0,
         graph_words: int = 0,
-        graph_edits: int = 0,
+        graph_seq: int = 0,
         named: int = 0,
         slices: int = 0,
     ) -> None: ...

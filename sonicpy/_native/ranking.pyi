@@ -2,12 +2,12 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from sonicpy._native.object_table import ObjectTable
-from sonicpy._native.postings import PostingList, WordRow
+from sonicpy._native.postings import PostingList, TermInfo
 from sonicpy._native.text import Terms
 
 class Reader(Protocol):
-    def words(self, terms: list[bytes]) -> list[WordRow | None]: ...
-    def postings(self, word: WordRow) -> PostingList | list[bytes]: ...
+    def words(self, terms: list[bytes]) -> list[TermInfo | None]: ...
+    def postings(self, word: TermInfo) -> PostingList | list[bytes]: ...
 
 def shown_score(whole: int, kind: int, score: float, ceiling: float, fraction_max: float) -> float: ...
 
@@ -25,9 +25,7 @@ class Ranker(ObjectTable):
         required: bool = False,
         inserts: bool = True,
     ) -> None: ...
-    def add_alternate(
-        self, postings: PostingList | list[bytes], dead: int, weight: float, completed: bool
-    ) -> None: ...
+    def add_alternate(self, postings: PostingList | list[bytes], dead: int, weight: float, completed: bool) -> None: ...
     def add_terms(
         self,
         reader: Reader,

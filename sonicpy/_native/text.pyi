@@ -19,7 +19,7 @@ class Terms:
     def __len__(self) -> int: ...
 
 @final
-class Cutter:
+class Analyzer:
     def __init__(
         self,
         normalize: Callable[[str], str],
@@ -43,10 +43,10 @@ class Cutter:
     ) -> Terms: ...
 
 @final
-class PreparedCutter:
+class BoundAnalyzer:
     def __init__(
         self,
-        cutter: Cutter,
+        cutter: Analyzer,
         stops: StopSet | None = None,
         drop_stops: bool = False,
         stem: Callable[[str], str] | None = None,

@@ -103,9 +103,7 @@ class Bucket:
         self, text: str, *, limit: int = 10, offset: int = 0, lang: str | None = None, total: bool = False
     ) -> Hits:
         """Return the objects that answer a text, best first; see `Index.query`."""
-        return self._index.query(
-            self.collection, self.bucket, text, limit=limit, offset=offset, lang=lang, total=total
-        )
+        return self._index.query(self.collection, self.bucket, text, limit=limit, offset=offset, lang=lang, total=total)
 
     def explain(self, text: str, *, limit: int = 10, lang: str | None = None) -> Explanation:
         """Return why `query` with the same arguments answers what it does."""

@@ -180,8 +180,8 @@ class Explanation:
                 ExplainedHit(**hit | {"parts": tuple(Part(**part) for part in hit["parts"])}) for hit in given["hits"]
             )
             return cls(**given)
-        except (AttributeError, KeyError, TypeError) as fault:
-            raise ValueError(f"this is not the JSON of an explanation: {fault}") from fault
+        except (AttributeError, KeyError, TypeError) as error:
+            raise ValueError(f"this is not the JSON of an explanation: {error}") from error
 
     def __str__(self) -> str:
         return "\n".join(_lines(self))

@@ -116,9 +116,7 @@ class _Reading:
         )
         self._normalize = cache(normalize)
         self._folded = Folded(text, self._fold)
-        self._chunks = Borders(
-            [0, *(place for match in _CHUNKS.finditer(text) for place in match.span()), len(text)]
-        )
+        self._chunks = Borders([0, *(place for match in _CHUNKS.finditer(text) for place in match.span()), len(text)])
 
     def places(self, words: set[str]) -> Iterator[Span]:
         """Yield where the lexer cuts one of `words`, some perhaps twice."""
@@ -174,6 +172,4 @@ class _Reading:
         for word in words:
             if _PHONE.fullmatch(word) and word in self._terms(self._text):
                 pattern = "[ .-]?".join(map(re.escape, word))
-                yield from (
-                    match.span() for match in re.finditer(pattern, self._text) if word in self._terms(match[0])
-                )
+                yield from (match.span() for match in re.finditer(pattern, self._text) if word in self._terms(match[0]))

@@ -139,8 +139,8 @@ def _checked(rows: Iterable[Parts]) -> Iterator[Row | Refused]:
                 _check_scope(collection, bucket)
                 scope = (collection, bucket)
             check_object(name)
-        except CommandError as fault:
-            yield Refused(number, name, _REASONS[str(fault)])
+        except CommandError as error:
+            yield Refused(number, name, _REASONS[str(error)])
             continue
         if type(text) is not str:
             if not isinstance(text, str):
@@ -261,8 +261,8 @@ def _batches(rows: Any) -> Iterator[Columns] | None:
 def _pyarrow(rows: object, part: str = "") -> Any:
     try:
         return importlib.import_module(f"pyarrow{part}")
-    except ImportError as fault:
-        raise TypeError(f"rows is a {type(rows).__name__}, which pyarrow reads: pip install pyarrow") from fault
+    except ImportError as error:
+        raise TypeError(f"rows is a {type(rows).__name__}, which pyarrow reads: pip install pyarrow") from error
 
 
 def _pandas_batches(frame: Any) -> Iterator[Columns]:

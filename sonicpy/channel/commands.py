@@ -171,8 +171,23 @@ class Quit(NamedTuple):
 
 
 Command = (
-    Query | Suggest | List | Push | Pop | Count | CountC | CountB | CountO | FlushC | FlushB | FlushO | Trigger | Info
-    | Explain | Stats | Verify
+    Query
+    | Suggest
+    | List
+    | Push
+    | Pop
+    | Count
+    | CountC
+    | CountB
+    | CountO
+    | FlushC
+    | FlushB
+    | FlushO
+    | Trigger
+    | Info
+    | Explain
+    | Stats
+    | Verify
 )
 """What a session hands to the server."""
 

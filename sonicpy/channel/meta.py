@@ -1,6 +1,6 @@
 """META arguments: the `KEY(VALUE)` parts that may follow the fixed arguments of a command.
 
-Every part is read, even behind a faulty one: the last fault is the one that is reported, and of a key given twice the
+Every part is read, even behind a faulty one: the last error is the one that is reported, and of a key given twice the
 last value holds.
 """
 
@@ -39,7 +39,7 @@ def read_meta(parts: Iterable[str], allowed: frozenset[str], lang_codes: frozens
         CommandError: `invalid_meta_key` or `invalid_meta_value`, for the last faulty part.
     """
     limit, offset, lang, scores = NO_META
-    fault: CommandError | None = None
+    last: CommandError | None = None
     for part in parts:
         try:
             key, value = _split(part)
@@ -54,9 +54,9 @@ def read_meta(parts: Iterable[str], allowed: frozenset[str], lang_codes: frozens
             else:
                 lang = _lang(key, value, lang_codes)
         except CommandError as error:
-            fault = error
-    if fault is not None:
-        raise fault
+            last = error
+    if last is not None:
+        raise last
     return Meta(limit, offset, lang, scores)
 
 

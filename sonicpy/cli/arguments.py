@@ -74,8 +74,8 @@ def checked(text: str) -> str:
     """Return a text from the command line. Raises ConfigError if its bytes were not UTF-8."""
     try:
         text.encode()
-    except UnicodeEncodeError as fault:
-        raise ConfigError(f"the argument {ascii(text)} is not UTF-8.") from fault
+    except UnicodeEncodeError as error:
+        raise ConfigError(f"the argument {ascii(text)} is not UTF-8.") from error
     return text
 
 
@@ -83,8 +83,8 @@ def read_text() -> str:
     """Return the standard input as one text. Raises SonicError if it is not UTF-8."""
     try:
         return sys.stdin.buffer.read().decode()
-    except UnicodeDecodeError as fault:
-        raise SonicError(f"the standard input is not UTF-8: byte {fault.start}") from fault
+    except UnicodeDecodeError as error:
+        raise SonicError(f"the standard input is not UTF-8: byte {error.start}") from error
 
 
 def read_lines() -> Iterator[str]:
@@ -92,8 +92,8 @@ def read_lines() -> Iterator[str]:
     for number_, line in enumerate(sys.stdin.buffer, 1):
         try:
             text = line.decode().strip()
-        except UnicodeDecodeError as fault:
-            raise SonicError(f"line {number_} of the standard input is not UTF-8") from fault
+        except UnicodeDecodeError as error:
+            raise SonicError(f"line {number_} of the standard input is not UTF-8") from error
         if text:
             yield text
 

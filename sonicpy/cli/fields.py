@@ -79,8 +79,8 @@ class Fields:
         if not text.isascii():
             try:
                 text.encode()
-            except UnicodeEncodeError as fault:
-                raise BadRow("its text is not UTF-8") from fault
+            except UnicodeEncodeError as error:
+                raise BadRow("its text is not UTF-8") from error
         return text
 
     def _language(self, row: Row) -> str | None:

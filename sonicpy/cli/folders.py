@@ -70,9 +70,7 @@ def restore(arguments: argparse.Namespace) -> int:
         with open_folder(config, Purpose.CREATE) as index:
             index.restore(arguments.path)
         where = str(config.store.kv.path)
-    show(
-        arguments, {"path": str(arguments.path)}, f"the collections of {arguments.path} are restored into {where}"
-    )
+    show(arguments, {"path": str(arguments.path)}, f"the collections of {arguments.path} are restored into {where}")
     return 0
 
 

@@ -83,7 +83,7 @@ class Import:
                     kept_at = time.monotonic()
                 if self._interrupted:
                     raise KeyboardInterrupt
-        self._sink.settle()
+        self._sink.flush()
         if self._position_file is not None:
             forget_position(self._position_file)
         return self._position
@@ -120,8 +120,8 @@ class Import:
                 continue
             try:
                 numbered.append((number, self._fields.entry(row)))
-            except BadRow as fault:
-                refused.append(Bad(number, str(fault), row))
+            except BadRow as error:
+                refused.append(Bad(number, str(error), row))
         return numbered, refused
 
     def _set_aside(self, refused: Sequence[Bad], progress: Progress) -> None:
@@ -140,7 +140,7 @@ class Import:
     def _keep(self) -> None:
         if self._position_file is None:
             return
-        self._sink.settle()
+        self._sink.flush()
         if self._bad is not None:
             self._bad.flush()
             self._position = replace(self._position, bad_bytes=os.fstat(self._bad.fileno()).st_size)

@@ -65,8 +65,8 @@ def read_position(path: Path, source: Path) -> Position:
         head, _ = head_of(source, position.head_bytes)
     except FileNotFoundError:
         return Position()
-    except (OSError, ValueError, TypeError) as fault:
-        raise SonicError(f"cannot tell where the import of {source} was interrupted: {path}: {fault}") from fault
+    except (OSError, ValueError, TypeError) as error:
+        raise SonicError(f"cannot tell where the import of {source} was interrupted: {path}: {error}") from error
     if head != position.head:
         raise SonicError(f"{source} has changed since its import was interrupted; import it without --resume")
     return position
@@ -79,8 +79,8 @@ def write_position(path: Path, position: Position) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary.write_text(json.dumps(asdict(position)))
         os.replace(temporary, path)
-    except OSError as fault:
-        raise SonicError(f"cannot write {path}: {fault.strerror}") from fault
+    except OSError as error:
+        raise SonicError(f"cannot write {path}: {error.strerror}") from error
 
 
 def forget_position(path: Path) -> None:

@@ -21,7 +21,7 @@ class Sink(Protocol):
     def push(self, entries: Sequence[Entry]) -> list[Refusal]:
         """Push entries; return those that were refused. Raises SonicError if the index takes no more."""
 
-    def settle(self) -> None:
+    def flush(self) -> None:
         """Return when everything pushed survives whatever happens. Raises SonicError."""
 
 
@@ -41,7 +41,7 @@ class FolderSink:
             done += len(some)
         return refused
 
-    def settle(self) -> None:
+    def flush(self) -> None:
         """Commit, and wait for the disk: a position must not outlive its rows."""
         self._index.commit()
         self._index.sync()
@@ -79,7 +79,7 @@ class ServerSink:
         refused += ((places[place], reason) for place, reason in _places(self._client.push_many(rows).refused))
         return refused
 
-    def settle(self) -> None:
+    def flush(self) -> None:
         """Do nothing: the server keeps what it said OK to."""
 
 

@@ -91,8 +91,8 @@ class Source:
         }  # fmt: skip
         try:
             yield from readers[self.kind](skip)
-        except OSError as fault:
-            raise SonicError(f"{self.path} cannot be read: {fault.strerror or fault}") from fault
+        except OSError as error:
+            raise SonicError(f"{self.path} cannot be read: {error.strerror or error}") from error
 
     def close(self) -> None:
         """Close the file."""
@@ -108,8 +108,8 @@ class Source:
         for line in islice(self._lines(), skip, None):
             try:
                 row = json.loads(line) if not line.isspace() else None
-            except (ValueError, RecursionError) as fault:
-                yield Faulty(f"it is not JSON: {fault}", _readable(line))
+            except (ValueError, RecursionError) as error:
+                yield Faulty(f"it is not JSON: {error}", _readable(line))
                 continue
             yield row if row is None or isinstance(row, dict) else Faulty("it is JSON, but not an object", row)
 
@@ -129,9 +129,9 @@ class Source:
                 record = next(records)
             except StopIteration:
                 return
-            except csv.Error as fault:
+            except csv.Error as error:
                 if number > skip:
-                    yield Faulty(f"it is not CSV: {fault} (line {records.line_num})", None)
+                    yield Faulty(f"it is not CSV: {error} (line {records.line_num})", None)
                 continue
             if number > skip:
                 yield _named(names, record) if record else None
@@ -161,8 +161,8 @@ def kind_of(path: str) -> str:
 def _open(path: str) -> IO[bytes]:
     try:
         return open(path, "rb", buffering=1 << 18)
-    except OSError as fault:
-        raise SonicError(f"{path} cannot be read: {fault.strerror}") from fault
+    except OSError as error:
+        raise SonicError(f"{path} cannot be read: {error.strerror}") from error
 
 
 def _open_parquet(path: str) -> Any:
@@ -175,8 +175,8 @@ def _open_parquet(path: str) -> Any:
         raise SonicError("Parquet needs pyarrow: pip install 'sonicpy-search[parquet]'") from missing
     try:
         return parquet.ParquetFile(path)
-    except (OSError, arrow.ArrowException) as fault:
-        raise SonicError(f"{path} cannot be read as Parquet: {fault}") from fault
+    except (OSError, arrow.ArrowException) as error:
+        raise SonicError(f"{path} cannot be read as Parquet: {error}") from error
 
 
 def _fields(line: bytes) -> list[str]:

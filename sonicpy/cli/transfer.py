@@ -22,7 +22,7 @@ from sonicpy.cli.sources import STDIN, Source
 from sonicpy.cli.target import WHERE, Purpose, add_target_flags, open_folder, open_server, server_url
 from sonicpy.errors import ConfigError, NotOffered, SonicError
 from sonicpy.index.maintenance.verify import is_there
-from sonicpy.index.report.export import Holding
+from sonicpy.index.report.export import ExportedObject
 
 ROWS_REFUSED = 3
 POSITIONS = "import"
@@ -171,8 +171,8 @@ def _bad_file(path: Path | None, start: Position) -> Iterator[IO[str] | None]:
         with open(path, "a", encoding="utf-8") as file:
             file.truncate(min(start.bad_bytes, os.fstat(file.fileno()).st_size))
             yield file
-    except OSError as fault:
-        raise SonicError(f"cannot write {path}: {fault.strerror}") from fault
+    except OSError as error:
+        raise SonicError(f"cannot write {path}: {error.strerror}") from error
 
 
 def run_export(arguments: argparse.Namespace) -> int:
@@ -186,7 +186,7 @@ def run_export(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _line(holding: Holding) -> str:
+def _line(holding: ExportedObject) -> str:
     line = asdict(holding)
     if not holding.hidden:
         del line["hidden"]
@@ -204,5 +204,5 @@ def _output(path: Path | None) -> Iterator[IO[str]]:
         with open(temporary, "w", encoding="utf-8") as file:
             yield file
         os.replace(temporary, path)
-    except OSError as fault:
-        raise SonicError(f"cannot write {path}: {fault.strerror}") from fault
+    except OSError as error:
+        raise SonicError(f"cannot write {path}: {error.strerror}") from error

@@ -58,8 +58,8 @@ def read_url(url: str, *, password: str | None = None, tls: ssl.SSLContext | Non
     try:
         parts = urlsplit(url)
         port = parts.port
-    except ValueError as fault:
-        raise ConfigError(f"the address of the server cannot be read: {fault}; allowed is {FORMS}.") from fault
+    except ValueError as error:
+        raise ConfigError(f"the address of the server cannot be read: {error}; allowed is {FORMS}.") from error
     if parts.scheme not in _KEYS:
         raise ConfigError(f'the address of the server begins with "{parts.scheme}:"; allowed is {FORMS}.')
     options = _options(parts)
@@ -106,6 +106,6 @@ def trusting(certificate: str | Path | None, where: str) -> ssl.SSLContext:
     """
     try:
         return ssl.create_default_context(cafile=certificate)
-    except OSError as fault:
-        reason = "is no PEM certificate" if isinstance(fault, ssl.SSLError) else f"cannot be read: {fault.strerror}"
-        raise ConfigError(f"{where.format(certificate)} {reason}.") from fault
+    except OSError as error:
+        reason = "is no PEM certificate" if isinstance(error, ssl.SSLError) else f"cannot be read: {error.strerror}"
+        raise ConfigError(f"{where.format(certificate)} {reason}.") from error

@@ -60,7 +60,7 @@ Answer = str | SonicError
 """What stood behind the first word of the line (in an EVENT: its items), or why the command was refused."""
 
 
-class Facts:
+class ServerInfo:
     """What a server told of itself on one connection."""
 
     __slots__ = ("buffer_bytes", "name", "refused", "version")
@@ -78,7 +78,7 @@ class Facts:
         return f"{self.name} {self.version}".strip()
 
 
-class Ticket:
+class InFlight:
     """Some lines that were sent together, and what has been answered.
 
     Args:
@@ -108,7 +108,7 @@ class Conversation:
     """
 
     def __init__(self, mode: Mode, password: str | None, peer: str) -> None:
-        self.facts = Facts()
+        self.facts = ServerInfo()
         self.is_open = False
         """Commands may be sent."""
         self.end: ClientError | None = None
@@ -123,23 +123,23 @@ class Conversation:
         self._received = bytearray()
         self._searched = 0  # so many bytes of it hold no line feed
         self._has_greeted = False
-        self._waiting: deque[tuple[Ticket, int]] = deque()
-        self._pending: dict[str, tuple[Ticket, int]] = {}
+        self._waiting: deque[tuple[InFlight, int]] = deque()
+        self._pending: dict[str, tuple[InFlight, int]] = {}
 
     @property
     def is_idle(self) -> bool:
         """Whether nothing is waited for, and nothing has come that was not asked for."""
         return not self._waiting and not self._pending and not self._received
 
-    def submit(self, count: int, kind: Kind, command: str) -> Ticket:
-        """Expect an answer to each of `count` lines that the owner sends now; see Ticket."""
-        ticket = Ticket(count, kind, command)
+    def submit(self, count: int, kind: Kind, command: str) -> InFlight:
+        """Expect an answer to each of `count` lines that the owner sends now; see InFlight."""
+        ticket = InFlight(count, kind, command)
         self._waiting.extend((ticket, place) for place in range(count))
         return ticket
 
-    def feed(self, data: bytes) -> list[Ticket]:
+    def feed(self, data: bytes) -> list[InFlight]:
         """Read what arrived; return the tickets that it completed. Look at `outgoing`, `is_open` and `end` then."""
-        completed: list[Ticket] = []
+        completed: list[InFlight] = []
         self._received += data
         start = 0
         while self.end is None and (end := self._received.find(b"\n", max(start, self._searched))) >= 0:
@@ -160,7 +160,7 @@ class Conversation:
             self.end = NotSonic(f"{self._peer} sent {self._searched} bytes without a line end")
         return completed
 
-    def _read(self, line: str) -> Ticket | None:
+    def _read(self, line: str) -> InFlight | None:
         word, _, rest = line.partition(" ")
         if word == "ENDED":
             raise self._ended(rest)
@@ -189,7 +189,7 @@ class Conversation:
             self.facts.buffer_bytes = int(announced[1])
         self.is_open = True
 
-    def _answer(self, line: str, word: str, rest: str) -> Ticket:
+    def _answer(self, line: str, word: str, rest: str) -> InFlight:
         if word == "EVENT":
             return self._event(line, rest)
         if not self._waiting:
@@ -204,7 +204,7 @@ class Conversation:
             raise self._not_sonic(line, ticket.kind)
         return self._fill(ticket, place, rest)
 
-    def _event(self, line: str, rest: str) -> Ticket:
+    def _event(self, line: str, rest: str) -> InFlight:
         name, marker, items = (*rest.split(" ", _EVENT_PARTS - 1), "", "")[:_EVENT_PARTS]
         if marker not in self._pending:
             raise self._not_sonic(line, "an EVENT that was announced")
@@ -213,7 +213,7 @@ class Conversation:
             raise self._not_sonic(line, f"EVENT {ticket.kind}")
         return self._fill(ticket, place, items)
 
-    def _fill(self, ticket: Ticket, place: int, answer: Answer) -> Ticket:
+    def _fill(self, ticket: InFlight, place: int, answer: Answer) -> InFlight:
         ticket.answers[place] = answer
         ticket.left -= 1
         return ticket

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from sonicpy.channel.commands import Mode
-from sonicpy.client.conversation import Answer, Facts, Kind
+from sonicpy.client.conversation import Answer, Kind, ServerInfo
 from sonicpy.errors import ClientError, ConnectionLost, NotSonic, ShuttingDown, SonicError
 
 LINES_UNDER_WAY = 64
@@ -31,7 +31,7 @@ class Exchange:
     command: str
     """Their first word."""
     kind: Kind
-    lines: Callable[[Facts], Sequence[str]]
+    lines: Callable[[ServerInfo], Sequence[str]]
     """Makes them, without ends, for what the server takes; they hold no line break."""
     changes: bool = False
     """Carried out twice it is not the same as once: POP and FLUSH."""
@@ -43,7 +43,7 @@ class Reply(NamedTuple):
     """What came of an exchange when no line of it was refused."""
 
     answers: list[str]
-    facts: Facts
+    facts: ServerInfo
 
 
 class Keepable(Protocol):
@@ -80,7 +80,7 @@ def accepted(answers: Sequence[Answer]) -> list[str]:
     raise next(refusal for refusal in refusals if not isinstance(refusal, ShuttingDown))
 
 
-class Patience:
+class RetryPolicy:
     """Whether an exchange that failed is tried again, and after which pause: longer from time to time.
 
     Args:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from sonicpy.channel.quoting import SMALLEST_ROOM, quoted, quoted_pieces
-from sonicpy.client.conversation import Facts
+from sonicpy.client.conversation import ServerInfo
 from sonicpy.errors import CommandError, TooLong
 from sonicpy.ids import check_bucket, check_collection, check_object
 
@@ -24,9 +24,7 @@ def check_push(collection: str, bucket: str, object: str, text: str, lang: str |
     meta(LANG=lang)
 
 
-def push_lines(
-    facts: Facts, collection: str, bucket: str, object: str, text: str, lang: str | None
-) -> list[str]:
+def push_lines(facts: ServerInfo, collection: str, bucket: str, object: str, text: str, lang: str | None) -> list[str]:
     """Return the lines that push a text. Raises CommandError: the text is not Unicode."""
     return text_lines(facts, f"PUSH {collection} {bucket} {object} ", text, meta(LANG=lang))
 
@@ -37,7 +35,7 @@ def need_no(object: str | None) -> None:
         raise ValueError(f"the object {object!r} is given without its bucket")
 
 
-def text_lines(facts: Facts, head: str, text: str, tail: str) -> list[str]:
+def text_lines(facts: ServerInfo, head: str, text: str, tail: str) -> list[str]:
     """Return as many lines as a text needs, all with the same words before and behind it.
 
     Raises:
@@ -49,21 +47,21 @@ def text_lines(facts: Facts, head: str, text: str, tail: str) -> list[str]:
         raise TooLong(f"the server takes lines of {facts.buffer_bytes} bytes, in which there is no room for a text")
     try:
         return [f"{head}{piece}{tail}" for piece in quoted_pieces(text, room_bytes)]
-    except UnicodeEncodeError as fault:
-        raise _not_unicode(fault) from fault
+    except UnicodeEncodeError as error:
+        raise _not_unicode(error) from error
 
 
 def sendable(text: str) -> str:
     """Return a text in quotes, of one line. Raises CommandError: it is not Unicode."""
     try:
         text.encode()
-    except UnicodeEncodeError as fault:
-        raise _not_unicode(fault) from fault
+    except UnicodeEncodeError as error:
+        raise _not_unicode(error) from error
     return quoted(text)
 
 
-def _not_unicode(fault: UnicodeEncodeError) -> CommandError:
-    return CommandError("invalid_format", f"the text is not Unicode: character {fault.start} is a lone surrogate")
+def _not_unicode(error: UnicodeEncodeError) -> CommandError:
+    return CommandError("invalid_format", f"the text is not Unicode: character {error.start} is a lone surrogate")
 
 
 def meta(*, LANG: str | None = None, **numbers: int | None) -> str:
@@ -82,7 +80,7 @@ def path_word(folder: Path | str) -> str:
     return path
 
 
-def one_line(facts: Facts, line: str) -> str:
+def one_line(facts: ServerInfo, line: str) -> str:
     """Return a line that cannot be cut. Raises TooLong: the server does not take it."""
     size_bytes = len(line.encode())
     if size_bytes > facts.buffer_bytes:

@@ -13,7 +13,7 @@ from sonicpy.api.explanation import Explanation
 from sonicpy.api.hits import Hit, Hits
 from sonicpy.channel.commands import Mode
 from sonicpy.channel.meta import LIMIT_CEILING
-from sonicpy.client.conversation import Facts, Kind
+from sonicpy.client.conversation import Kind, ServerInfo
 from sonicpy.client.exchange import Exchange, Reply
 from sonicpy.client.lines import check_names, meta, need_no, one_line, path_word, push_lines, sendable, text_lines
 from sonicpy.errors import CommandError, NotOffered
@@ -79,7 +79,7 @@ def query(
         raise NotOffered("the total of a query", "Sonic Channel does not tell it")
     head = f"QUERY {collection} {bucket} {sendable(text)}"
 
-    def line(facts: Facts, limit: int, offset: int) -> str:
+    def line(facts: ServerInfo, limit: int, offset: int) -> str:
         scores = 1 if _has_scores(facts) else None
         return head + meta(LIMIT=limit, OFFSET=offset or None, LANG=lang, SCORES=scores)
 
@@ -99,7 +99,7 @@ def words(collection: str, bucket: str, limit: int, offset: int) -> Plan[list[st
     """Plan LIST."""
     check_names(collection, bucket)
 
-    def line(facts: Facts, limit: int, offset: int) -> str:
+    def line(facts: ServerInfo, limit: int, offset: int) -> str:
         return f"LIST {collection} {bucket}{meta(LIMIT=limit, OFFSET=offset or None)}"
 
     return (yield from _paged(Kind.LIST, line, lambda answer, facts: _items(answer), limit, offset, LIST_PAGE))
@@ -168,7 +168,7 @@ def info() -> Plan[dict[str, int]]:
     return control("INFO", Kind.RESULT, read=lambda text: {key: int(value) for key, value in _FIGURE.findall(text)})
 
 
-def ping(mode: Mode) -> Plan[Facts]:
+def ping(mode: Mode) -> Plan[ServerInfo]:
     """Plan PING: who answers."""
     return (yield Exchange(mode, "PING", Kind.PONG, lambda facts: ["PING"])).facts
 
@@ -192,8 +192,8 @@ def _search(command: str, kind: Kind, line: str) -> Exchange:
 
 def _paged(
     kind: Kind,
-    line: Callable[[Facts, int, int], str],
-    read: Callable[[str, Facts], list[Item]],
+    line: Callable[[ServerInfo, int, int], str],
+    read: Callable[[str, ServerInfo], list[Item]],
     limit: int,
     offset: int,
     page: int,
@@ -221,17 +221,15 @@ def _paged(
 
 def _page(
     kind: Kind,
-    line: Callable[[Facts, int, int], str],
-    read: Callable[[str, Facts], list[Item]],
+    line: Callable[[ServerInfo, int, int], str],
+    read: Callable[[str, ServerInfo], list[Item]],
     limit: int,
     offset: int,
 ) -> Plan[list[Item]]:
     """Plan one search, again for each connection whose server refuses what it is the first to be asked for."""
     while True:
         try:
-            reply = yield Exchange(
-                Mode.SEARCH, kind, kind, lambda facts: [one_line(facts, line(facts, limit, offset))]
-            )
+            reply = yield Exchange(Mode.SEARCH, kind, kind, lambda facts: [one_line(facts, line(facts, limit, offset))])
         except NotOffered as refusal:
             if not refusal.what.startswith(SCORES):
                 raise
@@ -239,11 +237,11 @@ def _page(
             return read(reply.answers[0], reply.facts)
 
 
-def _has_scores(facts: Facts) -> bool:
+def _has_scores(facts: ServerInfo) -> bool:
     return facts.name == OUR_NAME and SCORES not in facts.refused
 
 
-def _hits(answer: str, facts: Facts) -> list[Hit]:
+def _hits(answer: str, facts: ServerInfo) -> list[Hit]:
     if not _has_scores(facts):
         return [Hit(name, None) for name in _items(answer)]
     pairs = [item.rpartition(":") for item in _items(answer)]

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 
 from sonicpy.api.rows import Progress, PushReport, Refused, Row
-from sonicpy.client.conversation import Answer, Facts
+from sonicpy.client.conversation import Answer, ServerInfo
 from sonicpy.client.exchange import LINES_UNDER_WAY
 from sonicpy.client.lines import check_names, check_push, push_lines
 from sonicpy.errors import CommandError, ConnectionLost, ShuttingDown, SonicError, TooLong
@@ -36,7 +36,7 @@ class Pushes:
         self._lines: deque[str] = deque()
         self._fault: Exception | None = None
 
-    def take(self, facts: Facts) -> list[str]:
+    def take(self, facts: ServerInfo) -> list[str]:
         """Return some lines to send; none are left when there are none."""
         lines: list[str] = []
         size = 0
@@ -48,7 +48,7 @@ class Pushes:
             size += len(line)
         return lines
 
-    def settle(self, answers: list[Answer]) -> None:
+    def take_answers(self, answers: list[Answer]) -> None:
         """Note the answers to the lines that were taken first.
 
         Raises:
@@ -76,14 +76,14 @@ class Pushes:
         if self._fault is not None:
             raise self._fault
 
-    def _take_row(self, facts: Facts) -> bool:
+    def _take_row(self, facts: ServerInfo) -> bool:
         while True:
             try:
                 place, row = self._again.popleft() if self._again else next(self._rows)
             except StopIteration:
                 return False
-            except Exception as fault:  # noqa: BLE001 - of whoever makes the rows, raised by `finish`
-                self._fault = fault
+            except Exception as error:  # noqa: BLE001 - of whoever makes the rows, raised by `finish`
+                self._fault = error
                 self._rows = enumerate(())
                 return False
             if isinstance(row, Refused):

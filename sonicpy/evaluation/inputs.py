@@ -148,10 +148,10 @@ def _json_rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
             row = json.loads(line)
             identity = row["_id"] if "_id" in row else row["id"]
             row["text"] = row.get("text") or ""
-        except (ValueError, KeyError, TypeError, AttributeError) as fault:
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise EvaluationError(
                 f'{path}, line {number}: this is no {{"id": ..., "text": ...}} or {{"_id": ..., "text": ...}}'
-            ) from fault
+            ) from error
         yield str(identity), row
 
 
@@ -170,6 +170,6 @@ def _judgements(path: Path) -> Iterator[tuple[str, str, int]]:
 def _lines(path: Path) -> list[str]:
     try:
         return path.read_text(encoding="utf-8").split("\n")
-    except (OSError, UnicodeDecodeError) as fault:
-        reason = fault.strerror if isinstance(fault, OSError) else "it is not UTF-8"
-        raise EvaluationError(f"{path} cannot be read: {reason}") from fault
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise EvaluationError(f"{path} cannot be read: {reason}") from error

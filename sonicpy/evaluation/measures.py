@@ -53,7 +53,7 @@ def load() -> Any:
     """Return the library. Raises EvaluationError where it is not installed."""
     try:
         return importlib.import_module(PACKAGE)
-    except ImportError as fault:
+    except ImportError as error:
         raise EvaluationError(
             f"judging answers needs the package {PACKAGE}: pip install 'sonicpy-search[eval]'"
-        ) from fault
+        ) from error

@@ -7,9 +7,7 @@ a collection and a bucket. Plots are matplotlib Axes.
 try:
     from sonicpy.explore.frames import buckets, growth, objects, terms, words
     from sonicpy.explore.plots import plot_growth, plot_postings, plot_ranks
-except ModuleNotFoundError as fault:
-    raise ImportError(
-        "sonicpy.explore needs pandas and matplotlib: pip install 'sonicpy-search[notebook]'"
-    ) from fault
+except ModuleNotFoundError as error:
+    raise ImportError("sonicpy.explore needs pandas and matplotlib: pip install 'sonicpy-search[notebook]'") from error
 
 __all__ = ["buckets", "growth", "objects", "plot_growth", "plot_postings", "plot_ranks", "terms", "words"]

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from sonicpy.index.index import Index
-from sonicpy.index.report.term_stats import ObjectFigures, WordFigures
+from sonicpy.index.report.term_stats import ObjectStats, TermStats
 
 
 def buckets(index: Index) -> pd.DataFrame:
@@ -34,7 +34,7 @@ def words(index: Index, collection: str, bucket: str, *, hidden: bool = False) -
         CommandError: a name is not valid.
         StoreError: the store cannot be read.
     """
-    frame = pd.DataFrame(index.word_figures(collection, bucket), columns=WordFigures._fields).set_index("word")
+    frame = pd.DataFrame(index.term_stats(collection, bucket), columns=TermStats._fields).set_index("word")
     frame = frame.sort_values(["objects", "times"], ascending=False, kind="stable")
     return frame if hidden else frame[frame["hidden_objects"] < frame["objects"]].drop(columns="hidden_objects")
 
@@ -45,7 +45,7 @@ def objects(index: Index, collection: str, bucket: str) -> pd.DataFrame:
     Columns: `length` in words, repeated ones and stop words included; different `words`; different `hidden_words`; and
     `new_words`, which no object before it holds. Raises like `words`.
     """
-    frame = pd.DataFrame(index.object_figures(collection, bucket), columns=ObjectFigures._fields)
+    frame = pd.DataFrame(index.object_stats(collection, bucket), columns=ObjectStats._fields)
     return frame.set_index("object")
 
 

@@ -1,6 +1,6 @@
 """The open word graphs of a store: opened when first asked for, closed when idle.
 
-    <folder>/<bucket>-<version>.graph     both in decimal; written under another name and renamed when whole
+<folder>/<bucket>-<version>.graph     both in decimal; written under another name and renamed when whole
 """
 
 import contextlib
@@ -87,8 +87,8 @@ class GraphPool:
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(fresh, path)
-        except OSError as fault:
-            raise GraphError(f"cannot write the word graph {path}: {fault.strerror}") from fault
+        except OSError as error:
+            raise GraphError(f"cannot write the word graph {path}: {error.strerror}") from error
 
     def remove(self, bucket: int, version: int) -> None:
         """Delete a graph that is not needed any more; whoever still reads it can go on."""
@@ -137,7 +137,7 @@ class GraphPool:
             return None
         try:
             return WordGraph(self.path(bucket, version))
-        except GraphError as fault:
-            logger.error("%s: it is built again", fault)
+        except GraphError as error:
+            logger.error("%s: it is built again", error)
             self.broken.add(bucket)
             return None

@@ -11,7 +11,7 @@ from sonicpy._native.postings import DamagedBytes
 from sonicpy.config import Config
 from sonicpy.errors import StoreDamaged
 from sonicpy.graph.pool import GraphPool, Name
-from sonicpy.index.maintenance.consolidate import Limits, graph_folder
+from sonicpy.index.maintenance.consolidate import GraphLimits, graph_folder
 from sonicpy.index.registry import GoneStore, claimed, guard
 from sonicpy.index.search.lexicon import Lexicon, Lexicons
 from sonicpy.index.search.suggest_cache import Answers
@@ -78,7 +78,9 @@ class IndexBase:
         self._let_go = guard(self, claim, folder if temporary else None)
         graph = self.config.store.fst.graph
         # In the default mode the limits bind nothing: a large lexicon is worth a word in the log, not lost words.
-        self.graph_limits = Limits(graph.max_words, graph.max_size << 10, keeps_orphans=True) if compat else Limits()
+        self.graph_limits = GraphLimits()
+        if compat:
+            self.graph_limits = GraphLimits(graph.max_words, graph.max_size << 10, keeps_orphans=True)
 
     @property
     def live_words(self) -> bool:
@@ -96,9 +98,9 @@ class IndexBase:
         return self.store.refusing
 
     @property
-    def has_doomed(self) -> bool:
+    def has_dropped(self) -> bool:
         """Whether rows or graphs of flushed buckets may wait for `sweep`."""
-        return self.store.has_doomed or bool(self.graphs.unwanted)
+        return self.store.has_dropped or bool(self.graphs.unwanted)
 
     def analyser(self) -> dict[str, str]:
         """Return what decides which terms of a text are stored, key by key."""
@@ -159,9 +161,7 @@ class IndexBase:
 
     def _open_store(self, folder: Path) -> None:
         kv = self.config.store.kv
-        self.store = Store(
-            folder, self._lexer.analyser(), map_bytes=kv.map_size_mb << 20, durability=kv.durability
-        )
+        self.store = Store(folder, self._lexer.analyser(), map_bytes=kv.map_size_mb << 20, durability=kv.durability)
         self.graphs = GraphPool(graph_folder(folder))
 
     def _tidy(self) -> None:
@@ -180,8 +180,8 @@ class IndexBase:
         try:
             with self.store.snapshot() as view:
                 yield view
-        except DamagedBytes as fault:
-            raise StoreDamaged(f"the store {self.store.folder} is damaged: {fault}") from fault
+        except DamagedBytes as error:
+            raise StoreDamaged(f"the store {self.store.folder} is damaged: {error}") from error
 
     def _commit_first(self) -> None:
         """Let the next snapshot show everything."""
@@ -207,7 +207,7 @@ class IndexBase:
         if self.store.durability == "commit":
             self.store.sync_log()
         self.commit()
-        if self.has_doomed:
+        if self.has_dropped:
             self.sweep(SWEEP_ROWS)
             self.store.commit()
 
@@ -217,8 +217,8 @@ class IndexBase:
         view = store.take_view()
         try:
             return work(view, *arguments)
-        except DamagedBytes as fault:
-            raise StoreDamaged(f"the store {store.folder} is damaged: {fault}") from fault
+        except DamagedBytes as error:
+            raise StoreDamaged(f"the store {store.folder} is damaged: {error}") from error
         finally:
             store.give_back(view)
 

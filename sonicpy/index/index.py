@@ -322,8 +322,8 @@ class Index(IndexContents):
             raise CommandError("invalid_meta_value", f"LANG[{lang}]")
         try:
             return self._lexer.lex(text, lang)
-        except UnicodeEncodeError as fault:
-            raise _not_unicode(fault) from fault
+        except UnicodeEncodeError as error:
+            raise _not_unicode(error) from error
 
 
 def _need_no(object: str | None) -> None:
@@ -346,9 +346,9 @@ def one_word(terms: Terms) -> tuple[bytes, int]:
 def _lexed(lex: Callable[[str], Answer], text: str) -> Answer:
     try:
         return lex(text)
-    except UnicodeEncodeError as fault:
-        raise _not_unicode(fault) from fault
+    except UnicodeEncodeError as error:
+        raise _not_unicode(error) from error
 
 
-def _not_unicode(fault: UnicodeEncodeError) -> CommandError:
-    return CommandError("invalid_format", f"the text is not Unicode: character {fault.start} is a lone surrogate")
+def _not_unicode(error: UnicodeEncodeError) -> CommandError:
+    return CommandError("invalid_format", f"the text is not Unicode: character {error.start} is a lone surrogate")

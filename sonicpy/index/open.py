@@ -48,8 +48,8 @@ def _temporary_folder() -> Path:
     _sweep(home)
     try:
         return Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=home))
-    except OSError as fault:
-        raise StoreError(f"no temporary folder can be made in {home}: {fault.strerror}") from fault
+    except OSError as error:
+        raise StoreError(f"no temporary folder can be made in {home}: {error.strerror}") from error
 
 
 def _memory_home() -> Path:

@@ -79,7 +79,7 @@ class ReadOnlyIndex(Index):
         for _ in range(TRIES):
             try:
                 return super()._read(work, *arguments)
-            except GraphReplaced as fault:
-                gone = fault
+            except GraphReplaced as error:
+                gone = error
         self.graphs.go_without(gone.bucket, gone.version)
         return super()._read(work, *arguments)

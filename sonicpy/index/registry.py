@@ -1,8 +1,8 @@
 """Which folders this process has open, and for whom: LMDB must not open one folder twice in a process.
 
-    claim      before a store is opened: refuses a folder that is open already and names the place in the program
-    guard      once an index is open: closes it when it is forgotten, at the latest with the interpreter
-    forked     in a child process: nothing of the parent's indexes may be touched there
+claim      before a store is opened: refuses a folder that is open already and names the place in the program
+guard      once an index is open: closes it when it is forgotten, at the latest with the interpreter
+forked     in a child process: nothing of the parent's indexes may be touched there
 """
 
 import importlib

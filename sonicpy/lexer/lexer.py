@@ -9,7 +9,7 @@ from collections.abc import Callable
 import Stemmer
 
 from sonicpy._native.language import UNCLEAR
-from sonicpy._native.text import Cutter, PreparedCutter, StopSet, Terms
+from sonicpy._native.text import Analyzer, BoundAnalyzer, StopSet, Terms
 from sonicpy.config import NormalizationConfig, StopwordsConfig, TokenizationConfig
 from sonicpy.lexer import turkish
 from sonicpy.lexer.language import LanguageGuesser
@@ -53,7 +53,7 @@ class Lexer:
             fold_diacritics=normalization.diacritic_folding_enabled,
             every_mark=compat,
         )
-        self._cutter = Cutter(
+        self._cutter = Analyzer(
             self._normalize,
             always_normalize=normalization.diacritic_folding_enabled,
             composes=normalization.unicode_normalization != "none",
@@ -69,7 +69,7 @@ class Lexer:
         self._guess_clear = self._guesser.guess_clear
         self._stop_sets: dict[str | None, StopSet | None] = {}
         self._cuts_guessed: dict[str | None, Cut] = {}
-        self._cuts_given: dict[str, Cut] = {NO_LANGUAGE: PreparedCutter(self._cutter).cut}
+        self._cuts_given: dict[str, Cut] = {NO_LANGUAGE: BoundAnalyzer(self._cutter).cut}
         self._stemmers: dict[str, Stemmer.Stemmer] = {}
 
     def prepare(self) -> None:
@@ -95,8 +95,7 @@ class Lexer:
         return cut(text)
 
     def language(self, text: str, lang: str | None) -> tuple[str | None, str]:
-        """Return the language that `lex` takes a text to be in, and what decided: "given", or as LanguageGuesser.guess.
-        """
+        """Return the language that `lex` takes a text to be in, and what decided: "given", or as the guesser says."""
         if lang is not None:
             return (None if lang == NO_LANGUAGE else lang), "given"
         why: list[str] = []
@@ -162,7 +161,7 @@ class Lexer:
     def _cut_guessed(self, code: str | None) -> Cut:
         """Return what cuts a text that is guessed to be in a language, for all that follow too."""
         stops, drops = self._stop_set(code), self._stopwords.mode == "drop"
-        cutter = PreparedCutter(self._cutter, stops, drops, self._stem_function(code), self._segment(code))
+        cutter = BoundAnalyzer(self._cutter, stops, drops, self._stem_function(code), self._segment(code))
         self._cuts_guessed[code] = cutter.cut
         return cutter.cut
 

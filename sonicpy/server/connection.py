@@ -1,7 +1,7 @@
 """One connection: bytes from the socket into a Session, its replies back, in turns of about half a millisecond.
 
 A turn reads lines until its time is up or none is left, then seals what it changed and writes all replies with one
-call. Who has used up a turn queues for the next one (`Service.put_off`); the others are served as they come.
+call. Who has used up a turn queues for the next one (`Service.enqueue_turn`); the others are served as they come.
 
 Reading stops while a turn is unfinished (`_scheduled`), while something runs that takes longer (`_held`), and while the
 peer does not take its replies (`_blocked`): so what one connection can make the server hold is bounded, by one read,
@@ -20,7 +20,7 @@ from sonicpy.channel.session import WRONG_PASSWORD, Session
 from sonicpy.errors import CommandError, SonicError, StoreError
 from sonicpy.server.dispatch import CALLS, CHANGES
 from sonicpy.server.passwords import network_of
-from sonicpy.server.rejected import TurnedAway
+from sonicpy.server.rejected import RejectedConnection
 from sonicpy.server.service import Service
 from sonicpy.server.slow import log_slow
 from sonicpy.server.statistics import QUICK_S, Tally
@@ -68,7 +68,9 @@ class Connection(asyncio.BufferedProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
         if self._service.is_full:
-            TurnedAway(self._transport, replies.ended(FULL), self._service.turned_away, self._service.read_buffer)
+            RejectedConnection(
+                self._transport, replies.ended(FULL), self._service.turned_away, self._service.read_buffer
+            )
             return
         self._is_tls = transport.get_extra_info("sslcontext") is not None
         self._transport.set_write_buffer_limits(high=WRITE_HIGH_BYTES)
@@ -116,7 +118,7 @@ class Connection(asyncio.BufferedProtocol):
     def connection_lost(self, error: Exception | None) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        self._end_penance()
+        self._cancel_refusal()
         self._transport = None
         self._service.disconnected(self)
 
@@ -126,7 +128,7 @@ class Connection(asyncio.BufferedProtocol):
         """Answer what has arrived, for so long at the most, refuse what comes later, and close once that is sent."""
         self._turn(longest_s)
         self.session.shutting_down = True
-        if self._end_penance():
+        if self._cancel_refusal():
             self._write([replies.ended(WRONG_PASSWORD)])
         if self._held is None and self._transport is not None:
             self._transport.close()
@@ -212,7 +214,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def _end_turn(self, out: list[bytes], promises: list[int], slow: Command | None) -> None:
         if self.session.wrong_password:
-            self._do_penance()
+            self._delay_refusal()
             return
         sealed: asyncio.Future[None] | None = None
         if promises:
@@ -230,7 +232,7 @@ class Connection(asyncio.BufferedProtocol):
             if self.session.ended:
                 self._close()
             elif self._scheduled:
-                self._service.put_off(self._turn)
+                self._service.enqueue_turn(self._turn)
         self._read_on_or_wait()
 
     async def _answer_later(
@@ -283,7 +285,7 @@ class Connection(asyncio.BufferedProtocol):
             out[place] = reply
             self._service.statistics.refused(reply)
 
-    def _do_penance(self) -> None:
+    def _delay_refusal(self) -> None:
         """Tell of the wrong password, the later the more of them came from there; what follows is not kept."""
         self._network = network_of(self._transport.get_extra_info("peername")) if self._transport else ""
         delay_s = self._service.wrong_passwords.delay_s(self._network, self._loop.time())
@@ -296,12 +298,12 @@ class Connection(asyncio.BufferedProtocol):
             self._refuse_password()
 
     def _refuse_password(self) -> None:
-        self._end_penance()
+        self._cancel_refusal()
         self._moved_s = self._loop.time()
         self._write([replies.ended(WRONG_PASSWORD)])
         self._close()
 
-    def _end_penance(self) -> bool:
+    def _cancel_refusal(self) -> bool:
         """Return whether there was one."""
         if self._penance is None:
             return False
@@ -328,7 +330,7 @@ class Connection(asyncio.BufferedProtocol):
     def _go_on(self) -> None:
         if not self._waits() and not self.session.ended:
             self._scheduled = True
-            self._service.put_off(self._turn)
+            self._service.enqueue_turn(self._turn)
         self._read_on_or_wait()
 
     def _read_on_or_wait(self) -> None:

@@ -42,24 +42,24 @@ def tls_context(channel: ChannelConfig) -> ssl.SSLContext | None:
     for name, path in (("tls_certificate", channel.tls_certificate), ("tls_key", channel.tls_key)):
         try:
             path.read_bytes()  # OpenSSL does not say which of the two it could not read
-        except OSError as fault:
-            raise ConfigError(f"channel.{name} names {path}, which cannot be read: {fault.strerror}.") from fault
+        except OSError as error:
+            raise ConfigError(f"channel.{name} names {path}, which cannot be read: {error.strerror}.") from error
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     try:
         # Without a passphrase at hand OpenSSL would ask the terminal for one.
         context.load_cert_chain(channel.tls_certificate, channel.tls_key, password="")
-    except ssl.SSLError as fault:
+    except ssl.SSLError as error:
         raise ConfigError(
             f"channel.tls_certificate {channel.tls_certificate} and channel.tls_key {channel.tls_key} cannot be used: "
-            f"{_tls_reason(fault)}; allowed are a PEM certificate and its private key without a passphrase."
-        ) from fault
+            f"{_tls_reason(error)}; allowed are a PEM certificate and its private key without a passphrase."
+        ) from error
     return context
 
 
-def _tls_reason(fault: ssl.SSLError) -> str:
-    if fault.reason == "KEY_VALUES_MISMATCH":
+def _tls_reason(error: ssl.SSLError) -> str:
+    if error.reason == "KEY_VALUES_MISMATCH":
         return "the key is that of another certificate"
-    return f"one of them is not in this form ({(fault.reason or 'no PEM').lower().replace('_', ' ')})"
+    return f"one of them is not in this form ({(error.reason or 'no PEM').lower().replace('_', ' ')})"
 
 
 class Listeners:
@@ -136,8 +136,8 @@ class Listeners:
         )
         try:
             return bind_tcp(host, port, takes_ipv4=takes_ipv4)
-        except OSError as fault:
-            if not (self._channel.inet_is_default and fault.errno in NO_IPV6):
+        except OSError as error:
+            if not (self._channel.inet_is_default and error.errno in NO_IPV6):
                 raise
             logger.warning("this machine has no IPv6: listening on %s instead of %s", IPV4_LOOPBACK, host)
             return bind_tcp(IPV4_LOOPBACK, port)
@@ -214,6 +214,6 @@ def explaining(name: str, key: str) -> Iterator[None]:
     """Raise SonicError for an OSError inside a `with` block: which address it was, and which setting to change."""
     try:
         yield
-    except OSError as fault:
+    except OSError as error:
         advice = "or --inet to a free address" if key == "channel.inet" else "to another one"
-        raise SonicError(f"cannot listen on {name}: {fault.strerror or fault}; set {key} {advice}") from fault
+        raise SonicError(f"cannot listen on {name}: {error.strerror or error}; set {key} {advice}") from error

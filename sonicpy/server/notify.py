@@ -13,7 +13,7 @@ SEND_S = 1.0
 
 
 def notify(state: str) -> None:
-    """Send `state` to the socket that NOTIFY_SOCKET names, if there is one; a fault is only logged."""
+    """Send `state` to the socket that NOTIFY_SOCKET names, if there is one; an error is only logged."""
     name = os.environ.get("NOTIFY_SOCKET", "")
     if not name:
         return
@@ -22,5 +22,5 @@ def notify(state: str) -> None:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
             manager.settimeout(SEND_S)
             manager.sendto(state.encode(), address)
-    except OSError as fault:
-        logger.warning("cannot tell %s to NOTIFY_SOCKET %s: %s", state, name, fault.strerror or fault)
+    except OSError as error:
+        logger.warning("cannot tell %s to NOTIFY_SOCKET %s: %s", state, name, error.strerror or error)

@@ -8,7 +8,7 @@ LINGERING_MAX = 64
 """So many may do so at a time; the others are closed at once."""
 
 
-class TurnedAway(asyncio.BufferedProtocol):
+class RejectedConnection(asyncio.BufferedProtocol):
     """Takes a connection over from the protocol it was made with.
 
     Args:
@@ -17,7 +17,7 @@ class TurnedAway(asyncio.BufferedProtocol):
     """
 
     def __init__(
-        self, transport: asyncio.Transport, farewell: bytes, others: "set[TurnedAway]", sink: memoryview
+        self, transport: asyncio.Transport, farewell: bytes, others: "set[RejectedConnection]", sink: memoryview
     ) -> None:
         self._transport = transport
         self._others = others

@@ -159,10 +159,10 @@ def load_metrics() -> ModuleType:
     """
     try:
         return importlib.import_module("sonicpy.server.metrics")
-    except ModuleNotFoundError as fault:
-        if fault.name != "prometheus_client":
+    except ModuleNotFoundError as error:
+        if error.name != "prometheus_client":
             raise
         raise ConfigError(
             "metrics.inet is set, but the package prometheus-client is not installed: "
             "run pip install 'sonicpy-search[metrics]'."
-        ) from fault
+        ) from error

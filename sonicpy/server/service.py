@@ -22,7 +22,7 @@ from sonicpy.index.index import Index
 from sonicpy.index.maintenance.consolidate import Built, build_in_worker
 from sonicpy.index.maintenance.verify import check_backup, verify_folder
 from sonicpy.server.passwords import WrongPasswords
-from sonicpy.server.rejected import TurnedAway
+from sonicpy.server.rejected import RejectedConnection
 from sonicpy.server.statistics import Statistics
 from sonicpy.server.workers import Workers
 
@@ -33,7 +33,7 @@ COMMIT_CHANGES = 256
 the file three times: the page before, the page after, and one that is free until the next commit."""
 COMMIT_CHANGES_SYNCED = 512
 """The same with durability = "commit", where a commit waits for the disk."""
-SETTLE_CHANGES = 64
+FLUSH_ROWS_CHANGES = 64
 """After so many changes, while connections take turns, the rows of words that wait for the commit are written: what the
 others wait for at a time is shorter. Turn by turn it would cost more than the waits are worth."""
 COMMIT_AFTER_S = 0.05
@@ -75,7 +75,7 @@ class Service:
         self.peers: set[Peer] = set()
         self.unready: str | None = "the server is starting"
         """Why new clients should not come, as a sentence; None: they may."""
-        self.turned_away: set[TurnedAway] = set()
+        self.turned_away: set[RejectedConnection] = set()
         self.wrong_passwords = WrongPasswords()
         self.read_buffer = memoryview(bytearray(READ_BYTES))
         """One for all: what was read is taken out before anything else is."""
@@ -91,7 +91,7 @@ class Service:
         self._commit_timer: asyncio.TimerHandle | None = None
         self._last_peer: Peer | None = None  # who had the last turn with changes since the last commit
         self._is_shared = False  # whether others had turns meanwhile
-        self._settled_changes = 0  # of the changes since the last commit, those whose rows of words are written
+        self._flushed_changes = 0  # of the changes since the last commit, those whose rows of words are written
         self._consolidating = asyncio.Lock()
         self._restoring = asyncio.Lock()
         self._verifying = asyncio.Lock()
@@ -132,7 +132,7 @@ class Service:
     def _forget_spent(self) -> None:
         self._spent_s = 0.0
 
-    def put_off(self, turn: Callable[[], None]) -> None:
+    def enqueue_turn(self, turn: Callable[[], None]) -> None:
         """Carry out a turn behind those of others: however many are busy, who is not waits for one round at most."""
         self._turns.append(turn)
         if not self._has_round:
@@ -168,8 +168,8 @@ class Service:
         if self.index.uncommitted >= self._commit_changes:
             self.commit()
             return synced
-        if self._is_shared and self.index.uncommitted - self._settled_changes >= SETTLE_CHANGES:
-            self._settle()
+        if self._is_shared and self.index.uncommitted - self._flushed_changes >= FLUSH_ROWS_CHANGES:
+            self._flush_term_rows()
         if self._commit_timer is None:
             delay = COMMIT_AFTER_SYNCED_S if self._syncs_before_reply else COMMIT_AFTER_S
             self._commit_timer = self._loop.call_later(delay, self.commit)
@@ -187,7 +187,7 @@ class Service:
             self._commit_timer = None
         self._last_peer = None
         self._is_shared = False
-        self._settled_changes = 0
+        self._flushed_changes = 0
         try:
             self.index.commit()
         except StoreError as trouble:
@@ -195,11 +195,11 @@ class Service:
             return False
         return True
 
-    def _settle(self) -> None:
+    def _flush_term_rows(self) -> None:
         """Write some of what a commit would have to write, while others wait for a turn of theirs."""
-        self._settled_changes = self.index.uncommitted
+        self._flushed_changes = self.index.uncommitted
         try:
-            self.index.store.settle()
+            self.index.store.flush_term_rows()
         except StoreError as trouble:  # everything sealed was carried out again, or will be by the next commit
             logger.error("%s", trouble)
 
@@ -331,8 +331,8 @@ class Service:
             for some in batched(self.index.due_buckets() if buckets is None else buckets):
                 graphs, failed = await self._build(some)
                 faults += failed
-                for built in self.index.adopt_graphs(graphs):
-                    await self._tidy(built)
+                for built in self.index.publish_graphs(graphs):
+                    await self._prune_pending(built)
                 self._warn_of_size(graphs)
             self.commit()  # what was tidied: until the next change came, all reads would go through its transaction
             self.statistics.consolidated(time.monotonic() - began)
@@ -350,8 +350,8 @@ class Service:
                 continue
             try:
                 built = self.index.build_graph(bucket)
-            except GraphError as fault:
-                faults.append(fault)
+            except GraphError as error:
+                faults.append(error)
             else:
                 graphs += [built] if built is not None else []
             await asyncio.sleep(0)
@@ -362,10 +362,10 @@ class Service:
             faults += failed
         return graphs, faults
 
-    async def _tidy(self, built: Built) -> None:
+    async def _prune_pending(self, built: Built) -> None:
         start: bytes | None = b""
         while start is not None:
-            start = self.index.tidy_pending(built, start)
+            start = self.index.prune_pending(built, start)
             await asyncio.sleep(0)
 
     def _warn_of_size(self, graphs: list[Built]) -> None:
@@ -396,7 +396,7 @@ class Service:
 
     async def sweep(self) -> None:
         """Delete the rows of flushed buckets, a few at a time."""
-        while self.index.has_doomed:
+        while self.index.has_dropped:
             for _ in range(SWEEPS_PER_COMMIT):
                 if not self.index.sweep(SWEEP_ROWS):
                     break

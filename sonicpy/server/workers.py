@@ -44,9 +44,7 @@ class Workers:
         self._stops = 0
         self._idle_timer: asyncio.TimerHandle | None = None
 
-    async def run(
-        self, job: Callable[Arguments, Answer], *args: Arguments.args, **named: Arguments.kwargs
-    ) -> Answer:
+    async def run(self, job: Callable[Arguments, Answer], *args: Arguments.args, **named: Arguments.kwargs) -> Answer:
         """Return what the job returns.
 
         Raises:
@@ -62,9 +60,9 @@ class Workers:
                     executor = self._started()
                     # On a thread: a process that is started holds up the one that starts it, for up to 0.1 s.
                     future = await loop.run_in_executor(None, partial(submit, executor, job, *args, **named))
-                except OSError as fault:
+                except OSError as error:
                     self._end(self._executor)
-                    raise WorkerError(f"no worker process can be started: {fault.strerror}") from fault
+                    raise WorkerError(f"no worker process can be started: {error.strerror}") from error
                 except BrokenProcessPool:
                     self._end(self._executor)
                     continue

@@ -25,8 +25,8 @@ def apply_pushes(view: WriteView, pushes: Sequence[Push], *, new: bool) -> list[
         for place, (collection, bucket, oid, terms, window) in enumerate(pushes):
             if not writer_of(view, collection, bucket).push(oid, terms, window, new=new):
                 left_out.append(place)
-    except (DamagedBytes, OverflowError) as fault:
-        raise _told(fault) from fault
+    except (DamagedBytes, OverflowError) as error:
+        raise _told(error) from error
     return left_out
 
 
@@ -42,8 +42,8 @@ def apply_mutation(view: WriteView, mutation: Mutation) -> int:
             writer_of(view, collection, bucket).push(oid, terms, window)
             return 0
         return _take_away(view, mutation)
-    except (DamagedBytes, OverflowError) as fault:
-        raise _told(fault) from fault
+    except (DamagedBytes, OverflowError) as error:
+        raise _told(error) from error
 
 
 def _take_away(view: WriteView, mutation: Pop | FlushObject | FlushBucket | FlushCollection) -> int:
@@ -66,8 +66,8 @@ def _take_away(view: WriteView, mutation: Pop | FlushObject | FlushBucket | Flus
             return int(bool(scopes))
 
 
-def _told(fault: DamagedBytes | OverflowError) -> StoreError:
-    """Return what a fault in compiled code is to those above: numbers are used up, or bytes are damaged."""
-    if isinstance(fault, OverflowError):
-        return StoreError(str(fault))
-    return StoreDamaged(f"the store is damaged: {fault}")
+def _told(error: DamagedBytes | OverflowError) -> StoreError:
+    """Return what an error in compiled code is to those above: numbers are used up, or bytes are damaged."""
+    if isinstance(error, OverflowError):
+        return StoreError(str(error))
+    return StoreDamaged(f"the store is damaged: {error}")

@@ -42,8 +42,8 @@ def write_backup(environment: Environment, folder: Path) -> Path:
         with open(fresh, "ab+") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as fault:
-                raise StoreError(f"another backup is being written to {folder}: wait for its end") from fault
+            except OSError as error:
+                raise StoreError(f"another backup is being written to {folder}: wait for its end") from error
             try:
                 _fill(environment, file.fileno())
                 os.replace(fresh, path)
@@ -51,8 +51,8 @@ def write_backup(environment: Environment, folder: Path) -> Path:
                 fresh.unlink(missing_ok=True)
                 raise
         sync_folder(folder)
-    except OSError as fault:
-        raise StoreError(f"cannot write the backup {path}: {fault.strerror}") from fault
+    except OSError as error:
+        raise StoreError(f"cannot write the backup {path}: {error.strerror}") from error
     return path
 
 
@@ -96,10 +96,10 @@ def check_seal(path: Path) -> int:
             if _digest(file.fileno(), size - SEAL.size) != digest:
                 raise StoreDamaged(f"the backup {path} is damaged: its checksum is not that of its content")
             return size
-    except FileNotFoundError as fault:
-        raise StoreError(f"there is no backup in {path.parent}: {BACKUP_FILE} is missing") from fault
-    except OSError as fault:
-        raise StoreError(f"cannot read the backup {path}: {fault.strerror}") from fault
+    except FileNotFoundError as error:
+        raise StoreError(f"there is no backup in {path.parent}: {BACKUP_FILE} is missing") from error
+    except OSError as error:
+        raise StoreError(f"cannot read the backup {path}: {error.strerror}") from error
 
 
 def _fill(environment: Environment, descriptor: int) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import cast
 
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow, oids_in
-from sonicpy._native.postings import DamagedBytes, ObjectRecord, PostingList, WordRow, likely_words
+from sonicpy._native.postings import DamagedBytes, ObjectRecord, PostingList, TermInfo, likely_words
 from sonicpy.errors import StoreDamaged
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import OBJECTS, POSTINGS, TERMS
@@ -22,16 +22,16 @@ class BucketReader:
         self._view = view
         self._transaction = view.transaction
 
-    def words(self, terms: list[bytes]) -> list[WordRow | None]:
+    def words(self, terms: list[bytes]) -> list[TermInfo | None]:
         """Return the row of each term, None for those that no object holds."""
         keys = [word_key(self.state.bucket, term) for term in terms]
         found = self._view.word_rows(keys)
         return [
-            WordRow(row, len(term)) if (row := found.get(key)) is not None else None
+            TermInfo(row, len(term)) if (row := found.get(key)) is not None else None
             for key, term in zip(keys, terms, strict=True)
         ]
 
-    def blocks(self, word: WordRow) -> list[bytes]:
+    def blocks(self, word: TermInfo) -> list[bytes]:
         """Return the blocks of a word's postings, oldest first; the first `word.dead` postings do not count."""
         first, last, tail = word.first_block, word.last_block, word.tail
         if first >= last:
@@ -47,7 +47,7 @@ class BucketReader:
             blocks.append(tail)
         return blocks
 
-    def postings(self, word: WordRow) -> PostingList | list[bytes]:
+    def postings(self, word: TermInfo) -> PostingList | list[bytes]:
         """Return a word's postings as ranking takes them: decoded where they are remembered, else their blocks."""
         return self.blocks(word)
 
@@ -67,7 +67,7 @@ class BucketReader:
 
     def objects(self) -> Iterator[tuple[int, ObjectRecord]]:
         """Yield the numbers of all objects and what they hold, in the order in which they were made."""
-        self._view.settle_records(self.state.bucket)
+        self._view.flush_records(self.state.bucket)
         for key, row in self._transaction.rows(OBJECTS, bucket_key(self.state.bucket)):
             first = int.from_bytes(key[4:], "big") * OBJECTS_PER_RECORD_ROW
             for place, packed in RecordRow(row).records():
@@ -92,14 +92,14 @@ class BucketReader:
         """Return the packed lengths of all objects, by IID."""
         return self._view.lengths(self.state)
 
-    def lexicon(self, prefix: bytes) -> Iterator[tuple[bytes, WordRow]]:
+    def lexicon(self, prefix: bytes) -> Iterator[tuple[bytes, TermInfo]]:
         """Yield the words that begin with `prefix` in byte order, with their rows, whether they are live or not."""
         key_prefix = word_key(self.state.bucket, prefix)
         for rows in pages(self._view.word_rows_from, key_prefix):
             for key, row in rows:
                 if not key.startswith(key_prefix):
                     return
-                yield key[4:], WordRow(row, len(key) - 4)
+                yield key[4:], TermInfo(row, len(key) - 4)
 
     def likely_words(self, prefix: bytes, limit: int, examined: int) -> list[bytes]:
         """Return the live words that begin with `prefix`: those that most objects hold first, then short ones.
@@ -136,5 +136,5 @@ class BucketReader:
     def _unpacked(self, iid: int, packed: bytes) -> ObjectRecord:
         try:
             return ObjectRecord.unpack(packed)
-        except DamagedBytes as fault:
-            raise StoreDamaged(f"bucket {self.state.bucket}, object {iid}: {fault}") from fault
+        except DamagedBytes as error:
+            raise StoreDamaged(f"bucket {self.state.bucket}, object {iid}: {error}") from error

@@ -7,8 +7,8 @@ from sonicpy._native.postings import DamagedBytes, pack_varints, unpack_varints
 from sonicpy.errors import StoreDamaged
 
 FIELD_NAMES = (
-    "bucket", "next_iid", "next_term", "objects", "total_length", "live_words", "edits", "lexicon_version",
-    "graph_words", "graph_edits", "named", "slices",
+    "bucket", "next_iid", "next_term", "objects", "total_length", "live_words", "pending_seq", "lexicon_version",
+    "graph_words", "graph_seq", "named", "slices",
 )  # fmt: skip
 
 
@@ -22,10 +22,10 @@ class BucketState(Counters):
         objects: how many there are.
         total_length: sum of the lengths of all objects.
         live_words: words that some object holds as words of their own, of at most 40 bytes.
-        edits: how many words were ever put into `pending`: orders them against a consolidation's snapshot.
+        pending_seq: how many words were ever put into `pending`: orders them against a consolidation's snapshot.
         lexicon_version: of the bucket's word graph; 0: none was built yet.
         graph_words: how many words that graph holds.
-        graph_edits: how many of the edits it holds.
+        graph_seq: how many of the edits it holds.
         named: objects with a smaller IID are found through `oids`; newer ones may not be in it yet.
         slices: in how many slices `oids` divides the hashes of names.
     """
@@ -45,8 +45,8 @@ class BucketState(Counters):
         """
         try:
             numbers = unpack_varints(row)
-        except DamagedBytes as fault:
-            raise StoreDamaged(f"the row of a bucket cannot be read: {fault}") from fault
+        except DamagedBytes as error:
+            raise StoreDamaged(f"the row of a bucket cannot be read: {error}") from error
         if len(numbers) != len(FIELD_NAMES):
             raise StoreDamaged(f"the row of a bucket has {len(numbers)} numbers instead of {len(FIELD_NAMES)}")
         return cls(*numbers)

@@ -1,8 +1,8 @@
 """One bucket inside the write transaction: PUSH, POP and FLUSHO change its words, postings and objects."""
 
 from sonicpy._native.bucket import PushWriter
-from sonicpy._native.edits import Edits, Unlink
 from sonicpy._native.lengths import pack_length
+from sonicpy._native.object_change import ObjectChange, RemoveTerms
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow
 from sonicpy._native.postings import DamagedBytes, ObjectRecord
 from sonicpy.errors import StoreDamaged
@@ -64,7 +64,7 @@ class BucketWriter(PushWriter, BucketReader):
         row = RecordRow(self._transaction.get(OBJECTS, key) or b"")
         self._transaction.put(OBJECTS, key, row.put(place, record))
 
-    def _drop_first_block(self, edits: Edits, number: int) -> None:
+    def _drop_first_block(self, edits: ObjectChange, number: int) -> None:
         """Delete the used-up first block of an edit's word, and find the one that follows."""
         key = edits.first_block_key(number)
         self._transaction.delete(POSTINGS, key)
@@ -76,14 +76,14 @@ class BucketWriter(PushWriter, BucketReader):
 
     def pop(self, oid: str, words: list[bytes]) -> int:
         """Take words from an object; return how many shown ones went. The object goes with its last word."""
-        self._writer.settle()
+        self._writer.flush_term_rows()
         name = oid.encode()
         found = self._find(name, name_hash(name))
         return 0 if found is None else self._unlink(*found, words)
 
     def flush_object(self, oid: str) -> int:
         """Forget an object; return how many shown words it held."""
-        self._writer.settle()
+        self._writer.flush_term_rows()
         name = oid.encode()
         found = self._find(name, name_hash(name))
         if found is None:
@@ -95,13 +95,13 @@ class BucketWriter(PushWriter, BucketReader):
 
     def _unlink(self, iid: int, record: ObjectRecord, words: list[bytes]) -> int:
         state, transaction = self.state, self._transaction
-        unlink = Unlink(state.bucket, iid, words, record)
+        unlink = RemoveTerms(state.bucket, iid, words, record)
         self._writer.terms.forget(unlink.word_keys)
         try:
             needed = unlink.take_rows(stored_words(transaction, unlink.word_keys))
             unlink.take_blocks(transaction.get_many(POSTINGS, needed))
-        except DamagedBytes as fault:
-            raise StoreDamaged(f"bucket {state.bucket}: {fault}") from fault
+        except DamagedBytes as error:
+            raise StoreDamaged(f"bucket {state.bucket}: {error}") from error
         for number in unlink.used_up:
             self._drop_first_block(unlink, number)
         transaction.put_many(POSTINGS, unlink.blocks)

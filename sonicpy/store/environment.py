@@ -34,7 +34,7 @@ OBJECTS: Final = 7
 LENGTHS: Final = 8
 OIDS: Final = 9
 PENDING: Final = 10
-DOOMED: Final = 11
+DROPPED: Final = 11
 
 TABLE_NAMES: Final = (
     b"meta", b"scopes", b"buckets", b"words", b"common", b"terms", b"postings", b"objects", b"lengths", b"oids",
@@ -73,9 +73,7 @@ class Transaction:
 
     __slots__ = ("_commits", "_cursors", "_tables", "_txn", "companion", "write")
 
-    def __init__(
-        self, txn: lmdb.Transaction, tables: list[lmdb._Database], write: bool, commits: int = 0
-    ) -> None:
+    def __init__(self, txn: lmdb.Transaction, tables: list[lmdb._Database], write: bool, commits: int = 0) -> None:
         self._commits = commits
         self.companion: Companion | None = None
         """What readers leave here for the next reader of the same snapshot."""
@@ -94,8 +92,8 @@ class Transaction:
         """Return the value under `key`, or None."""
         try:
             return self._txn.get(key, db=self._tables[table])  # type: ignore[return-value]
-        except lmdb.Error as fault:
-            raise translated(fault) from fault
+        except lmdb.Error as error:
+            raise translated(error) from error
 
     def get_many(self, table: int, keys: list[bytes]) -> list[Row]:
         """Return (key, value) for those of `keys` that exist, in the order of `keys`."""
@@ -103,8 +101,8 @@ class Transaction:
             return []
         try:
             return self._cursor(table).getmulti(keys)  # type: ignore[return-value]
-        except lmdb.Error as fault:
-            raise translated(fault) from fault
+        except lmdb.Error as error:
+            raise translated(error) from error
 
     def keys(self, table: int, prefix: bytes) -> list[bytes]:
         """Return the keys that begin with `prefix`, which are few."""
@@ -118,8 +116,8 @@ class Transaction:
                     break
                 found.append(key)
                 is_there = cursor.next()
-        except lmdb.Error as fault:
-            raise translated(fault) from fault
+        except lmdb.Error as error:
+            raise translated(error) from error
         return found
 
     def put(self, table: int, key: bytes, value: bytes) -> None:
@@ -127,12 +125,12 @@ class Transaction:
 
         Raises:
             StoreFull: the map or the disk is full; the transaction is lost.
-            StoreError: any other fault of the storage; the transaction is lost.
+            StoreError: any other error of the storage; the transaction is lost.
         """
         try:
             self._txn.put(key, value, db=self._tables[table])
-        except lmdb.Error as fault:
-            raise translated(fault) from fault
+        except lmdb.Error as error:
+            raise translated(error) from error
 
     def put_many(self, table: int, rows: Iterable[Row]) -> None:
         """Write several rows; raises like `put`."""
@@ -140,23 +138,23 @@ class Transaction:
             return
         try:
             self._cursor(table).putmulti(rows)
-        except lmdb.Error as fault:
-            raise translated(fault) from fault
+        except lmdb.Error as error:
+            raise translated(error) from error
 
     def append(self, table: int, key: bytes, value: bytes) -> None:
         """Write a row whose key probably sorts behind all others: pages are then filled to the brim."""
         try:
             if not self._txn.put(key, value, db=self._tables[table], append=True):
                 self._txn.put(key, value, db=self._tables[table])
-        except lmdb.Error as fault:
-            raise translated(fault) from fault
+        except lmdb.Error as error:
+            raise translated(error) from error
 
     def delete(self, table: int, key: bytes) -> bool:
         """Delete one row; return whether it was there."""
         try:
             gone: bool = self._txn.delete(key, db=self._tables[table])
-        except lmdb.Error as fault:
-            raise translated(fault) from fault
+        except lmdb.Error as error:
+            raise translated(error) from error
         return gone
 
     def first(self, table: int, start: bytes) -> Row | None:
@@ -166,16 +164,16 @@ class Transaction:
             if not cursor.set_range(start):
                 return None
             return cursor.item()  # type: ignore[return-value]
-        except lmdb.Error as fault:
-            raise translated(fault) from fault
+        except lmdb.Error as error:
+            raise translated(error) from error
 
     def some_rows(self, table: int, start: bytes, limit: int) -> list[Row]:
         """Return the first `limit` rows whose keys are not before `start`, in key order."""
         try:
             cursor = self._cursor(table)
             return list(islice(cursor.iternext(), limit)) if cursor.set_range(start) else []  # type: ignore[arg-type]
-        except lmdb.Error as fault:
-            raise translated(fault) from fault
+        except lmdb.Error as error:
+            raise translated(error) from error
 
     def rows(self, table: int, prefix: bytes, start: bytes | None = None) -> Iterator[Row]:
         """Yield the rows whose keys begin with `prefix`, in key order, from `start` on; rows are not to be changed
@@ -189,8 +187,8 @@ class Transaction:
                         return
                     yield row
                     found = cursor.next()
-        except lmdb.Error as fault:
-            raise translated(fault) from fault
+        except lmdb.Error as error:
+            raise translated(error) from error
 
     def delete_rows(self, table: int, prefix: bytes, limit: int) -> int:
         """Delete at most `limit` rows whose keys begin with `prefix`; return how many were deleted."""
@@ -202,24 +200,24 @@ class Transaction:
                     cursor.delete()
                     deleted += 1
                     found = bool(cursor.key())
-        except lmdb.Error as fault:
-            raise translated(fault) from fault
+        except lmdb.Error as error:
+            raise translated(error) from error
         return deleted
 
     def count(self, table: int) -> int:
         """Return the number of rows of a table."""
         try:
             entries: int = self._txn.stat(self._tables[table])["entries"]
-        except lmdb.Error as fault:
-            raise translated(fault) from fault
+        except lmdb.Error as error:
+            raise translated(error) from error
         return entries
 
     def size_bytes(self, table: int) -> int:
         """Return how many bytes of pages a table takes."""
         try:
             stat = self._txn.stat(self._tables[table])
-        except lmdb.Error as fault:
-            raise translated(fault) from fault
+        except lmdb.Error as error:
+            raise translated(error) from error
         pages: int = stat["leaf_pages"] + stat["branch_pages"] + stat["overflow_pages"]
         return pages * int(stat["psize"])
 
@@ -283,10 +281,10 @@ class Environment:
             )  # fmt: skip
             self._tables = [self._env.open_db(name, create=not read_only) for name in TABLE_NAMES]
             self._env.reader_check()
-        except lmdb.Error as fault:
-            raise StoreError(f"cannot open the store in {folder}: {fault}") from fault
-        except OSError as fault:
-            raise StoreError(f"cannot use {folder} as a store: {fault.strerror}") from fault
+        except lmdb.Error as error:
+            raise StoreError(f"cannot open the store in {folder}: {error}") from error
+        except OSError as error:
+            raise StoreError(f"cannot use {folder} as a store: {error.strerror}") from error
         self._page_bytes: int = self._env.stat()["psize"]
 
     def begin(self, *, write: bool) -> Transaction:
@@ -300,9 +298,9 @@ class Environment:
             except lmdb.MapResizedError:
                 self._ended()
                 self._adopt_size()
-            except lmdb.Error as fault:
+            except lmdb.Error as error:
                 self._ended()
-                raise translated(fault) from fault
+                raise translated(error) from error
 
     def take_snapshot(self) -> Transaction:
         """Return a read transaction that shows the last commit; end it with `give_back` on the same thread."""
@@ -321,9 +319,9 @@ class Environment:
         """
         try:
             transaction._commit()
-        except lmdb.Error as fault:
+        except lmdb.Error as error:
             transaction._abort()
-            raise translated(fault) from fault
+            raise translated(error) from error
         finally:
             self._ended()
         for kept in self._open.note_commit():
@@ -353,8 +351,8 @@ class Environment:
         try:
             self._env.reader_check()
             self._env.sync(True)
-        except lmdb.Error as fault:
-            raise translated(fault) from fault
+        except lmdb.Error as error:
+            raise translated(error) from error
 
     def copy(self, descriptor: int) -> None:
         """Write what was committed last, compacted, to an open file; may be called from any thread.
@@ -365,8 +363,8 @@ class Environment:
         try:
             with self.copying(), self.reading():  # a map that is copied from must not grow
                 self._env.copyfd(descriptor, compact=True)
-        except lmdb.Error as fault:
-            raise StoreError(f"the store cannot be copied: {fault}") from fault
+        except lmdb.Error as error:
+            raise StoreError(f"the store cannot be copied: {error}") from error
 
     @contextmanager
     def copying(self) -> Iterator[None]:
@@ -401,8 +399,8 @@ class Environment:
             try:
                 self._wait_for_readers()
                 self._env.set_mapsize(2 * self.map_bytes())
-            except lmdb.Error as fault:
-                raise translated(fault) from fault
+            except lmdb.Error as error:
+                raise translated(error) from error
             finally:
                 self._open.growing = False
                 self._turn.notify_all()
@@ -415,8 +413,8 @@ class Environment:
             self._wait_for_readers()
             try:
                 self._env.set_mapsize(0)
-            except lmdb.Error as fault:
-                raise translated(fault) from fault
+            except lmdb.Error as error:
+                raise translated(error) from error
 
     def can_grow(self) -> bool:
         """Return whether this thread has no transaction open, which `grow` would wait for in vain."""
@@ -488,10 +486,10 @@ def reserve_lock_file(path: Path) -> None:
         os.close(descriptor)
 
 
-def translated(fault: lmdb.Error) -> StoreError:
+def translated(error: lmdb.Error) -> StoreError:
     """Return the StoreError that stands for an error of lmdb."""
-    if isinstance(fault, lmdb.MapFullError):
+    if isinstance(error, lmdb.MapFullError):
         return MapFull("the map of the store is full")
-    if isinstance(fault, lmdb.DiskError):
-        return StoreFull(f"the disk of the store is full: {fault}")
-    return StoreError(f"the store failed: {fault}")
+    if isinstance(error, lmdb.DiskError):
+        return StoreFull(f"the disk of the store is full: {error}")
+    return StoreError(f"the store failed: {error}")

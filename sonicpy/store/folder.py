@@ -33,8 +33,8 @@ def is_there(path: Path) -> bool:
         path.stat()  # not exists(), which tells from Python 3.14 on that what is hidden is not there
     except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: NUL, which no path has in it
         return False
-    except OSError as fault:
-        raise StoreError(f"cannot look into {path.parent}: {fault.strerror}") from fault
+    except OSError as error:
+        raise StoreError(f"cannot look into {path.parent}: {error.strerror}") from error
     return True
 
 
@@ -51,21 +51,21 @@ class WriterLock:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
-        except OSError as fault:
-            raise StoreError(f"cannot write the store folder {folder}: {fault.strerror}") from fault
+        except OSError as error:
+            raise StoreError(f"cannot write the store folder {folder}: {error.strerror}") from error
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as fault:
+        except OSError as error:
             try:
-                raise StoreLocked(f"the store {folder} is {_holder(self._descriptor)}") from fault
+                raise StoreLocked(f"the store {folder} is {_holder(self._descriptor)}") from error
             finally:
                 os.close(self._descriptor)
         try:
             os.ftruncate(self._descriptor, 0)
             os.pwrite(self._descriptor, f"{os.getpid()}\n".encode(), 0)
-        except OSError as fault:
+        except OSError as error:
             os.close(self._descriptor)
-            raise StoreFull(f"cannot write the store folder {folder}: {fault.strerror}") from fault
+            raise StoreFull(f"cannot write the store folder {folder}: {error.strerror}") from error
 
     def release(self) -> None:
         """Give the right back; in a forked process the one that has it keeps it."""
@@ -95,17 +95,17 @@ class ReaderLock:
             self._descriptor = os.open(folder / LOCK_FILE, os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError:
             return  # a copy that nobody has written yet
-        except OSError as fault:
-            raise StoreError(f"cannot read {folder / LOCK_FILE}: {fault.strerror}") from fault
+        except OSError as error:
+            raise StoreError(f"cannot read {folder / LOCK_FILE}: {error.strerror}") from error
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except OSError as fault:
+        except OSError as error:
             holder = _pid_in(self._descriptor)
             self.release()
             raise StoreLocked(
                 f"the store {folder} is written by process {holder} and cannot be read meanwhile, because this user "
                 f"may not write {LMDB_LOCK_FILE} in it: grant that, or read a backup"
-            ) from fault
+            ) from error
 
     def release(self) -> None:
         """Let writers come."""
@@ -149,8 +149,8 @@ def note_boot(folder: Path, *, clean: bool) -> None:
     try:
         temporary.write_text(json.dumps({"boot": boot_id(), "clean": clean}))
         os.replace(temporary, folder / BOOT_FILE)
-    except OSError as fault:
-        raise StoreFull(f"cannot write the store folder {folder}: {fault.strerror}") from fault
+    except OSError as error:
+        raise StoreFull(f"cannot write the store folder {folder}: {error.strerror}") from error
 
 
 def boot_id() -> str:

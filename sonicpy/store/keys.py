@@ -11,7 +11,7 @@
     lengths    bucket u32 | IID // 4000 u40
     oids       bucket u32 | smallest hash of the slice u40
     pending    as words
-    doomed     bucket u32
+    doomed     bucket u32        (dropped buckets whose rows are still to be deleted)
 
 The packers of the hot path are compiled (sonicpy._native.postings); the others stand here.
 """

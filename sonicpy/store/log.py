@@ -61,8 +61,8 @@ class Log:
         """Where the next record goes: the end of the last acknowledged one."""
         try:
             folder.mkdir(parents=True, exist_ok=True)
-        except OSError as fault:
-            raise StoreError(f"cannot use {folder} for the log: {fault.strerror}") from fault
+        except OSError as error:
+            raise StoreError(f"cannot use {folder} for the log: {error.strerror}") from error
 
     def replay(self, position: int) -> Iterator[tuple[int, bytes]]:
         """Yield every whole record from `position` on, oldest first, with the position behind it.
@@ -115,8 +115,8 @@ class Log:
         """
         try:
             framed = frame_records(payloads)
-        except ValueError as fault:
-            raise StoreError(str(fault)) from None
+        except ValueError as error:
+            raise StoreError(str(error)) from None
         try:
             if self._has_rest:
                 self._cut_off()
@@ -124,10 +124,10 @@ class Log:
             written = os.write(self._descriptor, framed)
             if written != len(framed):
                 raise OSError(0, f"only {written} of {len(framed)} bytes were taken")
-        except OSError as fault:
+        except OSError as error:
             with contextlib.suppress(OSError):  # then the next append tries again before it writes
                 self._cut_off()
-            raise StoreFull(f"cannot write the log in {self._folder}: {fault.strerror}") from fault
+            raise StoreFull(f"cannot write the log in {self._folder}: {error.strerror}") from error
         self._has_rest = False
         self.position = position = self.position + written
         return position
@@ -167,8 +167,8 @@ class Log:
                 os.fdatasync(descriptor)
             if self._listed < begun:
                 sync_folder(self._folder)
-        except OSError as fault:
-            raise StoreError(f"cannot sync the log in {self._folder}: {fault.strerror}") from fault
+        except OSError as error:
+            raise StoreError(f"cannot sync the log in {self._folder}: {error.strerror}") from error
         finally:
             for descriptor in descriptors:
                 os.close(descriptor)
@@ -200,16 +200,16 @@ class Log:
         path = self._folder / f"{position:016x}.log"
         try:
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC, 0o640)
-        except OSError as fault:
-            raise StoreFull(f"cannot begin the log file {path}: {fault.strerror}") from fault
+        except OSError as error:
+            raise StoreFull(f"cannot begin the log file {path}: {error.strerror}") from error
         try:
             if os.write(descriptor, HEADER.pack(MAGIC, FORMAT_VERSION, position)) != HEADER.size:
                 raise OSError(0, "its header was not taken whole")
-        except OSError as fault:
+        except OSError as error:
             os.close(descriptor)
             with contextlib.suppress(OSError):  # without a header it is passed over
                 path.unlink()
-            raise StoreFull(f"cannot begin the log file {path}: {fault.strerror}") from fault
+            raise StoreFull(f"cannot begin the log file {path}: {error.strerror}") from error
         with self._switching:
             if self._descriptor >= 0:
                 self._unsynced.append((self._current, self._descriptor))
@@ -273,8 +273,8 @@ def log_faults(folder: Path, position: int) -> Iterator[str]:
     for segment, following in zip(segments, [*segments[1:], None], strict=True):
         try:
             end = max((end for _, end, _ in read_segment(segment)), default=segment.start)
-        except StoreError as fault:
-            yield str(fault)
+        except StoreError as error:
+            yield str(error)
             continue
         if following is None:
             is_damaged = _is_whole(segment, end)

@@ -72,5 +72,5 @@ def unpack_mutation(record: bytes) -> Mutation:
         if mutation is None:
             raise StoreDamaged(f"a record of the log has the unknown kind {record[0]}")
         return mutation._make(unpack_record(record))
-    except (DamagedBytes, IndexError, UnicodeDecodeError) as fault:
-        raise StoreDamaged(f"a record of the log cannot be read: {fault}") from fault
+    except (DamagedBytes, IndexError, UnicodeDecodeError) as error:
+        raise StoreDamaged(f"a record of the log cannot be read: {error}") from error

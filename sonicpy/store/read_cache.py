@@ -5,8 +5,8 @@ words. Names of objects are for longer, since they never change. People ask for 
 common words more often.
 """
 
-from sonicpy._native.postings import PostingList, WordRow
-from sonicpy._native.remembered import BucketMemory, RememberingReader
+from sonicpy._native.bucket_cache import BucketCache, CachingReader
+from sonicpy._native.postings import PostingList, TermInfo
 from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import Transaction
@@ -23,7 +23,7 @@ LARGEST_SHARE = 8
 """Postings of one word that take more than this part of it are not remembered."""
 
 
-class Remembered:
+class SnapshotCache:
     """What was read of one commit; threads share it, since each step is one call of a dict.
 
     Args:
@@ -31,22 +31,22 @@ class Remembered:
         before: what was read of the commit before, whose names of objects are taken over.
     """
 
-    def __init__(self, commit: int, before: "Remembered | None" = None) -> None:
+    def __init__(self, commit: int, before: "SnapshotCache | None" = None) -> None:
         self.commit = commit
         names = {} if before is None else before.names
         self.names: dict[int, dict[int, str]] = names if sum(map(len, names.values())) <= NAMES_KEPT else {}
         self.states: dict[tuple[str, str], BucketState | None] = {}
-        self.buckets: dict[int, BucketMemory] = {}
+        self.buckets: dict[int, BucketCache] = {}
         self.posting_bytes = 0
 
-    def of(self, bucket: int) -> BucketMemory:
+    def of(self, bucket: int) -> BucketCache:
         """Return what was read of a bucket."""
         memory = self.buckets.get(bucket)
         if memory is None:
             if len(self.buckets) >= BUCKETS_KEPT:
                 self.buckets.clear()
                 self.names.clear()
-            memory = self.buckets[bucket] = BucketMemory(WORDS_KEPT, NAMES_KEPT, self.names.setdefault(bucket, {}))
+            memory = self.buckets[bucket] = BucketCache(WORDS_KEPT, NAMES_KEPT, self.names.setdefault(bucket, {}))
         return memory
 
 
@@ -54,7 +54,7 @@ class Snapshot(View):
     """The picture of one commit."""
 
     def __init__(
-        self, transaction: Transaction, read_lengths: dict[int, tuple[int, bytearray]], remembered: Remembered
+        self, transaction: Transaction, read_lengths: dict[int, tuple[int, bytearray]], remembered: SnapshotCache
     ) -> None:
         super().__init__(transaction, read_lengths)
         self.remembered = remembered
@@ -82,20 +82,20 @@ class Snapshot(View):
         self.kept.clear()
 
 
-class SnapshotReader(RememberingReader, BucketReader):
+class SnapshotReader(CachingReader, BucketReader):
     """Reads one bucket through a snapshot."""
 
     def __init__(self, snapshot: Snapshot, state: BucketState) -> None:
         memory = snapshot.remembered.of(state.bucket)
-        RememberingReader.__init__(self, memory)
+        CachingReader.__init__(self, memory)
         BucketReader.__init__(self, snapshot, state)
         self._remembered = snapshot.remembered
         self._bucket_memory = memory
 
-    def _read_words(self, terms: list[bytes]) -> list[WordRow | None]:
+    def _read_words(self, terms: list[bytes]) -> list[TermInfo | None]:
         return BucketReader.words(self, terms)
 
-    def _read_postings(self, word: WordRow) -> tuple[PostingList | list[bytes], bool]:
+    def _read_postings(self, word: TermInfo) -> tuple[PostingList | list[bytes], bool]:
         blocks = self.blocks(word)
         decoded = PostingList.of(blocks)
         if decoded is None:

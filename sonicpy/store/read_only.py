@@ -13,10 +13,10 @@ from sonicpy.errors import ReadOnly, StoreError
 from sonicpy.store.environment import DATA_FILE, META, Environment
 from sonicpy.store.folder import LMDB_LOCK_FILE, ReaderLock, holds_store
 from sonicpy.store.mutations import Mutation, Push
-from sonicpy.store.read_cache import Remembered
+from sonicpy.store.read_cache import SnapshotCache
 from sonicpy.store.store import ANALYSER, FORMAT, Store, check_analyser, check_format
 from sonicpy.store.view import WriteView
-from sonicpy.store.write_cache import Memory
+from sonicpy.store.write_cache import WriteCache
 
 Answer = TypeVar("Answer")
 
@@ -42,12 +42,12 @@ class ReadOnlyStore(Store):
         self.folder = folder
         self.durability = "interval"
         self.uncommitted = self.stamp = self.recoveries = 0
-        self._memory = Memory()
-        self._memory.has_doomed = False
+        self._memory = WriteCache()
+        self._memory.has_dropped = False
         self._view = None
         self._is_lost = False
         self._read_lengths = {}
-        self._remembered = Remembered(-1)
+        self._remembered = SnapshotCache(-1)
         self._refusing = None
         unlocked = not _may_write(folder)
         self._readers = ReaderLock(folder) if unlocked else None

@@ -145,7 +145,7 @@ def _staging(scope: Scope, source: BucketState) -> Step:
         state = view.bucket_to_change(*scope)
         fresh = BucketState.unpack(source.pack())
         fresh.bucket = state.bucket
-        fresh.lexicon_version = fresh.graph_words = fresh.graph_edits = 0
+        fresh.lexicon_version = fresh.graph_words = fresh.graph_seq = 0
         view.set_bucket(scope, fresh)
 
     return stage

@@ -28,10 +28,10 @@ from sonicpy.store.environment import META, PENDING, TABLE_NAMES, Environment, M
 from sonicpy.store.keys import BUCKET_MAX, bucket_key, bucket_of
 from sonicpy.store.log import RECORD_MAX_BYTES, Log
 from sonicpy.store.mutations import Mutation, Push, pack_mutation, unpack_mutation
-from sonicpy.store.read_cache import Remembered, Snapshot
+from sonicpy.store.read_cache import Snapshot, SnapshotCache
 from sonicpy.store.sweep import sweep
 from sonicpy.store.view import View, WriteView
-from sonicpy.store.write_cache import Memory
+from sonicpy.store.write_cache import WriteCache
 
 logger = logging.getLogger(__name__)
 
@@ -69,9 +69,9 @@ class Store:
         self._analyser = dict(analyser)
         self._view: WriteView | None = None
         self._owner = 0
-        self._memory = Memory()
+        self._memory = WriteCache()
         self._read_lengths: dict[int, tuple[int, bytearray]] = {}  # by snapshots
-        self._remembered = Remembered(-1)
+        self._remembered = SnapshotCache(-1)
         self._is_lost = False  # the open transaction failed, and its recovery has not passed yet
         self._unsealed: list[bytes] = []
         self._refusing: StoreError | None = None
@@ -172,10 +172,10 @@ class Store:
             return
         try:
             self._commit_environment()
-        except StoreError as fault:
-            self._refusing = StoreFull(f"changes are refused until the store can be written again: {fault}")
-            self._recover(fault)
-            raise self._refusing from fault
+        except StoreError as error:
+            self._refusing = StoreFull(f"changes are refused until the store can be written again: {error}")
+            self._recover(error)
+            raise self._refusing from error
         self._refusing = None
         if self._environment.needs_room() and self._environment.can_grow():
             self._environment.grow()
@@ -213,8 +213,8 @@ class Store:
 
     def sweep(self, rows: int) -> bool:
         """Delete at most about `rows` rows of flushed buckets; return whether any are left."""
-        self._memory.has_doomed = self.maintain(lambda view: sweep(view, rows))
-        return self._memory.has_doomed
+        self._memory.has_dropped = self.maintain(lambda view: sweep(view, rows))
+        return self._memory.has_dropped
 
     def maintain(self, work: Callable[[WriteView], Answer]) -> Answer:
         """Let `work` change rows in a way that needs no log record: losing it loses nothing that was acknowledged.
@@ -224,7 +224,7 @@ class Store:
         """
         return self._at_most_twice(_do, work)
 
-    def settle(self) -> None:
+    def flush_term_rows(self) -> None:
         """Write the rows of words that PUSH changed: the next commit has less to do.
 
         Raises:
@@ -232,7 +232,7 @@ class Store:
         """
         view = self._view
         if view is not None and view.terms.changed:
-            self.maintain(WriteView.settle)
+            self.maintain(WriteView.flush_term_rows)
 
     @property
     def pending_buckets(self) -> set[int]:
@@ -292,7 +292,7 @@ class Store:
         if not isinstance(view, View):
             remembered = self._remembered
             if remembered.commit != transaction.number:
-                remembered = self._remembered = Remembered(transaction.number, remembered)
+                remembered = self._remembered = SnapshotCache(transaction.number, remembered)
             view = transaction.companion = Snapshot(transaction, self._read_lengths, remembered)
         return view
 
@@ -303,9 +303,9 @@ class Store:
             self._environment.give_back(transaction)
 
     @property
-    def has_doomed(self) -> bool:
+    def has_dropped(self) -> bool:
         """Whether rows of flushed buckets may wait for `sweep`."""
-        return self._memory.has_doomed
+        return self._memory.has_dropped
 
     def open_view(self) -> View | None:
         """Return the view of the open write transaction if this thread owns one, for reading.
@@ -363,8 +363,8 @@ class Store:
     def _begin_segment(self) -> None:
         try:
             self._log.rotate()
-        except StoreFull as fault:  # the old segment goes on
-            logger.error("%s", fault)
+        except StoreFull as error:  # the old segment goes on
+            logger.error("%s", error)
 
     def _open(self, switched_off: bool) -> None:
         if switched_off:
@@ -404,9 +404,9 @@ class Store:
                 self._view = None
                 number = view.transaction.number
                 self._environment.commit(view.transaction)
-            except MapFull as fault:
+            except MapFull as error:
                 self._is_lost = True
-                self._recover(fault)
+                self._recover(error)
             except StoreError:
                 self._is_lost = True
                 raise
@@ -439,7 +439,7 @@ class Store:
         return self._view
 
     def _at_most_twice(self, work: Callable[[WriteView, Given], Answer], given: Given) -> Answer:
-        """Run `work` in the open transaction; after a fault of the storage once more, in a recovered one.
+        """Run `work` in the open transaction; after an error of the storage once more, in a recovered one.
 
         Whatever else it raises, nothing half done stays behind.
         """
@@ -451,8 +451,8 @@ class Store:
             except StoreDamaged:
                 self._recover(None)
                 raise
-            except StoreError as fault:
-                self._recover(fault)
+            except StoreError as error:
+                self._recover(error)
             except BaseException:
                 self._recover(None)
                 raise
@@ -482,8 +482,8 @@ class Store:
             try:
                 self._replay(from_log_end)
                 return
-            except MapFull as fault:
-                cause = fault
+            except MapFull as error:
+                cause = error
             except BaseException:
                 self._drop_transaction()
                 self._is_lost = True  # nothing can be read or written before a recovery has passed
@@ -524,12 +524,12 @@ class Store:
         """
         try:
             with self._environment.reading() as transaction:
-                for fault in miscounted_tables(transaction):
-                    raise StoreDamaged(fault)
-        except StoreError as fault:
+                for error in miscounted_tables(transaction):
+                    raise StoreDamaged(error)
+        except StoreError as error:
             raise StoreDamaged(
-                f"the store {self.folder} was damaged when the machine stopped ({fault}): restore a backup into it"
-            ) from fault
+                f"the store {self.folder} was damaged when the machine stopped ({error}): restore a backup into it"
+            ) from error
 
 
 def _do(view: WriteView, work: Callable[[WriteView], Answer]) -> Answer:
@@ -573,8 +573,8 @@ def check_analyser(folder: Path, row: bytes | None, analyser: Mapping[str, str])
     """Raise StoreError unless the store was made with the same analysis of texts."""
     try:
         held: dict[str, str] = json.loads(row or b"{}")
-    except ValueError as fault:
-        raise StoreDamaged(f"the store {folder} does not tell any more how its texts were cut: {fault}") from fault
+    except ValueError as error:
+        raise StoreDamaged(f"the store {folder} does not tell any more how its texts were cut: {error}") from error
     for key in sorted({*held, *analyser}):
         if held.get(key) != analyser.get(key):
             raise StoreError(

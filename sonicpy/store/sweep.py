@@ -1,6 +1,6 @@
 """Delete the rows of flushed buckets, a few at a time: their names are free again since the flush."""
 
-from sonicpy.store.environment import BUCKET_TABLES, DOOMED
+from sonicpy.store.environment import BUCKET_TABLES, DROPPED
 from sonicpy.store.view import WriteView
 
 
@@ -11,12 +11,12 @@ def sweep(view: WriteView, rows: int) -> bool:
     """
     transaction = view.transaction
     while rows > 0:
-        doomed = transaction.first(DOOMED, b"")
-        if doomed is None:
+        dropped = transaction.first(DROPPED, b"")
+        if dropped is None:
             return False
         for table in BUCKET_TABLES:
-            rows -= transaction.delete_rows(table, doomed[0], max(rows, 0))
+            rows -= transaction.delete_rows(table, dropped[0], max(rows, 0))
             if rows <= 0:
                 return True
-        transaction.delete(DOOMED, doomed[0])
-    return transaction.first(DOOMED, b"") is not None
+        transaction.delete(DROPPED, dropped[0])
+    return transaction.first(DROPPED, b"") is not None

@@ -17,7 +17,7 @@ from sonicpy._native.postings import (
     WORD_BYTES_MAX,
     DamagedBytes,
     ObjectRecord,
-    WordRow,
+    TermInfo,
     bucket_key,
     only_refers,
     term_id_in,
@@ -31,7 +31,7 @@ from sonicpy.store.environment import (
     BUCKET_TABLES,
     BUCKETS,
     COMMON,
-    DOOMED,
+    DROPPED,
     LENGTHS,
     META,
     OBJECTS,
@@ -85,8 +85,8 @@ def _number_faults(transaction: Transaction, states: dict[Scope, BucketState]) -
             yield f"{'/'.join(scope)}: its number {number} is not in buckets"
     if transaction.count(BUCKETS) > len(named):
         yield f"buckets has {transaction.count(BUCKETS)} rows for {len(named)} in scopes"
-    doomed = {bucket_of(key) for key, _ in transaction.rows(DOOMED, b"")}
-    for number in doomed & set(named):
+    dropped = {bucket_of(key) for key, _ in transaction.rows(DROPPED, b"")}
+    for number in dropped & set(named):
         yield f"{'/'.join(named[number])}: its number {number} is marked as flushed"
     row = transaction.get(META, NEXT_BUCKET)
     try:
@@ -94,12 +94,12 @@ def _number_faults(transaction: Transaction, states: dict[Scope, BucketState]) -
     except ValueError:
         yield "meta does not tell the next bucket number any more"
         following = BUCKET_MAX + 1
-    for number in doomed | set(named):
+    for number in dropped | set(named):
         if number >= following:
             yield f"bucket number {number} is not below the next one, {following}"
     for table in BUCKET_TABLES:
         for number in buckets_in(transaction, table):
-            if number not in named and number not in doomed:
+            if number not in named and number not in dropped:
                 yield f"table {TABLE_NAMES[table].decode()} has rows of bucket {number}, which does not exist"
 
 
@@ -109,7 +109,7 @@ class _BucketCheck:
     def __init__(self, transaction: Transaction, state: BucketState) -> None:
         self._transaction = transaction
         self._state = state
-        self._words: dict[int, WordRow] = {}
+        self._words: dict[int, TermInfo] = {}
         self._holders: Counter[int] = Counter()
         self._hidden: Counter[int] = Counter()
         self._balance: Counter[int] = Counter()
@@ -150,7 +150,7 @@ class _BucketCheck:
                     yield f"word {_shown(key)} with the term id {term_id} is not in common"
                     continue
                 packed = found
-            row = WordRow(packed, len(key))
+            row = TermInfo(packed, len(key))
             if is_common and row.term_id != term_id:
                 yield f"word {_shown(key)} refers to the row of the term id {row.term_id}, not {term_id}"
             if is_common != (row.last_block >= COMMON_FROM_BLOCK):
@@ -269,7 +269,7 @@ class _BucketCheck:
             for fault in self._block_faults(self._words[term_id], []):
                 yield f"word {self._name(term_id)}: {fault}"
 
-    def _block_faults(self, word: WordRow, blocks: list[tuple[int, bytes]]) -> Iterator[str]:
+    def _block_faults(self, word: TermInfo, blocks: list[tuple[int, bytes]]) -> Iterator[str]:
         if blocks and blocks[-1][0] >= word.last_block:
             yield f"block {blocks[-1][0]} is not before its last one, {word.last_block}"
         if word.tail:
@@ -305,12 +305,12 @@ class _BucketCheck:
 
     def _pending_faults(self) -> Iterator[str]:
         state, numbers = self._state, set[int]()
-        if state.graph_edits > state.edits:
-            yield f"its graph holds {state.graph_edits} edits of {state.edits}"
+        if state.graph_seq > state.pending_seq:
+            yield f"its graph holds {state.graph_seq} edits of {state.pending_seq}"
         for key, row in self._rows(PENDING):
             number = int.from_bytes(row[:6], "big")
-            if len(row) != 7 or row[6] > max(Why) or len(key) > WORD_BYTES_MAX or not 0 < number <= state.edits:
-                yield f"pending word {_shown(key)} has the row {row.hex()}; the last edit is {state.edits}"
+            if len(row) != 7 or row[6] > max(Why) or len(key) > WORD_BYTES_MAX or not 0 < number <= state.pending_seq:
+                yield f"pending word {_shown(key)} has the row {row.hex()}; the last edit is {state.pending_seq}"
             elif number in numbers:
                 yield f"pending word {_shown(key)} has the edit {number} of another one"
             numbers.add(number)

@@ -17,7 +17,7 @@ from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import (
     BUCKETS,
     COMMON,
-    DOOMED,
+    DROPPED,
     LENGTHS,
     META,
     OBJECTS,
@@ -31,7 +31,7 @@ from sonicpy.store.keys import collection_prefix, length_key, object_key, scope_
 from sonicpy.store.lengths import Lengths, read_lengths
 from sonicpy.store.names import NewNames, find_new, new_names, stored_names
 from sonicpy.store.word_rows import stored_words, stored_words_from
-from sonicpy.store.write_cache import BUCKETS_KEPT, Memory, NewestRow
+from sonicpy.store.write_cache import BUCKETS_KEPT, NewestRow, WriteCache
 
 NEXT_BUCKET = b"next bucket"
 
@@ -65,7 +65,7 @@ class View:
     def keep(self, scope: tuple[str, str], made: object) -> None:
         """Keep what was made of a bucket for those that read it next, if nothing changes until then."""
 
-    def settle_records(self, bucket: int) -> None:
+    def flush_records(self, bucket: int) -> None:
         """Make sure that `objects` holds every record of a bucket."""
 
     def bucket(self, collection: str, bucket: str) -> BucketState | None:
@@ -128,7 +128,7 @@ class View:
 class WriteView(View):
     """The picture inside an open write transaction, its own changes included."""
 
-    def __init__(self, transaction: Transaction, memory: Memory, owner: int) -> None:
+    def __init__(self, transaction: Transaction, memory: WriteCache, owner: int) -> None:
         super().__init__(transaction)
         self.owner = owner
         """The only thread that may use it."""
@@ -141,14 +141,14 @@ class WriteView(View):
         self.writers: dict[tuple[str, str], Any] = {}
         """What changes the buckets whose states are noted as changed; kept by `bucket_writer.writer_of`."""
 
-    def settle(self) -> None:
+    def flush_term_rows(self) -> None:
         """Write the rows of words that PUSH changed."""
         if self.terms.changed:
             words, common = self.terms.rows()
             self.transaction.put_many(WORDS, words)
             self.transaction.put_many(COMMON, common)
 
-    def settle_records(self, bucket: int) -> None:
+    def flush_records(self, bucket: int) -> None:
         """Write the row that new objects of a bucket go to."""
         newest = self._memory.of(bucket).newest
         if newest is not None:
@@ -186,15 +186,15 @@ class WriteView(View):
         if state is None:
             return False
         self._forget_state((collection, bucket))
-        self.settle()
+        self.flush_term_rows()
         self._memory.forget(state.bucket)
         self._memory.flushed[state.bucket] = state.lexicon_version
-        self._memory.has_doomed = True
+        self._memory.has_dropped = True
         self._written.discard(state.bucket)
         key = bucket_key(state.bucket)
         self.transaction.delete(SCOPES, scope_key(collection, bucket))
         self.transaction.delete(BUCKETS, key)
-        self.transaction.put(DOOMED, key, b"")
+        self.transaction.put(DROPPED, key, b"")
         return True
 
     def set_bucket(self, scope: Scope, state: BucketState) -> None:
@@ -253,9 +253,9 @@ class WriteView(View):
         self._memory.pending_buckets.add(state.bucket)
         known = self._memory.of(state.bucket).pending_words
         last = bytes((why,))
-        rows = [(key, number.to_bytes(6, "big") + last) for number, key in enumerate(keys, state.edits + 1)]
+        rows = [(key, number.to_bytes(6, "big") + last) for number, key in enumerate(keys, state.pending_seq + 1)]
         self.transaction.put_many(PENDING, rows)
-        state.edits += len(keys)
+        state.pending_seq += len(keys)
         if known is not None:
             known += [key[4:] for key in keys]
 
@@ -303,10 +303,10 @@ class WriteView(View):
 
     def flush(self) -> None:
         """Write what was held back; nothing may be missing in the tables after it."""
-        self.settle()
+        self.flush_term_rows()
         written = sorted(self._written)
         for bucket in written:
-            self.settle_records(bucket)
+            self.flush_records(bucket)
         for scope in sorted(self._changed_states):
             self._fold_names(self._states[scope])
         self._flush_states()
@@ -344,8 +344,8 @@ class WriteView(View):
             return
         try:
             names.fold(self.transaction, state)
-        except DamagedBytes as fault:
-            raise StoreDamaged(f"bucket {state.bucket}: {fault}") from fault
+        except DamagedBytes as error:
+            raise StoreDamaged(f"bucket {state.bucket}: {error}") from error
 
     def _lengths(self, bucket: int) -> Lengths:
         held = self._memory.of(bucket)

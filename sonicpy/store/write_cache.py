@@ -49,7 +49,7 @@ class NewestRow(objects.NewestRow):
         self._is_stored = False
 
 
-class WrittenBucket:
+class BucketWriteCache:
     """What is remembered of one bucket; None: it was not asked for yet.
 
     Attributes:
@@ -65,7 +65,7 @@ class WrittenBucket:
         self.pending_words: list[bytes] | None = None
 
 
-class Memory:
+class WriteCache:
     """What is remembered of all buckets."""
 
     def __init__(self) -> None:
@@ -74,15 +74,15 @@ class Memory:
         """Buckets that went since the owner last asked, with the versions of their graphs."""
         self.terms = TermCache()
         self.states: dict[tuple[str, str], BucketState] = {}
-        self.has_doomed = True
+        self.has_dropped = True
         """Rows of flushed buckets may wait for the sweeper; the first sweep finds out."""
-        self._buckets: dict[int, WrittenBucket] = {}
+        self._buckets: dict[int, BucketWriteCache] = {}
 
-    def of(self, bucket: int) -> WrittenBucket:
+    def of(self, bucket: int) -> BucketWriteCache:
         """Return what is remembered of a bucket, by its number."""
         held = self._buckets.get(bucket)
         if held is None:
-            held = self._buckets[bucket] = WrittenBucket()
+            held = self._buckets[bucket] = BucketWriteCache()
         return held
 
     def undo(self) -> None:

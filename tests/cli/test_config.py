@@ -107,9 +107,7 @@ def test_what_show_prints_is_shown_again(capsys: pytest.CaptureFixture[str]) -> 
     assert capsys.readouterr() == (shown, "")
 
 
-def test_show_keeps_the_password_to_itself(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_show_keeps_the_password_to_itself(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("SONIC_CHANNEL__AUTH_PASSWORD", "babel")
     main(["config", "show"])
     assert 'auth_password = "${env.SONIC_CHANNEL__AUTH_PASSWORD}"\n' in capsys.readouterr().out

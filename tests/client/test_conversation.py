@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sonicpy.channel.commands import Mode
-from sonicpy.client.conversation import Conversation, Kind, Ticket
+from sonicpy.client.conversation import Conversation, InFlight, Kind
 from sonicpy.errors import CommandError, ConnectionLost, NotOffered, NotSonic, ShuttingDown, WrongPassword
 
 GREETING = b"CONNECTED <sonic-server v1.4.9>\r\nSTARTED search protocol(1) buffer(20000)\r\n"
@@ -83,7 +83,10 @@ def test_nothing_was_carried_out_before_a_session_began() -> None:
     ("line", "expected"),
     [
         ("ERR query_error", CommandError("query_error")),
-        ("ERR policy_reject(LIMIT out of minimum/maximum bounds)", CommandError("policy_reject", "LIMIT out of minimum/maximum bounds")),  # noqa: E501
+        (
+            "ERR policy_reject(LIMIT out of minimum/maximum bounds)",
+            CommandError("policy_reject", "LIMIT out of minimum/maximum bounds"),
+        ),  # noqa: E501
         ("ERR invalid_meta_value(LANG[xx])", CommandError("invalid_meta_value", "LANG[xx]")),
         ("ERR invalid_format(COUNT <c> [<b> [<o>]?]?)", CommandError("invalid_format", "COUNT <c> [<b> [<o>]?]?")),
         ("ERR unknown_command", NotOffered("QUERY", "sonic-server 1.4.9")),
@@ -135,7 +138,7 @@ def test_every_line_gets_its_own_answer(counts: list[int], seed: int, cuts: list
     """Lines of three kinds are answered in order; EVENTs come later, in any order, between other answers."""
     chance = random.Random(seed)
     conversation = opened()
-    tickets: list[tuple[Ticket, int]] = []
+    tickets: list[tuple[InFlight, int]] = []
     expected: dict[tuple[int, int], str] = {}
     said: list[str] = []
     events: list[str] = []
@@ -155,7 +158,7 @@ def test_every_line_gets_its_own_answer(counts: list[int], seed: int, cuts: list
                 said.append(events.pop(chance.randrange(len(events))))
     chance.shuffle(events)
     stream = "".join(f"{line}\r\n" for line in [*said, *events]).encode()
-    completed: list[Ticket] = []
+    completed: list[InFlight] = []
     for start, end in pairwise([0, *sorted(min(cut, len(stream)) for cut in cuts), len(stream)]):
         completed += conversation.feed(stream[start:end])
     assert conversation.end is None

@@ -166,7 +166,7 @@ WRONG = [
         "FILE:6: search.query_limit_maximum is 70000; allowed is a whole number from 0 to 65535.",
     ),
     (
-        "[channel]\nsearch = { query_limit_default = 5,\"query_limit_maximum\" = -1 }",
+        '[channel]\nsearch = { query_limit_default = 5,"query_limit_maximum" = -1 }',
         {},
         NO_FLAGS,
         "FILE:2: channel.search.query_limit_maximum is -1; allowed is a whole number from 0 to 65535.",

@@ -42,7 +42,7 @@ def test_the_conversation_at_the_top(server: Server) -> None:
 def test_what_is_said_of_lines_and_errors(server: Server) -> None:
     push = r'PUSH c b o "say \"hello\" C:\temp and\ndone\\" LANG(none)'
     assert talk(server, "ingest", push, "", "COUNT c b o") == ["OK", "RESULT 6"]
-    assert talk(server, "search", b"QUERY c b \"\xff\"", "ping") == ["ERR invalid_format(line is not UTF-8)", "PONG"]
+    assert talk(server, "search", b'QUERY c b "\xff"', "ping") == ["ERR invalid_format(line is not UTF-8)", "PONG"]
     said = talk(
         server, "search", "NOSUCH", "QUERY c b", 'QUERY c b "x" FOO(1)', 'QUERY c b "x" LIMIT(x)',
         'QUERY c\u20ac b "x"', 'QUERY c b "x" LIMIT(0)', 'SUGGEST c b "two words"', "HELP nothing",

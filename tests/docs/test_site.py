@@ -45,7 +45,7 @@ def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
         built = tmp_path / "site" / (name.parent if name.name == "index" else name) / "index.html"
         assert built.stat().st_size > 5_000, built
     reference = (tmp_path / "site" / "reference" / "library" / "index.html").read_text()
-    for method in ("push_many", "query", "suggest", "explain", "word_figures"):
+    for method in ("push_many", "query", "suggest", "explain", "term_stats"):
         assert f'id="sonicpy.Index.{method}"' in reference
 
 

@@ -180,6 +180,7 @@ class TestBudget:
             assert index.suggest(C, B, typed) == [here]
             assert found(index, typed) == ["here"]
 
+
 class TestWhichWords:
     def test_special_words_are_exact_and_required(self, tmp_path: Path) -> None:
         with opened(tmp_path) as index:

@@ -1,4 +1,4 @@
-"""Remembered suggestions are never older than what was pushed, on whatever thread one asks."""
+"""SnapshotCache suggestions are never older than what was pushed, on whatever thread one asks."""
 
 import random
 import threading

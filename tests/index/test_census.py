@@ -6,7 +6,7 @@ from pathlib import Path
 
 import sonicpy
 from sonicpy.config import Config
-from sonicpy.index.report.term_stats import ObjectFigures, WordFigures
+from sonicpy.index.report.term_stats import ObjectStats, TermStats
 
 LETTERS = "abcdefgh"
 
@@ -23,15 +23,15 @@ def test_words_and_objects_are_those_of_the_texts() -> None:
         index.push_many(((oid, " ".join(text), "none") for oid, text in texts.items()), collection="c", bucket="b")
         holders = Counter(word for text in texts.values() for word in set(text))
         times = Counter(word for text in texts.values() for word in text)
-        assert list(index.word_figures("c", "b")) == [
-            WordFigures(word, holders[word], 0, holders[word], times[word]) for word in sorted(holders)
+        assert list(index.term_stats("c", "b")) == [
+            TermStats(word, holders[word], 0, holders[word], times[word]) for word in sorted(holders)
         ]
         seen: set[str] = set()
         expected = []
         for oid, text in texts.items():
-            expected.append(ObjectFigures(oid, len(text), len(set(text)), 0, len(set(text) - seen)))
+            expected.append(ObjectStats(oid, len(text), len(set(text)), 0, len(set(text) - seen)))
             seen.update(text)
-        assert list(index.object_figures("c", "b")) == expected
+        assert list(index.object_stats("c", "b")) == expected
 
 
 def test_the_window_and_stop_words_are_told_apart() -> None:
@@ -39,12 +39,12 @@ def test_the_window_and_stop_words_are_told_apart() -> None:
     with sonicpy.open(":memory:", config) as index:
         for number in range(12):
             index.push("c", "b", f"o{number}", f"the weather weather in town{number}", lang="eng")
-        told = {figures.word: figures for figures in index.word_figures("c", "b")}
-        assert told["weather"] == WordFigures("weather", 12, 0, 5, 10)
-        assert told["the"] == WordFigures("the", 12, 12, 5, 5)
-        first, *_, last = index.object_figures("c", "b")
-        assert first == ObjectFigures("o0", 5, 2, 2, 4)
-        assert last == ObjectFigures("o11", 5, 2, 2, 1)
+        told = {figures.word: figures for figures in index.term_stats("c", "b")}
+        assert told["weather"] == TermStats("weather", 12, 0, 5, 10)
+        assert told["the"] == TermStats("the", 12, 12, 5, 5)
+        first, *_, last = index.object_stats("c", "b")
+        assert first == ObjectStats("o0", 5, 2, 2, 4)
+        assert last == ObjectStats("o11", 5, 2, 2, 1)
 
 
 def test_they_agree_with_holdings_after_changes() -> None:
@@ -62,8 +62,8 @@ def test_they_agree_with_holdings_after_changes() -> None:
         for holding in index.holdings("c", "b"):
             held.setdefault(holding.object, Counter()).update(holding.terms)
         words = Counter(word for terms in held.values() for word in terms)
-        assert {told.word: told.objects for told in index.word_figures("c", "b")} == words
-        assert {told.object: (told.length, told.words) for told in index.object_figures("c", "b")} == {
+        assert {told.word: told.objects for told in index.term_stats("c", "b")} == words
+        assert {told.object: (told.length, told.words) for told in index.object_stats("c", "b")} == {
             oid: (terms.total(), len(terms)) for oid, terms in held.items()
         }
 
@@ -72,12 +72,12 @@ def test_a_word_too_long_for_a_key_is_told_whole() -> None:
     words = ["a" * 600, "é" * 300, "b" * 500]
     with sonicpy.open(":memory:") as index:
         index.push("c", "b", "o", " ".join(words), lang="none")
-        assert {told.word for told in index.word_figures("c", "b")} == set(words)
+        assert {told.word for told in index.term_stats("c", "b")} == set(words)
 
 
 def test_a_reader_sees_what_is_committed_and_nothing_is_there_in_an_unknown_bucket(tmp_path: Path) -> None:
     with sonicpy.open(tmp_path) as index:
         index.push("c", "b", "o", "weather")
     with sonicpy.open(tmp_path, read_only=True) as reader:
-        assert [told.word for told in reader.word_figures("c", "b")] == ["weather"]
-        assert list(reader.word_figures("c", "x")) == list(reader.object_figures("x", "b")) == []
+        assert [told.word for told in reader.term_stats("c", "b")] == ["weather"]
+        assert list(reader.term_stats("c", "x")) == list(reader.object_stats("x", "b")) == []

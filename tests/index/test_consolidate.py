@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from sonicpy import Index
 from sonicpy.errors import GraphError, StoreError, StoreFull
 from sonicpy.graph.builder import WordGraphBuilder
-from sonicpy.index.maintenance.consolidate import Built, Limits, changed_words, read_changes, read_words
+from sonicpy.index.maintenance.consolidate import Built, GraphLimits, changed_words, read_changes, read_words
 from sonicpy.index.search.lexicon import PENDING_CACHED, Lexicon, Lexicons
 from sonicpy.store.environment import Environment, Transaction
 from sonicpy.store.log import Log
@@ -57,10 +57,10 @@ def build(index: Index, bucket: str = B) -> Built:
 
 
 def adopt_and_tidy(index: Index, built: Built) -> None:
-    index.adopt_graphs([built])
+    index.publish_graphs([built])
     start: bytes | None = b""
     while start is not None:
-        start = index.tidy_pending(built, start)
+        start = index.prune_pending(built, start)
     index.commit()
 
 
@@ -131,12 +131,12 @@ class TestMeanwhile:
         at_snapshot = model.words()
         built = build(index, model.bucket)
         model.change(data.draw(Model.changes, label="while it is built"))
-        index.adopt_graphs([built])
+        index.publish_graphs([built])
         self.check(index, model, at_snapshot)
         start: bytes | None = b""
         with mock.patch("sonicpy.index.maintenance.consolidate.TIDIED_ROWS", 2):
             while start is not None:
-                start = index.tidy_pending(built, start)
+                start = index.prune_pending(built, start)
                 model.change(data.draw(Model.changes, label="between two steps"))
                 self.check(index, model, at_snapshot)
         index.consolidate()
@@ -154,14 +154,14 @@ class TestMeanwhile:
         model.objects["o"] = {WORDS[0]}
         model.change(data.draw(Model.changes, label="in the first graph"))
         built = build(index, model.bucket)
-        index.adopt_graphs([built])
+        index.publish_graphs([built])
         if data.draw(st.booleans(), label="tidied"):
-            index.tidy_pending(built, b"")
+            index.prune_pending(built, b"")
         model.change(data.draw(Model.changes, label="since then"))
         index.commit()
         with index.store.snapshot() as view:
             changes = read_changes(view, index.graphs, built.bucket)
-            whole = read_words(view, index.graphs, built.bucket, Limits())
+            whole = read_words(view, index.graphs, built.bucket, GraphLimits())
         assert changes is not None and whole is not None
         assert changed_words(changes) == whole.words == sorted(word.encode() for word in model.words())
         assert changes.edits == whole.edits
@@ -234,9 +234,9 @@ class TestMeanwhile:
             push(index, "o", " ".join(old))
             built = build(index)
             push(index, "p", " ".join(new))
-            index.adopt_graphs([built])
+            index.publish_graphs([built])
             steps, start = 0, b""
-            while (following := index.tidy_pending(built, start)) is not None:
+            while (following := index.prune_pending(built, start)) is not None:
                 assert following > start
                 steps, start = steps + 1, following
             assert steps == 14, "3,000 rows, 200 at a time"
@@ -248,7 +248,7 @@ class TestMeanwhile:
     def test_killed_between_adoption_and_tidying(self, tmp_path: Path) -> None:
         with open_index(tmp_path, **IN_SONICS_WAY) as index:
             push(index, "o", "anker birne")
-            index.adopt_graphs([build(index)])
+            index.publish_graphs([build(index)])
             push(index, "o", "dampf")
         with open_index(tmp_path, **IN_SONICS_WAY) as index:
             assert pending_words(index) == {"anker", "birne", "dampf"}, "looked at twice, no more"
@@ -572,7 +572,7 @@ class TestFailures:
             push(index, "o", "birne")
             built = build(index)
             with mock.patch.object(Environment, "commit", refuse), pytest.raises(StoreError, match="no room"):
-                index.adopt_graphs([built])
+                index.publish_graphs([built])
             assert (index.words(C, B), corrected(index)) == (["anker"], {"anker"})
             assert "0-1.graph" in graph_files(index)
             index.consolidate()

@@ -99,9 +99,7 @@ def test_words_of_every_role(tmp_path: Path) -> None:
         ("anything", "none", None, "given"),
     ],
 )
-def test_the_language_and_why(
-    tmp_path: Path, text: str, lang: str | None, code: str | None, how: str
-) -> None:
+def test_the_language_and_why(tmp_path: Path, text: str, lang: str | None, code: str | None, how: str) -> None:
     with open_index(tmp_path) as index:
         push(index, "o", "word")
         language = index.explain(C, B, text, lang=lang).language

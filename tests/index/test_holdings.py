@@ -10,7 +10,7 @@ import pytest
 
 from sonicpy import Config, Index
 from sonicpy.errors import CommandError
-from sonicpy.index.report.export import Holding
+from sonicpy.index.report.export import ExportedObject
 
 WORDS = ["amber", "birch", "cedar", "delta", "the", "of", "東京都庁", "ann@example.org"]
 
@@ -66,9 +66,9 @@ def test_texts_pushed_once_come_once_and_in_order(tmp_path: Path) -> None:
         index.push("c", "b", "o2", "amber birch", "eng")
         index.push("c", "b", "o3", "")
         assert list(index.holdings()) == [
-            Holding("c", "b", "o1", {"amber": 2}, {"the": 1}),
-            Holding("c", "b", "o2", {"amber": 1, "birch": 1}, {}),
-            Holding("c", "b", "o3", {}, {}),
+            ExportedObject("c", "b", "o1", {"amber": 2}, {"the": 1}),
+            ExportedObject("c", "b", "o2", {"amber": 1, "birch": 1}, {}),
+            ExportedObject("c", "b", "o3", {}, {}),
         ]
 
 
@@ -92,7 +92,7 @@ def test_one_collection_or_bucket(tmp_path: Path) -> None:
             next(index.holdings("two words"))
 
 
-def scope(holding: Holding) -> tuple[str, str]:
+def scope(holding: ExportedObject) -> tuple[str, str]:
     return holding.collection, holding.bucket
 
 

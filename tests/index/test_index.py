@@ -288,7 +288,7 @@ def test_flushed_rows_are_swept_away(tmp_path: Path) -> None:
         assert index.sweep(1), "much is left to delete"
         for number in range(40):  # the library sweeps a little with every change
             index.push(C, "other", f"o{number}", "eins", "none")
-        assert not index.has_doomed
+        assert not index.has_dropped
         assert (index.count_objects(C, B), index.count_objects(C, "other")) == (0, 40)
 
 

@@ -77,7 +77,6 @@ def test_both_spellings_of_a_word_are_one(tmp_path: Path) -> None:
         check_gone(index, composed, "o")
 
 
-
 @pytest.mark.parametrize("word", ["a" * 41, "я" * 20 + "a", "한" * 14, "सु" * 7])
 @pytest.mark.parametrize("consolidated", [False, True])
 def test_words_over_40_bytes_are_only_found_exactly(tmp_path: Path, word: str, consolidated: bool) -> None:

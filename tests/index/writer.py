@@ -1,6 +1,6 @@
 """Writes an index until it is told to stop: consolidates, flushes and pushes as fast as it can.
 
-    python -m tests.index.writer FOLDER
+python -m tests.index.writer FOLDER
 """
 
 import sys

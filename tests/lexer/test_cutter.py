@@ -10,16 +10,16 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sonicpy._native.text import PART, SPECIAL, STOP, Cutter, PreparedCutter, StopSet, Terms, word_borders
+from sonicpy._native.text import PART, SPECIAL, STOP, Analyzer, BoundAnalyzer, StopSet, Terms, word_borders
 from sonicpy.lexer.normalizer import normalizer
 from tests.reference import cutter as twin
 from tests.reference import word_break as slow_break
 
 WORD_BREAK_TEST = Path(__file__).resolve().parents[1] / "data" / "WordBreakTest.txt"
 
-COMPAT = Cutter(str.casefold, composes=False, fold_special=False, at_borders=False)
-COMPAT_WHOLE = Cutter(str.casefold, composes=False, fold_special=False, at_borders=False, split_patterns=False)
-COMPAT_PLAIN = Cutter(str.casefold, composes=False, patterns=False)
+COMPAT = Analyzer(str.casefold, composes=False, fold_special=False, at_borders=False)
+COMPAT_WHOLE = Analyzer(str.casefold, composes=False, fold_special=False, at_borders=False, split_patterns=False)
+COMPAT_PLAIN = Analyzer(str.casefold, composes=False, patterns=False)
 
 
 def nfkc_folded(piece: str) -> str:
@@ -27,8 +27,8 @@ def nfkc_folded(piece: str) -> str:
 
 
 NORMALIZE = normalizer("nfkc", fold_diacritics=False, every_mark=False)
-DEFAULT = Cutter(NORMALIZE)
-DEFAULT_PLAIN = Cutter(nfkc_folded, patterns=False)
+DEFAULT = Analyzer(NORMALIZE)
+DEFAULT_PLAIN = Analyzer(nfkc_folded, patterns=False)
 
 
 def words(terms: Terms) -> list[str]:
@@ -194,7 +194,7 @@ def test_the_default_form_loses_no_word(text: str) -> None:
     assert letters == plain
 
 
-SLOW = Cutter(NORMALIZE, always_normalize=True)
+SLOW = Analyzer(NORMALIZE, always_normalize=True)
 """Folds every piece as Python does, and finds its end by the rules for all scripts."""
 
 ASCII_PIECES = st.sampled_from(
@@ -218,32 +218,32 @@ def test_what_is_in_ascii_is_cut_and_folded_as_everything_else(text: str, stops:
 def test_a_prepared_cutter_cuts_as_with_these_arguments(
     text: str, stops: set[bytes], drops: bool, stem: Callable[[str], str] | None
 ) -> None:
-    prepared = PreparedCutter(DEFAULT, StopSet(stops), drops, stem)
+    prepared = BoundAnalyzer(DEFAULT, StopSet(stops), drops, stem)
     assert prepared.cut(text) == DEFAULT.cut(text, StopSet(stops), drops, stem)
-    assert PreparedCutter(DEFAULT).cut(text) == DEFAULT.cut(text)
+    assert BoundAnalyzer(DEFAULT).cut(text) == DEFAULT.cut(text)
 
 
 def test_a_prepared_cutter_has_a_cutter_and_takes_str() -> None:
     with pytest.raises(TypeError):
-        PreparedCutter(None)  # type: ignore[arg-type]
+        BoundAnalyzer(None)  # type: ignore[arg-type]
     with pytest.raises(TypeError):
-        PreparedCutter.__new__(PreparedCutter)  # type: ignore[call-arg]
+        BoundAnalyzer.__new__(BoundAnalyzer)  # type: ignore[call-arg]
     with pytest.raises(TypeError):
-        PreparedCutter(DEFAULT).cut(None)  # type: ignore[arg-type]
+        BoundAnalyzer(DEFAULT).cut(None)  # type: ignore[arg-type]
 
 
 def test_texts_cut_one_after_the_other_share_nothing() -> None:
     """They share the room in which words are gathered, however large it was."""
     many = " ".join(f"w{number}" for number in range(3_000))
     for text in ("a b a", many, "a b a", "", "b", "x" * 40_000 + " y", "a b a"):
-        assert DEFAULT.cut(text) == Cutter(NORMALIZE).cut(text)
+        assert DEFAULT.cut(text) == Analyzer(NORMALIZE).cut(text)
 
 
 def test_a_function_that_cutting_calls_may_cut() -> None:
     def normalize(piece: str) -> str:
         return " ".join(words(cutter.cut("inner words"))) + piece.casefold()
 
-    cutter = Cutter(normalize)
+    cutter = Analyzer(normalize)
     assert words(cutter.cut("one Straße two")) == ["one", "inner", "wordsstrasse", "two"]
     assert words(cutter.cut("three")) == ["three"]
 
@@ -345,7 +345,7 @@ def test_one_character_may_give_several_words() -> None:
 
 
 def test_every_piece_is_normalised_when_asked() -> None:
-    cutter = Cutter(lambda piece: piece[::-1], always_normalize=True)
+    cutter = Analyzer(lambda piece: piece[::-1], always_normalize=True)
     assert words(cutter.cut("abc x1")) == ["cba", "1x"]
 
 
@@ -354,8 +354,8 @@ def test_a_failing_normaliser_is_heard() -> None:
         raise LookupError(piece)
 
     with pytest.raises(LookupError, match="ß"):
-        Cutter(fails).cut("plain ß")
-    assert words(Cutter(fails).cut("plain words")) == ["plain", "words"]
+        Analyzer(fails).cut("plain ß")
+    assert words(Analyzer(fails).cut("plain words")) == ["plain", "words"]
 
 
 @pytest.mark.parametrize("text", ["\ud800", "a\udfff", "ok \udc80 1.2.3.4", "\ud83d\ude00"])
@@ -368,7 +368,7 @@ def test_a_lone_surrogate_is_refused(text: str) -> None:
 
 # -- scripts without blanks -------------------------------------------------------------------------------------------
 
-PAIRS = Cutter(str.casefold, composes=False, patterns=False, bigrams=True)
+PAIRS = Analyzer(str.casefold, composes=False, patterns=False, bigrams=True)
 FLAGS_OF = {"word": 0, "letter": STOP, "pair": PART}
 
 
@@ -535,7 +535,7 @@ HOSTILE = {  # what is repeated until the line is full
     "joiners": "\u200d",
     "joined emoji": "\U0001f600\u200d",
     "flags": "\U0001f1e6",
-    "quoted Hebrew": "\u05d0\"",
+    "quoted Hebrew": '\u05d0"',
     "Hebrew apostrophes": "\u05d0'",
     "letters before many marks and a dot": "a.\u0301\u0301\u0301",
     "long folds": "ß",
@@ -561,7 +561,7 @@ def hostile_text(name: str, size: int) -> str:
     return HOSTILE[name] * (size // len(HOSTILE[name].encode()))
 
 
-def best_time(cutter: Cutter, text: str, runs: int) -> float:
+def best_time(cutter: Analyzer, text: str, runs: int) -> float:
     times = []
     for _ in range(runs):
         start = time.thread_time()
@@ -575,10 +575,10 @@ def best_time(cutter: Cutter, text: str, runs: int) -> float:
 )
 @pytest.mark.parametrize(
     "cutter",
-    [COMPAT, DEFAULT, COMPAT_WHOLE, Cutter(NORMALIZE, bigrams=True)],
+    [COMPAT, DEFAULT, COMPAT_WHOLE, Analyzer(NORMALIZE, bigrams=True)],
     ids=["compat", "default", "whole", "pairs"],
 )
-def test_time_is_linear_on_hostile_lines(name: str, cutter: Cutter) -> None:
+def test_time_is_linear_on_hostile_lines(name: str, cutter: Analyzer) -> None:
     """Eight times the text may take 24 times as long before it counts as more than linear (quadratic: 64)."""
     assert best_time(cutter, hostile_text(name, LINE_BYTES), 3) < 0.05
     small = best_time(cutter, hostile_text(name, LINE_BYTES // 8), 5)

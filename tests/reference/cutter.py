@@ -1,4 +1,4 @@
-"""How Sonic cuts a text, straight from chapter 7.2 of the protocol notes: the judge of `Cutter` in its compat form.
+"""How Sonic cuts a text, straight from chapter 7.2 of the protocol notes: the judge of `Analyzer` in its compat form.
 
 The shapes are regular expressions tried in the order of the table at every place, left to right. `\\w` and `\\s` of
 Python are not the notes' classes, so both are spelled out.

@@ -134,9 +134,7 @@ class SonicTable:
         self.held: dict[int, dict[int, float]] = {}
         self.ranked: list[tuple[float, int]] = []
 
-    def visit(
-        self, word: int, blocks: list[list[Posting]], dead: int, score: float, budget: int
-    ) -> tuple[int, bool]:
+    def visit(self, word: int, blocks: list[list[Posting]], dead: int, score: float, budget: int) -> tuple[int, bool]:
         """Set(object, word, score) for the newest `budget` objects; an insertion into a full table ends it."""
         visits = 0
         for iid, _ in newest_first(blocks, dead):

@@ -18,7 +18,7 @@ SHOWN_BYTES = 40
 """Longer words are neither listed nor counted."""
 
 
-class Holding(NamedTuple):
+class ExportedObject(NamedTuple):
     """How an object holds a word."""
 
     tf: int
@@ -29,7 +29,7 @@ class Holding(NamedTuple):
 class Bucket:
     """One bucket: object -> word -> holding, and word -> objects."""
 
-    objects: dict[str, dict[bytes, Holding]] = field(default_factory=dict)
+    objects: dict[str, dict[bytes, ExportedObject]] = field(default_factory=dict)
     lists: dict[bytes, list[str]] = field(default_factory=dict)
 
     def push(self, oid: str, terms: Terms, window: int) -> None:
@@ -39,9 +39,9 @@ class Bucket:
         for word, count, flags in zip(terms.words, terms.counts, terms.flags, strict=True):
             tf, hidden = max(count, 1), bool(flags & (STOP | PART))
             if word in held:
-                held[word] = Holding(max(tf, held[word].tf), hidden and held[word].hidden)
+                held[word] = ExportedObject(max(tf, held[word].tf), hidden and held[word].hidden)
             else:
-                held[word] = Holding(tf, hidden)
+                held[word] = ExportedObject(tf, hidden)
                 self.lists.setdefault(word, []).append(oid)
         if window and (is_new or held != before):  # pushing the same text twice changes nothing
             for word in terms.words:

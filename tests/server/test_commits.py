@@ -8,7 +8,7 @@ import pytest
 
 from sonicpy import Index
 from sonicpy.server import service as service_module
-from sonicpy.server.service import COMMIT_CHANGES, SETTLE_CHANGES
+from sonicpy.server.service import COMMIT_CHANGES, FLUSH_ROWS_CHANGES
 from sonicpy.store.view import WriteView
 from tests.in_loop import Address, serving
 
@@ -77,7 +77,7 @@ def test_alone(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("no_timer")
 def test_while_another_asks_some_is_written_before(tmp_path: Path) -> None:
     async def talk(index: Index, ingest: Ask, search: Ask) -> None:
-        await push(ingest, 0, SETTLE_CHANGES + 10)
+        await push(ingest, 0, FLUSH_ROWS_CHANGES + 10)
         assert waiting_rows(index) > 0
         assert await search(b"PING\n", 1) == [b"PONG\r\n"]
         await push(ingest, 100, 1)  # one line is one turn
@@ -87,11 +87,11 @@ def test_while_another_asks_some_is_written_before(tmp_path: Path) -> None:
         for number in (7, 100, 205):
             event = (await search(b'QUERY c b "word%d"\n' % number, 2))[1]
             assert event.split()[3:] == [b"o%d" % number]
-        await push(ingest, 300, SETTLE_CHANGES - 11)
+        await push(ingest, 300, FLUSH_ROWS_CHANGES - 11)
         assert waiting_rows(index) > 0
         await push(ingest, 400, 1)
         assert waiting_rows(index) == 0
-        assert index.uncommitted == 2 * SETTLE_CHANGES + 11
+        assert index.uncommitted == 2 * FLUSH_ROWS_CHANGES + 11
 
     run(tmp_path, talk)
 
@@ -102,7 +102,7 @@ def test_another_that_asked_before_the_last_commit_does_not_count(tmp_path: Path
         await push(ingest, 0, COMMIT_CHANGES)
         assert index.uncommitted == 0
         assert await search(b"PING\n", 1) == [b"PONG\r\n"]
-        await push(ingest, 1_000, SETTLE_CHANGES + 10)
+        await push(ingest, 1_000, FLUSH_ROWS_CHANGES + 10)
         assert waiting_rows(index) > 0
 
     run(tmp_path, talk)

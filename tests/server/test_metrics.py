@@ -70,8 +70,10 @@ def test_the_figures_follow_what_happens(watched: tuple[Server, int]) -> None:
         for number in range(20):
             assert ingest.ask(f'PUSH c b{number % 2} o{number} "eins zwei drei"') == "OK"
         assert search.results('QUERY c b0 "eins"') != []
-        assert search.ask("QUERY c") == 'ERR invalid_format(QUERY <collection> <bucket> "<terms>" [LIMIT(<count>)]? ' \
+        assert (
+            search.ask("QUERY c") == 'ERR invalid_format(QUERY <collection> <bucket> "<terms>" [LIMIT(<count>)]? '
             "[OFFSET(<count>)]? [LANG(<locale>)]?)"
+        )
         assert search.ask("NOPE") == "ERR unknown_command"
         assert [search.ask("PING") for _ in range(3)] == ["PONG"] * 3
         during = scrape(port)

@@ -35,7 +35,7 @@ def test_what_has_arrived_is_looked_for_between_rounds(tmp_path: Path) -> None:
 
     def talk(service: Service) -> None:
         for number in range(10):
-            service.put_off(lambda number=number: turn(str(number)))  # type: ignore[misc]
+            service.enqueue_turn(lambda number=number: turn(str(number)))  # type: ignore[misc]
         asyncio.get_running_loop().call_soon(done.append, "arrived")
 
     assert run(tmp_path, talk) == []
@@ -50,10 +50,10 @@ def test_a_turn_that_fails_does_not_stop_the_others(tmp_path: Path) -> None:
         raise RuntimeError("unforeseen")
 
     def talk(service: Service) -> None:
-        service.put_off(lambda: done.append(1))
-        service.put_off(fail)
-        service.put_off(lambda: service.put_off(lambda: done.append(3)))
-        service.put_off(lambda: done.append(2))
+        service.enqueue_turn(lambda: done.append(1))
+        service.enqueue_turn(fail)
+        service.enqueue_turn(lambda: service.enqueue_turn(lambda: done.append(3)))
+        service.enqueue_turn(lambda: done.append(2))
 
     faults = run(tmp_path, talk)
     assert [type(fault["exception"]) for fault in faults] == [RuntimeError]

@@ -16,9 +16,9 @@ from tests.shared_suite.places import NAMES, Place, opened
 WORDS = "zebra kiwi mango quokka fjord lynx gnu vortex jumbo pixel".split()
 AWKWARD = [
     'zebra "quoted" text',
-    "zebra ends in a quote\"",
+    'zebra ends in a quote"',
     "zebra ends in a backslash\\",
-    "C:\\new\\zebra \\n \\\\ \\\"",
+    'C:\\new\\zebra \\n \\\\ \\"',
     "two\nlines\r\nof zebra\rtext",
     "\t zebra \u00a0 blanks \u2028 everywhere \u3000",
     "zebra \x00 \x1c \x7f control",

@@ -9,7 +9,7 @@ from hashlib import blake2b
 
 from sonicpy._native.lengths import pack_length
 from sonicpy._native.objects import RecordRow
-from sonicpy._native.postings import POSTINGS_PER_BLOCK, WORD_BYTES_MAX, ObjectRecord, WordRow, unpack_block
+from sonicpy._native.postings import POSTINGS_PER_BLOCK, WORD_BYTES_MAX, ObjectRecord, TermInfo, unpack_block
 from sonicpy.store import environment as tables
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import BUCKET_TABLES, TABLE_NAMES, Transaction
@@ -49,17 +49,17 @@ def faults(view: View) -> Iterator[str]:
 def _scope_faults(transaction: Transaction) -> Iterator[str]:
     scopes = {key: BucketState.unpack(row).bucket for key, row in transaction.rows(tables.SCOPES, b"")}
     names = {bucket_of(key): scope for key, scope in transaction.rows(tables.BUCKETS, b"")}
-    doomed = {bucket_of(key) for key, _ in transaction.rows(tables.DOOMED, b"")}
+    dropped = {bucket_of(key) for key, _ in transaction.rows(tables.DROPPED, b"")}
     if {number: scope for scope, number in scopes.items()} != names or len(names) != len(scopes):
         yield f"scopes {scopes} and buckets {names} do not name each other"
-    if doomed & set(names):
-        yield f"buckets {doomed & set(names)} are doomed and named"
+    if dropped & set(names):
+        yield f"buckets {dropped & set(names)} are dropped and named"
     row = transaction.get(tables.META, NEXT_BUCKET)
     next_bucket = unpack_one(row) if row else 0
-    if any(number >= next_bucket for number in doomed | set(names)):
-        yield f"bucket numbers {doomed | set(names)} are not below the next one, {next_bucket}"
+    if any(number >= next_bucket for number in dropped | set(names)):
+        yield f"bucket numbers {dropped | set(names)} are not below the next one, {next_bucket}"
     for table in BUCKET_TABLES:
-        strangers = {bucket_of(key) for key, _ in transaction.rows(table, b"")} - doomed - set(names)
+        strangers = {bucket_of(key) for key, _ in transaction.rows(table, b"")} - dropped - set(names)
         if strangers:
             yield f"{TABLE_NAMES[table].decode()} has rows of buckets {strangers}, which do not exist"
 
@@ -91,7 +91,7 @@ class _BucketCheck:
         }
         self.common = set(common)
         self.words = {
-            key: WordRow(row, len(self.terms.get(_term_id(row), key)))
+            key: TermInfo(row, len(self.terms.get(_term_id(row), key)))
             for key, found in self._rows[tables.WORDS].items()
             if (row := common.get(self.references[key], b"") if key in self.references else found)
         }
@@ -142,9 +142,7 @@ class _BucketCheck:
                 yield f"object {iid} names the terms {ids}, which do not rise or do not exist"
 
     def _name_faults(self) -> Iterator[str]:
-        expected = {
-            (number(blake2b(record.oid, digest_size=5).digest()), iid) for iid, record in self.records.items()
-        }
+        expected = {(number(blake2b(record.oid, digest_size=5).digest()), iid) for iid, record in self.records.items()}
         held = []
         for key, row in self._rows[tables.OIDS].items():
             entries = list(_entries(row))
@@ -182,7 +180,7 @@ class _BucketCheck:
         if strangers:
             yield f"postings have the terms {strangers}, which do not exist"
 
-    def _word_faults(self, word: WordRow) -> Iterator[str]:
+    def _word_faults(self, word: TermInfo) -> Iterator[str]:
         held = self.holdings.get(word.term_id, [])
         hidden = sum(hidden for _, _, hidden, _ in held)
         counts = (word.holders, word.hidden_holders)
@@ -191,7 +189,7 @@ class _BucketCheck:
         if word.holders == 0:
             yield "is held by no object, but is still there"
 
-    def _posting_faults(self, word: WordRow) -> Iterator[str]:
+    def _posting_faults(self, word: TermInfo) -> Iterator[str]:
         blocks = self.blocks.get(word.term_id, {})
         numbers = sorted(blocks)
         postings = [(block, *posting) for block in numbers for posting in blocks[block]]
@@ -218,11 +216,11 @@ class _BucketCheck:
         live = {key for key, word in self.words.items() if word.live}
         if self.state.lexicon_version == 0 and live - set(pending):
             yield f"words {live - set(pending)} are in no graph and not pending"
-        if not self.state.graph_edits <= self.state.edits:
-            yield f"the graph holds {self.state.graph_edits} edits of {self.state.edits}"
+        if not self.state.graph_seq <= self.state.pending_seq:
+            yield f"the graph holds {self.state.graph_seq} edits of {self.state.pending_seq}"
         numbers = [number(row[:6]) for row in pending.values()]
-        if len(set(numbers)) != len(numbers) or not all(0 < edit <= self.state.edits for edit in numbers):
-            yield f"pending has the edits {numbers}, the last one is {self.state.edits}"
+        if len(set(numbers)) != len(numbers) or not all(0 < edit <= self.state.pending_seq for edit in numbers):
+            yield f"pending has the edits {numbers}, the last one is {self.state.pending_seq}"
         if any(len(row) != 7 or row[6] > 2 or len(key) > WORD_BYTES_MAX for key, row in pending.items()):
             yield f"pending has rows that cannot be: {pending}"
 
@@ -274,4 +272,4 @@ def number(key: bytes) -> int:
 
 
 def _term_id(row: bytes) -> int:
-    return WordRow(row, 0).term_id
+    return TermInfo(row, 0).term_id

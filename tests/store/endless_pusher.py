@@ -1,6 +1,6 @@
 """A process to be killed: pushes objects for ever and prints each one's number once it is acknowledged.
 
-    python -m tests.store.endless_pusher FOLDER FIRST_NUMBER
+python -m tests.store.endless_pusher FOLDER FIRST_NUMBER
 """
 
 import sys

@@ -13,7 +13,7 @@ from sonicpy.store.keys import bucket_key
 from sonicpy.store.mutations import Push
 from sonicpy.store.store import Store
 from sonicpy.store.view import View, WriteView
-from tests.reference.store import Holding
+from tests.reference.store import ExportedObject
 
 ANALYSER = {"lexer": "1", "stopwords.mode": "weigh"}
 MAP_BYTES = 64 << 20
@@ -73,7 +73,8 @@ def picture(view: View, collection: str, bucket: str) -> dict[str, object]:
     return {
         "objects": {
             record.oid.decode(): {
-                terms_by_id[term_id.to_bytes(5, "big")]: Holding(tf, stop) for term_id, tf, stop, _ in record.terms()
+                terms_by_id[term_id.to_bytes(5, "big")]: ExportedObject(tf, stop)
+                for term_id, tf, stop, _ in record.terms()
             }
             for record in records.values()
         },

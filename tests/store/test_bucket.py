@@ -10,12 +10,12 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from sonicpy._native.postings import IID_MAX, POSTINGS_PER_BLOCK, WordRow, pack_varints, unpack_varints
+from sonicpy._native.postings import IID_MAX, POSTINGS_PER_BLOCK, TermInfo, pack_varints, unpack_varints
 from sonicpy._native.text import PART, STOP, Terms
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.graph.pool import GraphPool
 from sonicpy.graph.word_graph import WordGraph
-from sonicpy.index.maintenance.consolidate import Limits, adopt, read_words, tidy, write_graph
+from sonicpy.index.maintenance.consolidate import GraphLimits, publish, read_words, prune_pending, write_graph
 from sonicpy.store import environment as tables
 from sonicpy.store import names
 from sonicpy.store.bucket_reader import BucketReader
@@ -163,8 +163,8 @@ class StoreMachine(RuleBasedStateMachine):
         pool = GraphPool(self.folder / "graphs")
         for bucket in list(self.store.pending_buckets):
             with self.store.snapshot() as view:
-                words = read_words(view, pool, bucket, Limits())
-                built = None if words is None else write_graph(pool, words, Limits())
+                words = read_words(view, pool, bucket, GraphLimits())
+                built = None if words is None else write_graph(pool, words, GraphLimits())
                 scope = view.transaction.get(tables.BUCKETS, bucket.to_bytes(4, "big"))
             if built is None:
                 self.store.pending_buckets.discard(bucket)  # it was flushed
@@ -172,10 +172,10 @@ class StoreMachine(RuleBasedStateMachine):
             assert scope is not None
             graph = WordGraph(pool.path(bucket, built.version))
             assert set(graph.words(0, 1000)) == self.model.buckets[scope_of(scope)].live_words()
-            assert self.store.maintain(lambda view, built=built: adopt(view, [built])) == []
+            assert self.store.maintain(lambda view, built=built: publish(view, [built])) == []
             start: bytes | None = b""
             while start is not None:
-                start = self.store.maintain(lambda view, built=built, start=start: tidy(view, built, start))
+                start = self.store.maintain(lambda view, built=built, start=start: prune_pending(view, built, start))
             assert bucket not in self.store.pending_buckets
         self.store.commit()
 
@@ -183,7 +183,7 @@ class StoreMachine(RuleBasedStateMachine):
     def sweep(self, rows: int) -> None:
         if not self.store.sweep(rows):
             with self.store.reading() as view:
-                assert view.transaction.first(tables.DOOMED, b"") is None
+                assert view.transaction.first(tables.DROPPED, b"") is None
 
     @rule()
     def reopen(self) -> None:
@@ -317,12 +317,14 @@ def test_pushing_a_text_twice_changes_nothing(store: Store) -> None:
     store.apply(push("o2", "alpha", 0))
     store.commit()
     with store.reading() as view:
-        before = [list(view.transaction.rows(table, b"")) for table in range(tables.DOOMED + 1) if table != tables.META]
+        before = [
+            list(view.transaction.rows(table, b"")) for table in range(tables.DROPPED + 1) if table != tables.META
+        ]
     store.apply(push("o1", "alpha beta*2", 0))
     store.apply(push("o1", "beta", 0))
     store.commit()
     with store.reading() as view:
-        after = [list(view.transaction.rows(table, b"")) for table in range(tables.DOOMED + 1) if table != tables.META]
+        after = [list(view.transaction.rows(table, b"")) for table in range(tables.DROPPED + 1) if table != tables.META]
     assert before == after
     assert found(store, "alpha") == ["o2", "o1"]
     store.close()
@@ -425,7 +427,7 @@ def test_a_word_that_counts_postings_it_does_not_have_is_damage(store: Store) ->
         ((key, row),) = view.transaction.rows(tables.WORDS, b"")
         numbers = unpack_varints(row)
         numbers[3] = 9  # df
-        view.transaction.put(tables.WORDS, key, pack_varints(numbers[:8]) + WordRow(row, 5).tail)
+        view.transaction.put(tables.WORDS, key, pack_varints(numbers[:8]) + TermInfo(row, 5).tail)
         view.terms.clear()
 
     store.maintain(damage)

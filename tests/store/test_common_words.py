@@ -7,7 +7,7 @@ import pytest
 from sonicpy._native.postings import POSTINGS_PER_BLOCK, only_refers
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.graph.pool import GraphPool
-from sonicpy.index.maintenance.consolidate import Limits, read_words
+from sonicpy.index.maintenance.consolidate import GraphLimits, read_words
 from sonicpy.store import environment as tables
 from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.mutations import FlushObject, Pop
@@ -47,7 +47,7 @@ def test_they_are_read_as_others(tmp_path: Path, is_committed: bool) -> None:
         lexicon = {word: row.df for word, row in reader.lexicon(b"s")}
         assert len(lexicon) == 101 and lexicon[b"shared"] == COUNT
         assert reader.likely_words(b"s", 2, 1_000) == [b"shared", b"seldom0"]
-        words = read_words(view, GraphPool(tmp_path / "graphs"), state.bucket, Limits())
+        words = read_words(view, GraphPool(tmp_path / "graphs"), state.bucket, GraphLimits())
         assert words is not None and words.words == sorted(lexicon)
     assert found(store, "shared") == [f"o{number}" for number in reversed(range(COUNT))]
     store.close()

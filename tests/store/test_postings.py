@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sonicpy._native.edits import Link, Unlink
+from sonicpy._native.object_change import AddTerms, RemoveTerms
 from sonicpy._native.postings import (
     COMMON_FROM_BLOCK,
     IID_MAX,
@@ -18,7 +18,7 @@ from sonicpy._native.postings import (
     WORD_BYTES_MAX,
     DamagedBytes,
     ObjectRecord,
-    WordRow,
+    TermInfo,
     block_key,
     bucket_key,
     common_keys,
@@ -152,7 +152,7 @@ FIELDS = ["term_id", "holders", "hidden_holders", "df", "last_block", "first_blo
 
 @given(st.lists(uint64, min_size=8, max_size=8))
 def test_rows_of_words_come_back(numbers: list[int]) -> None:
-    row = WordRow(pack_varints(numbers), 3)
+    row = TermInfo(pack_varints(numbers), 3)
     assert [getattr(row, name) for name in FIELDS] == numbers
 
 
@@ -168,7 +168,7 @@ def test_rows_of_words_come_back(numbers: list[int]) -> None:
     ],
 )
 def test_live_words(holders: int, stops: int, df: int, size: int, live: bool, why: str) -> None:
-    assert WordRow(pack_varints([0, holders, stops, df, 0, 1, 0, 0]), size).live == live, why
+    assert TermInfo(pack_varints([0, holders, stops, df, 0, 1, 0, 0]), size).live == live, why
 
 
 def record_of(oid: bytes, held: list[tuple[int, int, bool, int]]) -> bytes:
@@ -217,7 +217,7 @@ ROW = pack_varints([300, 2, 0, 2, 7, 3, 1, 9])
 READERS: dict[str, tuple[Callable[[bytes], object], bytes]] = {
     "block": (unpack_block, BLOCK),
     "record": (ObjectRecord.unpack, RECORD),
-    "row": (lambda row: WordRow(row, 1), ROW),
+    "row": (lambda row: TermInfo(row, 1), ROW),
 }
 
 
@@ -286,13 +286,13 @@ def test_a_push_onto_damaged_rows_or_blocks_is_damage() -> None:
     for cut in range(len(HELD_ROW + HELD_BLOCK)):
         if cut == len(HELD_ROW):
             continue  # a tail without postings
-        link = Link(0, 1, text(b"a"), ObjectRecord.empty(b"o"), 6, TermCache())
+        link = AddTerms(0, 1, text(b"a"), ObjectRecord.empty(b"o"), 6, TermCache())
         with pytest.raises(DamagedBytes):
             link.take_rows([(word_key(0, b"a"), (HELD_ROW + HELD_BLOCK)[:cut])])
     row = pack_varints([5, 2, 0, 2, 1, 0, 0, 1]) + HELD_BLOCK  # and block 0
     for cut in range(1, len(HELD_BLOCK)):
         record = record_of(b"o", [(5, 1, False, 0)])
-        link = Link(0, 9, text(b"a", tf=2), ObjectRecord.unpack(record), 6, TermCache())
+        link = AddTerms(0, 9, text(b"a", tf=2), ObjectRecord.unpack(record), 6, TermCache())
         (needed,) = link.take_rows([(word_key(0, b"a"), row)])
         assert needed == block_key(0, 5, 0)
         with pytest.raises(DamagedBytes):
@@ -300,14 +300,14 @@ def test_a_push_onto_damaged_rows_or_blocks_is_damage() -> None:
 
 
 def test_a_pop_of_an_object_that_its_block_does_not_hold_is_damage() -> None:
-    unlink = Unlink(0, 1, [b"a"], ObjectRecord.unpack(HELD_RECORD))
+    unlink = RemoveTerms(0, 1, [b"a"], ObjectRecord.unpack(HELD_RECORD))
     assert unlink.take_rows([(word_key(0, b"a"), HELD_ROW + HELD_BLOCK)]) == []
     with pytest.raises(DamagedBytes, match="object 1 is not in the block"):
         unlink.take_blocks([])
 
 
-def linked(cache: TermCache, iid: int, *words: bytes, rows: list[tuple[bytes, bytes]] | None = None) -> Link:
-    link = Link(0, iid, text(*words), ObjectRecord.empty(b"o%d" % iid), 10 * iid, cache)
+def linked(cache: TermCache, iid: int, *words: bytes, rows: list[tuple[bytes, bytes]] | None = None) -> AddTerms:
+    link = AddTerms(0, iid, text(*words), ObjectRecord.empty(b"o%d" % iid), 10 * iid, cache)
     link.take_rows([row for row in rows or [] if row[0] in link.word_keys])
     link.take_blocks([])
     link.trim(0)
@@ -324,11 +324,11 @@ def test_a_cache_gives_rows_that_changed_once_and_by_key() -> None:
     assert [key for key, _ in rows] == sorted(word_key(0, word) for word in (b"a", b"b", b"x" * 600))
     assert common == []
     assert cache.rows() == ([], [])
-    assert [WordRow(row, 1).df for _, row in rows] == [1, 2, 1]
-    assert unpack_block(WordRow(rows[1][1], 1).tail) == [(1, 1), (2, 1)]
+    assert [TermInfo(row, 1).df for _, row in rows] == [1, 2, 1]
+    assert unpack_block(TermInfo(rows[1][1], 1).tail) == [(1, 1), (2, 1)]
     linked(cache, 3, b"x" * 600)
     (((_, row),), _) = cache.rows()
-    assert WordRow(row, 600).df == 2, "long words are found again"
+    assert TermInfo(row, 600).df == 2, "long words are found again"
 
 
 def test_the_row_of_a_word_with_two_blocks_is_written_by_its_number() -> None:
@@ -342,7 +342,7 @@ def test_the_row_of_a_word_with_two_blocks_is_written_by_its_number() -> None:
         rows, common = cache.rows()
         assert rows == ([(word_key(0, b"b"), pack_varints([number]))] if iid == 1_000 else []), "referred to once"
         ((key, row),) = common
-        assert key == term_key(0, number) and WordRow(row, 1).last_block == COMMON_FROM_BLOCK
+        assert key == term_key(0, number) and TermInfo(row, 1).last_block == COMMON_FROM_BLOCK
     rows = [(word_key(0, b"a"), b"whatever it is"), (word_key(0, b"b"), pack_varints([number]))]
     assert common_keys(rows) == [key]
     assert with_common(rows, common) == [rows[0], (word_key(0, b"b"), row)]
@@ -360,7 +360,7 @@ def test_a_forgotten_row_is_read_again() -> None:
     cache.forget([word_key(0, b"a"), word_key(0, b"never there")])
     link = linked(cache, 2, b"a", b"b", rows=rows)
     assert link.word_keys == [word_key(0, b"a")]
-    assert [WordRow(row, 1).df for _, row in cache.rows()[0]] == [2, 2]
+    assert [TermInfo(row, 1).df for _, row in cache.rows()[0]] == [2, 2]
     cache.clear()
     assert (len(cache), cache.changed) == (0, 0)
     assert linked(cache, 3, b"a", b"b", rows=rows).new_terms() == []
@@ -377,7 +377,7 @@ def test_thousands_of_rows_fit_into_a_cache() -> None:
 
 
 def test_stop_flags_and_counts_reach_the_record() -> None:
-    link = Link(0, 9, Terms([b"b", b"a"], b"\0\xff", bytes((STOP, 0))), ObjectRecord.empty(b"o"), 6, TermCache())
+    link = AddTerms(0, 9, Terms([b"b", b"a"], b"\0\xff", bytes((STOP, 0))), ObjectRecord.empty(b"o"), 6, TermCache())
     assert link.take_rows([]) == []
     link.take_blocks([])
     assert link.trim(0) == []
@@ -389,33 +389,33 @@ def test_stop_flags_and_counts_reach_the_record() -> None:
 UNSAFE = {
     "a list of words that grew": (
         "t = Terms([b'a'], b'\\1', b'\\0'); t.words.extend([b'x'] * 100_000)\n"
-        "Link(0, 1, t, ObjectRecord.empty(b'o'), 0, TermCache()).take_rows([])"
+        "AddTerms(0, 1, t, ObjectRecord.empty(b'o'), 0, TermCache()).take_rows([])"
     ),
     "an edit that is not there": (
-        "link = Link(0, 1, Terms([b'a'], b'\\1', b'\\0'), ObjectRecord.empty(b'o'), 0, TermCache())\n"
+        "link = AddTerms(0, 1, Terms([b'a'], b'\\1', b'\\0'), ObjectRecord.empty(b'o'), 0, TermCache())\n"
         "link.take_rows([]); link.advance(1 << 40, 0, 0)"
     ),
     "a negative edit": (
-        "link = Link(0, 1, Terms([b'a'], b'\\1', b'\\0'), ObjectRecord.empty(b'o'), 0, TermCache())\n"
+        "link = AddTerms(0, 1, Terms([b'a'], b'\\1', b'\\0'), ObjectRecord.empty(b'o'), 0, TermCache())\n"
         "link.take_rows([]); link.first_block_key(-(1 << 40))"
     ),
     "an emptied edit that is not there": (
-        "u = Unlink(0, 1, [b'a'], ObjectRecord.empty(b'o')); u.take_rows([]); u.advance_to_tail(1 << 40)"
+        "u = RemoveTerms(0, 1, [b'a'], ObjectRecord.empty(b'o')); u.take_rows([]); u.advance_to_tail(1 << 40)"
     ),
     "a cache that was cleared meanwhile": (
-        "c = TermCache(); link = Link(0, 1, Terms([b'a'], b'\\1', b'\\0'), ObjectRecord.empty(b'o'), 0, c)\n"
+        "c = TermCache(); link = AddTerms(0, 1, Terms([b'a'], b'\\1', b'\\0'), ObjectRecord.empty(b'o'), 0, c)\n"
         "link.take_rows([]); c.clear(); link.take_blocks([])"
     ),
     "a cache that was cleared before the words are told": (
-        "c = TermCache(); link = Link(0, 1, Terms([b'a'], b'\\1', b'\\0'), ObjectRecord.empty(b'o'), 0, c)\n"
+        "c = TermCache(); link = AddTerms(0, 1, Terms([b'a'], b'\\1', b'\\0'), ObjectRecord.empty(b'o'), 0, c)\n"
         "link.take_rows([]); c.clear(); link.changed_words()"
     ),
     "a tail before the rows were taken": (
-        "link = Link(0, 1, Terms([b'a'], b'\\1', b'\\0'), ObjectRecord.empty(b'o'), 0, TermCache())\n"
+        "link = AddTerms(0, 1, Terms([b'a'], b'\\1', b'\\0'), ObjectRecord.empty(b'o'), 0, TermCache())\n"
         "link.advance_to_tail(0)"
     ),
     "a record without a name": "ObjectRecord().pack()",
-    "no record": "Link(0, 1, Terms([b'a'], b'\\1', b'\\0'), None, 0, TermCache())",
+    "no record": "AddTerms(0, 1, Terms([b'a'], b'\\1', b'\\0'), None, 0, TermCache())",
 }
 
 
@@ -423,7 +423,7 @@ UNSAFE = {
 def test_wrong_use_raises_and_does_not_crash(why: str) -> None:
     """In a process of its own: what goes wrong here goes wrong with the memory."""
     script = (
-        "from sonicpy._native.edits import *\nfrom sonicpy._native.postings import *\n"
+        "from sonicpy._native.object_change import *\nfrom sonicpy._native.postings import *\n"
         "from sonicpy._native.term_cache import *\nfrom sonicpy._native.text import Terms\n"
         f"try:\n    {UNSAFE[why].replace(chr(10), chr(10) + '    ')}\n"
         "except (ValueError, IndexError, TypeError) as fault: print(type(fault).__name__)"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sonicpy._native.postings import WordRow
+from sonicpy._native.postings import TermInfo
 from sonicpy._native.ranking import Ranker
 from sonicpy.store import read_cache as snapshot
 from sonicpy.store.bucket_reader import BucketReader
@@ -47,7 +47,7 @@ def names_of(store: Store, word: bytes) -> list[str]:
         return names
 
 
-def newest(reader: BucketReader, word: WordRow) -> list[int]:
+def newest(reader: BucketReader, word: TermInfo) -> list[int]:
     ranker = Ranker()
     ranker.add(reader.postings(word), word.dead, 1.0)
     ranker.newest()
@@ -110,7 +110,7 @@ def noted_reads(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     read: list[bytes] = []
     original = snapshot.SnapshotReader._read_words
 
-    def note(self: snapshot.SnapshotReader, terms: list[bytes]) -> list[WordRow | None]:
+    def note(self: snapshot.SnapshotReader, terms: list[bytes]) -> list[TermInfo | None]:
         read.extend(terms)
         return original(self, terms)
 

@@ -80,9 +80,7 @@ def test_the_log_of_what_is_committed_can_go(tmp_path: Path) -> None:
     again.close()
 
 
-def test_a_sync_keeps_the_records_of_a_commit_it_did_not_cover(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_sync_keeps_the_records_of_a_commit_it_did_not_cover(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another thread commits and rotates right behind the environment's sync: that commit may not be on the disk."""
     monkeypatch.setattr("sonicpy.store.store.SEGMENT_BYTES", 1)
     store = open_store(tmp_path)
@@ -301,9 +299,7 @@ def test_after_a_power_cut_the_store_is_checked_and_opens(tmp_path: Path, caplog
         ("{not json", "half a file"),
     ],
 )
-def test_nothing_is_checked_without_need(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, note: str, why: str
-) -> None:
+def test_nothing_is_checked_without_need(tmp_path: Path, caplog: pytest.LogCaptureFixture, note: str, why: str) -> None:
     open_store(tmp_path).close()
     (tmp_path / BOOT_FILE).write_text(note)
     open_store(tmp_path).close()
@@ -368,7 +364,7 @@ def test_unknown_names_give_zero_and_make_nothing(tmp_path: Path) -> None:
     store.commit()
     with store.reading() as view:
         assert view.bucket("c", "b") is None
-        assert view.transaction.count(tables.SCOPES) == view.transaction.count(tables.DOOMED) == 0
+        assert view.transaction.count(tables.SCOPES) == view.transaction.count(tables.DROPPED) == 0
     store.close()
 
 

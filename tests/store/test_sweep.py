@@ -38,9 +38,9 @@ def test_every_step_deletes_some_rows_and_not_many_more(tmp_path: Path) -> None:
         before = after
         check_consistent(store)
     assert rows_of_buckets(store) <= before
-    assert not store.has_doomed
+    assert not store.has_dropped
     with store.reading() as view:
-        assert view.transaction.count(tables.DOOMED) == 0
+        assert view.transaction.count(tables.DROPPED) == 0
     assert found(store, "alpha", bucket="b0") == keeps
     assert not store.sweep(10), "nothing left"
     store.close()
@@ -65,7 +65,7 @@ def test_a_sweep_goes_on_after_a_restart(tmp_path: Path, how: str) -> None:
                 copy.write_bytes(path.read_bytes())
         store.close()
         store = open_store(tmp_path / "copy")
-    assert store.has_doomed, "until a sweep says otherwise"
+    assert store.has_dropped, "until a sweep says otherwise"
     while store.sweep(7):
         check_consistent(store)
     assert found(store, "alpha", bucket="b1") == ["new"]

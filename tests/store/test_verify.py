@@ -69,7 +69,7 @@ def test_every_damaged_row_that_the_twin_notices_is_named(store: Store, table: i
     chance = random.Random(table)
     with store.snapshot() as view:
         rows = list(view.transaction.rows(table, b""))
-    if table == tables.DOOMED:
+    if table == tables.DROPPED:
         rows = [(b"\0\0\0\0", b"")]  # the bucket that is in use
     noticed = 0
     for key, row in chance.sample(rows, min(len(rows), 6)):

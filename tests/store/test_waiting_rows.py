@@ -62,13 +62,13 @@ def test_what_waits_is_read_as_written_rows_are(twins: tuple[Store, Store], step
     with mock.patch("sonicpy.store.bucket_reader.pages", partial(pages, size=3)):
         for what, number, text in steps:
             if what == "settle":
-                waiting.settle()
+                waiting.flush_term_rows()
             elif what == "commit":
                 waiting.commit()
             else:
                 change = push(f"o{number}", text) if what == "push" else Pop("c", "b", f"o{number}", terms(text))
                 assert waiting.apply(change) == written.apply(change)
-            written.settle()
+            written.flush_term_rows()
             assert seen(waiting) == seen(written)
     for store in twins:
         check_consistent(store)
@@ -77,15 +77,15 @@ def test_what_waits_is_read_as_written_rows_are(twins: tuple[Store, Store], step
 
 def test_what_is_written_does_not_wait_any_longer(tmp_path: Path) -> None:
     store = open_store(tmp_path)
-    store.settle()
+    store.flush_term_rows()
     for number in range(4):
         store.apply(push(f"o{number}", f"word{number} shared"))
     with mock.patch.object(Transaction, "put_many", autospec=True, side_effect=Transaction.put_many) as put:
-        store.settle()
+        store.flush_term_rows()
         rows = [key[4:] for call in put.call_args_list for key, _ in call.args[2]]
         assert rows == [b"shared", b"word0", b"word1", b"word2", b"word3"]
         put.reset_mock()
-        store.settle()
+        store.flush_term_rows()
         assert not put.called
     assert found(store, "shared") == ["o3", "o2", "o1", "o0"]
     store.close()
@@ -99,7 +99,7 @@ def test_a_fault_while_rows_are_written_loses_nothing(tmp_path: Path) -> None:
         mock.patch.object(Transaction, "put_many", side_effect=StoreError("the disk is on fire")),
         pytest.raises(StoreError, match="on fire"),
     ):
-        store.settle()
+        store.flush_term_rows()
     assert found(store, "alpha") == ["o1"]
     original, faults = Transaction.put_many, iter([MapFull("full")])
 
@@ -109,7 +109,7 @@ def test_a_fault_while_rows_are_written_loses_nothing(tmp_path: Path) -> None:
         original(self, table, rows)
 
     with mock.patch.object(Transaction, "put_many", full_once):
-        store.settle()
+        store.flush_term_rows()
     store.apply(push("o2", "alpha"))
     store.commit()
     assert found(store, "alpha") == ["o2", "o1"]

@@ -6,7 +6,7 @@
 
 from libc.stdint cimport uint8_t, uint64_t
 
-from sonicpy._native.edits cimport Link, begin_link
+from sonicpy._native.object_change cimport AddTerms, begin_add_terms
 from sonicpy._native.lengths cimport Lengths, pack_length
 from sonicpy._native.names cimport WaitingNames, name_hash
 from sonicpy._native.objects cimport PLACES, NewestRow
@@ -27,10 +27,10 @@ cdef class Counters:
     cdef public uint64_t objects
     cdef public uint64_t total_length
     cdef public uint64_t live_words
-    cdef public uint64_t edits
+    cdef public uint64_t pending_seq
     cdef public uint64_t lexicon_version
     cdef public uint64_t graph_words
-    cdef public uint64_t graph_edits
+    cdef public uint64_t graph_seq
     cdef public uint64_t named
     cdef public uint64_t slices
 
@@ -42,10 +42,10 @@ cdef class Counters:
         uint64_t objects=0,
         uint64_t total_length=0,
         uint64_t live_words=0,
-        uint64_t edits=0,
+        uint64_t pending_seq=0,
         uint64_t lexicon_version=0,
         uint64_t graph_words=0,
-        uint64_t graph_edits=0,
+        uint64_t graph_seq=0,
         uint64_t named=0,
         uint64_t slices=0,
     ):
@@ -55,10 +55,10 @@ cdef class Counters:
         self.objects = objects
         self.total_length = total_length
         self.live_words = live_words
-        self.edits = edits
+        self.pending_seq = pending_seq
         self.lexicon_version = lexicon_version
         self.graph_words = graph_words
-        self.graph_edits = graph_edits
+        self.graph_seq = graph_seq
         self.named = named
         self.slices = slices
 
@@ -128,7 +128,7 @@ cdef class PushWriter:
         cdef uint64_t hash = name_hash(name), iid
         cdef tuple iids, found = None
         cdef ObjectRecord record
-        cdef Link link
+        cdef AddTerms link
         if counters is None:
             raise ValueError("who inherits from PushWriter has to call its __init__")
         iids = self._names.iids(hash)
@@ -145,7 +145,7 @@ cdef class PushWriter:
             return False
         else:
             iid, record = found
-        link = begin_link(counters.bucket, iid, terms, record, counters.next_term, self._terms)
+        link = begin_add_terms(counters.bucket, iid, terms, record, counters.next_term, self._terms)
         if not self.link(link, window, found is None):
             return True
         if link._next_term != counters.next_term:
@@ -166,7 +166,7 @@ cdef class PushWriter:
         self._lengths.set(iid, pack_length(record.total_tf() + link.length_change))
         return True
 
-    cdef bint link(self, Link link, uint64_t window, bint is_new) except -1:
+    cdef bint link(self, AddTerms link, uint64_t window, bint is_new) except -1:
         """Change the postings of an object's words; return False if there is nothing to change about the object."""
         cdef list needed, used_up
         try:
@@ -181,7 +181,7 @@ cdef class PushWriter:
                 for number in used_up:
                     self._drop_first_block(link, number)
                 used_up = link.trim(window)
-        except DamagedBytes as fault:
-            raise DamagedBytes(f"bucket {self._counters.bucket}: {fault}") from fault
+        except DamagedBytes as error:
+            raise DamagedBytes(f"bucket {self._counters.bucket}: {error}") from error
         link.finish()
         return True

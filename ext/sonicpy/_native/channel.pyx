@@ -254,7 +254,7 @@ cdef class LineReader:
         """Return the next line without its line feed, or None: not yet complete, or `overflowed`."""
         cdef Cursor at, end
         if self.begin == self.tail:
-            self.settle()
+            self.compact()
             self.overflowed = self.choked
             return None
         at = self.data + self.begin
@@ -282,13 +282,13 @@ cdef class LineReader:
         if said is not None and self.begin == begin and begin < self.tail:
             self.begin = <Cursor>memchr(self.data + begin, c'\n', self.tail - begin) - <Cursor>self.data + 1
             if self.begin == self.end:
-                self.settle()
+                self.compact()
         return said
 
     def clear(self):
         """Drop every line that has not been taken."""
         self.begin = self.tail = self.end = 0
-        self.settle()
+        self.compact()
 
     def close(self):
         """Drop every line that has not been taken, and whatever arrives from now on."""
@@ -323,7 +323,7 @@ cdef class LineReader:
         self.end = held
         return 0
 
-    cdef void settle(self) noexcept:
+    cdef void compact(self) noexcept:
         # To be called when no whole line is held: an unfinished one moves to the front, unused room is given back.
         cdef Py_ssize_t held = self.end - self.begin
         cdef unsigned char* data

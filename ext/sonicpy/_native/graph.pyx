@@ -1337,7 +1337,7 @@ cdef Corrections corrections(const Search *search, int distance, Py_ssize_t limi
 
 # -- which of two words at one distance is the likelier one -------------------------------------------------------
 
-def unlikeness(bytes typed not None, list words not None) -> list:
+def dissimilarity(bytes typed not None, list words not None) -> list:
     """Return for each word how little it resembles what was typed: twice the number of bytes that only one of the two
     has, and one more if their first bytes differ.
 

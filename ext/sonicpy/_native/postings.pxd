@@ -55,7 +55,7 @@ cdef class PostingList:
     cdef void copy(self, Posting *out) noexcept nogil
 
 
-cdef class WordRow:
+cdef class TermInfo:
     cdef Word _word
     cdef Py_ssize_t _size, _tail_at
     cdef bytes _row

@@ -384,7 +384,7 @@ cdef bytes write_word(const Word *word, const uint8_t *tail, Py_ssize_t tail_siz
     return row
 
 
-cdef class WordRow:
+cdef class TermInfo:
     """A word's row, read: the fields of the layout, and whether the word is to be listed and counted."""
 
     def __init__(self, bytes row not None, Py_ssize_t term_bytes):

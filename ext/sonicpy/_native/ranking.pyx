@@ -24,7 +24,7 @@ from sonicpy._native.object_table cimport (
     check_dead,
     grown,
 )
-from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, PostingList, WordRow, decode
+from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, PostingList, TermInfo, decode
 from sonicpy._native.score_parts cimport Part, Parts, take_part, told
 from sonicpy._native.text cimport F_PART, F_SPECIAL, F_STOP, Terms
 from sonicpy._native.walking cimport BEST_MAX, WALKED_MAX, Lists, Run, walk
@@ -123,7 +123,7 @@ cdef class Ranker(ObjectTable):
         free(notes.runs)
 
     def __len__(self) -> int:
-        self.settle()
+        self.gather_all()
         return self._count if self._order == NULL else self._ordered
 
     @property
@@ -190,7 +190,7 @@ cdef class Ranker(ObjectTable):
         cdef Py_ssize_t number, count = len(terms.words), corrected = 0
         cdef int64_t enough = min(wanted, INT64_MAX)
         cdef list rows = reader.words(terms.words)
-        cdef WordRow row
+        cdef TermInfo row
         cdef bint has_words = False, has_stops = False, beside, inserts, required
         cdef double weight
         cdef int64_t found
@@ -284,7 +284,7 @@ cdef class Ranker(ObjectTable):
             self._copied += 1
         return 0
 
-    cdef int settle(self) except -1:
+    cdef int gather_all(self) except -1:
         """Put the objects of all runs into the table, and score them if that was asked for."""
         self.copy_lists()
         while self._gathered < self._run_count:
@@ -419,7 +419,7 @@ cdef class Ranker(ObjectTable):
         cdef list out = []
         cdef Py_ssize_t place
         if not self.walks(offset, limit):
-            self.settle()
+            self.gather_all()
             return ObjectTable.best(self, offset, limit)
         begin_best(&best, <Py_ssize_t> (offset + limit))
         try:
@@ -440,7 +440,7 @@ cdef class Ranker(ObjectTable):
         cdef list out = []
         cdef Py_ssize_t place
         if not self.walks(offset, limit):
-            self.settle()
+            self.gather_all()
             return ObjectTable.best_scored(self, offset, limit)
         begin_best(&best, <Py_ssize_t> (offset + limit))
         try:
@@ -512,7 +512,7 @@ cdef class Ranker(ObjectTable):
         cdef int32_t object
         cdef Run *run
         cdef Hit hit
-        self.settle()
+        self.gather_all()
         cdef int32_t *places = <int32_t *> malloc((self._count + 1) * sizeof(int32_t))
         cdef Parts *parts = <Parts *> calloc(count + 1, sizeof(Parts))
         cdef Part *held = <Part *> malloc((count * most + 1) * sizeof(Part))
@@ -549,7 +549,7 @@ cdef class Ranker(ObjectTable):
         """Keep the objects that hold every term or an alternate of it, in the order in which they came."""
         cdef Py_ssize_t number
         cdef Found *found
-        self.settle()
+        self.gather_all()
         found = self._notes.found
         for number in range(self._count):
             found[number].matched = 0

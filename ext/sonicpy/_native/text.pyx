@@ -866,7 +866,7 @@ cdef class Collector:
 # -- the lexer ----------------------------------------------------------------------------------------------------
 
 @cython.final
-cdef class Cutter:
+cdef class Analyzer:
     """Cuts texts into terms in one fixed way.
 
     Args:
@@ -1181,15 +1181,15 @@ cdef class Cutter:
 
 
 @cython.final
-cdef class PreparedCutter:
+cdef class BoundAnalyzer:
     """Cuts every text as `cutter.cut` does with the other arguments."""
-    cdef Cutter _cutter
+    cdef Analyzer _cutter
     cdef StopSet _stops
     cdef bint _drop_stops
     cdef object _stem, _segment
 
     def __cinit__(
-        self, Cutter cutter not None, StopSet stops=None, bint drop_stops=False, stem=None, segment=None
+        self, Analyzer cutter not None, StopSet stops=None, bint drop_stops=False, stem=None, segment=None
     ):
         self._cutter = cutter
         self._stops = stops

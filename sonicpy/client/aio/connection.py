@@ -12,7 +12,7 @@ from typing import Any, Self, cast
 
 from sonicpy.channel.commands import Mode
 from sonicpy.client.address import Address
-from sonicpy.client.conversation import Answer, Conversation, Facts, Kind, Ticket
+from sonicpy.client.conversation import Answer, Conversation, InFlight, Kind, ServerInfo
 from sonicpy.client.exchange import LINES_UNDER_WAY, Exchange, Reply, accepted, encoded, keep_alive, lost, unreachable
 from sonicpy.errors import ClientError, ConnectionLost, TimedOut
 
@@ -31,7 +31,7 @@ class AioConnection(asyncio.Protocol):
         loop = asyncio.get_running_loop()
         self._opened: asyncio.Future[None] = loop.create_future()
         self._closed: asyncio.Future[None] = loop.create_future()
-        self._waiting: dict[Ticket, Answers] = {}
+        self._waiting: dict[InFlight, Answers] = {}
         self._writable = asyncio.Event()
         self._writable.set()
 
@@ -85,7 +85,7 @@ class AioConnection(asyncio.Protocol):
         await loop.create_connection(lambda: self, last, address.port, ssl=address.tls, server_hostname=name)
 
     @property
-    def facts(self) -> Facts:
+    def facts(self) -> ServerInfo:
         """What the server told of itself."""
         return self._conversation.facts
 

@@ -15,7 +15,7 @@ from sonicpy.client.address import Address
 from sonicpy.client.aio.connection import AioConnection, Answers
 from sonicpy.client.blocking.pool import Settings
 from sonicpy.client.conversation import Kind
-from sonicpy.client.exchange import Exchange, Patience, Reply
+from sonicpy.client.exchange import Exchange, Reply, RetryPolicy
 from sonicpy.client.pushes import TICKETS_UNDER_WAY, Pushes
 from sonicpy.errors import ClientError, SonicError
 
@@ -50,14 +50,14 @@ class AioPool:
         Raises:
             ClientError, CommandError: it failed, or was refused.
         """
-        patience = Patience(self._settings.retry_s, not exchange.changes or self._settings.retry_changes)
+        patience = RetryPolicy(self._settings.retry_s, not exchange.changes or self._settings.retry_changes)
         if exchange.changes:
             for _ in range(2):
                 await asyncio.sleep(0)  # lets the loop see that the server has closed a connection that lay idle
         return await self.patiently(patience, exchange.mode, lambda connection: connection.carry_out(exchange))
 
     async def patiently(
-        self, patience: Patience, mode: Mode, work: Callable[[AioConnection], Awaitable[Value]]
+        self, patience: RetryPolicy, mode: Mode, work: Callable[[AioConnection], Awaitable[Value]]
     ) -> Value:
         """Return what `work` does with a connection, as often as `patience` lets it try."""
         while True:
@@ -73,7 +73,7 @@ class AioPool:
         Raises:
             ClientError: not all rows could be sent. Whatever making the rows raised, once those before are settled.
         """
-        patience = Patience(self._settings.retry_s, repeats=True)
+        patience = RetryPolicy(self._settings.retry_s, repeats=True)
         await self.patiently(patience, Mode.INGEST, lambda connection: push_over(connection, pushes, patience))
         pushes.finish()
 
@@ -133,7 +133,7 @@ class AioPool:
             place.opening = None
 
 
-async def push_over(connection: AioConnection, pushes: Pushes, patience: Patience) -> None:
+async def push_over(connection: AioConnection, pushes: Pushes, patience: RetryPolicy) -> None:
     """Send what is left of some rows over one connection, several tickets under way. Raises ClientError."""
     pushes.start_over()
     under_way: deque[Answers] = deque()
@@ -142,5 +142,5 @@ async def push_over(connection: AioConnection, pushes: Pushes, patience: Patienc
             under_way.append(await connection.submit(lines, Kind.OK, "PUSH"))
         if not under_way:
             return
-        pushes.settle(await connection.answered(under_way.popleft()))
+        pushes.take_answers(await connection.answered(under_way.popleft()))
         patience.renew()

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from sonicpy.channel.commands import Mode
 from sonicpy.client.address import Address
-from sonicpy.client.conversation import Conversation, Facts, Kind, Ticket
+from sonicpy.client.conversation import Conversation, InFlight, Kind, ServerInfo
 from sonicpy.client.exchange import LINES_UNDER_WAY, Exchange, Reply, accepted, encoded, keep_alive, lost, unreachable
 from sonicpy.errors import ConnectionLost, TimedOut
 
@@ -48,7 +48,7 @@ class Connection:
             raise
 
     @property
-    def facts(self) -> Facts:
+    def facts(self) -> ServerInfo:
         """What the server told of itself."""
         return self._conversation.facts
 
@@ -80,7 +80,7 @@ class Connection:
             answers += ticket.answers
         return Reply(accepted(answers), self.facts)
 
-    def submit(self, lines: Sequence[str], kind: Kind, command: str) -> Ticket:
+    def submit(self, lines: Sequence[str], kind: Kind, command: str) -> InFlight:
         """Send lines; their answers are fetched by `wait`.
 
         Raises:
@@ -97,7 +97,7 @@ class Connection:
             raise lost(self._peer, trouble) from trouble
         return ticket
 
-    def wait(self, ticket: Ticket, timeout_s: float | None = None) -> None:
+    def wait(self, ticket: InFlight, timeout_s: float | None = None) -> None:
         """Receive until a ticket is complete.
 
         Args:

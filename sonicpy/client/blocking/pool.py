@@ -16,8 +16,8 @@ from typing import TypeVar
 from sonicpy.channel.commands import Mode
 from sonicpy.client.address import Address
 from sonicpy.client.blocking.connection import Connection
-from sonicpy.client.conversation import Kind, Ticket
-from sonicpy.client.exchange import Exchange, Patience, Reply
+from sonicpy.client.conversation import InFlight, Kind
+from sonicpy.client.exchange import Exchange, Reply, RetryPolicy
 from sonicpy.client.pushes import TICKETS_UNDER_WAY, Pushes
 from sonicpy.errors import ClientError, SonicError, TimedOut
 
@@ -61,10 +61,10 @@ class Pool:
         Raises:
             ClientError, CommandError: it failed, or was refused.
         """
-        patience = Patience(self._settings.retry_s, not exchange.changes or self._settings.retry_changes)
+        patience = RetryPolicy(self._settings.retry_s, not exchange.changes or self._settings.retry_changes)
         return self.patiently(patience, exchange.mode, lambda connection: connection.carry_out(exchange))
 
-    def patiently(self, patience: Patience, mode: Mode, work: Callable[[Connection], Value]) -> Value:
+    def patiently(self, patience: RetryPolicy, mode: Mode, work: Callable[[Connection], Value]) -> Value:
         """Return what `work` does with a connection, as often as `patience` lets it try."""
         while True:
             try:
@@ -79,7 +79,7 @@ class Pool:
         Raises:
             ClientError: not all rows could be sent. Whatever making the rows raised, once those before are settled.
         """
-        patience = Patience(self._settings.retry_s, repeats=True)
+        patience = RetryPolicy(self._settings.retry_s, repeats=True)
         self.patiently(patience, Mode.INGEST, lambda connection: push_over(connection, pushes, patience))
         pushes.finish()
 
@@ -148,10 +148,10 @@ class Pool:
                     connection.close()  # of this process; the parent's stays open
 
 
-def push_over(connection: Connection, pushes: Pushes, patience: Patience) -> None:
+def push_over(connection: Connection, pushes: Pushes, patience: RetryPolicy) -> None:
     """Send what is left of some rows over one connection, several tickets under way. Raises ClientError."""
     pushes.start_over()
-    tickets: deque[Ticket] = deque()
+    tickets: deque[InFlight] = deque()
     while True:
         while len(tickets) < TICKETS_UNDER_WAY and (lines := pushes.take(connection.facts)):
             tickets.append(connection.submit(lines, Kind.OK, "PUSH"))
@@ -159,5 +159,5 @@ def push_over(connection: Connection, pushes: Pushes, patience: Patience) -> Non
             return
         ticket = tickets.popleft()
         connection.wait(ticket)
-        pushes.settle(ticket.answers)
+        pushes.take_answers(ticket.answers)
         patience.renew()

@@ -53,8 +53,8 @@ def push_rows(
             places, pushes = _cut_chunk(chunk, done, lex, window, report)
             try:
                 there = take(pushes, new=new)
-            except StoreError as fault:
-                fault.add_note(f"{report.indexed} rows were indexed before, up to row {done}")
+            except StoreError as error:
+                error.add_note(f"{report.indexed} rows were indexed before, up to row {done}")
                 raise
         for number in there:
             report.refuse(Refused(places[number], pushes[number].oid, "the object is there already"))
@@ -113,8 +113,8 @@ def _cut(row: Row, lex: Callable[[str, str | None], Terms], window: int) -> Push
     """Return the PUSH of a row, or why there is none."""
     try:
         terms = lex(row.text, row.lang)
-    except UnicodeEncodeError as fault:
-        return f"the text is not Unicode: character {fault.start} is a lone surrogate"
+    except UnicodeEncodeError as error:
+        return f"the text is not Unicode: character {error.start} is a lone surrogate"
     # A text gives at most about three times its bytes of terms; only what may be too long is measured.
     if 16 * len(row.text) > RECORD_MAX_BYTES and sum(map(len, terms.words)) + 12 * len(terms) > RECORD_MAX_BYTES:
         return f"its terms take more than {RECORD_MAX_BYTES} bytes: split the text"

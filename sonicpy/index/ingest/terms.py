@@ -28,6 +28,6 @@ def packed_terms(terms: Mapping[str, int], hidden: Mapping[str, int]) -> Terms:
             raise CommandError("invalid_format", f"{term!r} is no term")
     try:
         words = [term.encode() for term in held]
-    except UnicodeEncodeError as fault:
-        raise CommandError("invalid_format", f"the term {fault.object!r} is not Unicode") from fault
+    except UnicodeEncodeError as error:
+        raise CommandError("invalid_format", f"the term {error.object!r} is not Unicode") from error
     return Terms(words, bytes(held.values()), bytes(len(terms)) + bytes((STOP,)) * len(hidden))

@@ -3,8 +3,8 @@
     gather   take the words of a committed snapshot; where a graph is there, it and the words pending since are
              enough, so that the snapshot is held for a few milliseconds   (any process)
     write    write their graph file under its final name                   (the same)
-    adopt    record its version in the bucket's state; from then on it is the bucket's graph
-    tidy     forget the pending words that it holds, a few at a time; delete the file before it
+    publish    record its version in the bucket's state; from then on it is the bucket's graph
+    prune_pending     forget the pending words that it holds, a few at a time; delete the file before it
 
 Killed in between, nothing is lost: a file that no state names is deleted at the next start, and words that are pending
 although the graph holds them are only looked at twice.
@@ -31,7 +31,7 @@ TIDIED_ROWS = 200
 """Pending words forgotten between two turns: about 0.2 ms."""
 
 
-class Limits(NamedTuple):
+class GraphLimits(NamedTuple):
     """What a graph may hold.
 
     Attributes:
@@ -90,14 +90,14 @@ class Built(NamedTuple):
 
 
 def gather_words(
-    snapshot: Callable[[], AbstractContextManager[View]], pool: GraphPool, bucket: int, limits: Limits
+    snapshot: Callable[[], AbstractContextManager[View]], pool: GraphPool, bucket: int, limits: GraphLimits
 ) -> Words | None:
     """Return what a bucket's graph shall hold, as a snapshot shows it, or None if the bucket is gone.
 
     A snapshot is only held while rows are read: until it ends, no page that it shows is used again.
     """
     with snapshot() as view:
-        changes = read_changes(view, pool, bucket) if limits == Limits() else None
+        changes = read_changes(view, pool, bucket) if limits == GraphLimits() else None
         if changes is None:
             return read_words(view, pool, bucket, limits)
     words = changed_words(changes)
@@ -114,7 +114,7 @@ def read_changes(view: View, pool: GraphPool, bucket: int) -> Changes | None:
     if state is None or graph is None or graph.version != state.lexicon_version:
         return None
     pending = {word: why == Why.APPEARED for word, why in _pending(view.transaction, bucket).items()}
-    return Changes(graph, state.live_words, state.edits, pending)
+    return Changes(graph, state.live_words, state.pending_seq, pending)
 
 
 def changed_words(changes: Changes) -> list[bytes] | None:
@@ -126,7 +126,7 @@ def changed_words(changes: Changes) -> list[bytes] | None:
     return words if len(words) == changes.expected else None
 
 
-def read_words(view: View, pool: GraphPool, bucket: int, limits: Limits) -> Words | None:
+def read_words(view: View, pool: GraphPool, bucket: int, limits: GraphLimits) -> Words | None:
     """Return what a bucket's graph shall hold, as `view` shows it, or None if the bucket is gone."""
     state = view.bucket_numbered(bucket)
     if state is None:
@@ -134,10 +134,10 @@ def read_words(view: View, pool: GraphPool, bucket: int, limits: Limits) -> Word
     words = _live_words(view, bucket)
     if limits.keeps_orphans:
         words = sorted({*words, *_orphans(view.transaction, pool, state)})
-    return Words(bucket, state.lexicon_version + 1, state.edits, words)
+    return Words(bucket, state.lexicon_version + 1, state.pending_seq, words)
 
 
-def write_graph(pool: GraphPool, found: Words, limits: Limits) -> Built:
+def write_graph(pool: GraphPool, found: Words, limits: GraphLimits) -> Built:
     """Write the graph of what was read of a bucket; no snapshot need be open meanwhile.
 
     Raises:
@@ -154,7 +154,7 @@ def write_graph(pool: GraphPool, found: Words, limits: Limits) -> Built:
 
 
 def build_in_worker(
-    store: str, map_bytes: int, buckets: list[int], limits: Limits
+    store: str, map_bytes: int, buckets: list[int], limits: GraphLimits
 ) -> tuple[list[Built], list[GraphError]]:
     """Write the graphs of several buckets from the last commit of a store: the job of a worker process.
 
@@ -172,7 +172,7 @@ def build_in_worker(
             yield View(transaction)
 
     graphs: list[Built] = []
-    faults: list[GraphError] = []
+    errors: list[GraphError] = []
     try:
         pool = GraphPool(graph_folder(Path(store)))
         for bucket in buckets:
@@ -181,29 +181,29 @@ def build_in_worker(
                 continue
             try:
                 graphs.append(write_graph(pool, found, limits))
-            except GraphError as fault:
-                faults.append(fault)
-        return graphs, faults
+            except GraphError as error:
+                errors.append(error)
+        return graphs, errors
     finally:
         environment.close()
 
 
-def adopt(view: WriteView, graphs: Iterable[Built]) -> list[Built]:
+def publish(view: WriteView, graphs: Iterable[Built]) -> list[Built]:
     """Make graphs the graphs of their buckets; return the ones whose bucket was flushed meanwhile."""
-    homeless = []
+    orphaned = []
     for built in graphs:
         scope = view.scope(built.bucket)
         if scope is None:
-            homeless.append(built)
+            orphaned.append(built)
             continue
         state = view.bucket_to_change(*scope)
         state.lexicon_version = built.version
         state.graph_words = built.words
-        state.graph_edits = built.edits
-    return homeless
+        state.graph_seq = built.edits
+    return orphaned
 
 
-def tidy(view: WriteView, built: Built, start: bytes) -> bytes | None:
+def prune_pending(view: WriteView, built: Built, start: bytes) -> bytes | None:
     """Forget some of the pending words that a graph holds, from key `start` on; return where to go on, None: done."""
     prefix = bucket_key(built.bucket)
     state = view.bucket_numbered(built.bucket)

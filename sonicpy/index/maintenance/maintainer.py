@@ -7,7 +7,7 @@ from pathlib import Path
 from sonicpy.errors import GraphError
 from sonicpy.ids import Scope
 from sonicpy.index.engine import IndexBase
-from sonicpy.index.maintenance.consolidate import Built, adopt, gather_words, tidy, write_graph
+from sonicpy.index.maintenance.consolidate import Built, gather_words, prune_pending, publish, write_graph
 from sonicpy.index.maintenance.verify import check_backup, graph_faults
 from sonicpy.store.backup import open_backup
 from sonicpy.store.environment import SCOPES
@@ -51,8 +51,8 @@ class IndexUpkeep(IndexBase):
             for bucket in self.due_buckets():
                 try:
                     self.consolidate_bucket(bucket)
-                except GraphError as fault:
-                    faults.append(fault)  # the others need not wait for this one
+                except GraphError as error:
+                    faults.append(error)  # the others need not wait for this one
             self._finish()
             if faults:
                 raise faults[0]
@@ -63,9 +63,9 @@ class IndexUpkeep(IndexBase):
             built = self.build_graph(bucket)
             if built is None:
                 return
-            start: bytes | None = b"" if self.adopt_graphs([built]) else None
+            start: bytes | None = b"" if self.publish_graphs([built]) else None
             while start is not None:
-                start = self.tidy_pending(built, start)
+                start = self.prune_pending(built, start)
 
     def due_buckets(self) -> list[int]:
         """Return the ids of the buckets that have pending words, or a graph that cannot be read."""
@@ -79,7 +79,7 @@ class IndexUpkeep(IndexBase):
             return None
         return write_graph(self.graphs, found, self.graph_limits)
 
-    def adopt_graphs(self, graphs: list[Built]) -> list[Built]:
+    def publish_graphs(self, graphs: list[Built]) -> list[Built]:
         """Make graphs that were written the graphs of their buckets, commit that, and return them.
 
         Those whose buckets were flushed meanwhile are deleted.
@@ -88,22 +88,22 @@ class IndexUpkeep(IndexBase):
             StoreError: it could not be committed; the old graphs stay.
         """
         with self._lock:
-            homeless = self.store.maintain(lambda view: adopt(view, graphs))
+            orphaned = self.store.maintain(lambda view: publish(view, graphs))
             self.store.commit()
-        for built in homeless:
+        for built in orphaned:
             self.forget_bucket(built.bucket, 0)
             self.graphs.remove(built.bucket, built.version)
-        adopted = [built for built in graphs if built not in homeless]
-        for built in adopted:
+        published = [built for built in graphs if built not in orphaned]
+        for built in published:
             self.graphs.broken.discard(built.bucket)
             self.graphs.get(built.bucket, built.version)  # opened before the older file goes
             self.graphs.remove(built.bucket, built.version - 1)
-        return adopted
+        return published
 
-    def tidy_pending(self, built: Built, start: bytes) -> bytes | None:
-        """Forget some of the pending words that an adopted graph holds; return where to go on, or None."""
+    def prune_pending(self, built: Built, start: bytes) -> bytes | None:
+        """Forget some of the pending words that an published graph holds; return where to go on, or None."""
         with self._lock:
-            return self.store.maintain(lambda view: tidy(view, built, start))
+            return self.store.maintain(lambda view: prune_pending(view, built, start))
 
     def is_crowded(self, bucket: int, crowds: int = 1) -> bool:
         """Return whether so many words of a bucket are pending that comparing them one by one takes long.
@@ -114,7 +114,7 @@ class IndexUpkeep(IndexBase):
         state = self._read(lambda view: view.bucket_numbered(bucket))
         if state is None:
             return False
-        return state.edits - state.graph_edits >= crowds * max(CROWD_WORDS, state.graph_words // 10)
+        return state.pending_seq - state.graph_seq >= crowds * max(CROWD_WORDS, state.graph_words // 10)
 
     def is_small(self, bucket: int) -> bool:
         """Return whether the graph of a bucket is built sooner than a worker process could be asked to."""
@@ -140,7 +140,7 @@ class IndexUpkeep(IndexBase):
     def restore(self, folder: Path | str) -> None:
         """Replace the collections that the backup in a folder holds; others stay as they are.
 
-        All or nothing: until the last moment the old collections answer, and a backup with a fault changes nothing.
+        All or nothing: until the last moment the old collections answer, and a backup with an error changes nothing.
 
         Raises:
             StoreDamaged: the backup has faults.

@@ -76,9 +76,7 @@ def check_backup(folder: Path, analyser: Mapping[str, str]) -> None:
         raise StoreDamaged(f"the backup in {folder} is not restored, it is damaged: {faults[0]}{more}")
 
 
-def graph_faults(
-    view: View, pool: GraphPool, version_now: Callable[[int], int | None] | None = None
-) -> Iterator[str]:
+def graph_faults(view: View, pool: GraphPool, version_now: Callable[[int], int | None] | None = None) -> Iterator[str]:
     """Yield what is wrong with the files of word graphs; each is built again once that is noticed.
 
     A graph may hold words that are gone: compat mode keeps them, and who looks a word up finds out.

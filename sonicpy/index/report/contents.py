@@ -7,9 +7,9 @@ from sonicpy.ids import check_collection, check_names
 from sonicpy.index.maintenance.maintainer import IndexUpkeep
 from sonicpy.index.registry import GoneStore
 from sonicpy.index.report import stats as figures
-from sonicpy.index.report.export import Holding, holdings, scopes_of
+from sonicpy.index.report.export import ExportedObject, holdings, scopes_of
 from sonicpy.index.report.stats import Figures
-from sonicpy.index.report.term_stats import ObjectFigures, WordFigures, object_figures, word_figures
+from sonicpy.index.report.term_stats import ObjectStats, TermStats, object_stats, term_stats
 from sonicpy.version import VERSION
 
 
@@ -35,7 +35,7 @@ class IndexContents(IndexUpkeep):
         check_names(collection, bucket)
         return self._read(lambda view: figures.bucket_figures(view, self.graphs, collection, bucket))
 
-    def holdings(self, collection: str | None = None, bucket: str | None = None) -> Iterator[Holding]:
+    def holdings(self, collection: str | None = None, bucket: str | None = None) -> Iterator[ExportedObject]:
         """Yield every object and the words it holds, bucket by bucket; an object may come more than once.
 
         The order is the one in which `push_terms` makes the same index of them again. They are those of the moment when
@@ -55,7 +55,7 @@ class IndexContents(IndexUpkeep):
             for scope, state in scopes_of(view, collection, bucket):
                 yield from holdings(view, scope, state)
 
-    def word_figures(self, collection: str, bucket: str) -> Iterator[WordFigures]:
+    def term_stats(self, collection: str, bucket: str) -> Iterator[TermStats]:
         """Yield every word of a bucket in byte order, hidden ones too, with how many objects hold it and how often.
 
         They are those of the moment when the first is taken. Take them to the end before this thread changes the index.
@@ -65,18 +65,18 @@ class IndexContents(IndexUpkeep):
         with self._whole_snapshot() as view:
             state = view.bucket(collection, bucket)
             if state is not None:
-                yield from word_figures(view, state)
+                yield from term_stats(view, state)
 
-    def object_figures(self, collection: str, bucket: str) -> Iterator[ObjectFigures]:
+    def object_stats(self, collection: str, bucket: str) -> Iterator[ObjectStats]:
         """Yield every object of a bucket, oldest first, with its length and how many words it holds.
 
-        As `word_figures` otherwise.
+        As `term_stats` otherwise.
         """
         check_names(collection, bucket)
         with self._whole_snapshot() as view:
             state = view.bucket(collection, bucket)
             if state is not None:
-                yield from object_figures(view, state)
+                yield from object_stats(view, state)
 
     def __repr__(self) -> str:
         if isinstance(self.store, GoneStore):

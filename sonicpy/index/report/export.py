@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from sonicpy._native.postings import WordRow, unpack_block
+from sonicpy._native.postings import TermInfo, unpack_block
 from sonicpy.ids import Scope
 from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.bucket_state import BucketState
@@ -22,7 +22,7 @@ from sonicpy.store.view import View
 
 
 @dataclass(frozen=True, slots=True)
-class Holding:
+class ExportedObject:
     """An object and words it holds, each with its frequency (1 to 255).
 
     Attributes:
@@ -44,7 +44,7 @@ def scopes_of(view: View, collection: str | None, bucket: str | None) -> list[tu
     return [(scope, state) for scope, state in found if not is_staged(scope) and bucket in (None, scope.bucket)]
 
 
-def holdings(view: View, scope: Scope, state: BucketState) -> Iterator[Holding]:
+def holdings(view: View, scope: Scope, state: BucketState) -> Iterator[ExportedObject]:
     """Yield what a bucket holds; an object whose words came late, more than once."""
     reader = BucketReader(view, state)
     late = LateWords()
@@ -130,7 +130,7 @@ class Queues:
             del self._waiting[term_id]
 
 
-def living(reader: BucketReader, row: WordRow) -> list[int]:
+def living(reader: BucketReader, row: TermInfo) -> list[int]:
     """Return the objects in a word's postings, in the order in which they got the word."""
     iids = [iid for block in reader.blocks(row) for iid, _ in unpack_block(block)]
     return iids[row.dead :]
@@ -154,14 +154,14 @@ def newest_forgotten(reader: BucketReader) -> dict[int, int]:
     return newest
 
 
-def _second(reader: BucketReader, scope: Scope, iid: int, term_ids: list[int]) -> Holding:
+def _second(reader: BucketReader, scope: Scope, iid: int, term_ids: list[int]) -> ExportedObject:
     record = reader.object_numbered(iid)
     held = {term_id: (tf, hidden) for term_id, tf, hidden, _ in record.terms()}
     return _holding(reader, scope, record.oid, {term_id: held[term_id] for term_id in term_ids})
 
 
-def _holding(reader: BucketReader, scope: Scope, oid: bytes, held: dict[int, tuple[int, bool]]) -> Holding:
-    holding = Holding(*scope, oid.decode(), {}, {})
+def _holding(reader: BucketReader, scope: Scope, oid: bytes, held: dict[int, tuple[int, bool]]) -> ExportedObject:
+    holding = ExportedObject(*scope, oid.decode(), {}, {})
     for word, (tf, hidden) in zip(reader.terms(list(held)), held.values(), strict=True):
         (holding.hidden if hidden else holding.terms)[word] = tf
     return holding

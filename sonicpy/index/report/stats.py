@@ -15,7 +15,7 @@ from sonicpy._native.lengths import unpack_length
 from sonicpy._native.postings import bucket_key
 from sonicpy.graph.pool import GraphPool
 from sonicpy.store.bucket_state import BucketState
-from sonicpy.store.environment import DOOMED, PENDING, SCOPES, TERMS
+from sonicpy.store.environment import DROPPED, PENDING, SCOPES, TERMS
 from sonicpy.store.keys import scope_of
 from sonicpy.store.restore import is_staged
 from sonicpy.store.view import View
@@ -40,7 +40,7 @@ def whole_figures(view: View) -> Figures:
         _let_others(number)
     states = [state for states in by_collection.values() for state in states]
     figures = {"collections": len(by_collection), "buckets": len(states), **_sums(states)}
-    if not view.transaction.count(DOOMED):  # rows of flushed buckets would be counted too
+    if not view.transaction.count(DROPPED):  # rows of flushed buckets would be counted too
         figures["hidden_words"] = view.transaction.count(TERMS) - figures["words"]
         figures["pending_words"] = view.transaction.count(PENDING)
     figures["by_collection"] = {
@@ -78,7 +78,7 @@ def bucket_figures(view: View, pool: GraphPool, collection: str, bucket: str) ->
     figures["graph"] = {
         "version": state.lexicon_version,
         "words": state.graph_words,
-        "edits_since": state.edits - state.graph_edits,
+        "edits_since": state.pending_seq - state.graph_seq,
         "bytes": _size(pool.path(state.bucket, state.lexicon_version)) if state.lexicon_version else 0,
     }
     return figures

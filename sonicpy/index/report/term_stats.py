@@ -12,7 +12,7 @@ CUT = b"\xff"
 """Stands in the key of a term that is too long for one, and in no UTF-8."""
 
 
-class WordFigures(NamedTuple):
+class TermStats(NamedTuple):
     """A word of a bucket.
 
     Attributes:
@@ -30,7 +30,7 @@ class WordFigures(NamedTuple):
     times: int
 
 
-class ObjectFigures(NamedTuple):
+class ObjectStats(NamedTuple):
     """An object of a bucket.
 
     Attributes:
@@ -47,22 +47,22 @@ class ObjectFigures(NamedTuple):
     new_words: int
 
 
-def word_figures(view: View, state: BucketState) -> Iterator[WordFigures]:
+def term_stats(view: View, state: BucketState) -> Iterator[TermStats]:
     """Yield the words that objects hold, in byte order."""
     reader = BucketReader(view, state)
     for word, row in reader.lexicon(b""):
         if row.holders:
             times = [count for block in reader.blocks(row) for _, count in unpack_block(block)][row.dead :]
             whole = reader.terms([row.term_id])[0] if CUT in word else word.decode()
-            yield WordFigures(whole, row.holders, row.hidden_holders, row.df, sum(times))
+            yield TermStats(whole, row.holders, row.hidden_holders, row.df, sum(times))
 
 
-def object_figures(view: View, state: BucketState) -> Iterator[ObjectFigures]:
+def object_stats(view: View, state: BucketState) -> Iterator[ObjectStats]:
     """Yield the objects in the order in which they were made."""
     seen: set[int] = set()
     for _, record in BucketReader(view, state).objects():
         before = len(seen)
         seen.update(term_id for term_id, *_ in record.terms())
-        yield ObjectFigures(
+        yield ObjectStats(
             record.oid.decode(), record.length, record.shown, len(record) - record.shown, len(seen) - before
         )

@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from sonicpy._native.postings import WordRow
+from sonicpy._native.postings import TermInfo
 from sonicpy.index.search.lexicon import Lexicon, by_frequency
 
 EXAMINED = 16
 """Completions whose frequencies are compared before the budget is spent on the best of them."""
 
 
-class Alternate(NamedTuple):
+class Expansion(NamedTuple):
     """A word in place of the typed one.
 
     Attributes:
@@ -21,7 +21,7 @@ class Alternate(NamedTuple):
     """
 
     word: bytes
-    row: WordRow
+    row: TermInfo
     share: float
     completed: bool
     edits: int = 0
@@ -41,7 +41,7 @@ def edits_allowed_by_sonic(word: bytes, typed_bytes: int) -> int:
     return min(allowed, 2) if len(set(word.decode())) >= 12 else allowed
 
 
-def alternates(lexicon: Lexicon, term: bytes, found: int, wanted: int, budget: int) -> Iterator[Alternate]:
+def alternates(lexicon: Lexicon, term: bytes, found: int, wanted: int, budget: int) -> Iterator[Expansion]:
     """Yield at most `budget` words for `term`, best first, until about `wanted` objects are found.
 
     Args:
@@ -54,7 +54,7 @@ def alternates(lexicon: Lexicon, term: bytes, found: int, wanted: int, budget: i
     completed = [found for found in lexicon.completed(term, EXAMINED + 1) if found[0] != term][:EXAMINED]
     taken = {term}
     for word, row in by_frequency(completed)[:budget]:
-        yield Alternate(word, row, 0.9 * length / len(word.decode()), completed=True)
+        yield Expansion(word, row, 0.9 * length / len(word.decode()), completed=True)
         taken.add(word)
         found += row.df
     budget -= len(taken) - 1
@@ -63,4 +63,4 @@ def alternates(lexicon: Lexicon, term: bytes, found: int, wanted: int, budget: i
     matches = lexicon.corrections(term, edits_allowed(length), transpositions=True)
     others = (match for match in matches if match[0] not in taken)
     for word, row, distance in lexicon.nearest(term, others, budget)[:budget]:
-        yield Alternate(word, row, 0.5 / distance, completed=False, edits=distance)
+        yield Expansion(word, row, 0.5 / distance, completed=False, edits=distance)

@@ -88,7 +88,7 @@ def explain(asked: Asked, lexicon: Lexicon | None, config: Config) -> Explanatio
         more_terms=max(0, len(asked.terms) + len(asked.dropped) - TERMS_SHOWN),
         hits=hits,
         total=total,
-        unseen_words=state is not None and not config.search.live_words and state.edits > state.graph_edits,
+        unseen_words=state is not None and not config.search.live_words and state.pending_seq > state.graph_seq,
     )
 
 
@@ -167,9 +167,7 @@ def _why_exact_only(word: bytes, flags: int, noted: str | None, config: Config) 
 # -- hits ---------------------------------------------------------------------------------------------------------
 
 
-def _hits(
-    asked: Asked, lexicon: Lexicon, table: ObjectTable, trace: Trace, ranking: str
-) -> tuple[ExplainedHit, ...]:
+def _hits(asked: Asked, lexicon: Lexicon, table: ObjectTable, trace: Trace, ranking: str) -> tuple[ExplainedHit, ...]:
     best = table.best_scored(0, asked.limit)
     iids = [iid for iid, _, _ in best]
     parts = _parts(lexicon, table, iids)

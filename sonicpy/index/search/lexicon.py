@@ -7,8 +7,8 @@ everything comes from the graph file.
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby, islice
 
-from sonicpy._native.graph import unlikeness
-from sonicpy._native.postings import WORD_BYTES_MAX, WordRow
+from sonicpy._native.graph import dissimilarity
+from sonicpy._native.postings import WORD_BYTES_MAX, TermInfo
 from sonicpy.graph.pending import PendingWords
 from sonicpy.graph.pool import GraphPool
 from sonicpy.graph.word_graph import WordGraph
@@ -53,7 +53,7 @@ class Lexicons:
 
     def pending(self, view: View, state: BucketState) -> PendingWords:
         """Return the words that were pushed or popped since the graph was built."""
-        moment = (state.edits, state.graph_edits, self._recoveries())
+        moment = (state.pending_seq, state.graph_seq, self._recoveries())
         held = self._pending.get(state.bucket)
         if held is not None and held[0] == moment:
             return held[1]
@@ -103,7 +103,7 @@ class Lexicon:
         graph = self._graph
         return graph.completions(prefix) if graph is not None else iter(())
 
-    def completed(self, prefix: bytes, most: int) -> list[tuple[bytes, WordRow]]:
+    def completed(self, prefix: bytes, most: int) -> list[tuple[bytes, TermInfo]]:
         """Return those of the first `most` completions that objects hold, with their rows, in byte order."""
         if not self.live:
             return self.held(islice(self.completions(prefix), most))
@@ -142,7 +142,7 @@ class Lexicon:
             found.update(pending.correct(word, distance, transpositions=transpositions))
         return sorted(found.items(), key=lambda match: (match[1], match[0]))
 
-    def held(self, words: Iterable[bytes]) -> list[tuple[bytes, WordRow]]:
+    def held(self, words: Iterable[bytes]) -> list[tuple[bytes, TermInfo]]:
         """Return those of `words` that objects hold, with their rows, as they came."""
         asked = list(words)
         return [
@@ -153,13 +153,13 @@ class Lexicon:
 
     def nearest(
         self, typed: bytes, matches: Iterable[tuple[bytes, int]], wanted: int
-    ) -> list[tuple[bytes, WordRow, int]]:
+    ) -> list[tuple[bytes, TermInfo, int]]:
         """Return the first `wanted` or more of `matches` that objects hold, with rows and distances.
 
         Nearest first, as `matches` come, then the most frequent ones, then those most like what was typed; at most
         CORRECTIONS_EXAMINED are looked at.
         """
-        found: list[tuple[bytes, WordRow, int]] = []
+        found: list[tuple[bytes, TermInfo, int]] = []
         for distance, group in groupby(islice(matches, CORRECTIONS_EXAMINED), key=lambda match: match[1]):
             held = by_frequency(self.held(word for word, _ in group))
             likeliest_first(typed, held, wanted - len(found))
@@ -169,12 +169,12 @@ class Lexicon:
         return found
 
 
-def by_frequency(words: list[tuple[bytes, WordRow]]) -> list[tuple[bytes, WordRow]]:
+def by_frequency(words: list[tuple[bytes, TermInfo]]) -> list[tuple[bytes, TermInfo]]:
     """Return words and their rows, those that most objects hold first, then as they came."""
     return sorted(words, key=lambda found: -found[1].holders)
 
 
-def likeliest_first(typed: bytes, words: list[tuple[bytes, WordRow]], wanted: int) -> None:
+def likeliest_first(typed: bytes, words: list[tuple[bytes, TermInfo]], wanted: int) -> None:
     """Sort by likeness to what was typed those of the first `wanted` words, and of their equals, that are as frequent
     as others; `words` come by frequency."""
     if len(words) < 2:
@@ -184,6 +184,6 @@ def likeliest_first(typed: bytes, words: list[tuple[bytes, WordRow]], wanted: in
     frequencies = [row.holders for _, row in words[:end]]
     if len(set(frequencies)) == end:
         return
-    apart = unlikeness(typed, [word for word, _ in words[:end]])
+    apart = dissimilarity(typed, [word for word, _ in words[:end]])
     order = sorted(range(end), key=lambda place: (-frequencies[place], apart[place]))
     words[:end] = [words[place] for place in order]

@@ -1,9 +1,9 @@
 """Three ways to rank: which postings of a query's terms count, and for how much. Scoring itself is compiled.
 
-    bm25     idf * tf, scaled by length and by the share of the query an object holds; all words before some, exact
-             before completed before corrected ones
-    sonic    spec chapter 8: idf only, mean over the words, rounded to 32 bits; one budget of alternates for all words
-    newest   objects that hold all words, newest association first
+bm25     idf * tf, scaled by length and by the share of the query an object holds; all words before some, exact
+         before completed before corrected ones
+sonic    spec chapter 8: idf only, mean over the words, rounded to 32 bits; one budget of alternates for all words
+newest   objects that hold all words, newest association first
 """
 
 import math
@@ -14,7 +14,7 @@ from itertools import islice
 
 from sonicpy._native.bm25 import idf
 from sonicpy._native.object_table import ObjectTable
-from sonicpy._native.postings import WORD_BYTES_MAX, PostingList, WordRow
+from sonicpy._native.postings import WORD_BYTES_MAX, PostingList, TermInfo
 from sonicpy._native.ranking import Ranker
 from sonicpy._native.sonic_table import SonicTable, completion_score, correction_score
 from sonicpy._native.text import PART, SPECIAL, STOP, Terms
@@ -89,9 +89,7 @@ def rank_newest(
     pairs = [term for term, flags in zip(terms.words, terms.flags, strict=True) if flags & PART]
     ranker = Ranker()
     corrected = 0
-    for number, (term, word, flags) in enumerate(
-        zip(terms.words, reader.words(terms.words), terms.flags, strict=True)
-    ):
+    for number, (term, word, flags) in enumerate(zip(terms.words, reader.words(terms.words), terms.flags, strict=True)):
         if flags & STOP and not only_stops:
             if trace is not None:
                 trace.left_out[number] = IS_STOP
@@ -152,7 +150,7 @@ def other_spellings(term: bytes) -> list[bytes]:
     return [spelling.encode() for spelling in spellings if spelling != word]
 
 
-def _postings(reader: BucketReader, word: WordRow | None) -> tuple[PostingList | list[bytes], int]:
+def _postings(reader: BucketReader, word: TermInfo | None) -> tuple[PostingList | list[bytes], int]:
     return ([], 0) if word is None else (reader.postings(word), word.dead)
 
 
@@ -160,9 +158,7 @@ def _visit_exact(
     table: SonicTable, reader: BucketReader, terms: Terms, search: SearchConfig, trace: Trace | None
 ) -> None:
     objects = reader.state.objects
-    for number, (term, word, flags) in enumerate(
-        zip(terms.words, reader.words(terms.words), terms.flags, strict=True)
-    ):
+    for number, (term, word, flags) in enumerate(zip(terms.words, reader.words(terms.words), terms.flags, strict=True)):
         df = word.df if word else 0
         if is_cut(objects, df, search):
             if trace is not None:
@@ -184,9 +180,7 @@ def _visit_prefixes(
     for number, (term, typed) in enumerate(zip(terms.words, terms.typed, strict=True)):
         if len(term) > WORD_BYTES_MAX:
             continue
-        others = (
-            word for word in lexicon.completions(term) if word != term and continues_in_script(term, word)
-        )
+        others = (word for word in lexicon.completions(term) if word != term and continues_in_script(term, word))
         for word, row in _with_objects(lexicon, others, search):
             if budget == 0:
                 return 0
@@ -227,9 +221,7 @@ def _visit_typos(
     return budget
 
 
-def _with_objects(
-    lexicon: Lexicon, words: Iterator[bytes], search: SearchConfig
-) -> Iterator[tuple[bytes, WordRow]]:
+def _with_objects(lexicon: Lexicon, words: Iterator[bytes], search: SearchConfig) -> Iterator[tuple[bytes, TermInfo]]:
     """Yield the words that objects hold and that are not cut, with their rows; reads a few ahead."""
     objects = lexicon.reader.state.objects
     while some := list(islice(words, 8)):

@@ -5,9 +5,9 @@ The rankings write here only where they are given a Trace; so what is explained 
 
 from dataclasses import dataclass, field
 
-from sonicpy._native.postings import WordRow
+from sonicpy._native.postings import TermInfo
 from sonicpy._native.text import PART, SPECIAL, STOP
-from sonicpy.index.search.expansion import Alternate
+from sonicpy.index.search.expansion import Expansion
 
 TOO_COMMON = "so many objects hold it that it is ignored (search.query_minimum_term_idf_default)"
 TABLE_FULL = "the words before it found as many objects as are kept for one query (store.kv.retain_word_objects)"
@@ -35,7 +35,7 @@ class Gathered:
 
     term: int
     word: bytes
-    row: WordRow | None
+    row: TermInfo | None
     how: str
     edits: int
     weight: float
@@ -66,7 +66,7 @@ class Trace:
         self,
         term: int,
         word: bytes,
-        row: WordRow | None,
+        row: TermInfo | None,
         weight: float,
         *,
         required: bool = False,
@@ -92,11 +92,11 @@ class Trace:
             why = ENOUGH_FOUND if is_enough else TOO_MANY_WORDS
         self.kept[term] = why
 
-    def alternate(self, term: int, other: Alternate, weight: float) -> None:
+    def alternate(self, term: int, other: Expansion, weight: float) -> None:
         """Note that the postings of a word in the place of a term were gathered."""
         how = "completion" if other.completed else "correction"
         self.gathered.append(Gathered(term, other.word, other.row, how, other.edits, weight))
 
-    def visit(self, term: int, word: bytes, row: WordRow | None, how: str, edits: int, score: float) -> None:
+    def visit(self, term: int, word: bytes, row: TermInfo | None, how: str, edits: int, score: float) -> None:
         """Note a visit of the ranking "sonic"."""
         self.gathered.append(Gathered(term, word, row, how, edits, score))

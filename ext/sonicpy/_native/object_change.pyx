@@ -1,6 +1,6 @@
 """How a PUSH, a POP or a FLUSHO changes the rows and blocks of a bucket.
 
-`Link` and `Unlink` take rows and blocks that were read, and give the rows and blocks to write; reading and writing is
+`AddTerms` and `RemoveTerms` take rows and blocks that were read, and give the rows and blocks to write; reading and writing is
 the caller's. PUSH works on a `TermCache`.
 """
 
@@ -40,7 +40,7 @@ cdef enum:
 cdef uint64_t BLOCK_NUMBER_MAX = 0xFFFFFFFF
 
 
-cdef class Edits:
+cdef class ObjectChange:
     """The words of one change, with the row of each while it is being changed."""
     def __cinit__(self):
         self._edits = NULL
@@ -110,7 +110,7 @@ cdef class Edits:
         word.dead = 0
 
 
-cdef class Link(Edits):
+cdef class AddTerms(ObjectChange):
     """One PUSH: gives an object the terms of a text.
 
     Call in this order: read `word_keys`, `take_rows`; read the block keys it returns, `take_blocks`; `trim` until
@@ -420,11 +420,11 @@ cdef class Link(Edits):
             free(merged)
 
 
-cdef Link begin_link(
+cdef AddTerms begin_add_terms(
     uint32_t bucket, uint64_t iid, Terms terms, ObjectRecord record, uint64_t next_term, TermCache cache
 ):
-    """Return a Link, without what a call from Python costs."""
-    cdef Link link = Link.__new__(Link)
+    """Return a AddTerms, without what a call from Python costs."""
+    cdef AddTerms link = AddTerms.__new__(AddTerms)
     link.set_up(bucket, iid, terms, record, next_term, cache)
     return link
 
@@ -436,7 +436,7 @@ cdef int by_term(const void *left, const void *right) noexcept nogil:
 
 # -- one POP or FLUSHO --------------------------------------------------------------------------------------------
 
-cdef class Unlink(Edits):
+cdef class RemoveTerms(ObjectChange):
     """One POP or FLUSHO: takes terms from an object.
 
     Call in this order: read `word_keys`, `take_rows`; read the block keys it returns, `take_blocks`; for each of

@@ -1,18 +1,18 @@
 """What was read of a bucket in one commit, remembered: rows of words, their postings, names of objects.
 
-    BucketMemory          what was read; threads share it, since no step of a call lets another thread in
-    RememberingReader     answers from it; who inherits from it reads what is not there
+    BucketCache          what was read; threads share it, since no step of a call lets another thread in
+    CachingReader     answers from it; who inherits from it reads what is not there
 """
 
 from cpython.dict cimport PyDict_Clear, PyDict_GetItem, PyDict_SetItem, PyDict_Size
 from cpython.object cimport PyObject
 
-from sonicpy._native.postings cimport WordRow
+from sonicpy._native.postings cimport TermInfo
 
 cdef object HOLE = object()
 
 
-cdef class BucketMemory:
+cdef class BucketCache:
     """What was read of a bucket.
 
     Args:
@@ -48,7 +48,7 @@ cdef class BucketMemory:
         self._postings, self._older_postings = {}, self._postings
 
 
-cdef class RememberingReader:
+cdef class CachingReader:
     """Reads a bucket of one commit. What is not remembered these methods are called for, which who inherits from it
     has to have:
 
@@ -61,14 +61,14 @@ cdef class RememberingReader:
     Args:
         memory: what was read of the bucket before.
     """
-    cdef BucketMemory _memory
+    cdef BucketCache _memory
 
-    def __init__(self, BucketMemory memory not None):
+    def __init__(self, BucketCache memory not None):
         self._memory = memory
 
     def words(self, list terms not None) -> list:
         """Return the row of each term, None for those that no object holds."""
-        cdef BucketMemory memory = self._memory
+        cdef BucketCache memory = self._memory
         cdef list missing = []
         cdef list found = looked_up(memory._words, memory._older_words, memory._most_words, terms, missing)
         cdef list read
@@ -79,7 +79,7 @@ cdef class RememberingReader:
             remember(memory._words, found, missing, read)
         return found
 
-    def postings(self, WordRow word not None):
+    def postings(self, TermInfo word not None):
         """Return a word's postings as ranking takes them."""
         cdef object term_id = word._word.term_id
         cdef PyObject *held = PyDict_GetItem(self._memory._postings, term_id)
@@ -97,7 +97,7 @@ cdef class RememberingReader:
 
     def oids(self, list iids not None) -> list:
         """Return the names of objects, in the order of their numbers."""
-        cdef BucketMemory memory = self._memory
+        cdef BucketCache memory = self._memory
         cdef list missing = []
         cdef list found = looked_up(memory._names, None, memory._most_names, iids, missing)
         cdef list read

@@ -22,10 +22,10 @@ cdef struct Edit:
     bint hidden
     bint is_new  # the term was not in the bucket
     bint was_live
-    bint has_row  # the row is to be written (Link), or the object holds the term (Unlink)
+    bint has_row  # the row is to be written (AddTerms), or the object holds the term (RemoveTerms)
 
 
-cdef class Edits:
+cdef class ObjectChange:
     cdef Edit *_edits
     cdef Py_ssize_t _count
     cdef uint32_t _bucket
@@ -45,7 +45,7 @@ cdef class Edits:
     cpdef list changed_words(self)
 
 
-cdef class Link(Edits):
+cdef class AddTerms(ObjectChange):
     cdef ObjectRecord _record
     cdef TermCache _cache
     cdef uint64_t _generation
@@ -71,6 +71,6 @@ cdef class Link(Edits):
     cpdef bytes record(self)
 
 
-cdef Link begin_link(
+cdef AddTerms begin_add_terms(
     uint32_t bucket, uint64_t iid, Terms terms, ObjectRecord record, uint64_t next_term, TermCache cache
 )

@@ -2,7 +2,7 @@ from sonicpy._native.postings import ObjectRecord
 from sonicpy._native.term_cache import TermCache
 from sonicpy._native.text import Terms
 
-class Edits:
+class ObjectChange:
     word_keys: list[bytes]
     blocks: list[tuple[bytes, bytes]]
     length_change: int
@@ -15,7 +15,7 @@ class Edits:
     def advance_to_tail(self, number: int) -> None: ...
     def first_block_key(self, number: int) -> bytes: ...
 
-class Link(Edits):
+class AddTerms(ObjectChange):
     changed: bool
     next_term: int
     def __init__(
@@ -26,7 +26,7 @@ class Link(Edits):
     def new_terms(self) -> list[tuple[bytes, bytes]]: ...
     def record(self) -> bytes: ...
 
-class Unlink(Edits):
+class RemoveTerms(ObjectChange):
     deleted_blocks: list[bytes]
     used_up: list[int]
     common: list[tuple[bytes, bytes]]
