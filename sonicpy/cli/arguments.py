@@ -1,8 +1,9 @@
-"""Arguments that several verbs take: names, languages, numbers, texts; and what comes from the standard input."""
+"""Arguments that several verbs take: names, languages, numbers, texts; and how verbs read the standard input."""
 
 import argparse
 import sys
 from collections.abc import Callable, Iterator
+from typing import TypeAlias
 
 from sonicpy.errors import CommandError, ConfigError, SonicError
 from sonicpy.ids import check_bucket, check_collection, check_object
@@ -10,31 +11,34 @@ from sonicpy.langcodes import LANG_CODES
 
 STDIN = "-"
 
+Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+"""What `add_verbs` of each module adds to; argparse makes it, and cannot be subscripted at run time."""
+
 
 def collection_name(text: str) -> str:
-    """Return the name of a collection. Raises ArgumentTypeError if it is none."""
+    """Return the name of a collection. Raises ArgumentTypeError if it is invalid."""
     return _name(text, check_collection)
 
 
 def bucket_name(text: str) -> str:
-    """Return the name of a bucket. Raises ArgumentTypeError if it is none."""
+    """Return the name of a bucket. Raises ArgumentTypeError if it is invalid."""
     return _name(text, check_bucket)
 
 
 def object_name(text: str) -> str:
-    """Return the name of an object. Raises ArgumentTypeError if it is none."""
+    """Return the name of an object. Raises ArgumentTypeError if it is invalid."""
     return _name(text, check_object)
 
 
 def language(text: str) -> str:
-    """Return the code of a language, or none. Raises ArgumentTypeError if it is unknown."""
+    """Return the code of a language, or "none". Raises ArgumentTypeError for an unknown code."""
     if text != "none" and text not in LANG_CODES:
-        raise argparse.ArgumentTypeError(f"{ascii(text)} is no language; allowed are codes of ISO 639-3 and none")
+        raise argparse.ArgumentTypeError(f"{ascii(text)} is not a language; allowed are codes of ISO 639-3 and none")
     return text
 
 
 def number(text: str) -> int:
-    """Return a number from 0 on. Raises ArgumentTypeError if it is none."""
+    """Return a number from 0 on. Raises ArgumentTypeError for any other text."""
     if not (text.isascii() and text.isdecimal()):
         raise argparse.ArgumentTypeError(f"{ascii(text)} is not a number from 0 on")
     return int(text)
@@ -47,7 +51,7 @@ def add_scope(parser: argparse.ArgumentParser) -> None:
 
 
 def add_names(parser: argparse.ArgumentParser) -> None:
-    """Add COLLECTION, and BUCKET and OBJECT that may be left out."""
+    """Add COLLECTION, and BUCKET and OBJECT, which may be left out."""
     parser.add_argument("collection", metavar="COLLECTION", type=collection_name)
     parser.add_argument("bucket", metavar="BUCKET", type=bucket_name, nargs="?")
     parser.add_argument("object", metavar="OBJECT", type=object_name, nargs="?")
@@ -58,12 +62,27 @@ def add_text(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument("text", metavar="TEXT", nargs="+", help=what)
 
 
+def add_lang(parser: argparse.ArgumentParser) -> None:
+    """Add --lang."""
+    parser.add_argument("--lang", metavar="CODE", type=language, help="language as ISO 639-3, or none (default: guess)")
+
+
+def add_limit(parser: argparse.ArgumentParser, default: int) -> None:
+    """Add --limit."""
+    parser.add_argument("--limit", metavar="N", type=number, default=default, help=f"at most N (default: {default})")
+
+
+def add_offset(parser: argparse.ArgumentParser) -> None:
+    """Add --offset."""
+    parser.add_argument("--offset", metavar="N", type=number, default=0, help="skip the first N (default: 0)")
+
+
 def text_given(words: list[str]) -> str:
     """Return the text of arguments, or of the standard input if - is the only one.
 
     Raises:
-        ConfigError: an argument is not Unicode in UTF-8.
-        SonicError: the standard input is not.
+        ConfigError: an argument is not UTF-8.
+        SonicError: the standard input is not UTF-8.
     """
     if words == [STDIN]:
         return read_text()
@@ -71,7 +90,7 @@ def text_given(words: list[str]) -> str:
 
 
 def checked(text: str) -> str:
-    """Return a text from the command line. Raises ConfigError if its bytes were not UTF-8."""
+    """Return an argument unchanged. Raises ConfigError if it is not UTF-8."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
@@ -89,11 +108,11 @@ def read_text() -> str:
 
 def read_lines() -> Iterator[str]:
     """Yield the lines of the standard input that are not blank. Raises SonicError if one is not UTF-8."""
-    for number_, line in enumerate(sys.stdin.buffer, 1):
+    for line_number, line in enumerate(sys.stdin.buffer, 1):
         try:
             text = line.decode().strip()
         except UnicodeDecodeError as error:
-            raise SonicError(f"line {number_} of the standard input is not UTF-8") from error
+            raise SonicError(f"line {line_number} of the standard input is not UTF-8") from error
         if text:
             yield text
 
@@ -103,6 +122,6 @@ def _name(text: str, check: Callable[[str], None]) -> str:
         check(text)
     except CommandError as error:
         raise argparse.ArgumentTypeError(
-            f"{ascii(text)} is no name; allowed are 1 to 128 ASCII characters without white space"
+            f"{ascii(text)} is not a name; allowed are 1 to 128 ASCII characters without white space"
         ) from error
     return text

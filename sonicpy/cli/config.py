@@ -1,22 +1,23 @@
-"""`sonicpy config`: check a settings file, or show the settings that are in force."""
+"""`sonicpy config`: check a settings file, or show the settings in force."""
 
 import argparse
 import os
 import sys
 from pathlib import Path
 
+from sonicpy.cli.arguments import Verbs
 from sonicpy.cli.settings import SOURCES, add_flags, load_settings
 from sonicpy.config import Loaded, load, to_toml
 
 CHECK = """\
-Read a settings file and the environment as serve would, and list what serve would warn of. Without FILE the file that
-serve would read is checked. Exit status: 0 serve would start, 2 a setting is wrong."""
+Read a settings file and the environment as serve would, and print the warnings that serve would log. Without FILE,
+check the file that serve would read. Exit status: 0 serve would start, 2 a setting is wrong."""
 SHOW = f"""\
-Print every setting that has an effect as TOML, which -c of any verb reads back. A password is written as a reference
-to its environment variable. {SOURCES}"""
+Print every setting that has an effect, as TOML that -c of any verb can read. For a password, print a reference to its
+environment variable. {SOURCES}"""
 
 
-def add_verbs(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def add_verbs(verbs: Verbs) -> None:
     """Add `config check` and `config show` to the command line."""
     parser = verbs.add_parser("config", epilog="example: sonicpy config check sonicpy.cfg")
     actions = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
@@ -30,7 +31,7 @@ def add_verbs(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 
 def run_check(arguments: argparse.Namespace) -> int:
-    """Print a line for each warning and one for the whole, and return 0. Raises ConfigError if a setting is wrong."""
+    """Print a line for each warning and one for the result; return 0. Raises ConfigError for a wrong setting."""
     loaded = load(arguments.file, os.environ, {})
     for remark in loaded.remarks:
         print(remark)
@@ -39,7 +40,7 @@ def run_check(arguments: argparse.Namespace) -> int:
 
 
 def run_show(arguments: argparse.Namespace) -> int:
-    """Print the settings, warnings on stderr, and return 0. Raises ConfigError if a setting is wrong."""
+    """Print the settings to stdout and warnings to stderr; return 0. Raises ConfigError for a wrong setting."""
     loaded = load_settings(arguments)
     text = to_toml(loaded.config, with_secrets=arguments.show_password)
     for remark in loaded.remarks:

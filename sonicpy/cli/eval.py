@@ -1,4 +1,4 @@
-"""`sonicpy eval`: how well this version, or any server that speaks Sonic Channel, finds what it should."""
+"""The verb that measures quality: `sonicpy eval`, of this version or of any server that speaks Sonic Channel."""
 
 import argparse
 import os
@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from sonicpy.cli.arguments import Verbs
 from sonicpy.cli.settings import SOURCES
 from sonicpy.cli.target import open_server
 from sonicpy.config import load
@@ -20,20 +21,21 @@ from sonicpy.index.index import Index
 from sonicpy.langcodes import LANG_CODES
 
 DESCRIPTION = f"""\
-Measure how well texts are found, one line for each collection or file. PATH is a folder in the layout of BEIR
-(docs.jsonl or corpus.jsonl, queries.jsonl, qrels.tsv or qrels/test.tsv: nDCG@10, MRR@10, Recall@100), a TSV file of
-misspelt words (wrong, right: the right one suggested, suggested first, its object found by a query), a TSV file of
-sentences (language in ISO 639-3, two columns more, text: found by a part, and the language guessed), or a folder of
-these. Texts are indexed in a temporary folder, or pushed into a collection of a server that is flushed in the end.
-Judged collections need the extra: pip install 'sonicpy-search[eval]'. {SOURCES}"""
+Measure search quality and print one line for each collection or file. PATH is a folder in the layout of BEIR
+(docs.jsonl or corpus.jsonl, queries.jsonl, qrels.tsv or qrels/test.tsv), which gives nDCG@10, MRR@10 and Recall@100; a
+TSV file of misspelt words (wrong, right), which gives how often the right word is suggested, is suggested first, and
+how often a query finds its object; a TSV file of sentences (language in ISO 639-3, two more columns, text), which gives
+how often a part finds the sentence and the guessed language is right; or a folder of these. The texts are indexed in a
+temporary folder, or pushed into a collection of a server that is flushed at the end. BEIR folders need the extra: pip
+install 'sonicpy-search[eval]'. {SOURCES}"""
 
 EXAMPLE = "example: sonicpy eval beir/scifact --server sonic://:SecretPassword@127.0.0.1:1491 --json"
 
 TIMEOUT_S = 600.0
-"""A server may take minutes to consolidate."""
+"""Enough for a server that takes minutes to consolidate."""
 
 
-def add_verbs(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def add_verbs(verbs: Verbs) -> None:
     """Add `eval` and its arguments to the command line."""
     parser = verbs.add_parser("eval", description=DESCRIPTION, epilog=EXAMPLE)
     parser.add_argument("paths", metavar="PATH", type=Path, nargs="+", help="collections, misspelt words, sentences")
@@ -41,12 +43,17 @@ def add_verbs(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     parser.add_argument(
         "--server", metavar="URL", help="push to this server: sonic://:password@host:port (default: index here)"
     )
-    parser.add_argument("--lang", metavar="CODE", help="of all judged texts: ISO 639-3, or none (default: guess)")
     parser.add_argument(
-        "--split", metavar="BYTES", type=_bytes, help="push judged documents in pieces of at most so many bytes"
+        "--lang", metavar="CODE", help="language of the texts in BEIR folders: ISO 639-3, or none (default: guess)"
     )
     parser.add_argument(
-        "--words", metavar="FILE", type=Path, help="words to index for misspelt ones (default: the right ones)"
+        "--split", metavar="BYTES", type=_bytes, help="push documents of BEIR folders in pieces of at most this size"
+    )
+    parser.add_argument(
+        "--words",
+        metavar="FILE",
+        type=Path,
+        help="words to index for a file of misspelt words (default: its right words)",
     )
     parser.add_argument("--json", action="store_true", help="print JSON, one object a line")
     parser.set_defaults(run=run)
@@ -57,11 +64,11 @@ def run(arguments: argparse.Namespace) -> int:
 
     Raises:
         EvaluationError: a path holds nothing to evaluate, or the extra [eval] is missing.
-        SonicError: the settings are wrong, or the server cannot be asked.
+        SonicError: the settings are wrong, or the server gives no answer.
     """
     lang = arguments.lang
     if lang is not None and lang != "none" and lang not in LANG_CODES:
-        raise EvaluationError(f"flag --lang: {lang} is no language; allowed are none and the codes that LANG takes")
+        raise EvaluationError(f"flag --lang: {lang} is not a language; allowed are codes of ISO 639-3 and none")
     words = dict.fromkeys(read_words(arguments.words), 1) if arguments.words else None
     for path in arguments.paths:
         for given in read_inputs(path):
@@ -79,7 +86,7 @@ def evaluate(
     most_bytes: int | None = None,
     words: Mapping[str, int] | None = None,
 ) -> Figures:
-    """Return the figures of what was read; for the arguments see the function of each kind."""
+    """Return the figures of one input; for the arguments see the function called for its kind."""
     match given:
         case Collection():
             return relevance.evaluate(searched, scope, given, lang=lang, most_bytes=most_bytes)
@@ -91,7 +98,7 @@ def evaluate(
 
 @contextmanager
 def _searched(arguments: argparse.Namespace) -> Iterator[tuple[Searched, str]]:
-    """Open what is asked, and name a collection for this run alone; nothing is left behind."""
+    """Open the index to measure and name a collection of its own; both leave nothing behind."""
     scope = f"eval-{secrets.token_hex(8)}"
     if arguments.server:
         with open_server(arguments.server, timeout_s=TIMEOUT_S) as client:
@@ -108,5 +115,5 @@ def _searched(arguments: argparse.Namespace) -> Iterator[tuple[Searched, str]]:
 
 def _bytes(text: str) -> int:
     if not text.isdecimal() or int(text) < 4:
-        raise argparse.ArgumentTypeError(f'"{text}" is no number of bytes from 4 on')
+        raise argparse.ArgumentTypeError(f'"{text}" is not a number of bytes from 4 on')
     return int(text)

@@ -1,4 +1,4 @@
-"""What verbs print: lines for people, or with --json one JSON value a line."""
+"""How verbs print results: as lines for people, or with --json as one JSON value a line."""
 
 import argparse
 import json
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def show(arguments: argparse.Namespace, value: Any, *lines: str) -> None:
-    """Print a result, as JSON if that is asked for, else as lines; nothing else ever stands on stdout."""
+    """Print a result as JSON if --json was given, else as lines. Verbs print nothing else to stdout."""
     if arguments.json:
         print(json.dumps(value, ensure_ascii=False))
         return

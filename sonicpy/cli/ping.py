@@ -1,4 +1,4 @@
-"""`sonicpy ping`: ask a server whether it answers, over one socket: TCP, TLS or Unix."""
+"""`sonicpy ping`: whether a server answers, over TCP, TLS or a Unix socket."""
 
 import argparse
 import math
@@ -9,74 +9,77 @@ import sys
 import time
 from pathlib import Path
 
+from sonicpy.cli.arguments import Verbs
 from sonicpy.cli.target import SERVER_VARIABLE, open_server
-from sonicpy.client.address import Address, read_url, trusting
-from sonicpy.client.blocking.connection import connected, left
-from sonicpy.client.exchange import unreachable
+from sonicpy.client.address import Address, read_url, tls_context
+from sonicpy.client.blocking.connection import connect_socket, seconds_left
+from sonicpy.client.transport import unreachable
 from sonicpy.config import split_address
 from sonicpy.errors import ConfigError
 
 DEFAULT_ADDRESSES = (("::1", 1491), ("127.0.0.1", 1491))
-"""Where a server without settings listens; the second where the machine has no IPv6."""
+"""Where a server listens by default; on the second if the machine has no IPv6."""
 
 ANSWER_MAX_BYTES = 1024
-"""More than any line of the greeting; whoever sends more is no Sonic server."""
+"""More than any answer that ping reads. A peer that sends more without a line end is not a Sonic server."""
 
 DESCRIPTION = """\
-Connect and read the greeting of a Sonic server (CONNECTED ...). With --password also open a session in mode control
-with START, send PING, and leave with QUIT; without it nothing is sent, so a wrong password stays unnoticed.
+Connect to a Sonic server and read its greeting (CONNECTED ...). With --password, also open a session in mode control
+with START, send PING, and close it with QUIT. Without a password, ping sends nothing and so checks none.
 Exit status: 0 the server answered, 1 it did not."""
 
 
-def add_verbs(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def add_verbs(verbs: Verbs) -> None:
     """Add `ping` and its arguments to the command line."""
     parser = verbs.add_parser("ping", description=DESCRIPTION, epilog="example: sonicpy ping --inet 127.0.0.1:1491")
     where = parser.add_mutually_exclusive_group()
     where.add_argument(
         "--inet", metavar="HOST:PORT", type=_address, help="the server (default: [::1]:1491, then 127.0.0.1:1491)"
     )
-    where.add_argument("--server", metavar="URL", help=f"as other verbs take it (default: {SERVER_VARIABLE})")
-    where.add_argument("--unix", metavar="PATH", type=Path, help="the server, by its Unix socket")
-    parser.add_argument("--tls", action="store_true", help="speak TLS; HOST must be in the server's certificate")
+    where.add_argument(
+        "--server", metavar="URL", help=f"the server, as for the other verbs (default: {SERVER_VARIABLE})"
+    )
+    where.add_argument("--unix", metavar="PATH", type=Path, help="the Unix socket of the server")
+    parser.add_argument("--tls", action="store_true", help="use TLS; the server's certificate must name HOST")
     parser.add_argument(
-        "--ca", metavar="FILE", type=Path, help="speak TLS; trust this certificate (PEM), not those of the system"
+        "--ca", metavar="FILE", type=Path, help="use TLS; trust this certificate (PEM), not those of the system"
     )
     parser.add_argument("--password", metavar="P", type=_password, help="also open a session with this password")
-    parser.add_argument("--timeout", metavar="S", type=_seconds, default=5.0, help="for all of it (default: 5 seconds)")
+    parser.add_argument("--timeout", metavar="S", type=_seconds, default=5.0, help="time limit in seconds (default: 5)")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Ask the server, print one sentence, and return 0 when it answered or 1 when not.
+    """Ping the server, print one sentence, and return 0 if it answered, else 1.
 
     Raises:
-        ConfigError: --ca names no certificate, or TLS is asked of a Unix socket.
+        ConfigError: --ca does not name a certificate, or flags contradict each other.
     """
     url = _url(arguments)
     if url is not None:
         return _ping_url(url, arguments.timeout)
     addresses = _addresses(arguments)
     deadline = time.monotonic() + arguments.timeout
-    problems = []
+    errors = []
     for address in addresses:
         try:
             banner = _ask(address, deadline)
-        except OSError as problem:
-            problems.append(_sentence(str(address), problem))
+        except OSError as error:
+            errors.append(_sentence(str(address), error))
         else:
             print(f"{address} answers: {banner}")
             return 0
-    print(f"sonicpy: {' and '.join(problems)}.", file=sys.stderr)
+    print(f"sonicpy: {' and '.join(errors)}.", file=sys.stderr)
     return 1
 
 
 def _url(arguments: argparse.Namespace) -> str | None:
-    """Return the URL that is meant, or None where the other flags, or nothing, say which server."""
+    """Return the URL of --server or of the variable; None if other flags name the server, or nothing does."""
     others = arguments.inet or arguments.unix or arguments.tls or arguments.ca or arguments.password
     if arguments.server is None:
         return None if others else os.environ.get(SERVER_VARIABLE) or None
     if others:
-        raise ConfigError("flags --tls, --ca and --password are for --inet; with --server its URL says all of it.")
+        raise ConfigError("flags --tls, --ca and --password are for --inet; with --server, its URL says the same.")
     url: str = arguments.server
     return url
 
@@ -93,14 +96,14 @@ def _addresses(arguments: argparse.Namespace) -> list[Address]:
         if is_tls:
             raise ConfigError("flags --tls and --ca are for --inet; allowed with --unix is neither.")
         return [Address(unix=arguments.unix, password=arguments.password)]
-    tls = trusting(arguments.ca, "flag --ca: {}") if is_tls else None
+    tls = tls_context(arguments.ca, "flag --ca: {}") if is_tls else None
     pairs = [arguments.inet] if arguments.inet else DEFAULT_ADDRESSES
     return [Address(host, port, password=arguments.password, tls=tls) for host, port in pairs]
 
 
 def _ask(address: Address, deadline: float) -> str:
-    # The client would send START behind every greeting.
-    with connected(address, deadline) as connection:
+    # Not with Client, which answers every greeting with START.
+    with connect_socket(address, deadline) as connection:
         banner = _expect(connection, b"CONNECTED ", deadline)
         if address.password is not None:
             _converse(connection, f"START control {address.password}", b"STARTED ", deadline)
@@ -110,25 +113,25 @@ def _ask(address: Address, deadline: float) -> str:
 
 
 def _converse(connection: socket.socket, line: str, expected: bytes, deadline: float) -> None:
-    connection.settimeout(left(deadline))
+    connection.settimeout(seconds_left(deadline))
     connection.sendall(f"{line}\r\n".encode("utf-8", "surrogateescape"))
     _expect(connection, expected, deadline)
 
 
 def _expect(connection: socket.socket, expected: bytes, deadline: float) -> str:
     line = _read_line(connection, deadline)
-    # Shown with escapes: the bytes come from whoever listens there, and go to a terminal.
+    # Escaped, because bytes from an unknown peer go to a terminal.
     text = ascii(line.decode("utf-8", "replace"))[1:-1]
     if not line.startswith(expected):
-        raise ConnectionError(f'answered "{text}" in the place of {expected.decode().strip()}')
+        raise ConnectionError(f'answered "{text}" instead of {expected.decode().strip()}')
     return text
 
 
 def _read_line(connection: socket.socket, deadline: float) -> bytes:
-    # One line is under way at a time, so nothing can stand behind its end.
+    # Only one command is sent at a time, so nothing follows the line end.
     received = b""
     while not received.endswith(b"\n") and len(received) < ANSWER_MAX_BYTES:
-        connection.settimeout(left(deadline))
+        connection.settimeout(seconds_left(deadline))
         part = connection.recv(ANSWER_MAX_BYTES)
         if not part:
             raise ConnectionError("closed the connection without an answer")
@@ -136,14 +139,14 @@ def _read_line(connection: socket.socket, deadline: float) -> bytes:
     return received.rstrip(b"\r\n")
 
 
-def _sentence(peer: str, problem: OSError) -> str:
-    if isinstance(problem, TimeoutError):
+def _sentence(peer: str, error: OSError) -> str:
+    if isinstance(error, TimeoutError):
         return f"{peer} did not answer in time"
-    if isinstance(problem, ssl.SSLError):
-        return str(unreachable(peer, problem))
-    if problem.strerror is None:
-        return f"{peer} {problem}"
-    return f"{peer} does not answer: {problem.strerror}"
+    if isinstance(error, ssl.SSLError):
+        return str(unreachable(peer, error))
+    if error.strerror is None:
+        return f"{peer} {error}"
+    return f"{peer} does not answer: {error.strerror}"
 
 
 def _address(text: str) -> tuple[str, int]:
@@ -157,7 +160,7 @@ def _address(text: str) -> tuple[str, int]:
 
 def _password(text: str) -> str:
     if not text or any(character.isspace() for character in text):
-        raise argparse.ArgumentTypeError("a password has one character or more, and no white space")
+        raise argparse.ArgumentTypeError("a password needs at least one character, and no white space")
     return text
 
 

@@ -1,14 +1,15 @@
-"""`sonicpy serve`: load the settings and run the server until it is told to stop."""
+"""`sonicpy serve`: load the settings and run the server until a signal stops it."""
 
 import argparse
 
+from sonicpy.cli.arguments import Verbs
 from sonicpy.cli.settings import SOURCES, add_flags, load_settings
 from sonicpy.server import server
 
-DESCRIPTION = f"Answer the Sonic Channel protocol. {SOURCES}"
+DESCRIPTION = f"Run the server, which speaks the Sonic Channel protocol. {SOURCES}"
 
 
-def add_verbs(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def add_verbs(verbs: Verbs) -> None:
     """Add `serve` and its arguments to the command line."""
     parser = verbs.add_parser(
         "serve", description=DESCRIPTION, epilog="example: sonicpy serve --data ./data/store --inet 127.0.0.1:1491"
@@ -25,12 +26,12 @@ def run(arguments: argparse.Namespace) -> int:
     """
     loaded = load_settings(arguments)
     quiet = loaded.config.server.log_level in ("off", "error")
-    return server.serve(loaded, _say_nothing if quiet else _say)
+    return server.serve(loaded, _announce_nothing if quiet else _announce)
 
 
-def _say(line: str) -> None:
+def _announce(line: str) -> None:
     print(line, flush=True)
 
 
-def _say_nothing(line: str) -> None:
-    """A server that is to be silent is started by something that reads nothing."""
+def _announce_nothing(line: str) -> None:
+    """With log level off or error, standard output stays empty too."""

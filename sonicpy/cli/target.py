@@ -1,11 +1,10 @@
-"""Which index a verb works on: a folder (`--data DIR`, `-c FILE`) or a server (`--server URL`), with the same methods.
+"""The index that a verb works on: in a folder or on a server, with the same methods.
 
-    --data or -c          that folder, or the one of these settings
+    --data DIR, -c FILE   the folder DIR, or the folder that these settings name
     --server URL          that server
-    neither               the server of the variable SONICPY_SERVER; without it the folder of the settings that serve
-                          would use
+    neither               the server in the variable SONICPY_SERVER; without it, the folder that serve would use
 
-The password of a server stands in its URL, or in the variable SONICPY_PASSWORD, which no list of processes shows.
+The password of a server comes from its URL, or from the variable SONICPY_PASSWORD, which no list of processes shows.
 """
 
 import argparse
@@ -18,7 +17,8 @@ from pathlib import Path
 from sonicpy.cli.settings import add_index_flags, load_settings
 from sonicpy.client.address import read_url
 from sonicpy.client.blocking.client import Client
-from sonicpy.client.blocking.connect import RETRY_S, TIMEOUT_S, connect
+from sonicpy.client.blocking.connect import connect
+from sonicpy.client.settings import RETRY_S, TIMEOUT_S
 from sonicpy.config import Config
 from sonicpy.errors import ConfigError, StoreError, StoreLocked
 from sonicpy.index.index import Index
@@ -27,26 +27,26 @@ from sonicpy.index.read_only import ReadOnlyIndex
 
 SERVER_VARIABLE = "SONICPY_SERVER"
 PASSWORD_VARIABLE = "SONICPY_PASSWORD"
-"""Not SONIC_..., which are settings."""
+"""Their names do not begin with SONIC_, as those of settings do."""
 
 WHERE = f"""\
-The index is the folder --data, or the server --server; without either the server in the variable {SERVER_VARIABLE},
+The index is the folder --data or the server --server; without either, the server in the variable {SERVER_VARIABLE},
 else the folder of the settings."""
 
 Target = Index | Client
 
 
 class Purpose(Enum):
-    """What a verb does with an index."""
+    """What a verb does with an index, which decides how a folder is opened."""
 
     READ = "read"
-    """Works while a server has the folder open."""
+    """Opens read-only, so it works while a server has the folder open."""
     COPY = "copy"
-    """As READ, but what a killed process left in the log must not be missing: it is folded in first."""
+    """As READ, after recovery: changes that a killed process left only in the log must not be missing."""
     WRITE = "write"
-    """Of an index that is there."""
+    """Opens an index that exists."""
     CREATE = "create"
-    """The folder is made where it is missing."""
+    """Opens for writing, and creates the folder if it is missing."""
 
 
 def add_target_flags(parser: argparse.ArgumentParser) -> None:
@@ -59,28 +59,25 @@ def add_target_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def server_url(arguments: argparse.Namespace) -> str | None:
-    """Return the URL of the server that is meant, or None for a folder.
+    """Return the URL of the server that the arguments name, or None for a folder.
 
     Raises:
-        ConfigError: a folder and a server are named.
+        ConfigError: they name a folder and a server.
     """
     is_local = arguments.data is not None or arguments.config is not None
     if arguments.server is not None and is_local:
-        raise ConfigError("flag --server names a server, --data and -c name a folder; allowed is one of both.")
+        raise ConfigError("flag --server names a server, --data and -c name a folder; allowed is one of the two.")
     url: str | None = arguments.server
     return url if url is not None or is_local else os.environ.get(SERVER_VARIABLE) or None
 
 
 @contextmanager
 def open_target(arguments: argparse.Namespace, purpose: Purpose = Purpose.READ) -> Iterator[Target]:
-    """The index that the arguments mean, for the length of a `with` block.
-
-    Args:
-        purpose: READ opens a folder beside the server that writes it.
+    """Open the index that the arguments name, for the length of a `with` block.
 
     Raises:
         ConfigError: the settings or the URL are wrong.
-        SonicError: there is no such index, it cannot be opened, or the server does not answer.
+        SonicError: there is no such index, it cannot be opened, or the server gives no answer.
     """
     url = server_url(arguments)
     if url is not None:
@@ -92,14 +89,14 @@ def open_target(arguments: argparse.Namespace, purpose: Purpose = Purpose.READ) 
 
 
 def open_server(url: str, *, timeout_s: float = TIMEOUT_S, retry_s: float = RETRY_S) -> Client:
-    """Return a client of a server, with the password of its URL or of the variable. Raises like `open_target`."""
+    """Return a client of a server, with the password of its URL or of the variable. Raises as `open_target`."""
     password = None if read_url(url).password else os.environ.get(PASSWORD_VARIABLE) or None
     return connect(url, password=password, timeout_s=timeout_s, retry_s=retry_s)
 
 
 @contextmanager
 def open_folder(config: Config, purpose: Purpose) -> Iterator[Index]:
-    """The index in the folder of the settings, for the length of a `with` block. Raises like `open_target`."""
+    """Open the index in the folder of the settings for the length of a `with` block. Raises as `open_target`."""
     folder = config.store.kv.path
     if purpose is not Purpose.CREATE:
         expect_index(folder)
@@ -109,7 +106,7 @@ def open_folder(config: Config, purpose: Purpose) -> Iterator[Index]:
 
 def _opened(folder: Path, config: Config, purpose: Purpose) -> Index:
     if purpose is Purpose.COPY and os.access(folder, os.W_OK):
-        with suppress(StoreLocked):  # then its writer does that
+        with suppress(StoreLocked):  # the process that has it open has recovered it
             Index(folder, config).close()
     if purpose in (Purpose.READ, Purpose.COPY):
         return ReadOnlyIndex(folder, config)
@@ -120,6 +117,6 @@ def _opened(folder: Path, config: Config, purpose: Purpose) -> Index:
 
 
 def expect_index(folder: Path) -> None:
-    """Raise StoreError unless there is an index in a folder, and this process may look into it."""
+    """Raise StoreError unless a folder holds an index that this process may read."""
     if not holds_store(folder):
         raise StoreError(f"there is no index in {folder}")

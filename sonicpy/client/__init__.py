@@ -1,10 +1,22 @@
-"""The interface of Index over Sonic Channel: blocking (Client) and with asyncio (AsyncClient).
+"""The interface of Index over Sonic Channel: Client blocks, AsyncClient uses asyncio.
 
-plans.py         what each method asks and makes of the answers; knows no socket
-lines.py         the lines it asks with
-pushes.py        many rows as batches of lines, several batches under way
-conversation.py  one connection as a machine: lines out, bytes in, answers in order
-connection.py    its blocking socket       aio_connection.py  its asyncio protocol
-pool.py          connections, retries      aio_pool.py        the same with asyncio
-client.py        Client                    aio_client.py      AsyncClient
+Without I/O, shared by both:
+
+    plans.py         what each method sends, and what it makes of the answers
+    lines.py         the lines to send
+    pushes.py        many rows as groups of lines, several groups in flight
+    exchange.py      the lines of one command, and the answers to them
+    conversation.py  one connection as a state machine: lines out, bytes in, answers in order
+    address.py       a URL into an address
+    settings.py      time limits, retries, size of the pool
+    retry.py         whether to try again, and when
+    transport.py     keep-alive and errors of sockets
+
+With I/O, each once in blocking/ and once in aio/, class by class:
+
+    connection.py    Connection   AsyncConnection    one conversation over a socket
+    pool.py          Pool         AsyncPool          the connections of a client; retries
+    client.py        Client       AsyncClient        the methods
+    connect.py       connect      connect_async      from a URL to a client
+    aio/bucket.py                 AsyncBucket        one bucket of an AsyncClient; the other is api/bucket.py
 """

@@ -1,10 +1,10 @@
-"""Where a server is: `sonic://:password@host:1491` and its kin.
+"""The address of a server, read from a URL.
 
-    sonic://host[:port]       TCP; without a host this machine
-    sonics://host[:port]      TCP with TLS; ?ca=FILE trusts that certificate in the place of those of the system
+    sonic://host[:port]       TCP; without a host, this machine
+    sonics://host[:port]      TCP with TLS; ?ca=FILE trusts that certificate instead of those of the system
     sonic+unix:///path        a Unix socket
 
-A password stands as usual, `//:password@host`, or as ?password=; what has a meaning in URLs is percent-encoded.
+A URL gives the password as `//:password@host` or as ?password=; characters that URLs reserve are percent-encoded.
 """
 
 import ssl
@@ -22,20 +22,20 @@ _KEYS = {"sonic": {"password"}, "sonics": {"password", "ca"}, "sonic+unix": {"pa
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A server, by TCP or by a Unix socket."""
+    """Where a server listens: a TCP host and port, or a Unix socket."""
 
     host: str = "localhost"
     port: int = DEFAULT_PORT
     unix: Path | None = None
-    """In the place of host and port."""
+    """Replaces host and port."""
     password: str | None = field(default=None, repr=False)
     tls: ssl.SSLContext | None = None
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """What to connect to, the first that answers: for this machine both of its addresses, whatever it calls them.
+        """Hosts to try in order; for localhost both loopback addresses, whatever the machine's hosts file says.
 
-        A server listens on the first of them by itself, or on the second where there is no IPv6.
+        By default a server listens on the first, or on the second if the machine has no IPv6.
         """
         return LOOPBACK if self.host == "localhost" else (self.host,)
 
@@ -49,11 +49,11 @@ def read_url(url: str, *, password: str | None = None, tls: ssl.SSLContext | Non
     """Return the address that `url` names.
 
     Args:
-        password: in the place of one in the URL.
-        tls: what the server's certificate is checked with; None: as the URL says.
+        password: replaces the one in the URL.
+        tls: checks the certificate of the server; None: as the URL says.
 
     Raises:
-        ConfigError: the URL is of no known form, or its password cannot be sent. Passwords are not repeated in it.
+        ConfigError: the URL has no known form, or its password cannot be sent. The message holds no password.
     """
     try:
         parts = urlsplit(url)
@@ -69,12 +69,12 @@ def read_url(url: str, *, password: str | None = None, tls: ssl.SSLContext | Non
         password = _checked(password)
     if parts.scheme == "sonic+unix":
         if parts.hostname or not parts.path.strip("/"):
-            raise ConfigError("sonic+unix takes a path behind three slashes, as in sonic+unix:///run/sonicpy.sock.")
+            raise ConfigError("sonic+unix needs a path behind three slashes, as in sonic+unix:///run/sonicpy.sock.")
         return Address(unix=Path(_decoded(parts.path)), password=password)
     if parts.path.strip("/"):
-        raise ConfigError(f'behind the port stands "{parts.path}"; allowed is {FORMS}.')
+        raise ConfigError(f'the address of the server has "{parts.path}" behind the port; allowed is {FORMS}.')
     if parts.scheme == "sonics" and tls is None:
-        tls = trusting(options.get("ca"), "ca={} in the address of the server")
+        tls = tls_context(options.get("ca"), "ca={} in the address of the server")
     return Address(parts.hostname or "localhost", port or DEFAULT_PORT, password=password, tls=tls)
 
 
@@ -84,7 +84,7 @@ def _options(parts: SplitResult) -> dict[str, str]:
     for key in options:
         if key not in allowed:
             names = ", ".join(sorted(allowed))
-            raise ConfigError(f'the address of the server has an option "{key}"; allowed: {names}.')
+            raise ConfigError(f'the address of the server has an unknown option "{key}"; allowed: {names}.')
     return options
 
 
@@ -94,18 +94,22 @@ def _decoded(text: str) -> str:
 
 def _checked(password: str) -> str | None:
     if any(character.isspace() for character in password):
-        raise ConfigError("the password of the server has white space in it, which Sonic Channel cannot send.")
+        raise ConfigError("the password of the server holds white space, which Sonic Channel cannot send.")
     return password or None
 
 
-def trusting(certificate: str | Path | None, where: str) -> ssl.SSLContext:
-    """Return what checks a server's certificate: trust this one, or None for those of the system.
+def tls_context(certificate: str | Path | None, where: str) -> ssl.SSLContext:
+    """Return the TLS context of a client.
+
+    Args:
+        certificate: the PEM file to trust; None: the certificates of the system.
+        where: begins the error message, with {} for the name of the file.
 
     Raises:
-        ConfigError: it cannot be read; the sentence begins with `where`, which has {} for its name.
+        ConfigError: the file cannot be read.
     """
     try:
         return ssl.create_default_context(cafile=certificate)
     except OSError as error:
-        reason = "is no PEM certificate" if isinstance(error, ssl.SSLError) else f"cannot be read: {error.strerror}"
+        reason = "is not a PEM certificate" if isinstance(error, ssl.SSLError) else f"cannot be read: {error.strerror}"
         raise ConfigError(f"{where.format(certificate)} {reason}.") from error

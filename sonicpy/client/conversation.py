@@ -1,9 +1,9 @@
-"""Conversation: one connection as a client sees it, as a machine that bytes go into and answers come out of.
+"""Conversation: the client side of one connection as a state machine without I/O; bytes go in, answers come out.
 
-    greeting --CONNECTED--> starting --STARTED--> open --ENDED, or a line nobody can place--> over
+    greeting --CONNECTED--> starting --STARTED--> open --ENDED, or an unexpected line--> over
 
-Commands are answered in the order they were sent: with OK, PONG, RESULT or ERR, or with PENDING, whose EVENT may come
-after the answers of later commands and is told apart by its marker.
+The server answers commands in the order in which they were sent, with OK, PONG, RESULT, ERR or PENDING. The EVENT that
+follows a PENDING may come after the answers to later commands; its marker says which PENDING it belongs to.
 """
 
 import re
@@ -23,9 +23,9 @@ from sonicpy.errors import (
 )
 
 BUFFER_BYTES = 20_000
-"""Longest line of servers that do not say."""
+"""Longest line to send to a server that announces no limit."""
 ANSWER_MAX_BYTES = 1 << 28
-"""More than any answer; whoever sends more without a line end is not listened to."""
+"""More than any answer. A peer that sends more without a line end is not a Sonic server."""
 
 _GREETING = re.compile(r"CONNECTED <([^<>]*?)(?: v([^<>]*))?>")
 _BUFFER = re.compile(r" buffer\((\d+)\)")
@@ -33,13 +33,13 @@ _ERROR = re.compile(r"([^()]*)\((.*)\)", re.DOTALL)
 _EVENT_PARTS = 3
 
 PASSWORD_REASONS = {
-    "authentication_required": "the server wants a password and was given none",
+    "authentication_required": "the server requires a password and none was given",
     "authentication_failed": "the password is wrong",
 }
 
 
 class Kind(StrEnum):
-    """What answers a command when all is well."""
+    """The answer that a command gets when it succeeds."""
 
     OK = "OK"
     PONG = "PONG"
@@ -50,18 +50,18 @@ class Kind(StrEnum):
 
     @property
     def is_event(self) -> bool:
-        """Whether it is an EVENT of this name."""
+        """Whether the answer is a PENDING and then an EVENT of this name."""
         return self in _EVENTS
 
 
 _EVENTS = frozenset({Kind.QUERY, Kind.SUGGEST, Kind.LIST})
 
 Answer = str | SonicError
-"""What stood behind the first word of the line (in an EVENT: its items), or why the command was refused."""
+"""The text behind the first word of the line (in an EVENT: its items), or why the server refused the command."""
 
 
 class ServerInfo:
-    """What a server told of itself on one connection."""
+    """What one connection has learned about its server."""
 
     __slots__ = ("buffer_bytes", "name", "refused", "version")
 
@@ -70,21 +70,21 @@ class ServerInfo:
         """`sonicpy`, or `sonic-server`."""
         self.version = ""
         self.buffer_bytes = BUFFER_BYTES
-        """Longest line it takes, without its end."""
+        """Longest line that it accepts, without the line end."""
         self.refused: set[str] = set()
-        """Options it turned out not to know."""
+        """Options that it has refused as unknown."""
 
     def __str__(self) -> str:
         return f"{self.name} {self.version}".strip()
 
 
 class InFlight:
-    """Some lines that were sent together, and what has been answered.
+    """Lines that were sent together, and the answers so far.
 
     Args:
-        count: how many lines.
-        kind: what is to answer each of them.
-        command: their first word.
+        count: number of lines.
+        kind: the answer that each line should get.
+        command: the first word of each line.
     """
 
     __slots__ = ("answers", "command", "kind", "left")
@@ -93,52 +93,52 @@ class InFlight:
         self.kind = kind
         self.command = command
         self.left = count
-        """How many answers are still to come."""
+        """Number of answers still to come."""
         self.answers: list[Answer] = [""] * count
-        """In the order of the lines; whole when nothing is left."""
+        """In the order of the lines; complete when `left` is 0."""
 
 
 class Conversation:
     """The state of one connection.
 
     Args:
-        mode: what to START.
-        password: what to START with; None: none.
-        peer: the address of the server, for messages.
+        mode: the mode to START.
+        password: sent with START, unless None.
+        peer: the address of the server, for error messages.
     """
 
     def __init__(self, mode: Mode, password: str | None, peer: str) -> None:
-        self.facts = ServerInfo()
+        self.server = ServerInfo()
         self.is_open = False
-        """Commands may be sent."""
+        """Whether commands may be sent."""
         self.end: ClientError | None = None
-        """Why nothing more will be answered."""
+        """Why no more answers will come; None while they may."""
         self.is_stopping = False
-        """The server refuses every command from now on."""
+        """Whether the server is shutting down, and so refuses every command."""
         self.outgoing = b""
-        """To be sent by the owner after each `feed`, and emptied."""
+        """Bytes that the owner has to send, and then to clear, after each `feed`."""
         self._mode = mode
         self._password = password
         self._peer = peer
         self._received = bytearray()
-        self._searched = 0  # so many bytes of it hold no line feed
+        self._searched = 0  # the first bytes of _received, known to hold no line feed
         self._has_greeted = False
         self._waiting: deque[tuple[InFlight, int]] = deque()
         self._pending: dict[str, tuple[InFlight, int]] = {}
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is waited for, and nothing has come that was not asked for."""
+        """Whether every command is answered and no unexpected bytes have come."""
         return not self._waiting and not self._pending and not self._received
 
     def submit(self, count: int, kind: Kind, command: str) -> InFlight:
-        """Expect an answer to each of `count` lines that the owner sends now; see InFlight."""
-        ticket = InFlight(count, kind, command)
-        self._waiting.extend((ticket, place) for place in range(count))
-        return ticket
+        """Expect an answer to each of `count` lines, which the owner sends now; the arguments are those of InFlight."""
+        in_flight = InFlight(count, kind, command)
+        self._waiting.extend((in_flight, place) for place in range(count))
+        return in_flight
 
     def feed(self, data: bytes) -> list[InFlight]:
-        """Read what arrived; return the tickets that it completed. Look at `outgoing`, `is_open` and `end` then."""
+        """Read bytes that arrived; return what they complete. The owner then reads `outgoing`, `is_open` and `end`."""
         completed: list[InFlight] = []
         self._received += data
         start = 0
@@ -146,14 +146,14 @@ class Conversation:
             line = bytes(self._received[start:end]).removesuffix(b"\r")
             start = end + 1
             try:
-                ticket = self._read(line.decode())
-            except ClientError as end_of_all:
-                self.end = end_of_all
+                in_flight = self._read(line.decode())
+            except ClientError as error:
+                self.end = error
             except UnicodeDecodeError:
                 self.end = NotSonic(f"{self._peer} answered with a line that is not UTF-8")
             else:
-                if ticket is not None and ticket.left == 0:
-                    completed.append(ticket)
+                if in_flight is not None and in_flight.left == 0:
+                    completed.append(in_flight)
         del self._received[:start]
         self._searched = len(self._received)
         if self.end is None and self._searched > ANSWER_MAX_BYTES:
@@ -176,7 +176,7 @@ class Conversation:
         found = _GREETING.match(line)
         if found is None:
             raise self._not_sonic(line, "CONNECTED <name version>")
-        self.facts.name, self.facts.version = found[1], found[2] or ""
+        self.server.name, self.server.version = found[1], found[2] or ""
         self._has_greeted = True
         start = f"START {self._mode}" if self._password is None else f"START {self._mode} {self._password}"
         self.outgoing += f"{start}\n".encode(errors="surrogateescape")
@@ -186,37 +186,37 @@ class Conversation:
             raise self._not_sonic(line, f"STARTED {self._mode}")
         announced = _BUFFER.search(line)
         if announced is not None:
-            self.facts.buffer_bytes = int(announced[1])
+            self.server.buffer_bytes = int(announced[1])
         self.is_open = True
 
     def _answer(self, line: str, word: str, rest: str) -> InFlight:
         if word == "EVENT":
             return self._event(line, rest)
         if not self._waiting:
-            raise self._not_sonic(line, "nothing, because nothing was asked")
-        ticket, place = self._waiting.popleft()
+            raise self._not_sonic(line, "silence, because nothing was asked")
+        in_flight, place = self._waiting.popleft()
         if word == "ERR":
-            return self._fill(ticket, place, self._refusal(rest, ticket.command))
-        if word == "PENDING" and ticket.kind.is_event:
-            self._pending[rest] = ticket, place
-            return ticket
-        if word != ticket.kind:
-            raise self._not_sonic(line, ticket.kind)
-        return self._fill(ticket, place, rest)
+            return self._fill(in_flight, place, self._refusal(rest, in_flight.command))
+        if word == "PENDING" and in_flight.kind.is_event:
+            self._pending[rest] = in_flight, place
+            return in_flight
+        if word != in_flight.kind:
+            raise self._not_sonic(line, in_flight.kind)
+        return self._fill(in_flight, place, rest)
 
     def _event(self, line: str, rest: str) -> InFlight:
         name, marker, items = (*rest.split(" ", _EVENT_PARTS - 1), "", "")[:_EVENT_PARTS]
         if marker not in self._pending:
-            raise self._not_sonic(line, "an EVENT that was announced")
-        ticket, place = self._pending.pop(marker)
-        if name != ticket.kind:
-            raise self._not_sonic(line, f"EVENT {ticket.kind}")
-        return self._fill(ticket, place, items)
+            raise self._not_sonic(line, "an EVENT that a PENDING announced")
+        in_flight, place = self._pending.pop(marker)
+        if name != in_flight.kind:
+            raise self._not_sonic(line, f"EVENT {in_flight.kind}")
+        return self._fill(in_flight, place, items)
 
-    def _fill(self, ticket: InFlight, place: int, answer: Answer) -> InFlight:
-        ticket.answers[place] = answer
-        ticket.left -= 1
-        return ticket
+    def _fill(self, in_flight: InFlight, place: int, answer: Answer) -> InFlight:
+        in_flight.answers[place] = answer
+        in_flight.left -= 1
+        return in_flight
 
     def _refusal(self, text: str, command: str) -> SonicError:
         found = _ERROR.fullmatch(text)
@@ -225,19 +225,19 @@ class Conversation:
             self.is_stopping = True
             return ShuttingDown(f"{self._peer} is shutting down")
         if code == "unknown_command":
-            return NotOffered(command, str(self.facts))
+            return NotOffered(command, str(self.server))
         if code == "invalid_meta_key":
-            # Keys that are sent are well formed: it does not know them.
+            # The client sends only well-formed keys, so the server does not know this one.
             key = (detail or "").partition("[")[0]
-            self.facts.refused.add(key)
-            return NotOffered(f"{key} of {command}", str(self.facts))
+            self.server.refused.add(key)
+            return NotOffered(f"{key} of {command}", str(self.server))
         return CommandError(code, detail)
 
     def _ended(self, reason: str) -> ClientError:
         if reason in PASSWORD_REASONS:
             return WrongPassword(f"{self._peer}: {PASSWORD_REASONS[reason]}")
-        # Before START has passed, nothing can have been carried out.
+        # The server executes nothing before STARTED.
         return ConnectionLost(f"{self._peer} ended the session: {reason}", was_sent=self.is_open)
 
     def _not_sonic(self, line: str, expected: str) -> NotSonic:
-        return NotSonic(f"{self._peer} answered {ascii(line[:100])} in the place of {expected}")
+        return NotSonic(f"{self._peer} answered {ascii(line[:100])} instead of {expected}")

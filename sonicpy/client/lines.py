@@ -1,4 +1,4 @@
-"""Lines of commands: names that are valid, texts that fit, META arguments; without their ends."""
+"""Lines of commands, without line ends: valid names, texts cut to fit, META arguments."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from sonicpy.ids import check_bucket, check_collection, check_object
 
 
 def check_names(collection: str, bucket: str | None = None, object: str | None = None) -> None:
-    """Raise CommandError as the server would; a name that is not valid could not even be sent."""
+    """Raise CommandError, as the server would, for an invalid name; most could not even be sent."""
     check_collection(collection)
     if bucket is not None:
         check_bucket(bucket)
@@ -18,33 +18,35 @@ def check_names(collection: str, bucket: str | None = None, object: str | None =
 
 
 def check_push(collection: str, bucket: str, object: str, text: str, lang: str | None) -> None:
-    """Raise CommandError for whatever can be refused without asking the server."""
+    """Raise CommandError for whatever is known to be wrong without asking the server."""
     check_names(collection, bucket, object)
     sendable(text)
     meta(LANG=lang)
 
 
-def push_lines(facts: ServerInfo, collection: str, bucket: str, object: str, text: str, lang: str | None) -> list[str]:
-    """Return the lines that push a text. Raises CommandError: the text is not Unicode."""
-    return text_lines(facts, f"PUSH {collection} {bucket} {object} ", text, meta(LANG=lang))
+def push_lines(server: ServerInfo, collection: str, bucket: str, object: str, text: str, lang: str | None) -> list[str]:
+    """Return the lines that push a text. Raises as `text_lines`, and CommandError for `lang`."""
+    return text_lines(server, f"PUSH {collection} {bucket} {object} ", text, meta(LANG=lang))
 
 
 def need_no(object: str | None) -> None:
-    """Raise ValueError for an object that is given without its bucket."""
+    """Raise ValueError for an object without its bucket."""
     if object is not None:
         raise ValueError(f"the object {object!r} is given without its bucket")
 
 
-def text_lines(facts: ServerInfo, head: str, text: str, tail: str) -> list[str]:
-    """Return as many lines as a text needs, all with the same words before and behind it.
+def text_lines(server: ServerInfo, head: str, text: str, tail: str) -> list[str]:
+    """Return the lines that send a text, as many as it needs; each begins with `head` and ends with `tail`.
 
     Raises:
         CommandError: the text is not Unicode.
-        TooLong: the names leave no room.
+        TooLong: the names leave no room for text.
     """
-    room_bytes = facts.buffer_bytes - len(head) - len(tail)
+    room_bytes = server.buffer_bytes - len(head) - len(tail)
     if room_bytes < SMALLEST_ROOM:
-        raise TooLong(f"the server takes lines of {facts.buffer_bytes} bytes, in which there is no room for a text")
+        raise TooLong(
+            f"the server accepts lines of at most {server.buffer_bytes} bytes, and the names leave no room for a text"
+        )
     try:
         return [f"{head}{piece}{tail}" for piece in quoted_pieces(text, room_bytes)]
     except UnicodeEncodeError as error:
@@ -52,7 +54,7 @@ def text_lines(facts: ServerInfo, head: str, text: str, tail: str) -> list[str]:
 
 
 def sendable(text: str) -> str:
-    """Return a text in quotes, of one line. Raises CommandError: it is not Unicode."""
+    """Return a text quoted for a line. Raises CommandError if it is not Unicode."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
@@ -65,7 +67,11 @@ def _not_unicode(error: UnicodeEncodeError) -> CommandError:
 
 
 def meta(*, LANG: str | None = None, **numbers: int | None) -> str:
-    """Return META arguments, each with a blank before it; None: not this one. Raises CommandError for a language."""
+    """Return META arguments, each with a space before it, without those that are None.
+
+    Raises:
+        CommandError: LANG is not made of ASCII letters.
+    """
     if LANG is not None and not (LANG.isascii() and LANG.isalpha()):
         raise CommandError("invalid_meta_value", f"LANG[{LANG}]")
     given = "".join(f" {key}({value:d})" for key, value in numbers.items() if value is not None)
@@ -73,16 +79,16 @@ def meta(*, LANG: str | None = None, **numbers: int | None) -> str:
 
 
 def path_word(folder: Path | str) -> str:
-    """Return a path as a word of a line. Raises CommandError: it has white space."""
+    """Return a path as one word of a line. Raises CommandError if it holds white space."""
     path = str(folder)
     if not path or any(character.isspace() for character in path):
         raise CommandError("invalid_format", f'"{path}" cannot be sent: a path must be one word, without white space')
     return path
 
 
-def one_line(facts: ServerInfo, line: str) -> str:
-    """Return a line that cannot be cut. Raises TooLong: the server does not take it."""
+def one_line(server: ServerInfo, line: str) -> str:
+    """Return a line that must not be split. Raises TooLong if it is longer than the server accepts."""
     size_bytes = len(line.encode())
-    if size_bytes > facts.buffer_bytes:
-        raise TooLong(f"the line has {size_bytes} bytes; the server ({facts}) takes {facts.buffer_bytes}")
+    if size_bytes > server.buffer_bytes:
+        raise TooLong(f"the line has {size_bytes} bytes; the server ({server}) accepts at most {server.buffer_bytes}")
     return line

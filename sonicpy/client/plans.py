@@ -1,6 +1,6 @@
-"""What each method of a client asks and what it makes of the answers, without a socket: shared by both clients.
+"""What each method of a client sends and what it makes of the answers, without a socket: shared by both clients.
 
-A plan is a generator: it yields an Exchange, is sent its Reply (or thrown what went wrong) and returns the result.
+A plan is a generator. It yields an Exchange, receives the Reply (or the error, thrown into it), and returns the result.
 """
 
 import json
@@ -23,42 +23,42 @@ Item = TypeVar("Item")
 Plan = Generator[Exchange, Reply, Value]
 
 OUR_NAME = "sonicpy"
-"""How servers greet that may know more than Sonic does."""
+"""The name in the greeting of servers that may know more than Sonic."""
 SCORES = "SCORES"
 
 QUERY_PAGE = 100
 LIST_PAGE = 500
-"""What every server gives with one command on its defaults; more may be refused."""
+"""The most items that any server with default settings gives to one command; it may refuse to give more."""
 
-UPKEEP_S = 3600.0
-"""What works on all that is stored may take so long."""
+MAINTENANCE_TIMEOUT_S = 3600.0
+"""Time limit for commands that work on the whole store."""
 
 _FIGURE = re.compile(r"(\w+)\((\d+)\)")
 
 
-# -- changes -----------------------------------------------------------------------------------------------------
+# -- ingest ------------------------------------------------------------------------------------------------------
 
 
 def push(collection: str, bucket: str, object: str, text: str, lang: str | None) -> Plan[None]:
-    """Plan PUSH: as many lines as the text needs."""
+    """Plan PUSH, with as many lines as the text needs."""
     check_names(collection, bucket, object)
     yield Exchange(
-        Mode.INGEST, "PUSH", Kind.OK, lambda facts: push_lines(facts, collection, bucket, object, text, lang)
+        Mode.INGEST, "PUSH", Kind.OK, lambda server: push_lines(server, collection, bucket, object, text, lang)
     )
 
 
 def pop(collection: str, bucket: str, object: str, text: str) -> Plan[int]:
-    """Plan POP: what all its lines took away."""
+    """Plan POP; the result is the number of words that all its lines removed."""
     check_names(collection, bucket, object)
     head = f"POP {collection} {bucket} {object} "
     reply = yield Exchange(
-        Mode.INGEST, "POP", Kind.RESULT, lambda facts: text_lines(facts, head, text, ""), changes=True
+        Mode.INGEST, "POP", Kind.RESULT, lambda server: text_lines(server, head, text, ""), changes=True
     )
     return sum(map(int, reply.answers))
 
 
 def flush(collection: str, bucket: str | None, object: str | None) -> Plan[int]:
-    """Plan the FLUSH of what is named."""
+    """Plan FLUSHC, FLUSHB or FLUSHO, by how many names are given."""
     if bucket is None:
         need_no(object)
         return number("FLUSHC", collection, changes=True)
@@ -67,20 +67,20 @@ def flush(collection: str, bucket: str | None, object: str | None) -> Plan[int]:
     return number("FLUSHO", collection, bucket, object, changes=True)
 
 
-# -- answers -----------------------------------------------------------------------------------------------------
+# -- search ------------------------------------------------------------------------------------------------------
 
 
 def query(
     collection: str, bucket: str, text: str, limit: int, offset: int, lang: str | None, total: bool
 ) -> Plan[Hits]:
-    """Plan QUERY, with scores where the server knows them."""
+    """Plan QUERY, with scores if the server gives them."""
     check_names(collection, bucket)
     if total:
-        raise NotOffered("the total of a query", "Sonic Channel does not tell it")
+        raise NotOffered("the total of a query", "Sonic Channel does not give it")
     head = f"QUERY {collection} {bucket} {sendable(text)}"
 
-    def line(facts: ServerInfo, limit: int, offset: int) -> str:
-        scores = 1 if _has_scores(facts) else None
+    def line(server: ServerInfo, limit: int, offset: int) -> str:
+        scores = 1 if _has_scores(server) else None
         return head + meta(LIMIT=limit, OFFSET=offset or None, LANG=lang, SCORES=scores)
 
     found = yield from _paged(Kind.QUERY, line, _hits, limit, offset, QUERY_PAGE)
@@ -99,14 +99,14 @@ def words(collection: str, bucket: str, limit: int, offset: int) -> Plan[list[st
     """Plan LIST."""
     check_names(collection, bucket)
 
-    def line(facts: ServerInfo, limit: int, offset: int) -> str:
+    def line(server: ServerInfo, limit: int, offset: int) -> str:
         return f"LIST {collection} {bucket}{meta(LIMIT=limit, OFFSET=offset or None)}"
 
-    return (yield from _paged(Kind.LIST, line, lambda answer, facts: _items(answer), limit, offset, LIST_PAGE))
+    return (yield from _paged(Kind.LIST, line, lambda answer, server: _items(answer), limit, offset, LIST_PAGE))
 
 
 def count(collection: str, bucket: str | None, object: str | None) -> Plan[int]:
-    """Plan COUNT, which servers of every age know: buckets, words of a bucket, or words of an object."""
+    """Plan COUNT, which every version of Sonic knows: of buckets, words of a bucket, or words of an object."""
     if bucket is None:
         need_no(object)
     return number("COUNT", collection, bucket, object)
@@ -115,10 +115,10 @@ def count(collection: str, bucket: str | None, object: str | None) -> Plan[int]:
 def number(
     command: str, collection: str, bucket: str | None = None, object: str | None = None, *, changes: bool = False
 ) -> Plan[int]:
-    """Plan a command of the ingest mode that takes names and answers a number."""
+    """Plan a command of mode ingest that takes names and answers with a number."""
     check_names(collection, bucket, object)
     line = " ".join(name for name in (command, collection, bucket, object) if name is not None)
-    reply = yield Exchange(Mode.INGEST, command, Kind.RESULT, lambda facts: [line], changes=changes)
+    reply = yield Exchange(Mode.INGEST, command, Kind.RESULT, lambda server: [line], changes=changes)
     return int(reply.answers[0])
 
 
@@ -129,11 +129,11 @@ def explain(collection: str, bucket: str, text: str, limit: int, lang: str | Non
     return Explanation.from_json((yield _search("EXPLAIN", Kind.RESULT, line)).answers[0])
 
 
-# -- upkeep ------------------------------------------------------------------------------------------------------
+# -- control -----------------------------------------------------------------------------------------------------
 
 
 def stats(collection: str | None, bucket: str | None) -> Plan[Any]:
-    """Plan STATS: what its JSON says."""
+    """Plan STATS; the result is its JSON, decoded."""
     if collection is None:
         if bucket is not None:
             raise ValueError(f"the bucket {bucket!r} is given without its collection")
@@ -144,7 +144,7 @@ def stats(collection: str | None, bucket: str | None) -> Plan[Any]:
 
 
 def verify() -> Plan[Any]:
-    """Plan VERIFY: what its JSON says."""
+    """Plan VERIFY; the result is its JSON, decoded."""
     return control("VERIFY", Kind.RESULT, read=json.loads)
 
 
@@ -154,37 +154,37 @@ def backup(folder: Path | str) -> Plan[str]:
 
 
 def restore(folder: Path | str) -> Plan[str]:
-    """Plan TRIGGER restore: what was pushed meanwhile would be lost by a second one."""
+    """Plan TRIGGER restore. It changes: a second one would lose what was pushed since the first."""
     return control("TRIGGER", Kind.OK, f"restore {path_word(folder)}", read=str, changes=True)
 
 
 def consolidate() -> Plan[str]:
-    """Plan TRIGGER consolidate, which is answered when the graphs are built."""
+    """Plan TRIGGER consolidate; the server answers when the graphs are built."""
     return control("TRIGGER", Kind.OK, "consolidate", read=str)
 
 
 def info() -> Plan[dict[str, int]]:
-    """Plan INFO: its figures by name."""
+    """Plan INFO; the result is its figures by name."""
     return control("INFO", Kind.RESULT, read=lambda text: {key: int(value) for key, value in _FIGURE.findall(text)})
 
 
 def ping(mode: Mode) -> Plan[ServerInfo]:
-    """Plan PING: who answers."""
-    return (yield Exchange(mode, "PING", Kind.PONG, lambda facts: ["PING"])).facts
+    """Plan PING; the result is what is known about the server."""
+    return (yield Exchange(mode, "PING", Kind.PONG, lambda server: ["PING"])).server
 
 
 def control(
     command: str, kind: Kind, arguments: str = "", *, read: Callable[[str], Value], changes: bool = False
 ) -> Plan[Value]:
-    """Plan a command of the control mode; `read` makes the result of its answer."""
+    """Plan a command of mode control; `read` turns its answer into the result."""
     line = f"{command} {arguments}".rstrip()
-    timeout_s = None if command == "INFO" else UPKEEP_S
-    reply = yield Exchange(Mode.CONTROL, command, kind, lambda facts: [line], changes, timeout_s)
+    timeout_s = None if command == "INFO" else MAINTENANCE_TIMEOUT_S
+    reply = yield Exchange(Mode.CONTROL, command, kind, lambda server: [line], changes, timeout_s)
     return read(reply.answers[0])
 
 
 def _search(command: str, kind: Kind, line: str) -> Exchange:
-    return Exchange(Mode.SEARCH, command, kind, lambda facts: [one_line(facts, line)])
+    return Exchange(Mode.SEARCH, command, kind, lambda server: [one_line(server, line)])
 
 
 # -- pages -------------------------------------------------------------------------------------------------------
@@ -198,10 +198,10 @@ def _paged(
     offset: int,
     page: int,
 ) -> Plan[list[Item]]:
-    """Plan a search for `limit` items: with one line, or with several if that is more than the server gives at once.
+    """Plan a search for `limit` items: one line, or several if the server refuses to give so many at once.
 
     Args:
-        page: what is asked for when the whole was refused; when that is refused too, half of it, and so on.
+        page: items to ask for when the server has refused `limit`; each further refusal halves it.
     """
     size = limit if limit <= LIMIT_CEILING else page
     items: list[Item] = []
@@ -226,28 +226,30 @@ def _page(
     limit: int,
     offset: int,
 ) -> Plan[list[Item]]:
-    """Plan one search, again for each connection whose server refuses what it is the first to be asked for."""
+    """Plan one search; repeat it without scores if the server refuses them, which each connection learns for itself."""
     while True:
         try:
-            reply = yield Exchange(Mode.SEARCH, kind, kind, lambda facts: [one_line(facts, line(facts, limit, offset))])
+            reply = yield Exchange(
+                Mode.SEARCH, kind, kind, lambda server: [one_line(server, line(server, limit, offset))]
+            )
         except NotOffered as refusal:
             if not refusal.what.startswith(SCORES):
                 raise
         else:
-            return read(reply.answers[0], reply.facts)
+            return read(reply.answers[0], reply.server)
 
 
-def _has_scores(facts: ServerInfo) -> bool:
-    return facts.name == OUR_NAME and SCORES not in facts.refused
+def _has_scores(server: ServerInfo) -> bool:
+    return server.name == OUR_NAME and SCORES not in server.refused
 
 
-def _hits(answer: str, facts: ServerInfo) -> list[Hit]:
-    if not _has_scores(facts):
+def _hits(answer: str, server: ServerInfo) -> list[Hit]:
+    if not _has_scores(server):
         return [Hit(name, None) for name in _items(answer)]
     pairs = [item.rpartition(":") for item in _items(answer)]
     return [Hit(name, float(score)) for name, _, score in pairs]
 
 
 def _items(answer: str) -> list[str]:
-    # At blanks alone: names and words may hold other characters that Python counts as white space.
+    # Only spaces separate: names and words may hold other characters that Python counts as white space.
     return answer.split(" ") if answer else []

@@ -66,7 +66,7 @@ def test_the_password_of_a_server_stands_in_the_variable(
         arguments = ["eval", str(data / "small"), "--json", "--server", f"sonic://{server.host}:{server.port}"]
         monkeypatch.delenv("SONICPY_PASSWORD", raising=False)
         assert main(arguments) == 1
-        assert "the server wants a password" in capsys.readouterr().err
+        assert "the server requires a password" in capsys.readouterr().err
         monkeypatch.setenv("SONICPY_PASSWORD", "secret")
         assert main(arguments) == 0
         assert read_json(capsys)["relevance"]["documents"] == 4
@@ -84,7 +84,7 @@ def test_words_and_lang(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ("arguments", "sentence"),
     [
         (["nowhere"], "nowhere holds nothing to evaluate"),
-        (["data/small", "--lang", "xyz"], "flag --lang: xyz is no language"),
+        (["data/small", "--lang", "xyz"], "flag --lang: xyz is not a language"),
         (["data/small", "--server", "sonic://127.0.0.1:1"], "127.0.0.1:1"),
     ],
 )

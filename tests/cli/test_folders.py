@@ -29,7 +29,7 @@ def test_there_and_back_again(data: Path, tmp_path: Path, capsys: pytest.Capture
     assert capsys.readouterr().out == "the collections of copy are restored into other\n"
     for folder in ("copy", "other", str(data)):
         assert main(["verify", folder]) == 0
-        assert capsys.readouterr().out == f"nothing is wrong with {folder}\n"
+        assert capsys.readouterr().out == f"{folder} has no faults\n"
     assert main(["verify", "--data", "other"]) == 0
     with Index(tmp_path / "other") as index:
         assert index.query("c", "b", "amber") == ["o2", "o1"]
@@ -95,7 +95,7 @@ def test_beside_a_server(tmp_path: Path, capsys: pytest.CaptureFixture[str], mon
         assert main(["restore", str(tmp_path / "other"), "--server", url]) == 0
         assert capsys.readouterr().out == f"the collections of {tmp_path / 'other'} are restored into the server\n"
         assert main(["verify", str(tmp_path / "other"), "--server", url]) == 2
-        assert "allowed is one of both" in capsys.readouterr().err
+        assert "allowed is one of the two" in capsys.readouterr().err
     assert main(["backup", str(tmp_path / "copy"), "--data", folder]) == 0
 
 

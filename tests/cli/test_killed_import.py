@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 from sonicpy import Index
-from sonicpy.cli.importing import KEEP_EVERY_S
+from sonicpy.cli.importing.job import SAVE_EVERY_S
 from tests.processes import environment
 from tests.shared_data import shared_data
 
@@ -21,12 +21,12 @@ PATIENCE_S = 120.0
 COMMAND = """
 import sys
 from sonicpy.cli import importing, main
-importing.KEEP_EVERY_S = {keep_every_s}
+importing.SAVE_EVERY_S = {keep_every_s}
 sys.exit(main.main())
 """
 
 
-def start(source: Path, folder: Path, *flags: str, keep_every_s: float = KEEP_EVERY_S) -> "subprocess.Popen[str]":
+def start(source: Path, folder: Path, *flags: str, keep_every_s: float = SAVE_EVERY_S) -> "subprocess.Popen[str]":
     code = COMMAND.format(keep_every_s=keep_every_s)
     command = [sys.executable, "-c", code, "import", str(source), *FLAGS, str(folder), *flags]
     return subprocess.Popen(
@@ -77,7 +77,7 @@ def test_rows_are_there_once(tmp_path: Path) -> None:
         process = start(source, folder, "--text", "2", "--resume", keep_every_s=0.05)
         assert kill_behind_a_position(process, folder, 0.05, random)
     printed, said = finish(start(source, folder, "--text", "2", "--resume"))
-    assert said.startswith("sonicpy: going on behind row ")
+    assert said.startswith("sonicpy: continuing behind row ")
     assert printed.endswith(f"; {count} indexed, 0 refused in all\n")
     check_every_row_is_there_once(folder, [str(number) for number in range(count)])
 

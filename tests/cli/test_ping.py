@@ -55,18 +55,18 @@ ANSWERED: list[tuple[list[str], Script, list[bytes], str]] = [
 
 NOT_ANSWERED: list[tuple[list[str], Script, str]] = [
     ([], [], "closed the connection without an answer"),
-    ([], [(b"", b"SSH-2.0-x\x1b[31m\r\n")], 'answered "SSH-2.0-x\\x1b[31m" in the place of CONNECTED'),
+    ([], [(b"", b"SSH-2.0-x\x1b[31m\r\n")], 'answered "SSH-2.0-x\\x1b[31m" instead of CONNECTED'),
     ([], [(b"", b"CONNECTED")], "closed the connection without an answer"),
-    ([], [(b"", b"x" * 1024)], f'answered "{"x" * 1024}" in the place of CONNECTED'),
+    ([], [(b"", b"x" * 1024)], f'answered "{"x" * 1024}" instead of CONNECTED'),
     (
         ["--password", "wrong"],
         [(b"", BANNER), (b"START", b"ENDED authentication_failed\r\n")],
-        'answered "ENDED authentication_failed" in the place of STARTED',
+        'answered "ENDED authentication_failed" instead of STARTED',
     ),
     (
         ["--password", "pass"],
         [(b"", BANNER), (b"START", STARTED), (b"PING", b"ERR shutting_down\r\n")],
-        'answered "ERR shutting_down" in the place of PONG',
+        'answered "ERR shutting_down" instead of PONG',
     ),
 ]
 
@@ -120,7 +120,7 @@ def test_without_an_address_both_defaults_are_tried(
     ("arguments", "said"),
     [
         (["--ca", "none.pem"], "flag --ca: none.pem cannot be read: No such file or directory."),
-        (["--ca", "{not_pem}"], "flag --ca: {not_pem} is no PEM certificate."),
+        (["--ca", "{not_pem}"], "flag --ca: {not_pem} is not a PEM certificate."),
         (["--unix", "x", "--tls"], "flags --tls and --ca are for --inet; allowed with --unix is neither."),
     ],
 )
@@ -146,7 +146,7 @@ def test_a_server_without_tls_is_told_apart(capsys: pytest.CaptureFixture[str]) 
         thread.start()
         assert main(["ping", "--inet", address, "--tls"]) == 1
         thread.join()
-    assert capsys.readouterr().err.startswith(f"sonicpy: {address} does not speak TLS as it should: ")
+    assert capsys.readouterr().err.startswith(f"sonicpy: TLS with {address} failed: ")
 
 
 def test_a_unix_socket_that_nobody_serves(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,9 +11,9 @@ import pytest
 
 from sonicpy import Index
 from sonicpy.cli import importing, sinks
-from sonicpy.cli.fields import Entry
+from sonicpy.cli.importing.mapping import Entry
 from sonicpy.cli.main import main
-from sonicpy.cli.sinks import FolderSink
+from sonicpy.cli.importing.sinks import FolderSink
 from tests.cli.conftest import Run
 from tests.processes import Server
 
@@ -98,15 +98,15 @@ def test_rows_say_where_they_belong(run: Run) -> None:
 
 
 BAD: list[tuple[bytes, str]] = [
-    (b'{"id": "two words", "text": "x"}', "'two words' names no object: allowed are 1 to 128 ASCII characters"),
-    (b'{"text": "x"}', "it has no field 'id' (--id says it)"),
-    (b'{"id": null, "text": "x"}', "it has no field 'id' (--id says it)"),
+    (b'{"id": "two words", "text": "x"}', "'two words' is not a valid object name: allowed are 1 to 128 ASCII characters"),
+    (b'{"text": "x"}', "it has no field 'id' (--id gives it for all rows)"),
+    (b'{"id": null, "text": "x"}', "it has no field 'id' (--id gives it for all rows)"),
     (b'{"id": true, "text": "x"}', "its field 'id' is neither a text nor a number"),
     (b'{"id": 1}', "it has no field 'text' (--text names the fields of texts)"),
     (b'{"id": 1, "text": {}}', "its field 'text' is neither a text nor a number"),
     (b'{"id": 1, "text": "\\ud800"}', "its text is not UTF-8"),
-    (b'{"id": 1, "text": "x", "lang": "xx"}', "'xx' is no language"),
-    (b'{"id": 1, "text": "x", "bucket": "a b"}', "'a b' names no bucket"),
+    (b'{"id": 1, "text": "x", "lang": "xx"}', "'xx' is not a language"),
+    (b'{"id": 1, "text": "x", "bucket": "a b"}', "'a b' is not a valid bucket name"),
     (b'{"id": 1, "terms": {"x": 0}}', "the frequency of 'x' is not 1 to 255"),
     (b'{"id": 1, "terms": {"x": 1}, "hidden": 7}', "its field 'hidden' is not an object of words and numbers"),
     (b"[1]", "it is JSON, but not an object"),
@@ -120,7 +120,7 @@ def test_bad_rows_do_not_stop_the_import(run: Run) -> None:
     first, last = b'{"id": "first", "text": "x"}', b'{"id": "last", "text": "x"}'
     Path("rows.jsonl").write_bytes(b"\n".join([first, *lines, last]))
     flags = ["--collection", "c", "--data", "d", "--bad", "bad.jsonl"]
-    said = "sonicpy: row 2 is refused: 'two words' names no object"
+    said = "sonicpy: row 2 is refused: 'two words' is not a valid object name"
     report = json.loads(run("import", "rows.jsonl", *flags, "--json", status=3, said=said))
     assert (report["rows"], report["indexed"], report["refused"]) == (len(BAD) + 2, 2, len(BAD))
     assert held().keys() == {"first", "last"}
@@ -143,7 +143,7 @@ def test_only_the_first_bad_rows_are_shown(here: Path, capsys: pytest.CaptureFix
 
 def test_strict_stops_at_the_first_bad_row(run: Run) -> None:
     Path("rows.csv").write_text("id,text\n1,amber\na b,birch\n3,cedar\n")
-    said = "sonicpy: row 2 of rows.csv is refused: 'a b' names no object"
+    said = "sonicpy: row 2 of rows.csv is refused: 'a b' is not a valid object name"
     assert run("import", "rows.csv", "--collection", "c", "--data", "d", "--strict", status=1, said=said) == ""
     assert held() == {"1": {"amber"}}
 
@@ -190,7 +190,7 @@ def test_an_interrupted_import_goes_on(run: Run, monkeypatch: pytest.MonkeyPatch
     verb = ["import", "rows.csv", "--collection", "c", "--data", "d", "--bad", "bad"]
     Interrupter.chunks = 0
     with monkeypatch.context() as patched:
-        patched.setattr("sonicpy.cli.transfer.FolderSink", Interrupter)
+        patched.setattr("sonicpy.cli.ingest.FolderSink", Interrupter)
         run(*verb, status=130, said="sonicpy: interrupted\n")
     assert len(held()) == 17
     assert len(Path("bad").read_text().splitlines()) == 3
@@ -198,7 +198,7 @@ def test_an_interrupted_import_goes_on(run: Run, monkeypatch: pytest.MonkeyPatch
     with open("bad", "a") as bad:
         bad.write("what a killed process wrote after its position\n")
     Path("rows.csv").write_text("id,text\n" + "\n".join([*rows, "95,word95"]))  # it may have grown
-    report = json.loads(run(*verb, "--resume", "--json", status=3, said="going on behind row 20 of rows.csv"))
+    report = json.loads(run(*verb, "--resume", "--json", status=3, said="continuing behind row 20 of rows.csv"))
     assert report == {**report, "rows": 96, "indexed": 82, "refused": 14, "resumed": 20}
     assert held() == {str(number): {f"word{number}"} for number in range(96) if number % 7}
     assert [json.loads(line)["row"] for line in Path("bad").read_text().splitlines()] == list(range(1, 96, 7))
@@ -211,7 +211,7 @@ def test_a_position_is_of_one_import_alone(run: Run, monkeypatch: pytest.MonkeyP
     verb = ["import", "rows.csv", "--collection", "c", "--data", "d"]
     Interrupter.chunks = 0
     with monkeypatch.context() as patched:
-        patched.setattr("sonicpy.cli.transfer.FolderSink", Interrupter)
+        patched.setattr("sonicpy.cli.ingest.FolderSink", Interrupter)
         run(*verb, status=130, said="interrupted")
     run(*verb[:2], "--collection", "e", "--data", "d", "--resume")  # other rows: another import
     assert held(collection="e").keys() == {"1", "2", "3"}
@@ -221,7 +221,7 @@ def test_a_position_is_of_one_import_alone(run: Run, monkeypatch: pytest.MonkeyP
     (position,) = Path("d/import").iterdir()
     position.write_text("{")
     run(*verb, "--resume", status=1, said="cannot tell where the import of rows.csv was interrupted")
-    run(*verb, said="--resume would go on there\n")
+    run(*verb, said="--resume would continue it\n")
     assert held().keys() == {"1", "2", "9"}
     assert not list(Path("d/import").iterdir())
 

@@ -140,17 +140,17 @@ def test_ping(run: Run, locked_server: Server, monkeypatch: pytest.MonkeyPatch) 
     address = f"127.0.0.1:{locked_server.port}"
     answer = f"{address} answers: sonicpy {VERSION}\n"
     assert run("ping", "--server", f"sonic://:SecretPassword@{address}") == answer
-    run("ping", "--server", f"sonic://{address}", status=1, said="the server wants a password")
+    run("ping", "--server", f"sonic://{address}", status=1, said="the server requires a password")
     monkeypatch.setenv("SONICPY_SERVER", f"sonic://{address}")
     monkeypatch.setenv("SONICPY_PASSWORD", "SecretPassword")
     assert run("ping") == answer
     assert run("ping", "--inet", address).startswith(f"{address} answers: CONNECTED ")
-    run("ping", "--server", f"sonic://{address}", "--tls", status=2, said="with --server its URL says all of it")
+    run("ping", "--server", f"sonic://{address}", "--tls", status=2, said="with --server, its URL says the same")
 
 
 def test_where_the_index_is(run: Run, here: Path, locked_server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     url = f"sonic://127.0.0.1:{locked_server.port}"
-    run("push", "where", "b", "o", "x", "--server", url, status=1, said="the server wants a password")
+    run("push", "where", "b", "o", "x", "--server", url, status=1, said="the server requires a password")
     monkeypatch.setenv("SONICPY_PASSWORD", "SecretPassword")
     run("push", "where", "b", "o", "x", "--server", url)
     run("count", "where", "--server", f"sonic://:wrong@127.0.0.1:{locked_server.port}", status=1, said="password")
@@ -159,7 +159,7 @@ def test_where_the_index_is(run: Run, here: Path, locked_server: Server, monkeyp
     run("count", "where", "--data", "d", status=1, said="there is no index in d")
     (here / "x.cfg").write_text('store.kv.path = "elsewhere"')
     run("count", "where", "-c", "x.cfg", status=1, said="there is no index in elsewhere")
-    run("count", "where", "--data", "d", "--server", url, status=2, said="allowed is one of both.\n")
+    run("count", "where", "--data", "d", "--server", url, status=2, said="allowed is one of the two.\n")
     run("count", "where", "--server", "http://x", status=2, said='begins with "http:"')
 
 
@@ -220,7 +220,7 @@ def test_a_verb_loads_what_it_needs() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=30)
     loaded = set(done.stdout.split())
     assert "sonicpy.cli.serve" in loaded
-    assert not loaded & {"sonicpy.client", "sonicpy.cli.answers", "sonicpy.cli.sources", "tqdm"}
+    assert not loaded & {"sonicpy.client", "sonicpy.cli.search", "sonicpy.cli.ingest", "tqdm"}
 
 
 def test_a_terminal_without_the_letters(run: Run) -> None:

@@ -55,12 +55,12 @@ def test_a_password_apart_wins() -> None:
         ("sonic://:hidden@h:port", "cannot be read"),
         ("sonic://:hidden@h:99999", "cannot be read"),
         ("sonic://:hidden@[::1", "cannot be read"),
-        ("sonic://:hidden@h/collection", 'behind the port stands "/collection"'),
-        ("sonic://:hidden@h?timeout=3", 'an option "timeout"'),
+        ("sonic://:hidden@h/collection", 'has "/collection" behind the port'),
+        ("sonic://:hidden@h?timeout=3", 'an unknown option "timeout"'),
         ("sonic://:hidden%20word@h", "white space"),
         ("sonic+unix://:hidden@h/run/s", "three slashes"),
         ("sonic+unix:///?password=hidden", "three slashes"),
-        ("sonic+unix:///run/s?ca=x", 'an option "ca"'),
+        ("sonic+unix:///run/s?ca=x", 'an unknown option "ca"'),
     ],
 )
 def test_what_is_none(url: str, complaint: str) -> None:

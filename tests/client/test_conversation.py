@@ -30,8 +30,8 @@ def test_start_goes_out_when_the_greeting_is_there() -> None:
     assert conversation.outgoing == "START ingest Sécret\n".encode()
     conversation.feed(b"STARTED ingest protocol(1) buffer(30000)\r\n")
     assert conversation.is_open
-    assert str(conversation.facts) == "sonic-server 1.10.2"
-    assert conversation.facts.buffer_bytes == 30_000
+    assert str(conversation.server) == "sonic-server 1.10.2"
+    assert conversation.server.buffer_bytes == 30_000
 
 
 @pytest.mark.parametrize(
@@ -45,8 +45,8 @@ def test_start_goes_out_when_the_greeting_is_there() -> None:
 def test_greetings_tell_who_it_is(greeting: str, name: str, version: str) -> None:
     conversation = Conversation(Mode.SEARCH, None, "peer")
     conversation.feed(f"{greeting}\r\nSTARTED search\r\n".encode())
-    assert (conversation.facts.name, conversation.facts.version) == (name, version)
-    assert conversation.facts.buffer_bytes == 20_000  # of those that do not say
+    assert (conversation.server.name, conversation.server.version) == (name, version)
+    assert conversation.server.buffer_bytes == 20_000  # of those that do not say
 
 
 @pytest.mark.parametrize(

@@ -30,13 +30,13 @@ SAME = doctest.OutputChecker()
 
 
 def runs(page: Path) -> list[Block]:
-    """Return what is run of a page; the session with nc is tested by tests/test_docs.py."""
+    """Return what is run of a page; the session with nc is tested by tests/docs/test_readme.py."""
     return [block for block in blocks(page) if block.language in RUN and not block.code.startswith("$ nc ")]
 
 
 ELSEWHERE = {
-    "docs/cli.md": "tests/cli/test_docs.py",
-    "docs/client.md": "tests/client/test_docs.py",
+    "docs/cli.md": "tests/docs/test_cli_page.py",
+    "docs/client.md": "tests/docs/test_client_page.py",
     "docs/why-no-result.md": "tests/test_why_no_result.py",
 }
 """Pages that have a test of their own, which also looks at what else they must tell."""

@@ -1,0 +1,1 @@
+"""The client for asyncio: any number of tasks of one event loop may share one."""

@@ -1,19 +1,55 @@
-"""AsyncBucket: the methods of an AsyncClient without the two names in front, as Bucket is for the others."""
+"""AsyncBucket: the methods of an AsyncClient for one bucket, as Bucket has them for Index and Client."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from sonicpy.api.explanation import Explanation
 from sonicpy.api.hits import Hits
 from sonicpy.api.rows import TEXT_COLUMN, Progress, PushReport
 from sonicpy.ids import check_bucket, check_collection
 
-if TYPE_CHECKING:
-    from sonicpy.client.aio.client import AsyncClient
+
+class AsyncSearchable(Protocol):
+    """The methods of AsyncClient that a bucket calls; see there for what each does."""
+
+    async def push(self, collection: str, bucket: str, object: str, text: str, lang: str | None = None) -> None: ...
+    async def push_many(
+        self,
+        rows: Any,
+        *,
+        collection: str | None = None,
+        bucket: str | None = None,
+        object: str | None = None,
+        text: str | Sequence[str] = TEXT_COLUMN,
+        lang: str | None = None,
+        new: bool = False,
+        progress: Progress | None = None,
+    ) -> PushReport: ...
+    async def pop(self, collection: str, bucket: str, object: str, text: str) -> int: ...
+    async def query(
+        self,
+        collection: str,
+        bucket: str,
+        text: str,
+        *,
+        limit: int = 10,
+        offset: int = 0,
+        lang: str | None = None,
+        total: bool = False,
+    ) -> Hits: ...
+    async def explain(
+        self, collection: str, bucket: str, text: str, *, limit: int = 10, lang: str | None = None
+    ) -> Explanation: ...
+    async def suggest(self, collection: str, bucket: str, word: str, *, limit: int = 5) -> list[str]: ...
+    async def words(self, collection: str, bucket: str, *, limit: int = 100, offset: int = 0) -> list[str]: ...
+    async def count(self, collection: str, bucket: str | None = None, object: str | None = None) -> int: ...
+    async def count_objects(self, collection: str, bucket: str) -> int: ...
+    async def flush(self, collection: str, bucket: str | None = None, object: str | None = None) -> int: ...
+    async def stats(self, collection: str | None = None, bucket: str | None = None) -> dict[str, Any]: ...
 
 
 class AsyncBucket:
-    """One bucket of a client, whether it exists or not. It keeps nothing but the names.
+    """One bucket of an AsyncClient, whether it exists or not. It holds the client and the two names, nothing else.
 
     Raises:
         CommandError: a name is not 1 to 128 ASCII characters without white space.
@@ -21,7 +57,7 @@ class AsyncBucket:
 
     __slots__ = ("_client", "bucket", "collection")
 
-    def __init__(self, client: "AsyncClient", collection: str, bucket: str) -> None:
+    def __init__(self, client: AsyncSearchable, collection: str, bucket: str) -> None:
         check_collection(collection)
         check_bucket(bucket)
         self._client = client
@@ -58,19 +94,19 @@ class AsyncBucket:
         )
 
     async def pop(self, object: str, text: str) -> int:
-        """Take the words of a text from an object; return how many went."""
+        """Remove the words of a text from an object; return how many were removed."""
         return await self._client.pop(self.collection, self.bucket, object, text)
 
     async def query(
         self, text: str, *, limit: int = 10, offset: int = 0, lang: str | None = None, total: bool = False
     ) -> Hits:
-        """Return the objects that answer a text, best first; see `AsyncClient.query`."""
+        """Return the objects that match a text, best first; see `AsyncClient.query`."""
         return await self._client.query(
             self.collection, self.bucket, text, limit=limit, offset=offset, lang=lang, total=total
         )
 
     async def explain(self, text: str, *, limit: int = 10, lang: str | None = None) -> Explanation:
-        """Return why a query answers what it does."""
+        """Return why a query gives the hits that it gives."""
         return await self._client.explain(self.collection, self.bucket, text, limit=limit, lang=lang)
 
     async def suggest(self, word: str, *, limit: int = 5) -> list[str]:
@@ -86,13 +122,13 @@ class AsyncBucket:
         return await self._client.count(self.collection, self.bucket, object)
 
     async def count_objects(self) -> int:
-        """Return how many objects there are."""
+        """Return how many objects the bucket holds."""
         return await self._client.count_objects(self.collection, self.bucket)
 
     async def flush(self, object: str | None = None) -> int:
-        """Forget everything, or one object; see `AsyncClient.flush`."""
+        """Erase the bucket, or one object; see `AsyncClient.flush`."""
         return await self._client.flush(self.collection, self.bucket, object)
 
     async def stats(self) -> dict[str, Any]:
-        """Return what the bucket holds, as a dict that JSON can tell."""
+        """Return figures about the bucket, as a dict that JSON can hold."""
         return await self._client.stats(self.collection, self.bucket)

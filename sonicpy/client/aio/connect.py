@@ -1,11 +1,10 @@
-"""connect_async: as connect, apart from it because programs that block do without asyncio."""
+"""connect_async: connect for asyncio, in a module of its own so that blocking programs do not load asyncio."""
 
 import ssl
 
 from sonicpy.client.address import read_url
 from sonicpy.client.aio.client import AsyncClient
-from sonicpy.client.blocking.connect import POOL_SIZE, RETRY_S, TIMEOUT_S
-from sonicpy.client.blocking.pool import Settings
+from sonicpy.client.settings import POOL_SIZE, RETRY_S, TIMEOUT_S, ClientSettings
 
 
 async def connect_async(
@@ -18,6 +17,6 @@ async def connect_async(
     pool_size: int = POOL_SIZE,
     tls: ssl.SSLContext | None = None,
 ) -> AsyncClient:
-    """Connect as `connect` does, from an event loop. Args and errors are the same; tasks share the connections."""
+    """Connect as `connect` does, from an event loop: same arguments, same errors. Tasks share the connections."""
     address = read_url(url, password=password, tls=tls)
-    return await AsyncClient.open(address, Settings(timeout_s, retry_s, retry_changes, pool_size))
+    return await AsyncClient.open(address, ClientSettings(timeout_s, retry_s, retry_changes, pool_size))

@@ -1,7 +1,7 @@
-"""AioConnection: one conversation as an asyncio protocol, shared by any number of tasks.
+"""AsyncConnection: one conversation as an asyncio protocol, shared by any number of tasks.
 
-Each task sends its lines and waits for its own answers; they come in order, so nobody waits to send. A task that is
-cancelled leaves its place in the queue behind: its answers are dropped when they come, those of others are not.
+A task sends its lines at once and waits for its own answers, which come in the order of the lines. When a task is
+cancelled, its place in that order stays: its answers are dropped when they come, and other tasks still get theirs.
 """
 
 import asyncio
@@ -13,13 +13,14 @@ from typing import Any, Self, cast
 from sonicpy.channel.commands import Mode
 from sonicpy.client.address import Address
 from sonicpy.client.conversation import Answer, Conversation, InFlight, Kind, ServerInfo
-from sonicpy.client.exchange import LINES_UNDER_WAY, Exchange, Reply, accepted, encoded, keep_alive, lost, unreachable
+from sonicpy.client.exchange import LINES_IN_FLIGHT_MAX, Exchange, Reply, accepted, encoded
+from sonicpy.client.transport import keep_alive, lost, unreachable
 from sonicpy.errors import ClientError, ConnectionLost, TimedOut
 
 Answers = asyncio.Future[list[Answer]]
 
 
-class AioConnection(asyncio.Protocol):
+class AsyncConnection(asyncio.Protocol):
     """A session in one mode; made by `open`."""
 
     def __init__(self, address: Address, mode: Mode, timeout_s: float) -> None:
@@ -37,13 +38,13 @@ class AioConnection(asyncio.Protocol):
 
     @classmethod
     async def open(cls, address: Address, mode: Mode, timeout_s: float) -> Self:
-        """Return a session that takes commands.
+        """Return an open session.
 
         Args:
-            timeout_s: for all of it, and then for each answer.
+            timeout_s: time limit for connecting, TLS and START together, and then for each answer.
 
         Raises:
-            ConnectionLost, TimedOut, WrongPassword, NotSonic: it could not be opened.
+            ConnectionLost, TimedOut, WrongPassword, NotSonic: the session could not be opened.
         """
         connection = cls(address, mode, timeout_s)
         try:
@@ -52,13 +53,13 @@ class AioConnection(asyncio.Protocol):
                 await asyncio.shield(connection._opened)
         except TimeoutError as late:
             await connection.close()
-            raise TimedOut(f"{address} did not let a session begin within {timeout_s:g} s") from late
-        except OSError as trouble:
+            raise TimedOut(f"{address} opened no session within {timeout_s:g} s") from late
+        except OSError as error:
             await connection.close()
-            if isinstance(trouble, ConnectionLost):
-                trouble.was_sent = False
+            if isinstance(error, ConnectionLost):
+                error.was_sent = False
                 raise
-            raise unreachable(str(address), trouble) from trouble
+            raise unreachable(str(address), error) from error
         except BaseException:
             await connection.close()
             raise
@@ -85,13 +86,13 @@ class AioConnection(asyncio.Protocol):
         await loop.create_connection(lambda: self, last, address.port, ssl=address.tls, server_hostname=name)
 
     @property
-    def facts(self) -> ServerInfo:
-        """What the server told of itself."""
-        return self._conversation.facts
+    def server(self) -> ServerInfo:
+        """What is known about the server."""
+        return self._conversation.server
 
     @property
     def is_usable(self) -> bool:
-        """Whether it is open and nothing went wrong."""
+        """Whether it is open and no error has occurred."""
         conversation = self._conversation
         return conversation.is_open and conversation.end is None and not conversation.is_stopping
 
@@ -99,21 +100,21 @@ class AioConnection(asyncio.Protocol):
         """Send the lines of an exchange and return the answers.
 
         Raises:
-            ClientError, CommandError: see `answered` and `accepted`.
+            ClientError, CommandError: see `submit`, `answered` and `accepted`.
         """
-        lines = exchange.lines(self.facts)
+        lines = exchange.lines(self.server)
         answers: list[Answer] = []
-        for start in range(0, len(lines), LINES_UNDER_WAY):
+        for start in range(0, len(lines), LINES_IN_FLIGHT_MAX):
             try:
-                some = await self.submit(lines[start : start + LINES_UNDER_WAY], exchange.kind, exchange.command)
-            except ConnectionLost as trouble:
-                trouble.was_sent |= start > 0
+                some = await self.submit(lines[start : start + LINES_IN_FLIGHT_MAX], exchange.kind, exchange.command)
+            except ConnectionLost as error:
+                error.was_sent |= start > 0
                 raise
             answers += await self.answered(some, exchange.timeout_s)
-        return Reply(accepted(answers), self.facts)
+        return Reply(accepted(answers), self.server)
 
     async def submit(self, lines: Sequence[str], kind: Kind, command: str) -> Answers:
-        """Send lines, once the server takes them; their answers are what `answered` waits for.
+        """Send lines, once there is room in the write buffer; `answered` waits for their answers.
 
         Raises:
             ConnectionLost, TimedOut: they could not be sent.
@@ -124,7 +125,7 @@ class AioConnection(asyncio.Protocol):
                 async with asyncio.timeout(self._timeout_s):
                     await self._writable.wait()
             except TimeoutError as late:
-                raise self._give_up(f"took no command for {self._timeout_s:g} s") from late
+                raise self._give_up(f"accepted no command for {self._timeout_s:g} s") from late
         if self._conversation.end is not None or self._transport is None:
             raise ConnectionLost(f"the connection to {self._peer} is lost", was_sent=False)
         answers: Answers = asyncio.get_running_loop().create_future()
@@ -133,13 +134,13 @@ class AioConnection(asyncio.Protocol):
         return answers
 
     async def answered(self, answers: Answers, timeout_s: float | None = None) -> list[Answer]:
-        """Return the answers to what was submitted.
+        """Return the answers to lines that `submit` sent.
 
         Args:
-            timeout_s: how long they may take; None: as the connection has it.
+            timeout_s: time limit for all of them; None: that of the connection.
 
         Raises:
-            ClientError: the connection broke, or no answer came; it is of no further use.
+            ClientError: the connection broke, or no answer came; the connection is closed.
         """
         timeout_s = self._timeout_s if timeout_s is None else timeout_s
         try:
@@ -149,27 +150,27 @@ class AioConnection(asyncio.Protocol):
             raise self._give_up(f"did not answer within {timeout_s:g} s") from late
 
     async def close(self) -> None:
-        """Close at once, and wait until that is done."""
+        """Close at once; return when it is closed."""
         self._end(ConnectionLost(f"the connection to {self._peer} was closed"))
         if self._transport is not None:
             self._transport.abort()
             await asyncio.shield(self._closed)
 
-    # -- called by the loop --------------------------------------------------------------------------------------
+    # -- called by the event loop --------------------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
         if self._is_tcp:
             keep_alive(transport.get_extra_info("socket"))
-        if self._conversation.end is not None:  # given up meanwhile
+        if self._conversation.end is not None:  # `open` gave up before the connection was made
             self._transport.abort()
 
     def data_received(self, data: bytes) -> None:
         conversation = self._conversation
-        for ticket in conversation.feed(data):
-            answers = self._waiting.pop(ticket, None)
+        for in_flight in conversation.feed(data):
+            answers = self._waiting.pop(in_flight, None)
             if answers is not None and not answers.done():
-                answers.set_result(ticket.answers)
+                answers.set_result(in_flight.answers)
         if conversation.outgoing and self._transport is not None:
             self._transport.write(conversation.outgoing)
             conversation.outgoing = b""
@@ -184,8 +185,8 @@ class AioConnection(asyncio.Protocol):
         self._end(ConnectionLost(f"{self._peer} closed the connection without an answer"))
 
     def connection_lost(self, error: Exception | None) -> None:
-        trouble = error if isinstance(error, OSError) else ConnectionResetError("it was closed")
-        self._end(lost(self._peer, trouble))
+        error = error if isinstance(error, OSError) else ConnectionResetError("it was closed")
+        self._end(lost(self._peer, error))
         if not self._closed.done():
             self._closed.set_result(None)
 
@@ -202,16 +203,16 @@ class AioConnection(asyncio.Protocol):
         return TimedOut(f"{self._peer} {what}")
 
     def _end(self, reason: ClientError) -> None:
-        """Let everybody know that no answer comes any more; the first reason holds."""
+        """Give every waiting task the reason why no answer comes any more; only the first reason counts."""
         if self._conversation.end is None:
             self._conversation.end = reason
         reason = self._conversation.end
         waiting: list[asyncio.Future[Any]] = [self._opened, *self._waiting.values()]
         for each in waiting:
             if not each.done():
-                # An exception of its own: raising one adds to its traceback.
+                # One copy for each task, because raising an exception adds to its traceback.
                 each.set_exception(copy.copy(reason))
-                each.exception()  # who waits still gets it; if nobody does, the loop need not complain
+                each.exception()  # marks it as seen: the loop does not complain if no task waits for it
         self._waiting.clear()
         self._writable.set()
         if self._transport is not None:

@@ -1,7 +1,7 @@
-"""AioPool: the connections of an asyncio client, those of each mode apart, and what is tried again on them.
+"""AsyncPool: the connections of an asyncio client, separate for each mode, and the retries over them.
 
-Tasks share connections: one that nobody uses is taken first, then a new one is opened, and when there are as many as
-allowed, the one with the fewest users takes one more.
+Tasks share connections. A task gets an unused connection if there is one, else a new one while the pool may grow, else
+the one with the fewest users.
 """
 
 import asyncio
@@ -12,135 +12,137 @@ from typing import TypeVar
 
 from sonicpy.channel.commands import Mode
 from sonicpy.client.address import Address
-from sonicpy.client.aio.connection import AioConnection, Answers
-from sonicpy.client.blocking.pool import Settings
+from sonicpy.client.aio.connection import Answers, AsyncConnection
 from sonicpy.client.conversation import Kind
-from sonicpy.client.exchange import Exchange, Reply, RetryPolicy
-from sonicpy.client.pushes import TICKETS_UNDER_WAY, Pushes
+from sonicpy.client.exchange import Exchange, Reply
+from sonicpy.client.pushes import GROUPS_IN_FLIGHT_MAX, Pushes
+from sonicpy.client.retry import RetryPolicy
+from sonicpy.client.settings import ClientSettings
 from sonicpy.errors import ClientError, SonicError
 
 Value = TypeVar("Value")
 
 
-class _Place:
-    """Where a connection is, or will be."""
+class _Slot:
+    """Room for one connection of the pool: open, being opened, or neither."""
 
     def __init__(self) -> None:
         self.users = 0
-        self.connection: AioConnection | None = None
-        self.opening: asyncio.Task[AioConnection] | None = None
+        self.connection: AsyncConnection | None = None
+        self.opening: asyncio.Task[AsyncConnection] | None = None
 
     @property
     def is_ready(self) -> bool:
         return self.connection is not None and self.connection.is_usable
 
 
-class AioPool:
-    """Connections to one server, opened when they are needed; for the tasks of one event loop."""
+class AsyncPool:
+    """Connections to one server, opened on demand; for the tasks of one event loop."""
 
-    def __init__(self, address: Address, settings: Settings) -> None:
+    def __init__(self, address: Address, settings: ClientSettings) -> None:
         self._address = address
         self._settings = settings
-        self._places: dict[Mode, list[_Place]] = {mode: [] for mode in Mode}
+        self._slots: dict[Mode, list[_Slot]] = {mode: [] for mode in Mode}
         self._is_closed = False
 
     async def carry_out(self, exchange: Exchange) -> Reply:
-        """Carry out an exchange, again if the connection breaks and that does no harm.
+        """Execute an exchange; retry it if the connection breaks and a second execution does no harm.
 
         Raises:
-            ClientError, CommandError: it failed, or was refused.
+            ClientError, CommandError: it failed, or the server refused it.
         """
-        patience = RetryPolicy(self._settings.retry_s, not exchange.changes or self._settings.retry_changes)
+        policy = RetryPolicy(self._settings.retry_s, not exchange.changes or self._settings.retry_changes)
         if exchange.changes:
             for _ in range(2):
-                await asyncio.sleep(0)  # lets the loop see that the server has closed a connection that lay idle
-        return await self.patiently(patience, exchange.mode, lambda connection: connection.carry_out(exchange))
+                await asyncio.sleep(0)  # lets the loop notice that the server has closed an idle connection
+        return await self.retrying(policy, exchange.mode, lambda connection: connection.carry_out(exchange))
 
-    async def patiently(
-        self, patience: RetryPolicy, mode: Mode, work: Callable[[AioConnection], Awaitable[Value]]
+    async def retrying(
+        self, policy: RetryPolicy, mode: Mode, work: Callable[[AsyncConnection], Awaitable[Value]]
     ) -> Value:
-        """Return what `work` does with a connection, as often as `patience` lets it try."""
+        """Return `await work(connection)`, tried as often as `policy` allows."""
         while True:
             try:
                 async with self.lent(mode) as connection:
                     return await work(connection)
-            except SonicError as trouble:
-                await asyncio.sleep(patience.pause_s(trouble))
+            except SonicError as error:
+                await asyncio.sleep(policy.pause_s(error))
 
     async def push(self, pushes: Pushes) -> None:
-        """Push rows over one connection, or over one after the other where they break.
+        """Push rows over one connection; if it breaks, go on over the next.
 
         Raises:
-            ClientError: not all rows could be sent. Whatever making the rows raised, once those before are settled.
+            ClientError: not all rows could be sent.
+            Exception: of the iterator of rows, raised when the rows before it are done.
         """
-        patience = RetryPolicy(self._settings.retry_s, repeats=True)
-        await self.patiently(patience, Mode.INGEST, lambda connection: push_over(connection, pushes, patience))
+        policy = RetryPolicy(self._settings.retry_s, repeats=True)
+        await self.retrying(policy, Mode.INGEST, lambda connection: push_over(connection, pushes, policy))
         pushes.finish()
 
     @asynccontextmanager
-    async def lent(self, mode: Mode) -> AsyncIterator[AioConnection]:
-        """A connection for the time of a `with` block.
+    async def lent(self, mode: Mode) -> AsyncIterator[AsyncConnection]:
+        """Lend a connection for the length of an `async with` block.
 
         Raises:
             ClientError: it could not be opened.
         """
-        place = self._pick(mode)
-        place.users += 1
+        slot = self._pick(mode)
+        slot.users += 1
         try:
-            yield await self._connection(place, mode)
+            yield await self._connection(slot, mode)
         finally:
-            place.users -= 1
+            slot.users -= 1
 
     async def close(self) -> None:
-        """Close all connections; who is waiting for an answer gets ConnectionLost."""
+        """Close all connections; tasks that wait for an answer get ConnectionLost."""
         self._is_closed = True
-        for places in self._places.values():
-            for place in places:
-                if place.opening is not None:
-                    place.opening.cancel()
-                    await asyncio.wait([place.opening])
-                if place.connection is not None:
-                    await place.connection.close()
-            places.clear()
+        for slots in self._slots.values():
+            for slot in slots:
+                if slot.opening is not None:
+                    slot.opening.cancel()
+                    await asyncio.wait([slot.opening])
+                if slot.connection is not None:
+                    await slot.connection.close()
+            slots.clear()
 
-    def _pick(self, mode: Mode) -> _Place:
+    def _pick(self, mode: Mode) -> _Slot:
         if self._is_closed:
             raise ClientError(f"the client of {self._address} is closed")
-        places = self._places[mode]
-        free = [place for place in places if not place.users]
+        slots = self._slots[mode]
+        free = [slot for slot in slots if not slot.users]
         if free:
-            return max(free, key=lambda place: place.is_ready)
-        if len(places) < self._settings.pool_size:
-            places.append(_Place())
-            return places[-1]
-        return min(places, key=lambda place: place.users)
+            return max(free, key=lambda slot: slot.is_ready)
+        if len(slots) < self._settings.pool_size:
+            slots.append(_Slot())
+            return slots[-1]
+        return min(slots, key=lambda slot: slot.users)
 
-    async def _connection(self, place: _Place, mode: Mode) -> AioConnection:
-        if place.connection is not None:
-            if place.connection.is_usable:
-                return place.connection
-            place.connection = None
-        if place.opening is None:
-            place.opening = asyncio.create_task(self._open(place, mode))
-        # Others wait for the same: who is cancelled does not take it from them.
-        return await asyncio.shield(place.opening)
+    async def _connection(self, slot: _Slot, mode: Mode) -> AsyncConnection:
+        if slot.connection is not None:
+            if slot.connection.is_usable:
+                return slot.connection
+            slot.connection = None
+        if slot.opening is None:
+            slot.opening = asyncio.create_task(self._open(slot, mode))
+        # Other tasks may wait for it too: to cancel one task must not cancel the opening.
+        return await asyncio.shield(slot.opening)
 
-    async def _open(self, place: _Place, mode: Mode) -> AioConnection:
+    async def _open(self, slot: _Slot, mode: Mode) -> AsyncConnection:
         try:
-            place.connection = await AioConnection.open(self._address, mode, self._settings.timeout_s)
-            return place.connection
+            slot.connection = await AsyncConnection.open(self._address, mode, self._settings.timeout_s)
+            return slot.connection
         finally:
-            place.opening = None
+            slot.opening = None
 
 
-async def push_over(connection: AioConnection, pushes: Pushes, patience: RetryPolicy) -> None:
-    """Send what is left of some rows over one connection, several tickets under way. Raises ClientError."""
+async def push_over(connection: AsyncConnection, pushes: Pushes, policy: RetryPolicy) -> None:
+    """Send the rows that are not done over one connection, several groups in flight. Raises ClientError."""
     pushes.start_over()
-    under_way: deque[Answers] = deque()
+    groups: deque[Answers] = deque()
     while True:
-        while len(under_way) < TICKETS_UNDER_WAY and (lines := pushes.take(connection.facts)):
-            under_way.append(await connection.submit(lines, Kind.OK, "PUSH"))
-        if not under_way:
+        while len(groups) < GROUPS_IN_FLIGHT_MAX and (lines := pushes.take(connection.server)):
+            groups.append(await connection.submit(lines, Kind.OK, "PUSH"))
+        if not groups:
             return
-        pushes.take_answers(await connection.answered(under_way.popleft()))
-        patience.renew()
+        pushes.take_answers(await connection.answered(groups.popleft()))
+        policy.restart()

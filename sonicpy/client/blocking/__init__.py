@@ -1,0 +1,1 @@
+"""The client that blocks: any number of threads may share one."""

@@ -1,14 +1,10 @@
-"""connect: from a URL to a client that has spoken with its server."""
+"""connect: from a URL to a client with one open connection."""
 
 import ssl
 
 from sonicpy.client.address import read_url
 from sonicpy.client.blocking.client import Client
-from sonicpy.client.blocking.pool import Settings
-
-TIMEOUT_S = 10.0
-RETRY_S = 10.0
-POOL_SIZE = 8
+from sonicpy.client.settings import POOL_SIZE, RETRY_S, TIMEOUT_S, ClientSettings
 
 
 def connect(
@@ -23,22 +19,22 @@ def connect(
 ) -> Client:
     """Connect to a server that speaks Sonic Channel: sonicpy's or Sonic's own.
 
-    One connection is opened at once, so that a wrong address or password shows here.
+    It opens one connection at once, so a wrong address or password raises here.
 
     Args:
         url: `sonic://:password@host:1491`, `sonics://...` for TLS (`?ca=FILE` names a certificate to trust),
-            `sonic+unix:///path?password=...` for a Unix socket. What has a meaning in URLs is percent-encoded.
-        password: in the place of one in the URL.
-        timeout_s: longest time to connect, and to wait for an answer.
-        retry_s: for how long reads and PUSH are tried again when the connection breaks; 0: only once, at once.
-        retry_changes: try POP, FLUSH and restore again too: what they return may then be too low.
-        pool_size: at most so many connections in each of the modes search, ingest and control.
-        tls: what the certificate of a `sonics` server is checked with, in the place of what the URL says.
+            `sonic+unix:///path?password=...` for a Unix socket. Characters that URLs reserve are percent-encoded.
+        password: replaces the one in the URL.
+        timeout_s: time limit for connecting, and for each answer.
+        retry_s: for how long reads and PUSH are retried when the connection breaks; 0: one retry, at once.
+        retry_changes: retry POP, FLUSH and restore too; the number that they return may then be too low.
+        pool_size: connections at most, in each of the modes search, ingest and control.
+        tls: checks the certificate of a `sonics` server, and replaces what the URL says.
 
     Raises:
-        ConfigError: the URL cannot be read.
+        ConfigError: the URL has no known form.
         ValueError: a time is negative, or pool_size below 1.
-        ClientError: the server cannot be reached, is none, or wants another password.
+        ClientError: the server cannot be reached, does not speak Sonic Channel, or requires another password.
     """
     address = read_url(url, password=password, tls=tls)
-    return Client.open(address, Settings(timeout_s, retry_s, retry_changes, pool_size))
+    return Client.open(address, ClientSettings(timeout_s, retry_s, retry_changes, pool_size))

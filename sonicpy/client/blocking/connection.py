@@ -1,4 +1,4 @@
-"""Connection: one conversation over a blocking socket, used by one thread at a time."""
+"""Connection: one conversation over a blocking socket, for one thread at a time."""
 
 import contextlib
 import select
@@ -9,20 +9,21 @@ from collections.abc import Sequence
 from sonicpy.channel.commands import Mode
 from sonicpy.client.address import Address
 from sonicpy.client.conversation import Conversation, InFlight, Kind, ServerInfo
-from sonicpy.client.exchange import LINES_UNDER_WAY, Exchange, Reply, accepted, encoded, keep_alive, lost, unreachable
+from sonicpy.client.exchange import LINES_IN_FLIGHT_MAX, Exchange, Reply, accepted, encoded
+from sonicpy.client.transport import keep_alive, lost, unreachable
 from sonicpy.errors import ConnectionLost, TimedOut
 
 RECEIVE_BYTES = 1 << 16
 
 
 class Connection:
-    """A session in one mode, open once this returns.
+    """A session in one mode, open when the constructor returns.
 
     Args:
-        timeout_s: for connecting with all that belongs to it, and then for each answer.
+        timeout_s: time limit for connecting, TLS and START together, and then for each answer.
 
     Raises:
-        ConnectionLost, TimedOut, WrongPassword, NotSonic: it could not be opened.
+        ConnectionLost, TimedOut, WrongPassword, NotSonic: the session could not be opened.
     """
 
     def __init__(self, address: Address, mode: Mode, timeout_s: float) -> None:
@@ -31,35 +32,35 @@ class Connection:
         self._conversation = Conversation(mode, address.password, self._peer)
         deadline = time.monotonic() + timeout_s
         try:
-            self._socket = connected(address, deadline)
+            self._socket = connect_socket(address, deadline)
         except TimeoutError as late:
-            raise TimedOut(f"{self._peer} did not take a connection within {timeout_s:g} s") from late
-        except OSError as trouble:
-            raise unreachable(self._peer, trouble) from trouble
+            raise TimedOut(f"{self._peer} accepted no connection within {timeout_s:g} s") from late
+        except OSError as error:
+            raise unreachable(self._peer, error) from error
         try:
             while not self._conversation.is_open:
                 self._receive(deadline, timeout_s)
-        except ConnectionLost as trouble:
+        except ConnectionLost as error:
             self.close()
-            trouble.was_sent = False
+            error.was_sent = False
             raise
         except BaseException:
             self.close()
             raise
 
     @property
-    def facts(self) -> ServerInfo:
-        """What the server told of itself."""
-        return self._conversation.facts
+    def server(self) -> ServerInfo:
+        """What is known about the server."""
+        return self._conversation.server
 
     @property
     def is_usable(self) -> bool:
-        """Whether nothing is under way and nothing went wrong."""
+        """Whether every command is answered and no error has occurred."""
         conversation = self._conversation
         return conversation.end is None and conversation.is_idle and not conversation.is_stopping
 
     def is_fresh(self) -> bool:
-        """Return whether it can still be used: the server has neither closed it nor said anything unasked."""
+        """Return whether it can still be used: the server has neither closed it nor sent anything unexpected."""
         if not self.is_usable:
             return False
         poll = select.poll()
@@ -72,45 +73,45 @@ class Connection:
         Raises:
             ClientError, CommandError: see `submit`, `wait` and `accepted`.
         """
-        lines = exchange.lines(self.facts)
+        lines = exchange.lines(self.server)
         answers = []
-        for start in range(0, len(lines), LINES_UNDER_WAY):
-            ticket = self.submit(lines[start : start + LINES_UNDER_WAY], exchange.kind, exchange.command)
-            self.wait(ticket, exchange.timeout_s)
-            answers += ticket.answers
-        return Reply(accepted(answers), self.facts)
+        for start in range(0, len(lines), LINES_IN_FLIGHT_MAX):
+            in_flight = self.submit(lines[start : start + LINES_IN_FLIGHT_MAX], exchange.kind, exchange.command)
+            self.wait(in_flight, exchange.timeout_s)
+            answers += in_flight.answers
+        return Reply(accepted(answers), self.server)
 
     def submit(self, lines: Sequence[str], kind: Kind, command: str) -> InFlight:
-        """Send lines; their answers are fetched by `wait`.
+        """Send lines; `wait` receives their answers.
 
         Raises:
-            ConnectionLost, TimedOut: they could not be sent; the connection is of no further use.
+            ConnectionLost, TimedOut: they could not be sent; the connection must be closed.
         """
         data = encoded(lines)
-        ticket = self._conversation.submit(len(lines), kind, command)
+        in_flight = self._conversation.submit(len(lines), kind, command)
         try:
             self._socket.settimeout(self._timeout_s)
             self._socket.sendall(data)
         except TimeoutError as late:
-            raise TimedOut(f"{self._peer} took no command for {self._timeout_s:g} s") from late
-        except OSError as trouble:
-            raise lost(self._peer, trouble) from trouble
-        return ticket
+            raise TimedOut(f"{self._peer} accepted no command for {self._timeout_s:g} s") from late
+        except OSError as error:
+            raise lost(self._peer, error) from error
+        return in_flight
 
-    def wait(self, ticket: InFlight, timeout_s: float | None = None) -> None:
-        """Receive until a ticket is complete.
+    def wait(self, in_flight: InFlight, timeout_s: float | None = None) -> None:
+        """Receive until all answers are there.
 
         Args:
-            timeout_s: longest time from one answer to the next; None: as the connection has it.
+            timeout_s: time limit from one answer to the next; None: that of the connection.
 
         Raises:
-            ClientError: the connection broke, or no answer came; it is of no further use.
+            ClientError: the connection broke, or no answer came; the connection must be closed.
         """
         timeout_s = self._timeout_s if timeout_s is None else timeout_s
         left = -1
-        while ticket.left:
-            if ticket.left != left:
-                left, deadline = ticket.left, time.monotonic() + timeout_s
+        while in_flight.left:
+            if in_flight.left != left:
+                left, deadline = in_flight.left, time.monotonic() + timeout_s
             self._receive(deadline, timeout_s)
 
     def close(self) -> None:
@@ -124,53 +125,53 @@ class Connection:
             raise conversation.end
         late = TimedOut(f"{self._peer} did not answer within {timeout_s:g} s")
         try:
-            self._socket.settimeout(left(deadline))
+            self._socket.settimeout(seconds_left(deadline))
             data = self._socket.recv(RECEIVE_BYTES)
             if data:
                 conversation.feed(data)
             if conversation.outgoing:
                 self._socket.sendall(conversation.outgoing)
                 conversation.outgoing = b""
-        except TimeoutError as trouble:
-            raise late from trouble
-        except OSError as trouble:
-            raise lost(self._peer, trouble) from trouble
+        except TimeoutError as error:
+            raise late from error
+        except OSError as error:
+            raise lost(self._peer, error) from error
         if not data:
             raise ConnectionLost(f"{self._peer} closed the connection without an answer")
 
 
-def left(deadline: float) -> float:
-    """Return the seconds until `deadline`, of time.monotonic(). Raises TimeoutError if there are none."""
+def seconds_left(deadline: float) -> float:
+    """Return the seconds until `deadline`, a time.monotonic(). Raises TimeoutError if it has passed."""
     seconds = deadline - time.monotonic()
     if seconds <= 0:
         raise TimeoutError
     return seconds
 
 
-def connected(address: Address, deadline: float) -> socket.socket:
-    """Return a socket that is connected to a server, with TLS where it is asked for; nothing is said yet.
+def connect_socket(address: Address, deadline: float) -> socket.socket:
+    """Return a socket connected to a server, with TLS if the address says so; nothing is sent over it yet.
 
     Raises:
-        TimeoutError: that took until `deadline`.
-        OSError: nobody listens there, or TLS failed.
+        TimeoutError: `deadline` has passed.
+        OSError: nothing listens there, or TLS failed.
     """
     if address.unix is not None:
         connection = socket.socket(socket.AF_UNIX)
         try:
-            connection.settimeout(left(deadline))
+            connection.settimeout(seconds_left(deadline))
             connection.connect(str(address.unix))
         except OSError:
             connection.close()
             raise
         return connection
     connection = _connected_by_tcp(address, deadline)
-    # A line is written with one call; it shall not wait for others.
+    # Each write holds whole lines; none should wait for the next write.
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     keep_alive(connection)
     if address.tls is None:
         return connection
-    with connection:  # moved into the one that is returned, or closed
-        connection.settimeout(left(deadline))
+    with connection:  # wrap_socket takes over its descriptor; if it fails, this closes it
+        connection.settimeout(seconds_left(deadline))
         return address.tls.wrap_socket(connection, server_hostname=address.host)
 
 
@@ -178,5 +179,5 @@ def _connected_by_tcp(address: Address, deadline: float) -> socket.socket:
     *others, last = address.hosts
     for host in others:
         with contextlib.suppress(OSError):
-            return socket.create_connection((host, address.port), left(deadline))
-    return socket.create_connection((last, address.port), left(deadline))
+            return socket.create_connection((host, address.port), seconds_left(deadline))
+    return socket.create_connection((last, address.port), seconds_left(deadline))

@@ -1,7 +1,8 @@
-"""Pool: the connections of a blocking client, those of each mode apart, and what is tried again on them.
+"""Pool: the connections of a blocking client, separate for each mode, and the retries over them.
 
-A connection belongs to one thread from the first byte of a command to the last of its answer. One that was left in
-between, by an error or an interrupt, is closed: an answer never reaches anybody but who asked.
+A connection belongs to one thread from the first byte of a command to the last byte of its answer. If an error or an
+interrupt comes in between, the pool closes the connection: no thread ever receives the answer to another thread's
+command.
 """
 
 import os
@@ -10,87 +11,67 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TypeVar
 
 from sonicpy.channel.commands import Mode
 from sonicpy.client.address import Address
 from sonicpy.client.blocking.connection import Connection
 from sonicpy.client.conversation import InFlight, Kind
-from sonicpy.client.exchange import Exchange, Reply, RetryPolicy
-from sonicpy.client.pushes import TICKETS_UNDER_WAY, Pushes
+from sonicpy.client.exchange import Exchange, Reply
+from sonicpy.client.pushes import GROUPS_IN_FLIGHT_MAX, Pushes
+from sonicpy.client.retry import RetryPolicy
+from sonicpy.client.settings import ClientSettings
 from sonicpy.errors import ClientError, SonicError, TimedOut
 
 Value = TypeVar("Value")
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What a client does by itself. Raises ValueError for what makes no sense."""
-
-    timeout_s: float
-    """For connecting, and for each answer."""
-    retry_s: float
-    """For how long what may be carried out twice is tried again on new connections."""
-    retry_changes: bool
-    """POP and FLUSH may be carried out twice."""
-    pool_size: int
-    """Connections of each mode."""
-
-    def __post_init__(self) -> None:
-        if not self.timeout_s > 0:
-            raise ValueError(f"timeout_s is {self.timeout_s}; allowed is any number of seconds above 0")
-        if not self.retry_s >= 0:
-            raise ValueError(f"retry_s is {self.retry_s}; allowed is any number of seconds from 0 on")
-        if self.pool_size < 1:
-            raise ValueError(f"pool_size is {self.pool_size}; allowed is any number from 1 on")
-
-
 class Pool:
-    """Connections to one server, opened when they are needed; for any number of threads."""
+    """Connections to one server, opened on demand; for any number of threads."""
 
-    def __init__(self, address: Address, settings: Settings) -> None:
+    def __init__(self, address: Address, settings: ClientSettings) -> None:
         self._address = address
         self._settings = settings
         self._is_closed = False
-        self._forget()
+        self._start_empty()
 
     def carry_out(self, exchange: Exchange) -> Reply:
-        """Carry out an exchange, again if the connection breaks and that does no harm.
+        """Execute an exchange; retry it if the connection breaks and a second execution does no harm.
 
         Raises:
-            ClientError, CommandError: it failed, or was refused.
+            ClientError, CommandError: it failed, or the server refused it.
         """
-        patience = RetryPolicy(self._settings.retry_s, not exchange.changes or self._settings.retry_changes)
-        return self.patiently(patience, exchange.mode, lambda connection: connection.carry_out(exchange))
+        policy = RetryPolicy(self._settings.retry_s, not exchange.changes or self._settings.retry_changes)
+        return self.retrying(policy, exchange.mode, lambda connection: connection.carry_out(exchange))
 
-    def patiently(self, patience: RetryPolicy, mode: Mode, work: Callable[[Connection], Value]) -> Value:
-        """Return what `work` does with a connection, as often as `patience` lets it try."""
+    def retrying(self, policy: RetryPolicy, mode: Mode, work: Callable[[Connection], Value]) -> Value:
+        """Return `work(connection)`, tried as often as `policy` allows."""
         while True:
             try:
                 with self.lent(mode) as connection:
                     return work(connection)
-            except SonicError as trouble:
-                time.sleep(patience.pause_s(trouble))
+            except SonicError as error:
+                time.sleep(policy.pause_s(error))
 
     def push(self, pushes: Pushes) -> None:
-        """Push rows over one connection, or over one after the other where they break.
+        """Push rows over one connection; if it breaks, go on over the next.
 
         Raises:
-            ClientError: not all rows could be sent. Whatever making the rows raised, once those before are settled.
+            ClientError: not all rows could be sent.
+            Exception: of the iterator of rows, raised when the rows before it are done.
         """
-        patience = RetryPolicy(self._settings.retry_s, repeats=True)
-        self.patiently(patience, Mode.INGEST, lambda connection: push_over(connection, pushes, patience))
+        policy = RetryPolicy(self._settings.retry_s, repeats=True)
+        self.retrying(policy, Mode.INGEST, lambda connection: push_over(connection, pushes, policy))
         pushes.finish()
 
     @contextmanager
     def lent(self, mode: Mode) -> Iterator[Connection]:
-        """A connection for the time of a `with` block.
+        """Lend a connection for the length of a `with` block.
 
         Raises:
-            ClientError: it could not be opened, or all were in use for too long.
+            ClientError: it could not be opened, or all connections stayed in use until the time limit.
         """
-        self._mind_forks()
+        self._start_empty_after_fork()
         free, idle = self._free[mode], self._idle[mode]
         if not free.acquire(timeout=self._settings.timeout_s):
             raise TimedOut(
@@ -109,10 +90,10 @@ class Pool:
         finally:
             free.release()
         if self._is_closed:
-            self.close()  # it may have come back after the others were closed
+            self.close()  # another thread called close() after this connection was checked above
 
     def close(self) -> None:
-        """Close the connections; those in use when they come back."""
+        """Close all connections; one in use is closed when it comes back."""
         self._is_closed = True
         if self._process == os.getpid():
             for idle in self._idle.values():
@@ -125,39 +106,39 @@ class Pool:
         idle = self._idle[mode]
         while idle:
             try:
-                connection = idle.pop()  # the last used is the least likely to have been closed
+                connection = idle.pop()  # the server is least likely to have closed the one used last
             except IndexError:
-                break  # another thread was quicker
+                break  # another thread took the last one
             if connection.is_fresh():
                 return connection
             connection.close()
         return Connection(self._address, mode, self._settings.timeout_s)
 
-    def _forget(self) -> None:
+    def _start_empty(self) -> None:
         self._process = os.getpid()
         self._idle: dict[Mode, list[Connection]] = {mode: [] for mode in Mode}
         self._free = {mode: threading.BoundedSemaphore(self._settings.pool_size) for mode in Mode}
 
-    def _mind_forks(self) -> None:
-        """In a forked child begin anew: its parent uses the same sockets."""
+    def _start_empty_after_fork(self) -> None:
+        """In a forked child, open connections anew: the parent uses the inherited sockets."""
         if self._process != os.getpid():
             inherited = self._idle
-            self._forget()
+            self._start_empty()
             for idle in inherited.values():
                 for connection in idle:
-                    connection.close()  # of this process; the parent's stays open
+                    connection.close()  # closes the child's descriptor; the parent's stays open
 
 
-def push_over(connection: Connection, pushes: Pushes, patience: RetryPolicy) -> None:
-    """Send what is left of some rows over one connection, several tickets under way. Raises ClientError."""
+def push_over(connection: Connection, pushes: Pushes, policy: RetryPolicy) -> None:
+    """Send the rows that are not done over one connection, several groups in flight. Raises ClientError."""
     pushes.start_over()
-    tickets: deque[InFlight] = deque()
+    groups: deque[InFlight] = deque()
     while True:
-        while len(tickets) < TICKETS_UNDER_WAY and (lines := pushes.take(connection.facts)):
-            tickets.append(connection.submit(lines, Kind.OK, "PUSH"))
-        if not tickets:
+        while len(groups) < GROUPS_IN_FLIGHT_MAX and (lines := pushes.take(connection.server)):
+            groups.append(connection.submit(lines, Kind.OK, "PUSH"))
+        if not groups:
             return
-        ticket = tickets.popleft()
-        connection.wait(ticket)
-        pushes.take_answers(ticket.answers)
-        patience.renew()
+        group = groups.popleft()
+        connection.wait(group)
+        pushes.take_answers(group.answers)
+        policy.restart()

@@ -1,4 +1,4 @@
-"""The verbs that ask an index: `sonicpy query`, `suggest`, `list`, `count` and `stats`."""
+"""The verbs that search an index: `sonicpy query`, `suggest`, `list`, `count`, `explain` and `stats`."""
 
 import argparse
 import json
@@ -8,14 +8,16 @@ from typing import Any
 from sonicpy.api.hits import Hits
 from sonicpy.cli.arguments import (
     STDIN,
+    Verbs,
+    add_lang,
+    add_limit,
     add_names,
+    add_offset,
     add_scope,
     add_text,
     bucket_name,
     checked,
     collection_name,
-    language,
-    number,
     read_lines,
     text_given,
 )
@@ -23,9 +25,9 @@ from sonicpy.cli.output import show
 from sonicpy.cli.target import WHERE, Target, add_target_flags, open_target
 
 QUERY = f"""\
-Print the objects that answer a text, best first, one a line. TEXT - reads queries from the standard input, one a line;
-each answer then stands behind its query and a tab. --json prints an object with the query and its hits for each query.
-{WHERE} Exit status: 0 also if nothing was found."""
+Print the objects that match a text, best first, one a line. If TEXT is -, read queries from the standard input, one a
+line, and print the query and a tab before each object. --json prints one JSON object for each query, with the query and
+its hits. {WHERE} Exit status: 0 also if nothing was found."""
 
 SUGGEST = f"""\
 Print words of the bucket that complete or correct a word, one a line. {WHERE}"""
@@ -34,33 +36,39 @@ LIST = f"""\
 Print the words of a bucket in byte order, one a line. {WHERE}"""
 
 COUNT = f"""\
-Print how many buckets a collection holds, how many words a bucket, or how many words an object. {WHERE}"""
+Print the number of buckets in a collection, of words in a bucket, or of words in an object. {WHERE}"""
+
+EXPLAIN = f"""\
+Print why a query gives the hits that it gives: the language of its text, the words that were searched and those left
+out, the completions and corrections that were tried, and what each word adds to the score of each object. While a
+server has the folder open, this reads its last commit. {WHERE}"""
 
 STATS = f"""\
-Print figures of the whole index, of a collection or of a bucket: objects, words, sizes. {WHERE}"""
+Print figures about the whole index, a collection or a bucket: objects, words, sizes. {WHERE}"""
 
 LIMIT, SUGGEST_LIMIT, LIST_LIMIT = 10, 5, 100
 
 
-def add_verbs(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def add_verbs(verbs: Verbs) -> None:
     """Add the verbs and their arguments to the command line."""
     _add_query(verbs)
     parser = verbs.add_parser("suggest", description=SUGGEST, epilog="example: sonicpy suggest messages default nan")
     add_scope(parser)
-    parser.add_argument("word", metavar="WORD", help="a word or its begin")
-    _add_limit(parser, SUGGEST_LIMIT)
+    parser.add_argument("word", metavar="WORD", help="a word or its beginning")
+    add_limit(parser, SUGGEST_LIMIT)
     add_target_flags(parser)
     parser.set_defaults(run=suggest)
     parser = verbs.add_parser("list", description=LIST, epilog="example: sonicpy list messages default --limit 1000")
     add_scope(parser)
-    _add_limit(parser, LIST_LIMIT)
-    parser.add_argument("--offset", metavar="N", type=number, default=0, help="leave out so many first")
+    add_limit(parser, LIST_LIMIT)
+    add_offset(parser)
     add_target_flags(parser)
     parser.set_defaults(run=list_words)
     parser = verbs.add_parser("count", description=COUNT, epilog="example: sonicpy count messages default")
     add_names(parser)
     add_target_flags(parser)
     parser.set_defaults(run=count)
+    _add_explain(verbs)
     parser = verbs.add_parser("stats", description=STATS, epilog="example: sonicpy stats messages default --json")
     parser.add_argument("collection", metavar="COLLECTION", type=collection_name, nargs="?")
     parser.add_argument("bucket", metavar="BUCKET", type=bucket_name, nargs="?")
@@ -68,36 +76,44 @@ def add_verbs(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     parser.set_defaults(run=stats)
 
 
-def _add_query(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def _add_query(verbs: Verbs) -> None:
     parser = verbs.add_parser(
         "query", description=QUERY, epilog="example: sonicpy query messages default hello nantes --scores"
     )
     add_scope(parser)
-    add_text(parser, "what to look for")
-    _add_limit(parser, LIMIT)
-    parser.add_argument("--offset", metavar="N", type=number, default=0, help="leave out so many first")
-    parser.add_argument("--lang", metavar="CODE", type=language, help="language as ISO 639-3, or none (default: guess)")
-    parser.add_argument("--scores", action="store_true", help="print the score behind each object and a tab")
-    parser.add_argument("--total", action="store_true", help="also tell how many objects answer; of a folder alone")
+    add_text(parser, "the text to search for")
+    add_limit(parser, LIMIT)
+    add_offset(parser)
+    add_lang(parser)
+    parser.add_argument("--scores", action="store_true", help="print a tab and the score behind each object")
+    parser.add_argument("--total", action="store_true", help="also print how many objects match; for a folder only")
     add_target_flags(parser)
     parser.set_defaults(run=query)
 
 
-def _add_limit(parser: argparse.ArgumentParser, default: int) -> None:
-    parser.add_argument("--limit", metavar="N", type=number, default=default, help=f"default: {default}")
+def _add_explain(verbs: Verbs) -> None:
+    parser = verbs.add_parser(
+        "explain", description=EXPLAIN, epilog="example: sonicpy explain messages default wether in nantes"
+    )
+    add_scope(parser)
+    add_text(parser, "the text of the query")
+    add_limit(parser, LIMIT)
+    add_lang(parser)
+    add_target_flags(parser)
+    parser.set_defaults(run=explain)
 
 
 def query(arguments: argparse.Namespace) -> int:
-    """Print what answers one query or several. Raises SonicError if that does not work."""
+    """Print the hits of one query, or of several from the standard input. Raises SonicError if that fails."""
     is_stdin = arguments.text == [STDIN]
     texts: Iterator[str] = read_lines() if is_stdin else iter([text_given(arguments.text)])
     with open_target(arguments) as index:
         for text in texts:
-            _show_hits(arguments, text, _ask(index, arguments, text), f"{text}\t" if is_stdin else "")
+            _show_hits(arguments, text, _hits(index, arguments, text), f"{text}\t" if is_stdin else "")
     return 0
 
 
-def _ask(index: Target, arguments: argparse.Namespace, text: str) -> Hits:
+def _hits(index: Target, arguments: argparse.Namespace, text: str) -> Hits:
     return index.query(
         arguments.collection, arguments.bucket, text,
         limit=arguments.limit, offset=arguments.offset, lang=arguments.lang, total=arguments.total,
@@ -119,7 +135,7 @@ def _score(score: float | None) -> str:
 
 
 def suggest(arguments: argparse.Namespace) -> int:
-    """Print suggestions. Raises SonicError if that does not work."""
+    """Print suggestions. Raises SonicError if that fails."""
     word = checked(arguments.word)
     with open_target(arguments) as index:
         words = index.suggest(arguments.collection, arguments.bucket, word, limit=arguments.limit)
@@ -128,7 +144,7 @@ def suggest(arguments: argparse.Namespace) -> int:
 
 
 def list_words(arguments: argparse.Namespace) -> int:
-    """Print words. Raises SonicError if that does not work."""
+    """Print words. Raises SonicError if that fails."""
     with open_target(arguments) as index:
         words = index.words(arguments.collection, arguments.bucket, limit=arguments.limit, offset=arguments.offset)
     show(arguments, words, *words)
@@ -136,15 +152,26 @@ def list_words(arguments: argparse.Namespace) -> int:
 
 
 def count(arguments: argparse.Namespace) -> int:
-    """Print a count. Raises SonicError if that does not work."""
+    """Print a count. Raises SonicError if that fails."""
     with open_target(arguments) as index:
         counted = index.count(arguments.collection, arguments.bucket, arguments.object)
     show(arguments, {"count": counted}, str(counted))
     return 0
 
 
+def explain(arguments: argparse.Namespace) -> int:
+    """Print an explanation. Raises SonicError if that fails."""
+    text = text_given(arguments.text)
+    with open_target(arguments) as index:
+        explained = index.explain(
+            arguments.collection, arguments.bucket, text, limit=arguments.limit, lang=arguments.lang
+        )
+    print(explained.to_json() if arguments.json else explained)
+    return 0
+
+
 def stats(arguments: argparse.Namespace) -> int:
-    """Print figures. Raises SonicError if that does not work."""
+    """Print figures. Raises SonicError if that fails."""
     with open_target(arguments) as index:
         figures = index.stats(arguments.collection, arguments.bucket)
     show(arguments, figures, *_lines(figures))
@@ -152,7 +179,7 @@ def stats(arguments: argparse.Namespace) -> int:
 
 
 def _lines(figures: dict[str, Any], before: str = "") -> Iterator[str]:
-    """Yield a line for each figure: its name, with dots between the names of the levels, and its value."""
+    """Yield one line for each figure: the names of its levels joined by dots, a tab, and its value."""
     for name, value in figures.items():
         if isinstance(value, dict):
             yield from _lines(value, f"{before}{name}.")

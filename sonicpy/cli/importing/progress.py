@@ -1,4 +1,4 @@
-"""The progress bar of an import, on a terminal alone."""
+"""ProgressBar: the progress of an import, shown on terminals only."""
 
 import sys
 from types import TracebackType
@@ -7,13 +7,13 @@ from typing import Never, Self
 from tqdm import tqdm
 
 
-class Progress:
-    """How far something has come, how fast it goes, and when it will be there; on stderr.
+class ProgressBar:
+    """Shows on stderr how far an import has come, its speed, and the remaining time.
 
     Args:
-        size: how much there is; None: not known.
-        unit: of `size`: "B" are bytes.
-        shown: else nothing is drawn, and notes are plain lines.
+        size: how much there is to import; None: unknown.
+        unit: the unit of `size`; "B" for bytes.
+        shown: False draws nothing and writes notes as plain lines.
     """
 
     def __init__(self, size: int | None, unit: str, *, shown: bool) -> None:
@@ -24,7 +24,7 @@ class Progress:
         )  # fmt: skip
 
     def advance(self, done: int, rows: int) -> None:
-        """Show that `done` of the size, and `rows` rows, are done."""
+        """Show that `done` of `size` is done, and `rows` rows more."""
         self._rows += rows
         if not self._bar.disable:
             seconds = self._bar.format_dict["elapsed"] or 1.0

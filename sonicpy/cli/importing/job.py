@@ -1,4 +1,4 @@
-"""An import: rows from a source, as entries into a sink; refused ones aside, and the position kept."""
+"""ImportJob: rows from a source go into a sink; refused rows are set aside, and the position is saved."""
 
 import json
 import os
@@ -13,39 +13,39 @@ from pathlib import Path
 from types import FrameType
 from typing import IO
 
-from sonicpy.cli.fields import BadRow, Entry, Fields
-from sonicpy.cli.position import Position, forget_position, head_of, write_position
-from sonicpy.cli.progress import Progress
-from sonicpy.cli.sinks import Sink
-from sonicpy.cli.sources import Faulty, Read, Source
+from sonicpy.cli.importing.mapping import Entry, FieldMapping, InvalidRow
+from sonicpy.cli.importing.position import Position, head_of, remove_position, write_position
+from sonicpy.cli.importing.progress import ProgressBar
+from sonicpy.cli.importing.sinks import Sink
+from sonicpy.cli.importing.sources import ReadRow, Source, UnreadableRow
 from sonicpy.errors import SonicError
 
 CHUNK_ROWS = 1_000
-KEEP_EVERY_S = 1.0
-"""How much work an interrupted import does again, at the most."""
+SAVE_EVERY_S = 1.0
+"""Seconds of work, at most, that a killed import does again."""
 BAD_ROWS_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Bad:
-    """A row that was refused."""
+class RefusedRow:
+    """A row that was not indexed: its number, why, and what it holds."""
 
     row: int
     reason: str
     content: object
 
 
-class Import:
-    """One run.
+class ImportJob:
+    """One import.
 
     Args:
-        source: the rows.
-        fields: what they mean.
-        sink: where they go.
-        strict: stop at the first row that is refused.
+        source: gives the rows.
+        fields: turns rows into entries.
+        sink: takes the entries.
+        strict: stop at the first refused row.
     """
 
-    def __init__(self, source: Source, fields: Fields, sink: Sink, *, strict: bool = False) -> None:
+    def __init__(self, source: Source, fields: FieldMapping, sink: Sink, *, strict: bool = False) -> None:
         self._source = source
         self._fields = fields
         self._sink = sink
@@ -55,48 +55,48 @@ class Import:
         self._position_file: Path | None = None
         self._bad: IO[str] | None = None
 
-    def keep_position(self, path: Path, position: Position) -> None:
-        """Go on behind `position`, and keep in a file how far this one has come."""
+    def save_position(self, path: Path, position: Position) -> None:
+        """Begin behind `position`, and save in the file `path` how far this import has come."""
         head, size = head_of(Path(self._source.path))
         self._position = replace(position, head=head, head_bytes=size)
         self._position_file = path
 
-    def run(self, bad: IO[str] | None, progress: Progress) -> Position:
-        """Import everything; return how much that was.
+    def run(self, bad: IO[str] | None, progress: ProgressBar) -> Position:
+        """Import all rows; return the counts at the end.
 
         Args:
-            bad: where refused rows are written, one JSON object a line.
+            bad: gets the refused rows, one JSON object a line.
 
         Raises:
-            KeyboardInterrupt: it was interrupted; the position is kept.
-            SonicError: the file cannot be read on, the index takes no more, or a row was refused in strict mode.
+            KeyboardInterrupt: it was interrupted; the position is saved.
+            SonicError: reading or pushing failed, or a row was refused in strict mode.
         """
         self._bad = bad
         numbered = enumerate(self._source.rows(self._position.rows), self._position.rows + 1)
-        kept_at = time.monotonic()
+        saved_at = time.monotonic()
         with _interrupts(self._interrupt):
             while chunk := list(islice(numbered, CHUNK_ROWS)):
                 self._take(chunk, progress)
                 progress.advance(self._source.done(self._position.rows), len(chunk))
-                if self._interrupted or time.monotonic() - kept_at > KEEP_EVERY_S:
-                    self._keep()
-                    kept_at = time.monotonic()
+                if self._interrupted or time.monotonic() - saved_at > SAVE_EVERY_S:
+                    self._save()
+                    saved_at = time.monotonic()
                 if self._interrupted:
                     raise KeyboardInterrupt
-        self._sink.flush()
+        self._sink.sync()
         if self._position_file is not None:
-            forget_position(self._position_file)
+            remove_position(self._position_file)
         return self._position
 
-    def _take(self, chunk: list[tuple[int, Read]], progress: Progress) -> None:
-        numbered, refused = self._understand(chunk)
+    def _take(self, chunk: list[tuple[int, ReadRow]], progress: ProgressBar) -> None:
+        numbered, refused = self._map(chunk)
         if self._strict and refused:
             numbered = [(number, entry) for number, entry in numbered if number < refused[0].row]
         refusals = self._sink.push([entry for _, entry in numbered])
         rows = dict(chunk)
         for place, reason in refusals:
             number = numbered[place][0]
-            refused.append(Bad(number, reason, rows[number]))
+            refused.append(RefusedRow(number, reason, rows[number]))
         refused.sort(key=lambda bad: bad.row)
         self._set_aside(refused, progress)
         if self._strict and refused:
@@ -108,24 +108,24 @@ class Import:
             refused=self._position.refused + len(refused),
         )
 
-    def _understand(self, chunk: list[tuple[int, Read]]) -> tuple[list[tuple[int, Entry]], list[Bad]]:
-        """Return the entries of rows, with their numbers, and the rows that make none."""
+    def _map(self, chunk: list[tuple[int, ReadRow]]) -> tuple[list[tuple[int, Entry]], list[RefusedRow]]:
+        """Return the entries of rows, with the numbers of the rows, and the rows that give no entry."""
         numbered: list[tuple[int, Entry]] = []
-        refused: list[Bad] = []
+        refused: list[RefusedRow] = []
         for number, row in chunk:
             if row is None:
                 continue
-            if isinstance(row, Faulty):
-                refused.append(Bad(number, row.reason, row.content))
+            if isinstance(row, UnreadableRow):
+                refused.append(RefusedRow(number, row.reason, row.content))
                 continue
             try:
                 numbered.append((number, self._fields.entry(row)))
-            except BadRow as error:
-                refused.append(Bad(number, str(error), row))
+            except InvalidRow as error:
+                refused.append(RefusedRow(number, str(error), row))
         return numbered, refused
 
-    def _set_aside(self, refused: Sequence[Bad], progress: Progress) -> None:
-        """Show the first refused rows, and write all to the file."""
+    def _set_aside(self, refused: Sequence[RefusedRow], progress: ProgressBar) -> None:
+        """Show the first refused rows, and write all of them to the file."""
         before = self._position.refused
         for place, bad in enumerate(refused, before):
             if place < BAD_ROWS_SHOWN:
@@ -134,13 +134,13 @@ class Import:
                 progress.note("sonicpy: more rows are refused" + (", see --bad" if self._bad is None else ""))
             if self._bad is not None:
                 line = {"row": bad.row, "reason": bad.reason, "content": bad.content}
-                # Escaped, because what is no UTF-8 cannot be written otherwise; of Parquet there may be dates.
+                # ASCII, because a row may hold bytes that are not UTF-8; default=str for the dates of Parquet.
                 self._bad.write(json.dumps(line, default=str) + "\n")
 
-    def _keep(self) -> None:
+    def _save(self) -> None:
         if self._position_file is None:
             return
-        self._sink.flush()
+        self._sink.sync()
         if self._bad is not None:
             self._bad.flush()
             self._position = replace(self._position, bad_bytes=os.fstat(self._bad.fileno()).st_size)
@@ -152,7 +152,7 @@ class Import:
 
 @contextmanager
 def _interrupts(note: Callable[[], None]) -> Iterator[None]:
-    """Let Ctrl-C wait for the end of a chunk; a second one does not."""
+    """Make Ctrl-C call `note`, so that a chunk is finished first; a second Ctrl-C interrupts at once."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

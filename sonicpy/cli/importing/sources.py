@@ -1,7 +1,7 @@
-"""Rows of files and of the standard input: JSONL, CSV, TSV, Parquet.
+"""Source: the rows of a file or of the standard input, in JSONL, CSV, TSV or Parquet.
 
-Rows have numbers, from 1 on: the lines of a JSONL or TSV file, blank ones too and a header not; the records of CSV; the
-rows of Parquet. A row that cannot be read is a `Faulty`, and reading goes on behind it.
+Rows are numbered from 1 on: the lines of a JSONL or TSV file, with blank lines but without the header; the records of
+CSV; the rows of Parquet. A row that cannot be read becomes an UnreadableRow, and reading continues behind it.
 """
 
 import csv
@@ -14,15 +14,14 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any
 
+from sonicpy.cli.arguments import STDIN
 from sonicpy.errors import ConfigError, SonicError
-
-STDIN = "-"
 
 FORMATS = {
     ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv", ".tsv": "tsv", ".tab": "tsv",
     ".parquet": "parquet",
 }  # fmt: skip
-"""By the end of a file's name."""
+"""From the extension of a file to its format."""
 
 PARQUET_ROWS = 10_000  # decoded at a time
 CSV_FIELD_BYTES = 1 << 30  # csv refuses fields of 128 KB otherwise
@@ -31,32 +30,32 @@ UTF8_MARK = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
-class Faulty:
-    """A row that cannot be read: why, and what stood there."""
+class UnreadableRow:
+    """A row that cannot be read: why, and its content."""
 
     reason: str
     content: object
 
 
 Row = Mapping[str, Any]
-Read = Row | Faulty | None
-"""None: a blank line, which has a number but is no row."""
+ReadRow = Row | UnreadableRow | None
+"""None: a blank line, which has a number but is not a row."""
 
 
 class Source:
     """The rows of one file, read once.
 
     Args:
-        path: a file; "-": the standard input.
-        kind: jsonl, csv, tsv or parquet; None: by the end of the file's name, jsonl for the standard input.
-        header: the first row of CSV and TSV names the fields; else their names are 1, 2, 3.
+        path: a file, or "-" for the standard input.
+        kind: jsonl, csv, tsv or parquet; None: by the extension of the file, jsonl for the standard input.
+        header: the first row of CSV and TSV names the fields; False: their names are 1, 2, 3.
 
     Attributes:
-        size: bytes of the file, or rows of Parquet; None: not known.
+        size: bytes of the file, or rows of Parquet; None: unknown.
 
     Raises:
-        ConfigError: the kind is not known, or cannot be read from the standard input.
-        SonicError: the file cannot be read, or Parquet without pyarrow.
+        ConfigError: the format is unknown, or cannot be read from the standard input.
+        SonicError: the file cannot be read, or pyarrow is missing for Parquet.
     """
 
     def __init__(self, path: str, kind: str | None = None, *, header: bool = True) -> None:
@@ -81,12 +80,12 @@ class Source:
         return "B" if self.kind != "parquet" and self.size is not None else "rows"
 
     def done(self, rows: int) -> int:
-        """Return how much of `size` has been read, when `rows` have been taken."""
+        """Return how much of `size` has been read after `rows` rows."""
         return self._file.tell() if self._file is not None and self.size is not None else rows
 
-    def rows(self, skip: int = 0) -> Iterator[Read]:
-        """Yield the rows behind the first `skip`. Raises SonicError where the file cannot be read on."""
-        readers: dict[str, Callable[[int], Iterator[Read]]] = {
+    def rows(self, skip: int = 0) -> Iterator[ReadRow]:
+        """Yield the rows behind the first `skip`. Raises SonicError if reading fails."""
+        readers: dict[str, Callable[[int], Iterator[ReadRow]]] = {
             "jsonl": self._jsonl, "csv": self._csv, "tsv": self._tsv, "parquet": self._parquet
         }  # fmt: skip
         try:
@@ -104,23 +103,23 @@ class Source:
         first = self._file.readline()
         return chain([first.removeprefix(UTF8_MARK)], self._file) if first else iter(())
 
-    def _jsonl(self, skip: int) -> Iterator[Read]:
+    def _jsonl(self, skip: int) -> Iterator[ReadRow]:
         for line in islice(self._lines(), skip, None):
             try:
                 row = json.loads(line) if not line.isspace() else None
             except (ValueError, RecursionError) as error:
-                yield Faulty(f"it is not JSON: {error}", _readable(line))
+                yield UnreadableRow(f"it is not JSON: {error}", _readable(line))
                 continue
-            yield row if row is None or isinstance(row, dict) else Faulty("it is JSON, but not an object", row)
+            yield row if row is None or isinstance(row, dict) else UnreadableRow("it is JSON, but not an object", row)
 
-    def _tsv(self, skip: int) -> Iterator[Read]:
-        # As the format is registered (text/tab-separated-values): no quotes, one record a line.
+    def _tsv(self, skip: int) -> Iterator[ReadRow]:
+        # As registered with IANA (text/tab-separated-values): no quotes, one record a line.
         lines = self._lines()
         names = _fields(next(lines, b"")) if self.header else None
         for line in islice(lines, skip, None):
             yield _named(names, _fields(line)) if line.strip(b"\r\n") else None
 
-    def _csv(self, skip: int) -> Iterator[Read]:
+    def _csv(self, skip: int) -> Iterator[ReadRow]:
         csv.field_size_limit(CSV_FIELD_BYTES)
         records = csv.reader((line.decode("utf-8", "surrogateescape") for line in self._lines()), strict=True)
         names = next(records, []) if self.header else None
@@ -131,12 +130,12 @@ class Source:
                 return
             except csv.Error as error:
                 if number > skip:
-                    yield Faulty(f"it is not CSV: {error} (line {records.line_num})", None)
+                    yield UnreadableRow(f"it is not CSV: {error} (line {records.line_num})", None)
                 continue
             if number > skip:
                 yield _named(names, record) if record else None
 
-    def _parquet(self, skip: int) -> Iterator[Read]:
+    def _parquet(self, skip: int) -> Iterator[ReadRow]:
         left = skip
         for group in range(self._table.num_row_groups):
             rows = self._table.metadata.row_group(group).num_rows
@@ -149,12 +148,12 @@ class Source:
 
 
 def kind_of(path: str) -> str:
-    """Return the format of a file, by the end of its name. Raises ConfigError if that does not tell."""
+    """Return the format of a file by its extension. Raises ConfigError for an unknown one."""
     if path == STDIN:
         return "jsonl"
     kind = FORMATS.get(Path(path).suffix.lower())
     if kind is None:
-        raise ConfigError(f"{path} does not end in {', '.join(FORMATS)}; say with --format what it is.")
+        raise ConfigError(f"{path} does not end in {', '.join(FORMATS)}; --format says what it is.")
     return kind
 
 
@@ -183,11 +182,11 @@ def _fields(line: bytes) -> list[str]:
     return line.rstrip(b"\r\n").decode("utf-8", "surrogateescape").split("\t")
 
 
-def _named(names: list[str] | None, fields: list[str]) -> Row | Faulty:
+def _named(names: list[str] | None, fields: list[str]) -> Row | UnreadableRow:
     if names is None:
         return {str(number): field for number, field in enumerate(fields, 1)}
     if len(fields) != len(names):
-        return Faulty(f"it has {len(fields)} fields, and the header {len(names)}", fields)
+        return UnreadableRow(f"it has {len(fields)} fields, and the header {len(names)}", fields)
     return dict(zip(names, fields, strict=True))
 
 

@@ -1,28 +1,28 @@
-"""Where imported entries go: into a folder, or over the wire."""
+"""Sinks: where an import puts its entries, into a folder or to a server."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Protocol
 
 from sonicpy.api.rows import NO_LANGUAGE, Refused
-from sonicpy.cli.fields import Entry
+from sonicpy.cli.importing.mapping import Entry
 from sonicpy.client.blocking.client import Client
 from sonicpy.errors import CommandError
 from sonicpy.index.index import Index
 from sonicpy.index.ingest.terms import packed_terms
 
 Refusal = tuple[int, str]
-"""The place of an entry among those that were given, from 0 on, and why it was refused."""
+"""The position of a refused entry among those that were pushed, from 0 on, and the reason."""
 
 
 class Sink(Protocol):
-    """Takes entries."""
+    """Takes the entries of an import."""
 
     def push(self, entries: Sequence[Entry]) -> list[Refusal]:
-        """Push entries; return those that were refused. Raises SonicError if the index takes no more."""
+        """Push entries; return the refused ones. Raises SonicError if the index accepts no more."""
 
-    def flush(self) -> None:
-        """Return when everything pushed survives whatever happens. Raises SonicError."""
+    def sync(self) -> None:
+        """Return when everything pushed is stored durably. Raises SonicError."""
 
 
 class FolderSink:
@@ -32,7 +32,7 @@ class FolderSink:
         self._index = index
 
     def push(self, entries: Sequence[Entry]) -> list[Refusal]:
-        """Push entries; return those that were refused."""
+        """Push entries; return the refused ones."""
         refused: list[Refusal] = []
         done = 0
         for are_terms, group in groupby(entries, lambda entry: entry.terms is not None):
@@ -41,8 +41,8 @@ class FolderSink:
             done += len(some)
         return refused
 
-    def flush(self) -> None:
-        """Commit, and wait for the disk: a position must not outlive its rows."""
+    def sync(self) -> None:
+        """Commit and wait for the disk, because a position must not survive a crash that its rows do not."""
         self._index.commit()
         self._index.sync()
 
@@ -61,13 +61,13 @@ class FolderSink:
 
 
 class ServerSink:
-    """Pushes over the wire; terms as a text of them, in no language."""
+    """Pushes to a server; terms as a text made of them, without a language."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
 
     def push(self, entries: Sequence[Entry]) -> list[Refusal]:
-        """Push entries; return those that were refused."""
+        """Push entries; return the refused ones."""
         refused: list[Refusal] = []
         places, rows = [], []
         for place, entry in enumerate(entries):
@@ -79,8 +79,8 @@ class ServerSink:
         refused += ((places[place], reason) for place, reason in _places(self._client.push_many(rows).refused))
         return refused
 
-    def flush(self) -> None:
-        """Do nothing: the server keeps what it said OK to."""
+    def sync(self) -> None:
+        """Do nothing: a server has stored what it answered with OK."""
 
 
 def _row(entry: Entry) -> tuple[str, str, str, str, str | None]:
@@ -89,7 +89,7 @@ def _row(entry: Entry) -> tuple[str, str, str, str, str | None]:
 
 
 def _text_of(entry: Entry) -> str:
-    """Return a text that gives the terms of an entry again. Raises CommandError if they are no terms."""
+    """Return a text whose terms are those of the entry. Raises CommandError if they are not valid terms."""
     packed_terms(entry.terms or {}, entry.hidden)
     terms = {**(entry.terms or {}), **entry.hidden}
     return " ".join(word for word, frequency in terms.items() for _ in range(frequency))

@@ -1,4 +1,4 @@
-"""Which fields of a row say what is to be indexed, and where."""
+"""FieldMapping: which field of a row gives the text, the object, its collection, bucket and language."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from sonicpy.api.rows import OBJECT_COLUMNS, TEXT_COLUMN
-from sonicpy.cli.sources import Row
+from sonicpy.cli.importing.sources import Row
 from sonicpy.errors import CommandError, SonicError
 from sonicpy.ids import check_bucket, check_collection, check_object
 from sonicpy.langcodes import LANG_CODES
@@ -14,13 +14,13 @@ from sonicpy.langcodes import LANG_CODES
 DEFAULT_BUCKET = "default"
 
 
-class BadRow(SonicError):
+class InvalidRow(SonicError):
     """A row cannot be indexed; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What is to be pushed: a text, or the terms of an exported object."""
+    """One thing to push: a text, or the terms of an exported object."""
 
     collection: str
     bucket: str
@@ -32,14 +32,14 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Fields:
+class FieldMapping:
     """How rows become entries.
 
     Attributes:
-        id: name of the field with the object's name; None: the first of OBJECT_COLUMNS that a row has.
-        texts: names of the fields whose texts are indexed, together.
-        collection, bucket, lang: for all rows; None: the row's field says it.
-        collection_field, bucket_field, lang_field: the names of those fields.
+        id: the field with the name of the object; None: the first of OBJECT_COLUMNS that a row has.
+        texts: the fields whose texts are joined and indexed.
+        collection, bucket, lang: for all rows; None: a field of each row gives it.
+        collection_field, bucket_field, lang_field: those fields.
     """
 
     id: str | None = None
@@ -52,7 +52,7 @@ class Fields:
     lang_field: str = "lang"
 
     def entry(self, row: Row) -> Entry:
-        """Return what a row says. Raises BadRow if that cannot be indexed."""
+        """Return the entry of a row. Raises InvalidRow if it cannot be indexed."""
         collection = self.collection or _name(row, self.collection_field, "--collection")
         bucket = self.bucket or self._bucket(row)
         oid = _name(row, self._id_field(row), "--id")
@@ -72,15 +72,15 @@ class Fields:
 
     def _all_texts(self, row: Row) -> str:
         if len(self.texts) == 1 and isinstance(only := row.get(self.texts[0]), str) and only.isascii():
-            return only  # as nearly always
+            return only  # the common case, without the steps below
         if not any(name in row for name in self.texts):
-            raise BadRow(f"it has no field {' or '.join(map(repr, self.texts))} (--text names the fields of texts)")
+            raise InvalidRow(f"it has no field {' or '.join(map(repr, self.texts))} (--text names the fields of texts)")
         text = "\n".join(_text(row, name) for name in self.texts if row.get(name) is not None)
         if not text.isascii():
             try:
                 text.encode()
             except UnicodeEncodeError as error:
-                raise BadRow("its text is not UTF-8") from error
+                raise InvalidRow("its text is not UTF-8") from error
         return text
 
     def _language(self, row: Row) -> str | None:
@@ -88,7 +88,7 @@ class Fields:
             return self.lang
         lang = _text(row, self.lang_field)
         if lang != "none" and lang not in LANG_CODES:
-            raise BadRow(f"{ascii(lang)} is no language: allowed are codes of ISO 639-3 and none")
+            raise InvalidRow(f"{ascii(lang)} is not a language: allowed are codes of ISO 639-3 and none")
         return lang
 
 
@@ -102,14 +102,14 @@ def _check(check: Callable[[str], None], name: str, what: str) -> None:
     try:
         check(name)
     except CommandError as error:
-        raise BadRow(
-            f"{ascii(name)} names no {what}: allowed are 1 to 128 ASCII characters without white space"
+        raise InvalidRow(
+            f"{ascii(name)} is not a valid {what} name: allowed are 1 to 128 ASCII characters without white space"
         ) from error
 
 
 def _name(row: Row, name: str, flag: str) -> str:
     if row.get(name) is None:
-        raise BadRow(f"it has no field {name!r} ({flag} says it)")
+        raise InvalidRow(f"it has no field {name!r} ({flag} gives it for all rows)")
     return _text(row, name)
 
 
@@ -121,11 +121,11 @@ def _text(row: Row, name: str) -> str:
         return str(value)
     if isinstance(value, list) and all(isinstance(part, str) for part in value):
         return "\n".join(value)
-    raise BadRow(f"its field {name!r} is neither a text nor a number")
+    raise InvalidRow(f"its field {name!r} is neither a text nor a number")
 
 
 def _mapping(row: Row, name: str) -> Mapping[str, int]:
     value: Any = row.get(name, {})
     if not isinstance(value, Mapping):
-        raise BadRow(f"its field {name!r} is not an object of words and numbers")
+        raise InvalidRow(f"its field {name!r} is not an object of words and numbers")
     return value

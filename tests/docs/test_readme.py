@@ -1,4 +1,4 @@
-"""The README does what it says: its session with nc, its commands; and links in docs lead somewhere. See tests/docs."""
+"""The README does what it says: its session with nc, its commands; and links in docs lead somewhere. """
 
 import re
 import shlex
@@ -10,7 +10,7 @@ import pytest
 from tests.docs.pages import PAGES, name_of
 from tests.processes import HOST, Server
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 

@@ -17,7 +17,7 @@ from asonic import Client
 from asonic.enums import Channel
 from asonic.exceptions import ServerError
 
-from tests.clients.test_asonic import connected
+from tests.client.foreign.test_asonic import connected
 from tests.processes import Server
 from tests.server.peer import Peer
 from tests.shared_data import shared_data

@@ -1,8 +1,8 @@
-"""How far an import has come, so that the next one can go on there: a small file, replaced once rows are safe.
+"""Position: how far an import has come, in a small file, so that the next import can continue there.
 
-It never stands before what was stored: a position is written after the rows before it were. Rows behind it may have
-been stored too; pushed again they change nothing. For a folder it stands in the folder, and goes with it; for a server
-among the user's state ($XDG_STATE_HOME, ~/.local/state).
+The file is written after the rows before the position are stored durably, so these are never missing. Rows behind it
+may be stored too; to push them again changes nothing. The file is in the folder of the index, or for a server in the
+folder of the user's state ($XDG_STATE_HOME, ~/.local/state).
 """
 
 import hashlib
@@ -14,7 +14,7 @@ from pathlib import Path
 from sonicpy.errors import SonicError
 
 HEAD_BYTES = 1 << 16
-"""Of a file are looked at, to tell whether it is still the same."""
+"""Bytes at the beginning of a file whose digest tells whether it is still the same file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +22,10 @@ class Position:
     """How far an import has come.
 
     Attributes:
-        rows: read so far.
-        indexed, refused: what became of them.
-        bad_bytes: how long the file of refused rows was.
-        head, head_bytes: digest of so many bytes at the begin of the file.
+        rows: number of rows read.
+        indexed, refused: how many of them were indexed and refused.
+        bad_bytes: size of the file of refused rows.
+        head, head_bytes: digest of the first bytes of the imported file, and how many they are.
     """
 
     rows: int = 0
@@ -37,25 +37,25 @@ class Position:
 
 
 def position_file(folder: Path, source: Path, meaning: str) -> Path:
-    """Return where the position of an import is kept.
+    """Return the path of the file for the position of an import.
 
     Args:
-        folder: of positions.
-        source: the file that is imported.
-        meaning: what decides which rows it has and what they mean: with another one, it is another import.
+        folder: the folder of positions.
+        source: the file to import.
+        meaning: everything that decides which rows the file has and what they mean; another one is another import.
     """
     name = hashlib.blake2b(f"{source.resolve()}\0{meaning}".encode("utf-8", "surrogateescape"), digest_size=10)
     return folder / f"{name.hexdigest()}.json"
 
 
 def user_folder() -> Path:
-    """Return the folder of positions of imports into servers."""
+    """Return the folder of positions for imports into servers."""
     home = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
     return Path(home).expanduser() / "sonicpy" / "import"
 
 
 def read_position(path: Path, source: Path) -> Position:
-    """Return how far the import of a file has come; the beginning, if none was interrupted.
+    """Return how far the import of a file had come when it was interrupted; the beginning if it was not.
 
     Raises:
         SonicError: the file has changed since, or the position cannot be read.
@@ -66,14 +66,14 @@ def read_position(path: Path, source: Path) -> Position:
     except FileNotFoundError:
         return Position()
     except (OSError, ValueError, TypeError) as error:
-        raise SonicError(f"cannot tell where the import of {source} was interrupted: {path}: {error}") from error
+        raise SonicError(f"cannot read where the import of {source} was interrupted: {path}: {error}") from error
     if head != position.head:
         raise SonicError(f"{source} has changed since its import was interrupted; import it without --resume")
     return position
 
 
 def write_position(path: Path, position: Position) -> None:
-    """Replace the position by a later one. Raises SonicError if it cannot be written."""
+    """Replace the saved position. Raises SonicError if it cannot be written."""
     temporary = path.with_suffix(".new")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -83,13 +83,13 @@ def write_position(path: Path, position: Position) -> None:
         raise SonicError(f"cannot write {path}: {error.strerror}") from error
 
 
-def forget_position(path: Path) -> None:
-    """Forget the position of an import that has ended."""
+def remove_position(path: Path) -> None:
+    """Remove the saved position of an import that is complete."""
     path.unlink(missing_ok=True)
 
 
 def head_of(source: Path, size: int = HEAD_BYTES) -> tuple[str, int]:
-    """Return a digest of the first `size` bytes of a file, and how many there were. Raises OSError."""
+    """Return a digest of the first `size` bytes of a file, and how many bytes it had. Raises OSError."""
     with open(source, "rb") as file:
         head = file.read(size)
     return hashlib.blake2b(head, digest_size=16).hexdigest(), len(head)

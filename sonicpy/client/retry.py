@@ -1,0 +1,40 @@
+"""RetryPolicy: whether a failed exchange is tried again, and after which pause."""
+
+import random
+import time
+
+from sonicpy.errors import ConnectionLost, SonicError
+
+FIRST_PAUSE_S = 0.02
+PAUSE_MAX_S = 1.0
+
+
+class RetryPolicy:
+    """Decides after each error whether to try again; each pause is twice as long as the one before.
+
+    Args:
+        retry_s: for how long from now on.
+        repeats: whether the server may execute the exchange twice.
+    """
+
+    def __init__(self, retry_s: float, repeats: bool) -> None:
+        self._retry_s = retry_s
+        self._deadline = time.monotonic() + retry_s
+        self._repeats = repeats
+        self._pause_s = 0.0
+
+    def pause_s(self, error: SonicError) -> float:
+        """Return how long to wait before the next try; raise `error` if there is no next try."""
+        if not isinstance(error, ConnectionLost) or (error.was_sent and not self._repeats):
+            raise error
+        pause_s = self._pause_s * random.uniform(0.5, 1.0)  # clients should not all come back at the same moment
+        if time.monotonic() + pause_s > self._deadline:
+            raise error
+        # The first retry comes at once: the server may have closed only this connection, because it was idle.
+        self._pause_s = min(PAUSE_MAX_S, self._pause_s * 2 or FIRST_PAUSE_S)
+        return pause_s
+
+    def restart(self) -> None:
+        """Start the time limit and the pauses anew, because the server answered something."""
+        self._deadline = time.monotonic() + self._retry_s
+        self._pause_s = 0.0

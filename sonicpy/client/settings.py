@@ -1,0 +1,33 @@
+"""ClientSettings: time limits, retries and the size of the pool, the same for both clients."""
+
+from dataclasses import dataclass
+
+TIMEOUT_S = 10.0
+RETRY_S = 10.0
+POOL_SIZE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class ClientSettings:
+    """How a client waits and retries.
+
+    Raises:
+        ValueError: a value is outside its range.
+    """
+
+    timeout_s: float = TIMEOUT_S
+    """Time limit for connecting, and for each answer."""
+    retry_s: float = RETRY_S
+    """For how long a client retries, on new connections, what may be executed twice."""
+    retry_changes: bool = False
+    """Whether POP, FLUSH and restore count as what may be executed twice."""
+    pool_size: int = POOL_SIZE
+    """Connections in each mode, at most."""
+
+    def __post_init__(self) -> None:
+        if not self.timeout_s > 0:
+            raise ValueError(f"timeout_s is {self.timeout_s}; allowed is any number of seconds above 0")
+        if not self.retry_s >= 0:
+            raise ValueError(f"retry_s is {self.retry_s}; allowed is any number of seconds from 0 on")
+        if self.pool_size < 1:
+            raise ValueError(f"pool_size is {self.pool_size}; allowed is any number from 1 on")

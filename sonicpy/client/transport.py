@@ -1,0 +1,47 @@
+"""What both kinds of connection need of a socket: keep-alive, and one error for each way in which it fails."""
+
+import os
+import socket
+import ssl
+from typing import Protocol
+
+from sonicpy.errors import ClientError, ConnectionLost, NotSonic
+
+KEEPALIVE = (("TCP_KEEPIDLE", 60), ("TCP_KEEPINTVL", 15), ("TCP_KEEPCNT", 4))
+"""Seconds of silence before the first probe, seconds between probes, and how many probes may be lost."""
+
+
+class HasOptions(Protocol):
+    """A socket, or the part of one that an event loop shows."""
+
+    def setsockopt(self, level: int, name: int, value: int, /) -> object: ...
+
+
+def keep_alive(connection: HasOptions) -> None:
+    """Make the system notice within about two minutes that the peer of an idle connection is gone."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in KEEPALIVE:
+        if hasattr(socket, name):
+            connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+
+
+def lost(peer: str, error: OSError) -> ConnectionLost:
+    """Return the error to raise when a connection breaks while a command waits for its answer."""
+    return ConnectionLost(f"the connection to {peer} is lost: {_reason(error)}")
+
+
+def unreachable(peer: str, error: OSError) -> ClientError:
+    """Return the error to raise when no connection can be made."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return NotSonic(f"{peer} shows a certificate that is not trusted: {error.verify_message}")
+    if isinstance(error, ssl.SSLError):
+        reason = (error.reason or str(error)).lower().replace("_", " ")
+        return NotSonic(f"TLS with {peer} failed: {reason}")
+    return ConnectionLost(f"{peer} cannot be reached: {_reason(error)}", was_sent=False)
+
+
+def _reason(error: OSError) -> str:
+    # asyncio puts addresses and calls into strerror; error numbers of getaddrinfo are negative.
+    if error.errno is not None and error.errno > 0 and not isinstance(error, ssl.SSLError):
+        return os.strerror(error.errno)
+    return error.strerror or str(error) or type(error).__name__
