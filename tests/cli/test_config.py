@@ -1,6 +1,7 @@
 """`sonicpy config check` and `sonicpy config show`: what they print, where, and the exit status."""
 
 import os
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -45,21 +46,18 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("content", "printed", "why"), CHECKED)
-def test_a_file_that_works(content: str, printed: str, why: str, capsys: pytest.CaptureFixture[str]) -> None:
-    Path("some.cfg").write_text(content)
-    assert main(["config", "check", "some.cfg"]) == 0
-    assert capsys.readouterr() == (printed, ""), why
+def test_a_file_that_works(capsys: pytest.CaptureFixture[str]) -> None:
+    for content, printed, why in CHECKED:
+        Path("some.cfg").write_text(content)
+        assert main(["config", "check", "some.cfg"]) == 0
+        assert capsys.readouterr() == (printed, ""), why
 
 
-@pytest.mark.parametrize("verb", [["config", "check"], ["config", "show", "-c"]])
-@pytest.mark.parametrize(("content", "sentence"), REFUSED)
-def test_a_file_that_does_not_work(
-    verb: list[str], content: str, sentence: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    Path("some.cfg").write_text(content)
-    assert main([*verb, "some.cfg"]) == 2
-    assert capsys.readouterr() == ("", f"sonicpy: {sentence}\n")
+def test_a_file_that_does_not_work(capsys: pytest.CaptureFixture[str]) -> None:
+    for verb, (content, sentence) in product([["config", "check"], ["config", "show", "-c"]], REFUSED):
+        Path("some.cfg").write_text(content)
+        assert main([*verb, "some.cfg"]) == 2
+        assert capsys.readouterr() == ("", f"sonicpy: {sentence}\n")
 
 
 def test_a_file_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,14 +20,15 @@ PATIENCE_S = 120.0
 
 COMMAND = """
 import sys
-from sonicpy.cli import importing, main
-importing.SAVE_EVERY_S = {keep_every_s}
+from sonicpy.cli import main
+from sonicpy.cli.importing import job
+job.SAVE_EVERY_S = {save_every_s}
 sys.exit(main.main())
 """
 
 
-def start(source: Path, folder: Path, *flags: str, keep_every_s: float = SAVE_EVERY_S) -> "subprocess.Popen[str]":
-    code = COMMAND.format(keep_every_s=keep_every_s)
+def start(source: Path, folder: Path, *flags: str, save_every_s: float = SAVE_EVERY_S) -> "subprocess.Popen[str]":
+    code = COMMAND.format(save_every_s=save_every_s)
     command = [sys.executable, "-c", code, "import", str(source), *FLAGS, str(folder), *flags]
     return subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment({}), cwd=folder.parent
@@ -47,7 +48,7 @@ def kill_behind_a_position(process: "subprocess.Popen[str]", folder: Path, pause
 
 
 def position(folder: Path) -> str:
-    """Return the kept position; empty: there is none."""
+    """Return the saved position; empty: there is none."""
     try:
         return "".join(path.read_text() for path in (folder / "import").glob("*.json"))
     except FileNotFoundError:
@@ -69,12 +70,12 @@ def check_every_row_is_there_once(folder: Path, ids: Sequence[str]) -> None:
 def test_rows_are_there_once(tmp_path: Path) -> None:
     random = Random(7)
     words = [f"word{number}" for number in range(500)]
-    count = 30_000
+    count = 20_000
     source = tmp_path / "rows.tsv"
     source.write_text("".join(f"{number}\t{' '.join(random.choices(words, k=5))}\n" for number in range(count)))
     folder = tmp_path / "killed"
-    for _ in range(3):
-        process = start(source, folder, "--text", "2", "--resume", keep_every_s=0.05)
+    for _ in range(2):
+        process = start(source, folder, "--text", "2", "--resume", save_every_s=0.05)
         assert kill_behind_a_position(process, folder, 0.05, random)
     printed, said = finish(start(source, folder, "--text", "2", "--resume"))
     assert said.startswith("sonicpy: continuing behind row ")

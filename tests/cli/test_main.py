@@ -45,31 +45,31 @@ def test_the_module_is_the_command() -> None:
     assert done.stdout == f"sonicpy {VERSION}\n"
 
 
-@pytest.mark.parametrize("arguments", [[], ["dance"], ["serve", "--colour"], ["ping", "extra"], ["config"]])
-def test_wrong_arguments_end_with_status_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as exit_:
-        main(arguments)
-    assert exit_.value.code == 2
-    assert capsys.readouterr().err.startswith("usage: sonicpy")
+def test_wrong_arguments_end_with_status_2(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in [[], ["dance"], ["serve", "--colour"], ["ping", "extra"], ["config"]]:
+        with pytest.raises(SystemExit) as exit_:
+            main(arguments)
+        assert exit_.value.code == 2
+        assert capsys.readouterr().err.startswith("usage: sonicpy")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "names"),
-    [
-        (["--help"], ["serve", "ping", "config", "--version"]),
-        (["config", "--help"], ["check", "show"]),
-        (["config", "check", "--help"], ["FILE", "Exit status"]),
-        (["config", "show", "--help"], ["--config", "--inet", "--data", "--show-password", "/etc/sonic.cfg"]),
-        (["serve", "--help"], ["--config", "--inet", "--data", "--log-level", "/etc/sonic.cfg"]),
-        (["ping", "--help"], ["--inet", "--unix", "--tls", "--ca", "--password", "--timeout", "PING", "Exit status"]),
-    ],
-)
-def test_help_names_everything(arguments: list[str], names: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as exit_:
-        main(arguments)
-    assert exit_.value.code == 0
-    output = " ".join(capsys.readouterr().out.split())
-    assert [name for name in names if name not in output] == []
+HELP = [
+    (["--help"], ["serve", "ping", "config", "--version"]),
+    (["config", "--help"], ["check", "show"]),
+    (["config", "check", "--help"], ["FILE", "Exit status"]),
+    (["config", "show", "--help"], ["--config", "--inet", "--data", "--show-password", "/etc/sonic.cfg"]),
+    (["serve", "--help"], ["--config", "--inet", "--data", "--log-level", "/etc/sonic.cfg"]),
+    (["ping", "--help"], ["--inet", "--unix", "--tls", "--ca", "--password", "--timeout", "PING", "Exit status"]),
+]
+
+
+def test_help_names_everything(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments, names in HELP:
+        with pytest.raises(SystemExit) as exit_:
+            main(arguments)
+        assert exit_.value.code == 0
+        output = " ".join(capsys.readouterr().out.split())
+        assert [name for name in names if name not in output] == []
 
 
 def test_serve_without_flags_uses_the_defaults(started: list[Loaded]) -> None:
@@ -105,25 +105,23 @@ def wrong(flag: str, key: str, value: str, allowed: str) -> tuple[list[str], str
     return ["serve", flag, value], f'sonicpy: flag {flag}: {key} is "{value}"; allowed is {allowed}.\n'
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["serve", "-c", "none.cfg"], "sonicpy: none.cfg cannot be read: No such file or directory.\n"),
-        wrong("--log-level", "server.log_level", "loud", '"off", "error", "warn", "info", "debug" or "trace"'),
-        wrong("--data", "store.kv.path", "", "the path of a folder"),
-        (
-            ["serve", "--inet", "localhost"],
-            'sonicpy: flag --inet: channel.inet holds "localhost"; allowed is an IP address and a port, '
-            'such as "127.0.0.1:1491" or "[::1]:1491", or a list of them.\n',
-        ),
-    ],
-)
-def test_wrong_settings_end_with_status_2(
-    started: list[Loaded], arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(arguments) == 2
-    assert capsys.readouterr().err == message
-    assert started == []
+WRONG_SETTINGS = [
+    (["serve", "-c", "none.cfg"], "sonicpy: none.cfg cannot be read: No such file or directory.\n"),
+    wrong("--log-level", "server.log_level", "loud", '"off", "error", "warn", "info", "debug" or "trace"'),
+    wrong("--data", "store.kv.path", "", "the path of a folder"),
+    (
+        ["serve", "--inet", "localhost"],
+        'sonicpy: flag --inet: channel.inet holds "localhost"; allowed is an IP address and a port, '
+        'such as "127.0.0.1:1491" or "[::1]:1491", or a list of them.\n',
+    ),
+]
+
+
+def test_wrong_settings_end_with_status_2(started: list[Loaded], capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments, message in WRONG_SETTINGS:
+        assert main(arguments) == 2
+        assert capsys.readouterr().err == message
+        assert started == []
 
 
 def test_a_server_that_cannot_start_ends_with_status_1(
@@ -137,9 +135,8 @@ def test_a_server_that_cannot_start_ends_with_status_1(
     assert capsys.readouterr().err == "sonicpy: data/store is open in process 7.\n"
 
 
-@pytest.mark.parametrize(("level", "said"), [("warn", "listens on 127.0.0.1:1\n"), ("error", ""), ("off", "")])
 def test_serve_says_where_it_listens_unless_it_is_to_be_quiet(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str], level: str, said: str
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def ready(loaded: Loaded, announce: Callable[[str], None]) -> int:
         announce("listens on 127.0.0.1:1")
@@ -147,5 +144,6 @@ def test_serve_says_where_it_listens_unless_it_is_to_be_quiet(
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(SERVE, ready)
-    assert main(["serve", "--log-level", level]) == 0
-    assert capsys.readouterr().out == said
+    for level, said in [("warn", "listens on 127.0.0.1:1\n"), ("error", ""), ("off", "")]:
+        assert main(["serve", "--log-level", level]) == 0
+        assert capsys.readouterr().out == said

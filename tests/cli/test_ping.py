@@ -71,23 +71,19 @@ NOT_ANSWERED: list[tuple[list[str], Script, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "script", "sent", "why"), ANSWERED)
-def test_a_server_answers(
-    arguments: list[str], script: Script, sent: list[bytes], why: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with server(script) as (address, received):
-        assert main(["ping", "--inet", address, *arguments]) == 0
-    assert received == sent, why
-    assert capsys.readouterr().out == f"{address} answers: CONNECTED <sonic-server v1.10.2>\n"
+def test_a_server_answers(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments, script, sent, why in ANSWERED:
+        with server(script) as (address, received):
+            assert main(["ping", "--inet", address, *arguments]) == 0
+        assert received == sent, why
+        assert capsys.readouterr().out == f"{address} answers: CONNECTED <sonic-server v1.10.2>\n"
 
 
-@pytest.mark.parametrize(("arguments", "script", "reason"), NOT_ANSWERED)
-def test_a_server_answers_badly(
-    arguments: list[str], script: Script, reason: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with server(script) as (address, _):
-        assert main(["ping", "--inet", address, *arguments]) == 1
-    assert capsys.readouterr().err == f"sonicpy: {address} {reason}.\n"
+def test_a_server_answers_badly(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments, script, reason in NOT_ANSWERED:
+        with server(script) as (address, _):
+            assert main(["ping", "--inet", address, *arguments]) == 1
+        assert capsys.readouterr().err == f"sonicpy: {address} {reason}.\n"
 
 
 def test_a_silent_server_is_given_up_in_time(capsys: pytest.CaptureFixture[str]) -> None:
@@ -116,21 +112,19 @@ def test_without_an_address_both_defaults_are_tried(
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--ca", "none.pem"], "flag --ca: none.pem cannot be read: No such file or directory."),
-        (["--ca", "{not_pem}"], "flag --ca: {not_pem} is not a PEM certificate."),
-        (["--unix", "x", "--tls"], "flags --tls and --ca are for --inet; allowed with --unix is neither."),
-    ],
-)
-def test_tls_that_cannot_be_asked_for(
-    arguments: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "not.pem").write_text("nothing")
-    names = {"not_pem": tmp_path / "not.pem"}
-    assert main(["ping", *(argument.format(**names) for argument in arguments)]) == 2
-    assert capsys.readouterr().err == f"sonicpy: {said.format(**names)}\n"
+WRONG_TLS = [
+    (["--ca", "none.pem"], "flag --ca: none.pem cannot be read: No such file or directory."),
+    (["--ca", "{not_pem}"], "flag --ca: {not_pem} is not a PEM certificate."),
+    (["--unix", "x", "--tls"], "flags --tls and --ca are for --inet; allowed with --unix is neither."),
+]
+
+
+def test_tls_that_cannot_be_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments, said in WRONG_TLS:
+        (tmp_path / "not.pem").write_text("nothing")
+        names = {"not_pem": tmp_path / "not.pem"}
+        assert main(["ping", *(argument.format(**names) for argument in arguments)]) == 2
+        assert capsys.readouterr().err == f"sonicpy: {said.format(**names)}\n"
 
 
 def test_a_server_without_tls_is_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
@@ -155,22 +149,22 @@ def test_a_unix_socket_that_nobody_serves(tmp_path: Path, capsys: pytest.Capture
     assert capsys.readouterr().err == f"sonicpy: {path} does not answer: No such file or directory.\n"
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["--inet", "localhost"],
-        ["--inet", f"{'x' * 64}.example:1"],
-        ["--inet", "[localhost]:1491"],
-        ["--password", "two words"],
-        ["--password", ""],
-        ["--password", "x\r\nTRIGGER"],
-        ["--timeout", "0"],
-        ["--timeout", "nan"],
-        ["--timeout", "soon"],
-    ],
-)
-def test_wrong_arguments_end_with_status_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as exit_:
-        main(["ping", *arguments])
-    assert exit_.value.code == 2
-    assert f"error: argument {arguments[0]}: " in capsys.readouterr().err
+WRONG_ARGUMENTS = [
+    ["--inet", "localhost"],
+    ["--inet", f"{'x' * 64}.example:1"],
+    ["--inet", "[localhost]:1491"],
+    ["--password", "two words"],
+    ["--password", ""],
+    ["--password", "x\r\nTRIGGER"],
+    ["--timeout", "0"],
+    ["--timeout", "nan"],
+    ["--timeout", "soon"],
+]
+
+
+def test_wrong_arguments_end_with_status_2(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in WRONG_ARGUMENTS:
+        with pytest.raises(SystemExit) as exit_:
+            main(["ping", *arguments])
+        assert exit_.value.code == 2
+        assert f"error: argument {arguments[0]}: " in capsys.readouterr().err

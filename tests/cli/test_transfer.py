@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from sonicpy import Index
-from sonicpy.cli import importing, sinks
+from sonicpy.cli.importing import job, sinks
 from sonicpy.cli.importing.mapping import Entry
-from sonicpy.cli.main import main
 from sonicpy.cli.importing.sinks import FolderSink
+from sonicpy.cli.main import main
 from tests.cli.conftest import Run
 from tests.processes import Server
 
@@ -98,7 +98,10 @@ def test_rows_say_where_they_belong(run: Run) -> None:
 
 
 BAD: list[tuple[bytes, str]] = [
-    (b'{"id": "two words", "text": "x"}', "'two words' is not a valid object name: allowed are 1 to 128 ASCII characters"),
+    (
+        b'{"id": "two words", "text": "x"}',
+        "'two words' is not a valid object name: allowed are 1 to 128 ASCII characters",
+    ),
     (b'{"text": "x"}', "it has no field 'id' (--id gives it for all rows)"),
     (b'{"id": null, "text": "x"}', "it has no field 'id' (--id gives it for all rows)"),
     (b'{"id": true, "text": "x"}', "its field 'id' is neither a text nor a number"),
@@ -184,7 +187,7 @@ class Interrupter(FolderSink):
 
 
 def test_an_interrupted_import_goes_on(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importing, "CHUNK_ROWS", 10)
+    monkeypatch.setattr(job, "CHUNK_ROWS", 10)
     rows = [f"{number},word{number}" if number % 7 else f"a b,{number}" for number in range(95)]
     Path("rows.csv").write_text("id,text\n" + "\n".join(rows))
     verb = ["import", "rows.csv", "--collection", "c", "--data", "d", "--bad", "bad"]
@@ -206,7 +209,7 @@ def test_an_interrupted_import_goes_on(run: Run, monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_position_is_of_one_import_alone(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importing, "CHUNK_ROWS", 1)
+    monkeypatch.setattr(job, "CHUNK_ROWS", 1)
     Path("rows.csv").write_text("id,text\n1,amber\n2,birch\n3,cedar\n")
     verb = ["import", "rows.csv", "--collection", "c", "--data", "d"]
     Interrupter.chunks = 0

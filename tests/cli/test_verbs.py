@@ -107,16 +107,25 @@ def test_stats(run: Run) -> None:
     assert lines["objects"] == "1"
 
 
-@pytest.mark.parametrize(
-    "verb",
-    [
-        "query c b x", "explain c b x", "suggest c b x", "list c b", "count c", "stats", "export", "pop c b o x",
-        "flush c", "consolidate", "backup x",
-    ],
-)  # fmt: skip
-def test_no_index_is_made_where_there_is_none(run: Run, here: Path, verb: str) -> None:
-    assert run(*verb.split(), "--data", "d", status=1, said="sonicpy: there is no index in d") == ""
-    assert not (here / "d").exists()
+VERBS_OF_AN_INDEX = [
+    "query c b x",
+    "explain c b x",
+    "suggest c b x",
+    "list c b",
+    "count c",
+    "stats",
+    "export",
+    "pop c b o x",
+    "flush c",
+    "consolidate",
+    "backup x",
+]
+
+
+def test_no_index_is_made_where_there_is_none(run: Run, here: Path) -> None:
+    for verb in VERBS_OF_AN_INDEX:
+        assert run(*verb.split(), "--data", "d", status=1, said="sonicpy: there is no index in d") == ""
+        assert not (here / "d").exists()
 
 
 def test_a_folder_is_read_while_a_server_writes_it(run: Run, server: Server, tmp_path: Path) -> None:
@@ -163,25 +172,23 @@ def test_where_the_index_is(run: Run, here: Path, locked_server: Server, monkeyp
     run("count", "where", "--server", "http://x", status=2, said='begins with "http:"')
 
 
-@pytest.mark.parametrize(
-    ("arguments", "what"),
-    [
-        ("push two\u00a0words b o x", "COLLECTION"),
-        ("push c b", "the following arguments are required"),
-        ("query c b x --limit -1", "--limit"),
-        ("query c b x --lang english", "--lang"),
-        ("count", "COLLECTION"),
-        ("dance", "dance"),
-    ],
-)
-def test_wrong_arguments_end_with_status_2(
-    here: Path, arguments: str, what: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as exit_:
-        main(arguments.split(" "))
-    assert exit_.value.code == 2
-    assert what in capsys.readouterr().err
-    assert not list(here.iterdir())
+WRONG_ARGUMENTS = [
+    ("push two\u00a0words b o x", "COLLECTION"),
+    ("push c b", "the following arguments are required"),
+    ("query c b x --limit -1", "--limit"),
+    ("query c b x --lang english", "--lang"),
+    ("count", "COLLECTION"),
+    ("dance", "dance"),
+]
+
+
+def test_wrong_arguments_end_with_status_2(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments, what in WRONG_ARGUMENTS:
+        with pytest.raises(SystemExit) as exit_:
+            main(arguments.split(" "))
+        assert exit_.value.code == 2
+        assert what in capsys.readouterr().err
+        assert not list(here.iterdir())
 
 
 def test_every_verb_has_an_example_and_stands_in_the_overview() -> None:

@@ -8,29 +8,28 @@ import pytest
 from sonicpy.client.address import Address, read_url
 from sonicpy.errors import ConfigError
 
+FORMS = [
+    ("sonic://", Address(), "localhost:1491"),
+    ("sonic://example.net", Address("example.net"), "example.net:1491"),
+    ("sonic://example.net/", Address("example.net"), "example.net:1491"),
+    ("sonic://:secret@example.net:1492", Address("example.net", 1492, password="secret"), "example.net:1492"),
+    ("sonic://anybody:secret@example.net", Address("example.net", password="secret"), "example.net:1491"),
+    ("sonic://:p%40ss%2Fw%3A%25@h", Address("h", password="p@ss/w:%"), "h:1491"),
+    ("sonic://:%C3%B6%FF@h", Address("h", password="ö\udcff"), "h:1491"),
+    ("sonic://h?password=a%26b", Address("h", password="a&b"), "h:1491"),
+    ("sonic://:@h", Address("h"), "h:1491"),
+    ("sonic://:secret@[::1]:1492", Address("::1", 1492, password="secret"), "[::1]:1492"),
+    ("sonic+unix:///run/a%20b.sock", Address(unix=Path("/run/a b.sock")), "/run/a b.sock"),
+    ("sonic+unix:///run/s?password=x", Address(unix=Path("/run/s"), password="x"), "/run/s"),
+]
 
-@pytest.mark.parametrize(
-    ("url", "expected", "shown"),
-    [
-        ("sonic://", Address(), "localhost:1491"),
-        ("sonic://example.net", Address("example.net"), "example.net:1491"),
-        ("sonic://example.net/", Address("example.net"), "example.net:1491"),
-        ("sonic://:secret@example.net:1492", Address("example.net", 1492, password="secret"), "example.net:1492"),
-        ("sonic://anybody:secret@example.net", Address("example.net", password="secret"), "example.net:1491"),
-        ("sonic://:p%40ss%2Fw%3A%25@h", Address("h", password="p@ss/w:%"), "h:1491"),
-        ("sonic://:%C3%B6%FF@h", Address("h", password="ö\udcff"), "h:1491"),
-        ("sonic://h?password=a%26b", Address("h", password="a&b"), "h:1491"),
-        ("sonic://:@h", Address("h"), "h:1491"),
-        ("sonic://:secret@[::1]:1492", Address("::1", 1492, password="secret"), "[::1]:1492"),
-        ("sonic+unix:///run/a%20b.sock", Address(unix=Path("/run/a b.sock")), "/run/a b.sock"),
-        ("sonic+unix:///run/s?password=x", Address(unix=Path("/run/s"), password="x"), "/run/s"),
-    ],
-)
-def test_forms(url: str, expected: Address, shown: str) -> None:
-    address = read_url(url)
-    assert address == expected
-    assert str(address) == shown
-    assert "secret" not in repr(address)
+
+def test_forms() -> None:
+    for url, expected, shown in FORMS:
+        address = read_url(url)
+        assert address == expected
+        assert str(address) == shown
+        assert "secret" not in repr(address)
 
 
 def test_tls_is_checked_by_default() -> None:
@@ -46,28 +45,28 @@ def test_a_password_apart_wins() -> None:
     assert read_url("sonic://:one@h", password="two").password == "two"
 
 
-@pytest.mark.parametrize(
-    ("url", "complaint"),
-    [
-        ("http://:hidden@h", 'begins with "http:"'),
-        ("localhost:1491", 'begins with "localhost:"'),
-        ("", 'begins with ":"'),
-        ("sonic://:hidden@h:port", "cannot be read"),
-        ("sonic://:hidden@h:99999", "cannot be read"),
-        ("sonic://:hidden@[::1", "cannot be read"),
-        ("sonic://:hidden@h/collection", 'has "/collection" behind the port'),
-        ("sonic://:hidden@h?timeout=3", 'an unknown option "timeout"'),
-        ("sonic://:hidden%20word@h", "white space"),
-        ("sonic+unix://:hidden@h/run/s", "three slashes"),
-        ("sonic+unix:///?password=hidden", "three slashes"),
-        ("sonic+unix:///run/s?ca=x", 'an unknown option "ca"'),
-    ],
-)
-def test_what_is_none(url: str, complaint: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        read_url(url)
-    sentence = str(caught.value)
-    assert complaint in sentence
-    assert "hidden" not in sentence
-    assert sentence.endswith(".")
-    assert "\n" not in sentence
+NO_URLS = [
+    ("http://:hidden@h", 'begins with "http:"'),
+    ("localhost:1491", 'begins with "localhost:"'),
+    ("", 'begins with ":"'),
+    ("sonic://:hidden@h:port", "cannot be read"),
+    ("sonic://:hidden@h:99999", "cannot be read"),
+    ("sonic://:hidden@[::1", "cannot be read"),
+    ("sonic://:hidden@h/collection", 'has "/collection" behind the port'),
+    ("sonic://:hidden@h?timeout=3", 'an unknown option "timeout"'),
+    ("sonic://:hidden%20word@h", "white space"),
+    ("sonic+unix://:hidden@h/run/s", "three slashes"),
+    ("sonic+unix:///?password=hidden", "three slashes"),
+    ("sonic+unix:///run/s?ca=x", 'an unknown option "ca"'),
+]
+
+
+def test_what_is_none() -> None:
+    for url, complaint in NO_URLS:
+        with pytest.raises(ConfigError) as caught:
+            read_url(url)
+        sentence = str(caught.value)
+        assert complaint in sentence
+        assert "hidden" not in sentence
+        assert sentence.endswith(".")
+        assert "\n" not in sentence

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from itertools import product
 
 import pytest
 
@@ -66,12 +67,11 @@ def breaking(first: str, how: str) -> Fake:
     return fake
 
 
-@pytest.mark.parametrize("how", ["close", "reset", "half an answer", "shutting down"])
-@pytest.mark.parametrize("command", ["QUERY", "PUSH"])
-def test_reads_and_push_are_repeated(connect: Connect, command: str, how: str) -> None:
-    with breaking(command, how) as fake, connect(fake.url) as client:
-        assert CALLS[command](client) == RESULTS[command]
-    assert [line.split()[0] for line in fake.lines] == [command, command]
+def test_reads_and_push_are_repeated(connect: Connect) -> None:
+    for command, how in product(["QUERY", "PUSH"], ["close", "reset", "half an answer", "shutting down"]):
+        with breaking(command, how) as fake, connect(fake.url) as client:
+            assert CALLS[command](client) == RESULTS[command], how
+        assert [line.split()[0] for line in fake.lines] == [command, command], how
 
 
 def test_a_query_is_repeated_when_its_event_does_not_come(connect: Connect) -> None:
@@ -79,29 +79,28 @@ def test_a_query_is_repeated_when_its_event_does_not_come(connect: Connect) -> N
         assert client.query("c", "b", "text") == ["one", "two"]
 
 
-@pytest.mark.parametrize("how", ["close", "reset", "half an answer"])
-@pytest.mark.parametrize("command", ["POP", "FLUSHC"])
-def test_pop_and_flush_are_not_repeated(connect: Connect, command: str, how: str) -> None:
-    with breaking(command, how) as fake, connect(fake.url) as client:
-        with pytest.raises(ConnectionLost) as caught:
-            CALLS[command](client)
-        assert caught.value.was_sent
-        assert len(fake.lines) == 1
-        assert CALLS[command](client) == RESULTS[command]
+def test_pop_and_flush_are_not_repeated(connect: Connect) -> None:
+    for command, how in product(["POP", "FLUSHC"], ["close", "reset", "half an answer"]):
+        with breaking(command, how) as fake, connect(fake.url) as client:
+            with pytest.raises(ConnectionLost) as caught:
+                CALLS[command](client)
+            assert caught.value.was_sent, how
+            assert len(fake.lines) == 1, how
+            assert CALLS[command](client) == RESULTS[command], how
 
 
-@pytest.mark.parametrize("command", ["POP", "FLUSHC"])
-def test_pop_and_flush_are_repeated_on_request(connect: Connect, command: str) -> None:
-    with breaking(command, "close") as fake, connect(fake.url, retry_changes=True) as client:
-        assert CALLS[command](client) == RESULTS[command]
-    assert len(fake.lines) == 2
+def test_pop_and_flush_are_repeated_on_request(connect: Connect) -> None:
+    for command in ["POP", "FLUSHC"]:
+        with breaking(command, "close") as fake, connect(fake.url, retry_changes=True) as client:
+            assert CALLS[command](client) == RESULTS[command]
+        assert len(fake.lines) == 2
 
 
-@pytest.mark.parametrize("command", ["POP", "FLUSHC"])
-def test_what_a_stopping_server_refused_was_not_carried_out(connect: Connect, command: str) -> None:
-    with breaking(command, "shutting down") as fake, connect(fake.url) as client:
-        assert CALLS[command](client) == RESULTS[command]
-    assert len(fake.lines) == 2
+def test_what_a_stopping_server_refused_was_not_carried_out(connect: Connect) -> None:
+    for command in ["POP", "FLUSHC"]:
+        with breaking(command, "shutting down") as fake, connect(fake.url) as client:
+            assert CALLS[command](client) == RESULTS[command]
+        assert len(fake.lines) == 2
 
 
 def test_a_connection_that_lay_idle_and_was_closed_is_replaced_before_anything_is_sent(connect: Connect) -> None:
@@ -156,11 +155,11 @@ def test_a_server_that_does_not_greet_is_given_up(connect: Connect) -> None:
         assert fake.connections == 1
 
 
-@pytest.mark.parametrize("wrong", [{"timeout_s": 0}, {"timeout_s": float("nan")}, {"retry_s": -1}, {"pool_size": 0}])
-def test_settings_that_make_no_sense(connect: Connect, wrong: dict[str, float]) -> None:
-    (name,) = wrong
-    with pytest.raises(ValueError, match=f"^{name} is "):
-        connect("sonic://127.0.0.1:1", **wrong)
+def test_settings_that_make_no_sense(connect: Connect) -> None:
+    for wrong in [{"timeout_s": 0}, {"timeout_s": float("nan")}, {"retry_s": -1}, {"pool_size": 0}]:
+        (name,) = wrong
+        with pytest.raises(ValueError, match=f"^{name} is "):
+            connect("sonic://127.0.0.1:1", **wrong)
 
 
 def test_nobody_listens(connect: Connect) -> None:

@@ -43,12 +43,12 @@ def test_of_two_names_the_last_wins(first: int, second: int, value: int, alias_i
     assert resolved.ignored == [old, new]
 
 
-@pytest.mark.parametrize(("key", "nearest"), UNKNOWN)
-def test_an_unknown_key_is_a_warning_that_names_the_nearest(tmp_path: Path, key: str, nearest: str) -> None:
-    path = write(tmp_path, f"{key} = 1")
-    assert load(path, {}, {}).warnings == (
-        f"{path}:1: {key} is not a known key and is ignored; the nearest known key is {nearest}.",
-    )
+def test_an_unknown_key_is_a_warning_that_names_the_nearest(tmp_path: Path) -> None:
+    for key, nearest in UNKNOWN:
+        path = write(tmp_path, f"{key} = 1")
+        assert load(path, {}, {}).warnings == (
+            f"{path}:1: {key} is not a known key and is ignored; the nearest known key is {nearest}.",
+        )
 
 
 def test_a_key_like_no_other_gets_no_advice(tmp_path: Path) -> None:
@@ -56,35 +56,33 @@ def test_a_key_like_no_other_gets_no_advice(tmp_path: Path) -> None:
     assert load(path, {}, {}).warnings == (f"{path}:1: zzz is not a known key and is ignored.",)
 
 
-@pytest.mark.parametrize(
-    ("content", "environ", "password", "where"),
-    [
-        ('channel.auth_password = ""', {}, None, "FILE"),
-        ("", {"SONIC_CHANNEL__AUTH_PASSWORD": ""}, None, "environment variable SONIC_CHANNEL__AUTH_PASSWORD"),
-        ('channel.auth_password = "${env.P}"', {"P": ""}, None, "FILE"),
-        (
-            'channel.auth_password = "kept"',
-            {"SONIC_CHANNEL__AUTH_PASSWORD": ""},
-            "kept",
-            "environment variable SONIC_CHANNEL__AUTH_PASSWORD",
-        ),
-    ],
-)
-def test_an_empty_password_counts_as_not_given(
-    tmp_path: Path, content: str, environ: dict[str, str], password: str | None, where: str
-) -> None:
-    path = write(tmp_path, content)
-    loaded = load(path, environ, {})
-    assert loaded.config.channel.auth_password == password
-    assert loaded.warnings == (
-        f"{where.replace('FILE', f'{path}:1')}: channel.auth_password is empty and counts as not given.",
-    )
+EMPTY_PASSWORDS = [
+    ('channel.auth_password = ""', {}, None, "FILE"),
+    ("", {"SONIC_CHANNEL__AUTH_PASSWORD": ""}, None, "environment variable SONIC_CHANNEL__AUTH_PASSWORD"),
+    ('channel.auth_password = "${env.P}"', {"P": ""}, None, "FILE"),
+    (
+        'channel.auth_password = "kept"',
+        {"SONIC_CHANNEL__AUTH_PASSWORD": ""},
+        "kept",
+        "environment variable SONIC_CHANNEL__AUTH_PASSWORD",
+    ),
+]
 
 
-@pytest.mark.parametrize("key", sorted(ROCKSDB_KEYS))
-def test_keys_of_rocksdb_are_accepted_whatever_they_hold(key: str) -> None:
-    resolved = resolve([Given(key, ["anything"], "file")])
-    assert (resolved.values, resolved.warnings, resolved.ignored) == ({}, [], [key])
+def test_an_empty_password_counts_as_not_given(tmp_path: Path) -> None:
+    for content, environ, password, where in EMPTY_PASSWORDS:
+        path = write(tmp_path, content)
+        loaded = load(path, environ, {})
+        assert loaded.config.channel.auth_password == password
+        assert loaded.warnings == (
+            f"{where.replace('FILE', f'{path}:1')}: channel.auth_password is empty and counts as not given.",
+        )
+
+
+def test_keys_of_rocksdb_are_accepted_whatever_they_hold() -> None:
+    for key in sorted(ROCKSDB_KEYS):
+        resolved = resolve([Given(key, ["anything"], "file")])
+        assert (resolved.values, resolved.warnings, resolved.ignored) == ({}, [], [key])
 
 
 def test_every_second_name_leads_to_a_key_and_none_is_a_key_itself() -> None:

@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
 from sonicpy.config import Config, load
 from sonicpy.config.legacy import UNUSED
 from sonicpy.config.settings import FIELDS, value_of
@@ -172,36 +170,36 @@ def sample(version: str) -> Path:
     return SAMPLES / f"sonic-{version}.cfg"
 
 
-@pytest.mark.parametrize("version", CHANGED)
-def test_a_sample_is_read_unchanged(version: str) -> None:
-    loaded = load(sample(version), ENVIRONMENTS.get(version, {}), {})
-    default = Config()
-    changed = {
-        key: value_of(loaded.config, key)
-        for key in FIELDS
-        if key not in UNUSED and value_of(loaded.config, key) != value_of(default, key)
-    }
-    assert changed == CHANGED[version]
-    expected = OLD_SEARCH.get(version)
-    assert loaded.warnings == ((f"{sample(version)}:{expected}",) if expected else ())
+def test_a_sample_is_read_unchanged() -> None:
+    for version in CHANGED:
+        loaded = load(sample(version), ENVIRONMENTS.get(version, {}), {})
+        default = Config()
+        changed = {
+            key: value_of(loaded.config, key)
+            for key in FIELDS
+            if key not in UNUSED and value_of(loaded.config, key) != value_of(default, key)
+        }
+        assert changed == CHANGED[version]
+        expected = OLD_SEARCH.get(version)
+        assert loaded.warnings == ((f"{sample(version)}:{expected}",) if expected else ())
 
 
-@pytest.mark.parametrize("version", CHANGED)
-def test_a_sample_is_read_unchanged_in_compat_mode(version: str) -> None:
-    environ = ENVIRONMENTS.get(version, {}) | {"SONIC_SERVER__COMPAT": "sonic"}
-    config = load(sample(version), environ, {}).config
-    assert config.search.ranking == "sonic"
-    assert {key: value_of(config, key) for key in CHANGED[version]} == CHANGED[version]
+def test_a_sample_is_read_unchanged_in_compat_mode() -> None:
+    for version in CHANGED:
+        environ = ENVIRONMENTS.get(version, {}) | {"SONIC_SERVER__COMPAT": "sonic"}
+        config = load(sample(version), environ, {}).config
+        assert config.search.ranking == "sonic"
+        assert {key: value_of(config, key) for key in CHANGED[version]} == CHANGED[version]
 
 
-@pytest.mark.parametrize("version", CHANGED)
-def test_what_means_nothing_here_is_named_once(version: str) -> None:
-    before, database, after = IGNORED[version]
-    expected = (before, *(f"store.kv.database.{name}" for name in database.split()), after)
-    loaded = load(sample(version), ENVIRONMENTS.get(version, {}), {})
-    assert loaded.ignored == expected
-    remarks = [remark for remark in loaded.remarks if "mean nothing here" in remark]
-    assert remarks == [f"These settings mean nothing here and are ignored: {', '.join(expected)}."]
+def test_what_means_nothing_here_is_named_once() -> None:
+    for version in CHANGED:
+        before, database, after = IGNORED[version]
+        expected = (before, *(f"store.kv.database.{name}" for name in database.split()), after)
+        loaded = load(sample(version), ENVIRONMENTS.get(version, {}), {})
+        assert loaded.ignored == expected
+        remarks = [remark for remark in loaded.remarks if "mean nothing here" in remark]
+        assert remarks == [f"These settings mean nothing here and are ignored: {', '.join(expected)}."]
 
 
 def test_every_sample_is_tested() -> None:

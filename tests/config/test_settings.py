@@ -117,9 +117,9 @@ def test_a_bare_config_is_the_default_mode() -> None:
     assert config == Config.model_validate({})
 
 
-@pytest.mark.parametrize(("key", "default"), SONIC_DEFAULTS.items())
-def test_compat_mode_changes_the_defaults(key: str, default: object) -> None:
-    assert value_of(Config.model_validate(SONIC), key) == default
+def test_compat_mode_changes_the_defaults() -> None:
+    for key, default in SONIC_DEFAULTS.items():
+        assert value_of(Config.model_validate(SONIC), key) == default
 
 
 def test_compat_mode_changes_nothing_else() -> None:
@@ -128,16 +128,16 @@ def test_compat_mode_changes_nothing_else() -> None:
     assert changed <= {*SONIC_DEFAULTS, "server.compat"}
 
 
-@pytest.mark.parametrize(("key", "value"), EXPLICIT_WINS)
-def test_a_given_key_wins_over_compat_mode(key: str, value: object) -> None:
-    section, *path = key.split(".")
-    settings: object = value
-    for part in reversed(path):
-        settings = {part: settings}
-    config = Config.model_validate({"server": {"compat": " Sonic "}, section: settings})
-    assert value_of(config, key) == value
-    others = {other: default for other, default in SONIC_DEFAULTS.items() if other != key}
-    assert {other: value_of(config, other) for other in others} == others
+def test_a_given_key_wins_over_compat_mode() -> None:
+    for key, value in EXPLICIT_WINS:
+        section, *path = key.split(".")
+        settings: object = value
+        for part in reversed(path):
+            settings = {part: settings}
+        config = Config.model_validate({"server": {"compat": " Sonic "}, section: settings})
+        assert value_of(config, key) == value
+        others = {other: default for other, default in SONIC_DEFAULTS.items() if other != key}
+        assert {other: value_of(config, other) for other in others} == others
 
 
 def test_sections_made_one_by_one_follow_the_same_rule() -> None:
@@ -151,12 +151,12 @@ def test_the_given_settings_are_not_changed() -> None:
     assert settings == {"server": {"compat": "sonic"}, "search": {"ranking": "bm25"}}
 
 
-@pytest.mark.parametrize(("settings", "sentence"), WRONG)
-def test_a_wrong_setting_is_one_sentence(settings: object, sentence: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        Config.model_validate(settings)
-    assert str(caught.value) == sentence
-    assert "ValidationError" not in "".join(traceback.format_exception(caught.value))
+def test_a_wrong_setting_is_one_sentence() -> None:
+    for settings, sentence in WRONG:
+        with pytest.raises(ConfigError) as caught:
+            Config.model_validate(settings)
+        assert str(caught.value) == sentence
+        assert "ValidationError" not in "".join(traceback.format_exception(caught.value))
 
 
 def test_equal_limits_are_allowed() -> None:
@@ -164,14 +164,14 @@ def test_equal_limits_are_allowed() -> None:
     assert config.search.query_limit_default == config.search.query_limit_maximum
 
 
-@pytest.mark.parametrize(("inet", "address", "why"), INETS)
-def test_inet_is_an_ip_address_and_a_port(inet: str, address: tuple[str, int] | None, why: str) -> None:
-    if address is not None:
-        assert ChannelConfig(inet=inet).addresses == [address], why
-        assert MetricsConfig(inet=inet).address == address, why
-        return
-    with pytest.raises(ConfigError, match=r"^channel\.inet holds .*; allowed is an IP address and a port, such as"):
-        Config.model_validate({"channel": {"inet": inet}})
+def test_inet_is_an_ip_address_and_a_port() -> None:
+    for inet, address, why in INETS:
+        if address is not None:
+            assert ChannelConfig(inet=inet).addresses == [address], why
+            assert MetricsConfig(inet=inet).address == address, why
+            continue
+        with pytest.raises(ConfigError, match=r"^channel\.inet holds .*; allowed is an IP address and a port, such as"):
+            Config.model_validate({"channel": {"inet": inet}})
 
 
 def test_an_address_for_a_client_may_hold_a_name() -> None:

@@ -211,31 +211,29 @@ def write(content: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize(("content", "environ", "key", "value", "why"), TAKEN)
-def test_a_value_is_taken(content: str, environ: dict[str, str], key: str, value: object, why: str) -> None:
-    loaded = load(write(content), environ, {})
-    assert value_of(loaded.config, key) == value, why
-    assert loaded.warnings == ()
+def test_a_value_is_taken() -> None:
+    for content, environ, key, value, why in TAKEN:
+        loaded = load(write(content), environ, {})
+        assert value_of(loaded.config, key) == value, why
+        assert loaded.warnings == ()
 
 
-@pytest.mark.parametrize(("content", "environ", "flag", "level"), PRECEDENCE)
-def test_later_sources_win(content: str, environ: dict[str, str], flag: str | None, level: str) -> None:
-    assert load(write(content), environ, {"server.log_level": flag}).config.server.log_level == level
+def test_later_sources_win() -> None:
+    for content, environ, flag, level in PRECEDENCE:
+        assert load(write(content), environ, {"server.log_level": flag}).config.server.log_level == level
 
 
-@pytest.mark.parametrize(("content", "environ", "flags", "sentence"), WRONG)
-def test_a_wrong_value_says_where_it_stands(
-    content: str, environ: dict[str, str], flags: Mapping[str, object], sentence: str
-) -> None:
-    with pytest.raises(ConfigError) as caught:
-        load(write(content), environ, flags)
-    assert str(caught.value) == sentence.replace("FILE", "given.cfg")
+def test_a_wrong_value_says_where_it_stands() -> None:
+    for content, environ, flags, sentence in WRONG:
+        with pytest.raises(ConfigError) as caught:
+            load(write(content), environ, flags)
+        assert str(caught.value) == sentence.replace("FILE", "given.cfg")
 
 
-@pytest.mark.parametrize(("content", "environ", "sentence"), DOUBTFUL)
-def test_a_default_above_its_maximum_is_a_warning(content: str, environ: dict[str, str], sentence: str) -> None:
-    warnings = load(write(content), environ, {}).warnings
-    assert warnings[-1] == sentence.replace("FILE", "given.cfg")
+def test_a_default_above_its_maximum_is_a_warning() -> None:
+    for content, environ, sentence in DOUBTFUL:
+        warnings = load(write(content), environ, {}).warnings
+        assert warnings[-1] == sentence.replace("FILE", "given.cfg")
 
 
 def test_a_default_of_1_0_is_not_held_against_its_files() -> None:
@@ -243,14 +241,17 @@ def test_a_default_of_1_0_is_not_held_against_its_files() -> None:
     assert (loaded.warnings, loaded.ignored) == ((), ("store.kv.pool.inactive_after",))
 
 
-@pytest.mark.parametrize("content", ["a = " + "[" * 5000 + "]" * 5000, "a." * 5000 + "a = 1", "[" + "a." * 5000 + "a]"])
-def test_nesting_without_end_is_no_traceback(content: str) -> None:
-    try:
-        loaded = load(write(content), {}, {})
-    except ConfigError as error:
-        assert str(error).startswith("given.cfg is not TOML")
-    else:
-        assert loaded.config == Config()
+ENDLESS = ["a = " + "[" * 5000 + "]" * 5000, "a." * 5000 + "a = 1", "[" + "a." * 5000 + "a]"]
+
+
+def test_nesting_without_end_is_no_traceback() -> None:
+    for content in ENDLESS:
+        try:
+            loaded = load(write(content), {}, {})
+        except ConfigError as error:
+            assert str(error).startswith("given.cfg is not TOML")
+        else:
+            assert loaded.config == Config()
 
 
 def test_without_any_source_the_defaults_hold() -> None:
