@@ -143,7 +143,9 @@ def test_what_the_image_is_made_of_reaches_docker(name: str) -> None:
     assert not is_left_out(name)
 
 
-@pytest.mark.parametrize("name", [".git/config", "tests/docs/test_readme.py", "data/store/data.mdb", "sonicpy/_native/a.so"])
+@pytest.mark.parametrize(
+    "name", [".git/config", "tests/docs/test_readme.py", "data/store/data.mdb", "sonicpy/_native/a.so"]
+)
 def test_the_rest_does_not(name: str) -> None:
     assert is_left_out(name)
 

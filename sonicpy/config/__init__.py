@@ -1,8 +1,13 @@
-"""The settings: one frozen model per section (sections.py), together in Config (settings.py), and load() (sources.py).
+"""The settings: Config, one frozen model for each section, and load(), which reads them. A layer gets only its section.
 
-kinds.py says what a value may be, problems.py how a wrong one is reported, lines.py on which line it stands, legacy.py
-which keys have another name, toml.py how settings are written.
-A layer gets its own section, not the whole Config.
+sections.py  one model for each section, with the defaults
+settings.py  Config: all sections, compat mode, rules that tie two keys
+kinds.py     what each kind of value may be
+sources.py   load(): file, environment and flags merged
+legacy.py    keys of other versions of Sonic
+lines.py     the line of each key in a settings file
+problems.py  error messages for wrong settings
+toml.py      settings as TOML
 """
 
 from sonicpy.config.kinds import split_address

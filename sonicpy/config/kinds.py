@@ -1,6 +1,6 @@
-"""What one value of the settings may be: an annotated type per kind, with the words that tell a person what is allowed.
+"""Kinds of values: one annotated type each, with the text that error messages show as what is allowed.
 
-Every type takes the value as a TOML file gives it and as text, because an environment variable is always text.
+Every type accepts a value as TOML gives it, and as a string, because environment variables are strings.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """The end of the sentence "allowed is ..." for a value of this type; a secret value is not shown before it."""
+    """How the sentence "allowed is ..." ends for a type, and whether error messages must not show the value."""
 
     text: str
     secret: bool = False
@@ -45,7 +45,7 @@ def _fold(value: object) -> object:
 
 
 def _refuse_boolean(value: object) -> object:
-    # Pydantic would read true as 1.
+    # Pydantic reads true as 1.
     if isinstance(value, bool):
         raise ValueError("not a number")
     return value
@@ -70,7 +70,7 @@ def _refuse_no_path(value: object) -> object:
 U16_MAX = 0xFFFF
 U32_MAX = 0xFFFF_FFFF
 MAP_SIZE_MB_MAX = 16 * 1024 * 1024
-"""16 TiB: beyond this 48-bit processors run out of addresses for a few stores side by side."""
+"""16 TiB: with more, a few stores side by side would use up the address space of a 48-bit processor."""
 
 Limit = Annotated[
     int, Field(ge=0, le=U16_MAX), BeforeValidator(_refuse_boolean), Allowed(f"a whole number from 0 to {U16_MAX}")

@@ -1,6 +1,6 @@
-"""Keys as other versions of Sonic wrote them: second names, keys without effect here, keys nobody knows.
+"""Keys of other versions of Sonic: old names, keys that have no effect here, unknown keys.
 
-Nothing in this file stops a start but a value in the place of a whole section.
+Of these, only a plain value where a section belongs is an error; everything else is a warning at most.
 """
 
 from collections.abc import Iterable
@@ -63,7 +63,7 @@ ROCKSDB_KEYS = frozenset(
         "wal_ttl_seconds",
     )
 )
-"""Without effect and without a default: their values are not even looked at."""
+"""Keys that have neither an effect nor a default here; their values are not checked."""
 
 UNUSED = ROCKSDB_KEYS | {
     "store.fst.path",
@@ -78,11 +78,11 @@ SECTIONS = {OLD_SEARCH} | {
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """One key as a source gave it.
+    """One key and its value, from one source.
 
     Attributes:
         key: dotted, as written.
-        value: what the source holds.
+        value: as the source gives it.
         source: "FILE:LINE", "environment variable NAME" or "flag --name".
     """
 
@@ -92,13 +92,13 @@ class Given:
 
     @property
     def where(self) -> str:
-        """Return the head of a sentence about this key."""
+        """Return the beginning of a message about this key."""
         return f"{self.source}: {self.key}"
 
 
 @dataclass(slots=True)
 class Resolved:
-    """What was given, under today's names: values for the models, and what there is to say about the rest."""
+    """The given keys under their current names: values for the models, warnings, and keys without effect."""
 
     values: dict[str, Given] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
@@ -106,13 +106,13 @@ class Resolved:
 
 
 def resolve(given: Iterable[Given]) -> Resolved:
-    """Return `given` under today's names; of several values for one key the last wins.
+    """Return `given` under current names; of several values for one key, the last one counts.
 
     Args:
-        given: in rising precedence.
+        given: from lowest to highest precedence.
 
     Raises:
-        ConfigError: a single value stands where a section belongs.
+        ConfigError: a key that names a section has a plain value.
     """
     resolved = Resolved()
     old_search: list[Given] = []
@@ -143,7 +143,7 @@ def _take(item: Given, resolved: Resolved) -> None:
 
 
 def _take_old_search(items: list[Given], resolved: Resolved) -> None:
-    # After everything else, because in Sonic the old section overrides the new one, whatever the source of either.
+    # Last, because in Sonic the old section overrides the new one, from whatever source each comes.
     for item in items:
         resolved.values[OLD_SEARCH_KEYS[item.key]] = item
     names = ", ".join(dict.fromkeys(item.key.removeprefix(f"{OLD_SEARCH}.") for item in items))

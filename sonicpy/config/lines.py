@@ -1,7 +1,7 @@
-"""On which line of a settings file each key stands, which tomllib does not tell.
+"""The line of each key in a settings file, which tomllib does not give.
 
-Reads only text that tomllib has accepted, so it need not know what is wrong: it walks from key to key and steps over
-values, and never looks inside texts and comments.
+The text must be valid TOML, checked by tomllib before. So this only walks from key to key; it skips values, and looks
+neither into strings nor into comments.
 """
 
 import re
@@ -12,7 +12,7 @@ KeyPath = tuple[str, ...]
 QUOTED = r'"(?:\\.|[^"\\\n])*"|' r"'[^'\n]*'"
 PART = rf"(?:[A-Za-z0-9_-]+|{QUOTED})"
 KEY = rf"{PART}(?:[ \t]*\.[ \t]*{PART})*"
-# A text in three quotes may end with one or two more, which belong to it.
+# A string in three quotes may end with one or two more quotes, which belong to it.
 TEXT = r'"""(?:\\[\s\S]|[^\\])*?"{3,5}|' rf"'''[\s\S]*?'{{3,5}}|{QUOTED}"
 
 BLANKS = re.compile(r"(?:\s|#[^\n]*)*")
@@ -22,14 +22,14 @@ SINGLE = re.compile(rf"{TEXT}|[^,\]}}#\n]+")
 
 
 def lines_of(text: str) -> dict[KeyPath, int]:
-    """Return the line of every key and section header of a valid TOML text; what stands inside arrays is left out."""
+    """Return the line of every key and section header of a valid TOML text, except keys inside arrays."""
     offsets: dict[KeyPath, int] = {}
     section: KeyPath = ()
     position = _skip_blanks(text, 0)
     while position < len(text):
         if header := HEADER.match(text, position):
             section = _path(header[1])
-            # The first of several [[section]] stands for all of them.
+            # Of several [[section]], the first gives the line.
             offsets.setdefault(section, position)
             position = header.end()
         else:

@@ -1,6 +1,6 @@
-"""A wrong or unknown setting as one sentence: where it stands, what was found, what is allowed.
+"""Error messages about settings, one sentence each: where the key was given, what was found, what is allowed.
 
-Knows no key by name, so that the models can use it.
+This module knows no key by name, so that the models can import it.
 """
 
 import json
@@ -15,29 +15,29 @@ from sonicpy.config.kinds import Allowed
 
 SHOWN_LENGTH = 60
 NEAR_ENOUGH = 60.0
-"""Of 100: a few typing errors in a name stay above, a name of something else falls below."""
+"""Similarity from 0 to 100: a name with a few typing errors is above, the name of something else is below."""
 
 
 def describe(error: ValidationError, fields: Mapping[str, FieldInfo], origins: Mapping[str, str]) -> str:
-    """Return the sentence about the first thing wrong.
+    """Return the sentence about the first error.
 
     Args:
-        error: what pydantic found.
+        error: from pydantic.
         fields: every known key.
-        origins: where a key was given, such as "sonicpy.cfg: search.ranking"; a key that is missing stands for itself.
+        origins: from each key to where it was given, such as "sonicpy.cfg:3: search.ranking"; default: the key itself.
     """
     first = error.errors(include_url=False, include_context=False)[0]
     path = [str(part) for part in first["loc"]]
     key = _known_part(path, fields)
     if key is None:
         return _describe_structure(".".join(path), first["type"], first["input"], fields)
-    # A longer path leads into a list: one of its elements is wrong.
+    # A path longer than the key leads into a list, one of whose elements is wrong.
     verb = "is" if key == ".".join(path) else "holds"
     return f"{origins.get(key, key)} {verb} {_found(fields[key], first['input'])}; allowed is {allowed(fields[key])}."
 
 
 def allowed(field: FieldInfo) -> str:
-    """Return what may stand behind "allowed is" for `field`."""
+    """Return the end of the sentence "allowed is ..." for `field`."""
     for mark in field.metadata:
         if isinstance(mark, Allowed):
             return mark.text
@@ -46,19 +46,19 @@ def allowed(field: FieldInfo) -> str:
 
 
 def show(value: object) -> str:
-    """Return `value` as a settings file would write it, cut to a readable length."""
+    """Return `value` as a settings file writes it, cut to SHOWN_LENGTH characters."""
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= SHOWN_LENGTH else f"{text[:SHOWN_LENGTH]}..."
 
 
 def hint(key: str, known: Iterable[str]) -> str:
-    """Return the half sentence that names the known key most like `key`, empty when nothing is like it."""
+    """Return the part of a sentence that names the known key most similar to `key`; empty if none is similar."""
     best = process.extractOne(key, list(known), scorer=fuzz.ratio, score_cutoff=NEAR_ENOUGH)
     return "" if best is None else f"; the nearest known key is {best[0]}"
 
 
 def is_secret(field: FieldInfo) -> bool:
-    """Return whether the value of `field` is shown to nobody."""
+    """Return whether messages must not show the value of `field`."""
     return any(isinstance(mark, Allowed) and mark.secret for mark in field.metadata)
 
 

@@ -1,7 +1,7 @@
-"""One frozen model per section of the settings file, with the defaults of the default mode.
+"""One frozen model for each section of the settings file, with the defaults of the default mode.
 
-A section never looks outside itself: what ties two sections together is checked in settings.py. docs/configuration.md
-says what each key means; a test holds the two together.
+A section knows no other section; settings.py checks rules that tie two of them. docs/configuration.md explains each
+key, and tests/config/test_documents.py compares the two.
 """
 
 from pathlib import Path
@@ -36,7 +36,7 @@ from sonicpy.config.kinds import (
 
 
 class Section(BaseModel):
-    """What all sections share: they do not change after loading, and they know all their keys."""
+    """Base of all sections: immutable, and an unknown key is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -50,7 +50,7 @@ class ServerConfig(Section):
 
 
 class ChannelConfig(Section):
-    """[channel]: where Sonic Channel is spoken."""
+    """[channel]: where and how the server speaks Sonic Channel."""
 
     inet: Inets = ("[::1]:1491",)
     unix_socket: FileOrNone = None
@@ -62,17 +62,17 @@ class ChannelConfig(Section):
 
     @property
     def addresses(self) -> list[tuple[str, int]]:
-        """Return `inet` as (IP address, port) each."""
+        """Return each of `inet` as (IP address, port)."""
         return [split_address(inet) for inet in self.inet]
 
     @property
     def inet_is_default(self) -> bool:
-        """Return whether nobody chose the address, so that a machine without IPv6 may listen on IPv4 instead."""
+        """Return whether `inet` was not given, so that a machine without IPv6 may listen on IPv4 instead."""
         return "inet" not in self.model_fields_set
 
 
 class MetricsConfig(Section):
-    """[metrics]: a second port, for those who watch the server."""
+    """[metrics]: a second port, for monitoring."""
 
     inet: InetOrNone = None
 
@@ -83,7 +83,7 @@ class MetricsConfig(Section):
 
 
 class NormalizationConfig(Section):
-    """[normalization]: from token to term; part of what the store was built with."""
+    """[normalization]: from token to term. The store records it and does not open with another."""
 
     unicode_normalization: UnicodeNormalization = "nfkc"
     diacritic_folding_enabled: Switch = False
@@ -91,14 +91,14 @@ class NormalizationConfig(Section):
 
 
 class TokenizationConfig(Section):
-    """[tokenization]: from text to tokens; part of what the store was built with."""
+    """[tokenization]: from text to tokens. The store records it and does not open with another."""
 
     detect_special_patterns: Switch = True
     compat_split_special_patterns: Switch = True
 
 
 class StopwordsConfig(Section):
-    """[stopwords]; part of what the store was built with."""
+    """[stopwords]. The store records it and does not open with another."""
 
     mode: StopwordsMode = "weigh"
     allow: Words = ()
@@ -106,7 +106,7 @@ class StopwordsConfig(Section):
 
 
 class SearchConfig(Section):
-    """[search]: how queries, suggestions and lists are answered; may change at any start."""
+    """[search]: how queries, suggestions and lists are answered. It may change at any start."""
 
     ranking: Ranking = "bm25"
     live_words: Switch = True
@@ -123,13 +123,13 @@ class SearchConfig(Section):
 
 
 class KvPoolConfig(Section):
-    """[store.kv.pool]: without effect, there is one environment and it stays open."""
+    """[store.kv.pool]: without effect, because there is one environment and it stays open."""
 
     inactive_after: Seconds = 1800
 
 
 class KvDatabaseConfig(Section):
-    """[store.kv.database]: RocksDB's keys, without effect on LMDB; so only their kind is checked."""
+    """[store.kv.database]: keys for RocksDB, without effect on LMDB; only the kinds of their values are checked."""
 
     flush_after: Seconds = 900
     write_ahead_log: Switch = True
@@ -165,7 +165,7 @@ class FstGraphConfig(Section):
 
 
 class FstConfig(Section):
-    """[store.fst]: the word graphs; their path is without effect, they live under store.kv.path."""
+    """[store.fst]: the word graphs. `path` has no effect: they are under store.kv.path."""
 
     path: Folder = Path("./data/store/fst/")
     pool: FstPoolConfig = FstPoolConfig()

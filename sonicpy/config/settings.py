@@ -1,6 +1,6 @@
-"""Config: all sections together, the defaults that compat mode changes, and the rules that tie two keys.
+"""Config: all sections, the defaults that compat mode changes, and the rules that tie two keys.
 
-Whoever makes a Config, from a file or in Python, gets the same defaults and the same ConfigError.
+A Config made in Python gets the same defaults and raises the same ConfigError as one read from a file.
 """
 
 from collections.abc import Iterator, Mapping
@@ -33,15 +33,15 @@ SONIC_DEFAULTS: dict[str, object] = {
     "store.kv.durability": "interval",
     "store.kv.retain_word_objects": 1000,
 }
-"""What `server.compat = "sonic"` puts in the place of the defaults, where a key was not given."""
+"""The defaults of `server.compat = "sonic"`, for keys that were not given."""
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Two keys of which the first has to stay below the second.
+    """Two keys; the value of the first must be below that of the second.
 
     Attributes:
-        by_default: whether that also holds for the default of the first.
+        by_default: whether the rule also holds if the first was not given.
     """
 
     lower: str
@@ -50,11 +50,11 @@ class Order:
 
 
 ORDERS = (
-    # Sonic 1.0 has no flush_after, so its files may go below a default that means nothing here.
+    # Sonic 1.0 has no flush_after, so its files may set inactive_after below the default of flush_after.
     Order("store.kv.database.flush_after", "store.kv.pool.inactive_after", by_default=False),
     Order("store.fst.graph.consolidate_after", "store.fst.pool.inactive_after"),
 )
-"""Whoever breaks one cannot start, as in Sonic."""
+"""Settings that break one of these rules are an error, as in Sonic."""
 
 LIMITS = (
     Order("search.query_limit_default", "search.query_limit_maximum"),
@@ -105,7 +105,7 @@ def value_of(config: Config, key: str) -> Any:
 
 
 def doubts(config: Config, origins: Mapping[str, str]) -> Iterator[str]:
-    """Yield a sentence about each pair of values that works but can hardly be meant."""
+    """Yield a warning for each pair of values that is allowed but probably a mistake."""
     for order in LIMITS:
         default = value_of(config, order.lower)
         if default > value_of(config, order.upper):
@@ -131,7 +131,7 @@ FIELDS: dict[str, FieldInfo] = dict(_walk(Config))
 
 
 def _with_sonic_defaults(given: object) -> object:
-    """Return `given` with what compat mode sets beneath it; unchanged in the default mode."""
+    """Return `given` with the defaults of compat mode added; unchanged in the default mode."""
     if not isinstance(given, Mapping):
         return given
     settings = _explicit(given)
@@ -157,7 +157,7 @@ def _explicit(given: Mapping[str, object]) -> dict[str, object]:
 def _set_default(settings: dict[str, object], path: list[str], default: object) -> None:
     for name in path[:-1]:
         section = settings.setdefault(name, {})
-        if not isinstance(section, dict):  # a wrong value, which validation names
+        if not isinstance(section, dict):  # a wrong value, which validation reports
             return
         settings = section
     settings.setdefault(path[-1], default)
@@ -173,9 +173,9 @@ def _check_order(config: Config, order: Order, origins: Mapping[str, str]) -> No
 
 
 def _blame(config: Config, order: Order) -> tuple[str, Any, str, str]:
-    """Return the key to name first, its value, the other key, and what that one is."""
+    """Return the key to name first, its value, the other key, and a text for the value of that one."""
     key, other = order.lower, order.upper
-    # One that was given: nobody can find a default in a file.
+    # Prefer a key that was given: a default cannot be found in a file.
     if _is_given(config, other) and not _is_given(config, key):
         key, other = other, key
     default = "" if _is_given(config, other) else " by default"
@@ -198,7 +198,7 @@ def _holder(config: Config, key: str) -> tuple[BaseModel, str]:
 def _check_channel(channel: ChannelConfig, origins: Mapping[str, str]) -> None:
     if not channel.inet and channel.unix_socket is None:
         where = origins.get("channel.inet", "channel.inet")
-        raise ConfigError(f"{where} is empty; allowed is an address at least, unless channel.unix_socket is set.")
+        raise ConfigError(f"{where} is empty; allowed is at least one address, unless channel.unix_socket is set.")
     if (channel.tls_certificate is None) != (channel.tls_key is None):
         given, missing = ("tls_key", "tls_certificate") if channel.tls_key else ("tls_certificate", "tls_key")
         where = origins.get(f"channel.{given}", f"channel.{given}")

@@ -1,4 +1,4 @@
-"""Find, read and merge the sources of the settings: defaults < file < environment < flags."""
+"""load(): find, read and merge the sources of the settings: defaults < file < environment < flags."""
 
 import re
 import tomllib
@@ -21,7 +21,7 @@ SEARCHED_FILES = (
     Path("/etc/sonic/sonic.cfg.toml"),
     Path("/etc/sonic/sonic.cfg"),
 )
-"""Sonic's list, with our own names before its names in either place."""
+"""Sonic's list; in each folder, sonicpy's own names come first."""
 
 FLAGS = {"channel.inet": "--inet", "store.kv.path": "--data", "server.log_level": "--log-level"}
 ENVIRONMENT_PREFIX = "SONIC_"
@@ -30,13 +30,13 @@ REFERENCE = re.compile(r"\$\{env\.([^{}]+)\}")
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """The settings of one start and what to log about them.
+    """Settings read by load(), and what to log about them.
 
     Attributes:
         config: the settings.
         warnings: whole sentences.
-        source: the settings file, None when there was none.
-        ignored: keys that were given and mean nothing here, as they were written.
+        source: the settings file; None: there was none.
+        ignored: keys that were given and have no effect here, as they were written.
     """
 
     config: Config
@@ -46,19 +46,19 @@ class Loaded:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Return all there is to say at the start, as sentences: the warnings, and one that names the ignored keys."""
+        """Return the sentences to log at the start: the warnings, and one that names the ignored keys."""
         if not self.ignored:
             return self.warnings
-        return *self.warnings, f"These settings mean nothing here and are ignored: {', '.join(self.ignored)}."
+        return *self.warnings, f"These settings have no effect here and are ignored: {', '.join(self.ignored)}."
 
 
 def load(config_file: Path | None, environ: Mapping[str, str], flags: Mapping[str, object]) -> Loaded:
-    """Return the settings of this start.
+    """Return the settings.
 
     Args:
-        config_file: the file a person named; None takes the first existing of SEARCHED_FILES, or no file.
-        environ: variables such as SONIC_SEARCH__RANKING, in any case; others are ignored.
-        flags: dotted key to value; None stands for a flag that was not given.
+        config_file: the settings file; None: the first of SEARCHED_FILES that exists, or no file.
+        environ: holds variables such as SONIC_SEARCH__RANKING, in upper or lower case; others are ignored.
+        flags: from dotted key to value; a value None means that the flag was not given.
 
     Raises:
         ConfigError: a file cannot be read, or a setting is wrong.
@@ -73,8 +73,8 @@ def load(config_file: Path | None, environ: Mapping[str, str], flags: Mapping[st
 
 
 def _find_file() -> Path | None:
-    # A folder counts as found, and reading it fails: Docker makes one where a mounted file is missing,
-    # and to start without its password would be worse than not to start.
+    # A folder counts as found, and reading it fails. Docker makes a folder where a mounted file is missing, and not to
+    # start is better than to start without the password in that file.
     return next((path for path in SEARCHED_FILES if _is_there(path)), None)
 
 
@@ -84,7 +84,7 @@ def _is_there(path: Path) -> bool:
     except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError:
-        return True  # hidden from us; reading it says why
+        return True  # this process may not look there; reading the file then raises the reason
     return True
 
 

@@ -1,4 +1,4 @@
-"""The settings in force as a TOML text that load() reads back."""
+"""to_toml(): the settings in force as a TOML text that load() can read."""
 
 import json
 from pathlib import Path
@@ -13,11 +13,11 @@ from sonicpy.errors import ConfigError
 def to_toml(config: Config, *, with_secrets: bool = False) -> str:
     """Return every setting that has an effect, section by section, in the order of the sample file.
 
-    Without `with_secrets` a password is written as a reference to its environment variable, so that a server that
-    reads the text back without that variable does not start, rather than start without a password.
+    Without `with_secrets`, a password is written as a reference to its environment variable. A server that reads the
+    text without that variable then fails to start, instead of starting without a password.
 
     Raises:
-        ConfigError: a value cannot stand in a TOML file.
+        ConfigError: TOML cannot hold a value.
     """
     sections: dict[str, list[str]] = {}
     for key in FIELDS:
@@ -35,7 +35,7 @@ def _line(config: Config, key: str, name: str, with_secrets: bool) -> str:
         return f'{name} = "${{env.{variable_of(key)}}}"\n'
     line = f"{name} = {_written(value)}\n"
     if key == "channel.inet" and config.channel.inet_is_default:
-        # Written as a setting it would be an address that somebody chose.
+        # As a comment, because a setting would count as an address that was chosen.
         return f"# 127.0.0.1 where there is no IPv6:\n#{line}"
     if not _is_unicode(line):
         raise ConfigError(f"{key} is {_written(value)!a}; a TOML file holds Unicode only.")
@@ -47,10 +47,10 @@ def _written(value: object) -> str:
         return f"[{', '.join(map(_written, value))}]"
     if isinstance(value, Path):
         value = str(value)
-    # JSON is TOML for the values of settings, but for the one control character that only TOML forbids.
+    # For the values of settings JSON is valid TOML, except for one control character.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _is_unicode(text: str) -> bool:
-    # A byte that is no UTF-8 in the environment or in an argument is half a surrogate pair in Python.
+    # Python decodes a byte that is not UTF-8, in the environment or in an argument, to a lone surrogate.
     return not any("\ud800" <= character <= "\udfff" for character in text)

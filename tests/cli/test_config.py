@@ -26,7 +26,7 @@ CHECKED = [
     (
         "\nserach.ranking = 'newest'\nstore.fst.path = 'fst'\n",
         "some.cfg:2: serach.ranking is not a known key and is ignored; the nearest known key is search.ranking.\n"
-        "These settings mean nothing here and are ignored: store.fst.path.\n"
+        "These settings have no effect here and are ignored: store.fst.path.\n"
         "some.cfg works, with these warnings.\n",
         "warnings come first",
     ),

@@ -50,19 +50,13 @@ def test_in_process(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert second.startswith("typos: 2 words, 2 typos  suggested 100.0%  first 100.0%  found 100.0%  ")
 
 
-def test_on_a_server(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_on_a_server(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     with Server(tmp_path / "server", password="secret") as server:
         url = f"sonic://:secret@{server.host}:{server.port}"
         assert main(["eval", str(data), "--json", "--server", url, "--split", "16", "--lang", "none"]) == 0
         check(read_json(capsys))
-    with Index(tmp_path / "server" / "store") as index:
-        assert index.open_scopes() == 0, "nothing is left behind"
-
-
-def test_the_password_of_a_server_stands_in_the_variable(
-    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with Server(tmp_path / "server", password="secret") as server:
         arguments = ["eval", str(data / "small"), "--json", "--server", f"sonic://{server.host}:{server.port}"]
         monkeypatch.delenv("SONICPY_PASSWORD", raising=False)
         assert main(arguments) == 1
@@ -70,6 +64,8 @@ def test_the_password_of_a_server_stands_in_the_variable(
         monkeypatch.setenv("SONICPY_PASSWORD", "secret")
         assert main(arguments) == 0
         assert read_json(capsys)["relevance"]["documents"] == 4
+    with Index(tmp_path / "server" / "store") as index:
+        assert index.open_scopes() == 0, "nothing is left behind"
 
 
 def test_words_and_lang(data: Path, capsys: pytest.CaptureFixture[str]) -> None:

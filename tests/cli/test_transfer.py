@@ -223,7 +223,7 @@ def test_a_position_is_of_one_import_alone(run: Run, monkeypatch: pytest.MonkeyP
     run(*verb, "--resume", status=1, said="rows.csv has changed since its import was interrupted")
     (position,) = Path("d/import").iterdir()
     position.write_text("{")
-    run(*verb, "--resume", status=1, said="cannot tell where the import of rows.csv was interrupted")
+    run(*verb, "--resume", status=1, said="cannot read where the import of rows.csv was interrupted")
     run(*verb, said="--resume would continue it\n")
     assert held().keys() == {"1", "2", "9"}
     assert not list(Path("d/import").iterdir())
@@ -275,7 +275,7 @@ def test_over_the_wire(run: Run, server: Server) -> None:
     assert "3 rows in " in report
     assert "2 indexed, 1 refused in all\n" in report
     assert run("query", "c", "b", "delta", "--server", url) == "2\n"
-    said = "export is not offered by this server (Sonic Channel does not tell what objects hold; export the folder"
+    said = "export is not offered by this server (Sonic Channel does not give the words of objects; export the folder"
     run("export", "--server", url, status=1, said=said)
 
 

@@ -50,9 +50,9 @@ def test_a_folder_is_asked_and_changed(run: Run) -> None:
         assert run(*line.split(), "--data", "d") == answer, line
 
 
-def test_a_server_is_asked_and_changed_with_the_same_output(run: Run, server: Server) -> None:
+def test_a_server_is_asked_and_changed_with_the_same_output(run: Run, shared_server: Server) -> None:
     for line, answer in CONVERSATION:
-        assert run(*line.split(), "--server", f"sonic://127.0.0.1:{server.port}") == answer, line
+        assert run(*line.split(), "--server", f"sonic://127.0.0.1:{shared_server.port}") == answer, line
 
 
 def test_scores_and_totals(run: Run, shared_server: Server) -> None:

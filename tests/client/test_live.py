@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from sonicpy.errors import ConfigError, ConnectionLost, NotSonic, WrongPassword
+from tests.client.fake import Caller, Fake
 from tests.client.ways import ALL_WAYS, EVERY_WAY, ONE_WAY, Connect
-from tests.processes import HOST, Server
+from tests.processes import HOST, Server, free_port
 from tests.server.certificates import Certificates, write_certificates
 
 
@@ -51,19 +52,14 @@ def test_reads_and_push_outlive_a_server(connect_apart: Connect, tmp_path: Path)
         client.push("c", "b", "o:1", "zebra")
         assert client.query("c", "b", "zebra") == ["o:1"]
         server.kill()
-        server.start()
-        assert client.query("c", "b", "zebra") == ["o:1"]
-        client.push("c", "b", "o:2", "zebra")
-
-        server.kill()
         later = in_a_while(server.start)
-        client.push("c", "b", "o:3", "zebra")  # tried again until the server is there
+        client.push("c", "b", "o:2", "zebra")  # retried until the server is there
         later.join()
-        assert sorted(client.query("c", "b", "zebra")) == ["o:1", "o:2", "o:3"]
+        assert sorted(client.query("c", "b", "zebra")) == ["o:1", "o:2"]
 
         server.stop()
         later = in_a_while(server.start)
-        assert client.count_objects("c", "b") == 3
+        assert client.count_objects("c", "b") == 2
         later.join()
 
 
@@ -86,14 +82,18 @@ def test_rows_outlive_a_server(connect_apart: Connect, tmp_path: Path) -> None:
             assert client.query("c", "b", f"number{number}", limit=1) == [f"o:{number}"]
 
 
-def test_without_a_server_even_reads_end(connect_apart: Connect, tmp_path: Path) -> None:
-    with Server(tmp_path) as server, connect_apart(url_of(server), retry_s=0.3) as client:
-        server.kill()
+def test_without_a_server_even_reads_end(connect_apart: Connect) -> None:
+    def script(caller: Caller) -> None:
+        caller.greet()
+        caller.line()
+
+    with Fake(script) as fake:
+        client = connect_apart(fake.url, retry_s=0.3)
+    with client:
         began = time.monotonic()
         with pytest.raises(ConnectionLost, match="cannot be reached"):
             client.query("c", "b", "zebra")
         assert time.monotonic() - began < 5
-        server.start()
 
 
 def test_tls(connect: Connect, tls_server: Server, certificates: Certificates) -> None:
@@ -137,18 +137,17 @@ def test_ipv6(connect_apart: Connect, tmp_path: Path) -> None:
         server = Server(tmp_path, host="::1")
     except OSError:
         pytest.skip("this machine has no IPv6")
-    with server, connect_apart(f"sonic://[::1]:{server.port}") as client:
-        assert client.ping() > 0
-        assert client.info()["clients_connected"] == 2
+    with server:
+        with connect_apart(f"sonic://[::1]:{server.port}") as client:
+            assert client.ping() > 0
+            assert client.info()["clients_connected"] == 2
+        with connect_apart(f"sonic://localhost:{server.port}") as client:
+            assert client.ping() > 0
 
 
-@pytest.mark.parametrize("host", ["::1", HOST])
-def test_localhost_is_either_address_of_this_machine(host: str, connect_apart: Connect, tmp_path: Path) -> None:
-    try:
-        server = Server(tmp_path, host=host)
-    except OSError:
-        pytest.skip("this machine has no IPv6")
-    with server, connect_apart(f"sonic://localhost:{server.port}") as client:
+def test_localhost_is_either_address_of_this_machine(connect_apart: Connect, shared_server: Server) -> None:
+    with connect_apart(f"sonic://localhost:{shared_server.port}") as client:
         assert client.ping() > 0
-    with pytest.raises(ConnectionLost, match=f"^localhost:{server.port} cannot be reached"):
-        connect_apart(f"sonic://localhost:{server.port}", retry_s=0)
+    port = free_port()
+    with pytest.raises(ConnectionLost, match=f"^localhost:{port} cannot be reached"):
+        connect_apart(f"sonic://localhost:{port}", retry_s=0)

@@ -56,7 +56,7 @@ def test_tasks_share_a_client_and_may_be_cancelled(shared_server: Server) -> Non
     async def work() -> None:
         chance = random.Random(11)
         async with await sonicpy.connect_async(url_of(shared_server), pool_size=2) as client:
-            for _ in range(30):
+            for _ in range(12):
                 tasks = [asyncio.create_task(ask(client, chance.randrange(1, 40))) for _ in range(50)]
                 doomed = chance.sample(tasks, 15)
                 for _ in range(chance.randrange(4)):

@@ -4,7 +4,7 @@ import json
 import re
 import tomllib
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sonicpy.config.lines import KeyPath, lines_of
@@ -96,6 +96,7 @@ SECTIONS = st.lists(
 )
 
 
+@settings(max_examples=50)
 @given(SECTIONS)
 def test_any_text_is_walked_to_its_end(sections: list[tuple[str, list[tuple[str, str]]]]) -> None:
     text, expected = "", {}

@@ -163,7 +163,7 @@ IGNORED = {
         FST,
     ),
 }
-"""Version to the keys that mean nothing here: before, in and after store.kv.database."""
+"""Version to the keys without effect here: before, in and after store.kv.database."""
 
 
 def sample(version: str) -> Path:
@@ -198,8 +198,8 @@ def test_what_means_nothing_here_is_named_once() -> None:
         expected = (before, *(f"store.kv.database.{name}" for name in database.split()), after)
         loaded = load(sample(version), ENVIRONMENTS.get(version, {}), {})
         assert loaded.ignored == expected
-        remarks = [remark for remark in loaded.remarks if "mean nothing here" in remark]
-        assert remarks == [f"These settings mean nothing here and are ignored: {', '.join(expected)}."]
+        remarks = [remark for remark in loaded.remarks if "have no effect here" in remark]
+        assert remarks == [f"These settings have no effect here and are ignored: {', '.join(expected)}."]
 
 
 def test_every_sample_is_tested() -> None:

@@ -112,14 +112,14 @@ WRONG = [
         "channel.inet = []",
         {},
         NO_FLAGS,
-        "FILE:1: channel.inet is empty; allowed is an address at least, unless channel.unix_socket is set.",
+        "FILE:1: channel.inet is empty; allowed is at least one address, unless channel.unix_socket is set.",
     ),
     (
         "",
         {"SONIC_CHANNEL__INET": ""},
         NO_FLAGS,
         "environment variable SONIC_CHANNEL__INET: channel.inet is empty; "
-        "allowed is an address at least, unless channel.unix_socket is set.",
+        "allowed is at least one address, unless channel.unix_socket is set.",
     ),
     (
         "channel.inet = ['[::1]:1491', 'x']",
