@@ -1,4 +1,4 @@
-"""What tests of verbs share: a folder of their own, and no settings from outside."""
+"""Fixtures for tests of verbs: an empty folder, no settings from outside, and a standard input."""
 
 import io
 import os
@@ -27,7 +27,7 @@ Run = Callable[..., str]
 
 @pytest.fixture
 def run(here: Path, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run a verb that works, and return what it printed."""
+    """Return a function that runs a verb, checks its status and stderr, and returns what it printed."""
 
     def run_verb(*arguments: str, status: int = 0, said: str = "") -> str:
         capsys.readouterr()
@@ -41,7 +41,7 @@ def run(here: Path, capsys: pytest.CaptureFixture[str]) -> Run:
 
 @pytest.fixture
 def type_in(monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes], None]:
-    """Let these bytes be the standard input."""
+    """Return a function that sets the bytes of the standard input."""
 
     def give(typed: bytes) -> None:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(typed), encoding="utf-8"))

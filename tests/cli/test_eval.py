@@ -1,4 +1,4 @@
-"""`sonicpy eval` as somebody types it: in process, and on a server."""
+"""`sonicpy eval` on the command line: in process, and on a server."""
 
 import json
 from pathlib import Path

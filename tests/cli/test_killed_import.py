@@ -15,7 +15,7 @@ from tests.processes import environment
 from tests.shared_data import shared_data
 
 FLAGS = ["--no-header", "--id", "1", "--collection", "messages", "--data"]
-PATIENCE_S = 120.0
+TIMEOUT_S = 120.0
 
 
 COMMAND = """
@@ -38,7 +38,7 @@ def start(source: Path, folder: Path, *flags: str, save_every_s: float = SAVE_EV
 def kill_behind_a_position(process: "subprocess.Popen[str]", folder: Path, pause_s: float, random: Random) -> bool:
     """Kill an import a moment after it has written its position anew; return whether it was still running."""
     began, seen = time.monotonic(), position(folder)
-    while position(folder) == seen and process.poll() is None and time.monotonic() - began < PATIENCE_S:
+    while position(folder) == seen and process.poll() is None and time.monotonic() - began < TIMEOUT_S:
         time.sleep(0.01)
     time.sleep(random.random() * pause_s)
     was_running = process.poll() is None
@@ -48,7 +48,7 @@ def kill_behind_a_position(process: "subprocess.Popen[str]", folder: Path, pause
 
 
 def position(folder: Path) -> str:
-    """Return the saved position; empty: there is none."""
+    """Return the saved position, or an empty string if there is none."""
     try:
         return "".join(path.read_text() for path in (folder / "import").glob("*.json"))
     except FileNotFoundError:
@@ -56,7 +56,7 @@ def position(folder: Path) -> str:
 
 
 def finish(process: "subprocess.Popen[str]") -> tuple[str, str]:
-    printed, said = process.communicate(timeout=PATIENCE_S)
+    printed, said = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 0, said
     return printed, said
 

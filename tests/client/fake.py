@@ -1,4 +1,4 @@
-"""Fake: a server of a test that says what its script says, to show how clients take it."""
+"""Fake: a server that follows a script, to test how clients react."""
 
 import contextlib
 import socket
@@ -62,12 +62,12 @@ class Fake:
 
     def __init__(self, script: Script) -> None:
         self.lines: list[str] = []
-        """Whatever a script wants to remember."""
+        """Lines that a script saves for the test."""
         self._script = script
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._threads: list[threading.Thread] = []
         self._sockets: list[socket.socket] = []
-        self._faults: list[BaseException] = []
+        self._errors: list[BaseException] = []
         self._acceptor = threading.Thread(target=self._accept, daemon=True)
 
     @property
@@ -100,9 +100,9 @@ class Fake:
         try:
             self._script(caller)
         except (BrokenPipeError, ConnectionResetError):
-            pass  # the client had enough
-        except BaseException as fault:
-            self._faults.append(fault)
+            pass  # the client closed the connection
+        except BaseException as error:
+            self._errors.append(error)
             raise
         finally:
             caller.socket.close()
@@ -123,5 +123,5 @@ class Fake:
                 connection.shutdown(socket.SHUT_RDWR)
         for thread in self._threads:
             thread.join(TIMEOUT_S)
-        if error is None and self._faults:
-            raise self._faults[0]
+        if error is None and self._errors:
+            raise self._errors[0]

@@ -1,4 +1,4 @@
-"""A conversation gives every line's answer to who sent it, however the bytes are cut and EVENTs are late."""
+"""A conversation matches every answer to its line, however the bytes are cut and however late EVENTs come."""
 
 import random
 from itertools import pairwise

@@ -11,7 +11,7 @@ from tests.client.fake import Caller, Fake
 from tests.client.ways import ALL_WAYS, EVERY_WAY, Connect
 from tests.processes import Server
 
-ROWS = 20_000
+ROWS = 8_000
 
 
 @pytest.fixture(params=EVERY_WAY)
@@ -27,7 +27,7 @@ def url_of(server: Server) -> str:
     return f"sonic://{server.host}:{server.port}"
 
 
-def test_twenty_thousand_rows(connect: Connect, shared_server: Server, request: pytest.FixtureRequest) -> None:
+def test_many_rows(connect: Connect, shared_server: Server, request: pytest.FixtureRequest) -> None:
     collection = collection_of(request)
     done: list[int] = []
     with connect(url_of(shared_server)) as client:

@@ -1,4 +1,4 @@
-"""Many callers of one client: each gets its own answers, whatever happens to the others."""
+"""Many callers of one client: each gets its own answers, even when others fail or are cancelled."""
 
 import asyncio
 import os
@@ -58,14 +58,14 @@ def test_tasks_share_a_client_and_may_be_cancelled(shared_server: Server) -> Non
         async with await sonicpy.connect_async(url_of(shared_server), pool_size=2) as client:
             for _ in range(12):
                 tasks = [asyncio.create_task(ask(client, chance.randrange(1, 40))) for _ in range(50)]
-                doomed = chance.sample(tasks, 15)
+                cancelled = chance.sample(tasks, 15)
                 for _ in range(chance.randrange(4)):
                     await asyncio.sleep(chance.random() * 0.002)
-                for task in doomed:
+                for task in cancelled:
                     task.cancel()
                 ended = await asyncio.gather(*tasks, return_exceptions=True)
                 for task, end in zip(tasks, ended, strict=True):
-                    assert end is None or (isinstance(end, asyncio.CancelledError) and task in doomed), end
+                    assert end is None or (isinstance(end, asyncio.CancelledError) and task in cancelled), end
             assert (await client.info())["clients_connected"] <= 2 * 2 + 1  # none was dropped for being cancelled
 
     asyncio.run(work(), debug=True)
@@ -96,7 +96,7 @@ def test_a_connection_that_is_being_opened_survives_who_asked_for_it_first() -> 
 
 
 def test_events_of_old_servers_come_in_any_order() -> None:
-    """Several PENDING may be outstanding on one connection; each EVENT goes to who asked."""
+    """Several PENDING may be outstanding on one connection; each EVENT goes to the task that asked."""
 
     def script(caller: Caller) -> None:
         caller.greet()

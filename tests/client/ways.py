@@ -1,4 +1,4 @@
-"""The two clients behind one face: a test calls methods that block, whichever of them does the work."""
+"""One interface for both clients: a test calls methods that block, and either client does the work."""
 
 import asyncio
 import inspect
@@ -14,7 +14,7 @@ from sonicpy.client.aio.bucket import AsyncBucket
 
 
 class View:
-    """An object of the asyncio client whose coroutines are run to their end."""
+    """Wraps an object of the asyncio client; each call runs the coroutine to its end."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, target: Any) -> None:
         self.loop = loop

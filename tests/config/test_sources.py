@@ -1,4 +1,4 @@
-"""Sources: which file is read, what the environment and flags may say, who wins, and where a wrong value stands."""
+"""Sources: which file is read, what environment and flags may set, which source wins, and where a wrong value is."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What pages about the command line need: a folder of their own, and what is typed in."""
+"""Fixtures for pages about the command line; see tests/cli/conftest.py."""
 
 from tests.cli.conftest import here, type_in
 

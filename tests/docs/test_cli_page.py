@@ -22,7 +22,7 @@ def commands() -> list[tuple[str, str]]:
 
 
 def expect(printed: str, shown: str) -> None:
-    """Compare lines; three dots in the page stand for anything."""
+    """Compare lines; three dots in the page match anything."""
     pattern = ".+?".join(map(re.escape, shown.split("...")))
     assert re.fullmatch(pattern, printed), printed
 

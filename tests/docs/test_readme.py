@@ -16,7 +16,7 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
 
 
-def settled(line: str) -> str:
+def without_marker(line: str) -> str:
     """Hide the marker, which is random."""
     return re.sub(r"^(PENDING|EVENT \w+) [A-Za-z0-9]{8}", r"\1 <marker>", line)
 
@@ -33,7 +33,7 @@ def test_the_session_with_nc(server: Server) -> None:
             connection.sendall(line[2:].encode() + b"\n")
         else:
             assert answers is not None
-            assert settled(answers.readline().removesuffix("\r\n")) == settled(line)
+            assert without_marker(answers.readline().removesuffix("\r\n")) == without_marker(line)
             if line.startswith("ENDED"):
                 assert answers.read() == ""
                 answers.close()

@@ -1,4 +1,4 @@
-"""asonic 2.0.0 from PyPI, as it comes: a client that knows nothing of this server."""
+"""asonic 2.0.0 from PyPI, unchanged: a client written without knowledge of this server."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable

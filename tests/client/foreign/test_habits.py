@@ -1,7 +1,7 @@
 """Clients in other languages, as bytes: what each of them sends, and the few lines in which it reads the answers.
 
-Each test is a whole session in the manner of one client; where such a client takes answers apart more strictly than
-others do, its way of doing so stands here.
+Each test is a whole session in the manner of one client; where such a client parses answers more strictly than
+others do, the test parses them in the same way.
 """
 
 import re
@@ -126,7 +126,7 @@ def test_java_reads_with_whole_patterns(locked_server: Server) -> None:
 
 
 def test_ruby_reads_pending_blindly_and_nim_trails_a_blank(locked_server: Server) -> None:
-    """One takes the line after PENDING, whatever stands there; the other leaves a blank behind the password."""
+    """One reads any line after PENDING as its EVENT; the other sends a space behind the password."""
     with Peer(locked_server) as peer:
         assert whole_line(peer).decode().rstrip("\r\n").startswith("CONNECTED")
         peer.send(b"START search SecretPassword \r\n")

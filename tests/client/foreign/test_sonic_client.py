@@ -1,4 +1,4 @@
-"""sonic-client 1.0.0 from PyPI (module `sonic`), as it comes: a client that knows nothing of this server."""
+"""sonic-client 1.0.0 from PyPI (module `sonic`), unchanged: a client written without knowledge of this server."""
 
 import warnings
 from collections.abc import Iterator
