@@ -69,7 +69,7 @@ class Ranker:
         self.terms.append(Term(weight, required, inserts))
         self._note(newest_first(blocks, dead), weight, EXACT)
 
-    def add_alternate(self, blocks: list[list[Posting]], dead: int, weight: float, completed: bool) -> None:
+    def add_expansion(self, blocks: list[list[Posting]], dead: int, weight: float, completed: bool) -> None:
         """Note the postings of a word that stands for the last term."""
         self._note(newest_first(blocks, dead), weight, COMPLETED if completed else CORRECTED)
 

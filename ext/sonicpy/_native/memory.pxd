@@ -3,12 +3,15 @@
 from libc.stdlib cimport realloc
 
 cdef inline bint reserve(void **block, Py_ssize_t *capacity, Py_ssize_t needed, size_t item_bytes) noexcept nogil:
-    """Make room for `needed` items; the capacity at least doubles. False: there is no memory, and nothing changed."""
+    """Make room for `needed` items; if there is less, or NULL, the capacity at least doubles.
+
+    False: there is no memory, and nothing changed.
+    """
     cdef Py_ssize_t wanted
     cdef void *larger
-    if needed <= capacity[0]:
+    if needed <= capacity[0] and block[0] != NULL:
         return True
-    wanted = max(needed, 2 * capacity[0])
+    wanted = max(max(needed, 2 * capacity[0]), 1)
     larger = realloc(block[0], wanted * item_bytes)
     if larger == NULL:
         return False
@@ -18,7 +21,7 @@ cdef inline bint reserve(void **block, Py_ssize_t *capacity, Py_ssize_t needed, 
 
 
 cdef inline void *grown(void *block, Py_ssize_t *capacity, Py_ssize_t needed, size_t item_bytes) except NULL nogil:
-    """Return the block with room for `needed` items; if it had less, the capacity at least doubled.
+    """Return the block after `reserve`.
 
     Raises:
         MemoryError: there is none; the block stays valid.

@@ -22,7 +22,7 @@ ALL = 2**32
 
 
 class Add(NamedTuple):
-    """The arguments of one call of `add`, or of `add_alternate`, blocks as lists of postings."""
+    """The arguments of one call of `add`, or of `add_expansion`, blocks as lists of postings."""
 
     blocks: list[list[tuple[int, int]]]
     dead: int
@@ -100,8 +100,8 @@ def gathered(calls: list[Add]) -> tuple[Ranker, twin.Ranker]:
     for call in calls:
         postings = packed(call.blocks, decoded=call.decoded)
         if call.stands_in and slow.terms:
-            native.add_alternate(postings, call.dead, call.weight, call.completed)
-            slow.add_alternate(call.blocks, call.dead, call.weight, call.completed)
+            native.add_expansion(postings, call.dead, call.weight, call.completed)
+            slow.add_expansion(call.blocks, call.dead, call.weight, call.completed)
         else:
             named = {"required": call.required, "inserts": call.inserts}
             native.add(postings, call.dead, call.weight, **named)
@@ -216,7 +216,7 @@ def test_lists_that_are_walked_give_what_a_table_gives(
         for place, ranker in enumerate(rankers):
             taken = packed(blocks, decoded=call.decoded and place > 0)
             if call.stands_in and number:
-                ranker.add_alternate(taken, call.dead, call.weight, call.completed)
+                ranker.add_expansion(taken, call.dead, call.weight, call.completed)
             else:
                 ranker.add(taken, call.dead, call.weight, required=call.required, inserts=call.inserts)
     is_empty = len(rankers[0]) == 0
@@ -258,7 +258,7 @@ def test_long_lists_that_are_walked(seed: int, count: int, required: int) -> Non
         weight = rng.choice((0.0, 1.0, 2.5, 7.0))
         for ranker in (walked, tabled):
             if number and number % 4 == 3:
-                ranker.add_alternate(blocks, 0, weight / 2, number % 8 == 3)
+                ranker.add_expansion(blocks, 0, weight / 2, number % 8 == 3)
             else:
                 ranker.add(blocks, 3, weight, required=number + 1 == required, inserts=number % 5 != 4)
     total = len(tabled)
@@ -351,7 +351,7 @@ def test_scores_of_alternates_are_of_32_bits(word_bytes: int, typed: int) -> Non
 def test_an_alternate_counts_no_object_twice() -> None:
     ranker = Ranker()
     ranker.add(listed(1, 2), 0, 1.0)
-    ranker.add_alternate(listed(2, 3), 0, 1.0, True)
+    ranker.add_expansion(listed(2, 3), 0, 1.0, True)
     ranker.add(listed(3), 0, 0.5)
     ranker.newest()
     assert ranker.best(0, 10) == [3], "term and alternate are one"
@@ -360,8 +360,8 @@ def test_an_alternate_counts_no_object_twice() -> None:
 def test_exact_before_completed_before_corrected() -> None:
     ranker = Ranker()
     ranker.add(listed(1), 0, 0.1)
-    ranker.add_alternate(listed(3), 0, 9.0, False)
-    ranker.add_alternate(listed(2), 0, 5.0, True)
+    ranker.add_expansion(listed(3), 0, 9.0, False)
+    ranker.add_expansion(listed(2), 0, 5.0, True)
     ranker.bm25(b"", 1.0, 1.2, 0.75)
     assert ranker.best(0, 10) == [1, 2, 3]
 
