@@ -32,6 +32,7 @@ cdef enum:
     DISTANCE_MAX = 3
     PATTERN_MAX = 60  # characters: one bit each and one for the end, in 64
     WIDE_SLOTS = 128
+    MATCHES_MORE = 16  # that the search makes room for at once
     MATCH_COST = 50  # edges: sorting and returning a match takes as long as visiting 50 edges
 
 EDGE_BUDGET = 100_000
@@ -342,7 +343,9 @@ cdef inline void match(Search *self, const State *state, int size) noexcept nogi
 cdef void collect(Search *self, int size, int distance) noexcept nogil:
     cdef Match *match
     self.budget -= MATCH_COST
-    if not reserve(<void **> &self.matches, &self.capacity, self.count + 1, sizeof(Match)):
+    if self.count == self.capacity and not reserve(
+        <void **> &self.matches, &self.capacity, self.count + MATCHES_MORE, sizeof(Match)
+    ):
         self.failed = True
         self.budget = -1
         return
