@@ -255,7 +255,9 @@ cdef void visit(Search *self, uint32_t place, const Front *front, int depth) noe
             if label < 0x80:
                 follow(self, front, mask, label, edge_of(node, step), depth)
             else:
-                spell(self, front, NULL, lead_bits(label), character_bytes(label) - 1, label, edge_of(node, step), depth)
+                spell(
+                    self, front, NULL, lead_bits(label), character_bytes(label) - 1, label, edge_of(node, step), depth
+                )
 
 
 cdef void visit_all(Search *self, const uint8_t *node, const Front *front, int depth) noexcept nogil:

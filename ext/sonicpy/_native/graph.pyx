@@ -158,12 +158,12 @@ cdef class PackedGraph:
         return has_word(self._automata.forward, self._automata.forward_root, <const uint8_t *> word, len(word))
 
     def complete(self, bytes prefix not None, Py_ssize_t limit, bytes after=None) -> list:
-        """Return the words that begin with `prefix`, itself included, in byte order, at most `limit`.
+        """Return at most `limit` words that begin with `prefix`, in byte order, `prefix` itself included.
 
         Args:
             prefix: may be empty, or end inside a character.
             limit: negative for no limit.
-            after: only words greater than this; the last word of a page gives the next page.
+            after: return only words greater than this one; the last word of a page gives the next page.
         """
         cdef Completions words = self.completions(prefix, after)
         cdef list found = []
@@ -187,7 +187,7 @@ cdef class PackedGraph:
         return words
 
     def words(self, uint64_t offset, Py_ssize_t limit) -> list:
-        """Return the words from place `offset` on, in byte order, at most `limit` (negative: all)."""
+        """Return at most `limit` words (negative: all) from place `offset` on, in byte order."""
         cdef Completions words
         cdef uint64_t sign = offset // SIGN_WORDS
         cdef list found = []
