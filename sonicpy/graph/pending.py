@@ -41,9 +41,7 @@ class PendingWords:
         scorer = OSA.distance if transpositions else Levenshtein.distance
         typed = word.decode()
         found = []
-        for length in range(
-            len(typed) - distance, len(typed) + distance + 1
-        ):  # words of other lengths are farther away
+        for length in range(len(typed) - distance, len(typed) + distance + 1):  # others are farther away
             words = self._by_length.get(length)
             if words:
                 found += extract(typed, words, scorer=scorer, score_cutoff=distance, limit=None)

@@ -62,7 +62,8 @@ cdef class SonicTable(ObjectTable):
             budget: visit at most `budget` objects, new or not; -1: all.
 
         Returns:
-            (number of objects visited, whether a new object filled the table, which ends the visit).
+            (number of objects visited, whether the visit ended early). A visit ends with the first new object that
+            makes the table full, or that it puts into a full table.
 
         Raises:
             DamagedBytes: a block cannot be read.
