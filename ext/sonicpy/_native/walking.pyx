@@ -7,7 +7,7 @@ them: list by list, newest first.
 """
 
 from libc.math cimport INFINITY
-from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t
 from libc.string cimport memset
 
 from sonicpy._native.bm25 cimport packed_length, part_of_score
