@@ -23,9 +23,9 @@ LINK = ["-fsanitize=address"] if SANITIZE else []
 GENERATED = "build/generated"
 
 MODULES = [
-    "bm25", "bucket", "bucket_cache", "channel", "graph", "language", "lengths", "names", "object_change",
-    "object_table", "objects", "postings", "ranking", "readers", "records", "sonic_table", "term_cache", "text",
-    "walking",
+    "bm25", "bucket", "bucket_cache", "channel", "corrector", "graph", "graph_builder", "language", "lengths", "names",
+    "object_change", "object_table", "objects", "postings", "ranking", "readers", "records", "sonic_table",
+    "term_cache", "text", "walking",
 ]  # fmt: skip
 DIRECTIVES = {
     "language_level": 3,

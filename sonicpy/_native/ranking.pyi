@@ -25,19 +25,19 @@ class Ranker(ObjectTable):
         required: bool = False,
         inserts: bool = True,
     ) -> None: ...
-    def add_alternate(self, postings: PostingList | list[bytes], dead: int, weight: float, completed: bool) -> None: ...
+    def add_expansion(self, postings: PostingList | list[bytes], dead: int, weight: float, completed: bool) -> None: ...
     def add_terms(
         self,
         reader: Reader,
         terms: Terms,
         objects: int,
         wanted: int,
-        corrected_max: int,
-        others: Callable[[int, bytes, int, float], None],
+        expanded_max: int,
+        expand: Callable[[int, bytes, int, float], None],
         trace: Any,
     ) -> None: ...
     def bm25(self, lengths: bytes | bytearray, average: float, k1: float, b: float) -> None: ...
     def parts(
-        self, iids: list[int], most: int, lengths: bytes | bytearray, average: float, k1: float, b: float
+        self, iids: list[int], listed_max: int, lengths: bytes | bytearray, average: float, k1: float, b: float
     ) -> list[tuple[list[tuple[int, int, float]], int, float]]: ...
     def newest(self) -> None: ...

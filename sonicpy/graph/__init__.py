@@ -1,1 +1,1 @@
-"""Words to completions and corrections: one immutable file per bucket, built at once and mapped read-only."""
+"""Completions and corrections of words: one immutable file per bucket, built at once and mapped read-only."""

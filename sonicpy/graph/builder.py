@@ -1,17 +1,16 @@
-"""Sorted words in, the content of a graph file out; ext/sonicpy/_native/graph.pyx does it and draws the file."""
+"""Sorted words in, the content of a graph file out; ext/sonicpy/_native/graph_builder.pyx builds it."""
 
-from sonicpy._native import graph
-from sonicpy._native.graph import WORD_BYTES_MAX
+from sonicpy._native.graph_builder import WORD_BYTES_MAX, GraphTooLarge, PackedGraphBuilder
 from sonicpy.errors import GraphError
 
 __all__ = ["WORD_BYTES_MAX", "WordGraphBuilder"]
 
 
-class WordGraphBuilder(graph.WordGraphBuilder):
-    """Takes the words of one bucket in rising byte order by `add`, then `finish` is called once.
+class WordGraphBuilder(PackedGraphBuilder):
+    """Takes the words of one bucket by `add`, in rising byte order; then `finish` is called once.
 
     Args:
-        edges_max: the most edges that each of the two automata may have (5 bytes each in the file).
+        automaton_max_bytes: the most bytes that each of the two automata may take.
     """
 
     def finish(self, bucket: int, version: int) -> bytes:
@@ -19,13 +18,13 @@ class WordGraphBuilder(graph.WordGraphBuilder):
 
         Args:
             bucket: id of the bucket whose words these are.
-            version: of the lexicon they were taken from.
+            version: of the lexicon that the words were read from.
 
         Raises:
-            GraphError: the words need more edges than allowed.
+            GraphError: an automaton needs more bytes than allowed.
             ValueError: the builder is finished already.
         """
         try:
             return super().finish(bucket, version)
-        except graph.GraphTooLarge as error:
+        except GraphTooLarge as error:
             raise GraphError(f"no word graph can be built: {error}") from error

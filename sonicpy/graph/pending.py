@@ -1,4 +1,4 @@
-"""Words pushed since the graph file was built: few, so they are compared one by one."""
+"""Words added since the graph file was built: few, so a correction compares them one by one."""
 
 from collections.abc import Sequence
 
@@ -7,10 +7,10 @@ from rapidfuzz.process import extract
 
 
 class PendingWords:
-    """Words of one bucket that its graph may not hold; some may be gone again.
+    """Words of one bucket that its graph may not hold; no object may hold some of them any more.
 
     Args:
-        source: a list that only grows; what is appended later is taken over by `refresh`.
+        source: a list that only grows; `refresh` adds the words that were appended to it.
     """
 
     def __init__(self, source: Sequence[bytes]) -> None:
@@ -23,7 +23,7 @@ class PendingWords:
         return len(self._words)
 
     def refresh(self) -> None:
-        """Take over what was appended to the source."""
+        """Add the words that were appended to the source."""
         for word in map(bytes.decode, self.source[self._taken :]):
             if word not in self._words:
                 self._words.add(word)
@@ -31,16 +31,17 @@ class PendingWords:
         self._taken = len(self.source)
 
     def correct(self, word: bytes, distance: int, *, transpositions: bool) -> list[tuple[bytes, int]]:
-        """Return the words within `distance` edits of `word`, with their distances, in no order.
+        """Return the words within an edit distance of `word`, with their distances, in no order.
 
         Args:
-            distance: in characters.
-            transpositions: a swap of neighbours is one edit; else two.
+            word: UTF-8.
+            distance: the largest edit distance, in characters.
+            transpositions: a swap of two neighbours counts as one error; else as two.
         """
         scorer = OSA.distance if transpositions else Levenshtein.distance
         typed = word.decode()
         found = []
-        for length in range(len(typed) - distance, len(typed) + distance + 1):  # others are further away
+        for length in range(len(typed) - distance, len(typed) + distance + 1):  # others are farther away
             words = self._by_length.get(length)
             if words:
                 found += extract(typed, words, scorer=scorer, score_cutoff=distance, limit=None)

@@ -1,6 +1,6 @@
-"""The open word graphs of a store: opened when first asked for, closed when idle.
+"""The open word graphs of a store: the pool opens a graph at its first use and closes it when it is idle.
 
-<folder>/<bucket>-<version>.graph     both in decimal; written under another name and renamed when whole
+<folder>/<bucket>-<version>.graph     both in decimal; written under another name and renamed when complete
 """
 
 import contextlib
@@ -21,7 +21,7 @@ FILE_NAME = re.compile(r"(\d+)-(\d+)\.graph(\.new)?")
 
 
 class Name(NamedTuple):
-    """Which graph a file holds."""
+    """The name of a file: the graph of a bucket at one lexicon version."""
 
     bucket: int
     version: int
@@ -29,7 +29,7 @@ class Name(NamedTuple):
 
 @dataclass(slots=True)
 class OpenGraph:
-    """A graph and when it was last asked for."""
+    """A graph and the time of its last use."""
 
     version: int
     graph: WordGraph
@@ -40,43 +40,43 @@ class GraphPool:
     """Graphs by bucket.
 
     Args:
-        folder: where the files are; created when the first is written.
+        folder: of the files; `write` creates it.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.broken: set[int] = set()
-        """Buckets whose graph could not be opened: to be consolidated again."""
+        """Buckets whose graph could not be opened; consolidation builds it again."""
         self.unwanted: list[Name] = []
-        """Graphs of flushed buckets whose files are still to be deleted."""
+        """Graphs of flushed buckets whose files `sweep` has to delete."""
         self._open: dict[int, OpenGraph] = {}
 
     def __len__(self) -> int:
         return len(self._open)
 
     def get(self, bucket: int, version: int) -> WordGraph | None:
-        """Return the graph of a bucket; None: there is none (version 0), or it is broken and noted as that.
+        """Return the graph of a bucket; None: it has none (version 0), or the graph is in `broken`.
 
-        Whoever still looks at an older version of the bucket gets the newer graph, since the older file is gone.
+        A snapshot of an older version gets the newer graph, since the older file is gone.
         """
-        held = self._open.get(bucket)
-        if held is None or held.version < version:
+        opened = self._open.get(bucket)
+        if opened is None or opened.version < version:
             graph = self._read(bucket, version)
             if graph is None:
                 return None
-            held = self._open[bucket] = OpenGraph(version, graph, 0.0)
-        held.used_s = time.monotonic()
-        return held.graph
+            opened = self._open[bucket] = OpenGraph(version, graph, 0.0)
+        opened.used_s = time.monotonic()
+        return opened.graph
 
     def path(self, bucket: int, version: int) -> Path:
-        """Return where the graph of a bucket is."""
+        """Return the path of the file for a graph."""
         return self.folder / f"{bucket}-{version}.graph"
 
     def write(self, bucket: int, version: int, content: bytes) -> None:
-        """Write a graph so that it is there as a whole or not at all.
+        """Write a graph and sync it before it gets its name, so that a file is complete or missing.
 
         Raises:
-            GraphError: it could not be written.
+            GraphError: the file could not be written.
         """
         path = self.path(bucket, version)
         fresh = path.with_name(f"{path.name}.new")
@@ -91,39 +91,39 @@ class GraphPool:
             raise GraphError(f"cannot write the word graph {path}: {error.strerror}") from error
 
     def remove(self, bucket: int, version: int) -> None:
-        """Delete a graph that is not needed any more; whoever still reads it can go on."""
+        """Delete the file of a graph that is not needed any more; a search that has it open is not disturbed."""
         with contextlib.suppress(OSError):  # the next start tries again
             self.path(bucket, version).unlink()
 
     def forget(self, bucket: int, version: int) -> None:
-        """Close the graph of a bucket that was flushed and leave its file to `sweep`; version 0: there is none."""
+        """Close the graph of a flushed bucket and leave its file to `sweep`; version 0: the bucket has none."""
         self.broken.discard(bucket)
         self.close(bucket)
         if version:
             self.unwanted.append(Name(bucket, version))
 
     def sweep(self, files: int) -> None:
-        """Delete at most so many files of flushed buckets."""
+        """Delete at most `files` files of flushed buckets."""
         for _ in range(min(files, len(self.unwanted))):
             self.remove(*self.unwanted.pop())
 
     def close(self, bucket: int) -> None:
-        """Forget the open graph of a bucket."""
+        """Close the graph of a bucket."""
         self._open.pop(bucket, None)
 
     def close_idle(self, seconds: float) -> None:
-        """Forget the graphs that nobody has asked for in so long."""
+        """Close the graphs that were not used for `seconds`."""
         limit = time.monotonic() - seconds
-        for bucket in [bucket for bucket, held in self._open.items() if held.used_s < limit]:
+        for bucket in [bucket for bucket, opened in self._open.items() if opened.used_s < limit]:
             del self._open[bucket]
 
     def tidy(self, named: set[Name]) -> None:
-        """Delete files of graphs that are not in `named`, and note the buckets whose graph is missing."""
+        """Delete the files of graphs that are not in `named`, and add buckets whose file is missing to `broken`."""
         present = set()
         for path in self.folder.glob("*.graph*"):
             found = FILE_NAME.fullmatch(path.name)
             if found is None:
-                continue  # a file of somebody else
+                continue  # not a file of the pool
             name = Name(int(found[1]), int(found[2]))
             if found[3] or name not in named:
                 with contextlib.suppress(OSError):  # the next start tries again
@@ -138,6 +138,6 @@ class GraphPool:
         try:
             return WordGraph(self.path(bucket, version))
         except GraphError as error:
-            logger.error("%s: it is built again", error)
+            logger.error("%s; consolidation builds it again", error)
             self.broken.add(bucket)
             return None

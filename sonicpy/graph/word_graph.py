@@ -1,47 +1,47 @@
-"""An open word graph; ext/sonicpy/_native/graph.pyx draws the file and walks it.
+"""An open word graph; ext/sonicpy/_native/graph.pyx draws the file and reads it.
 
-Invariant: an open graph is whole. Its checksum and every edge were verified, so no answer can leave its memory.
+Invariant: an open graph is complete. Its checksum and every edge were verified, so no walk can leave its bytes.
 """
 
 import os
 from pathlib import Path
 from typing import Self
 
-from sonicpy._native import graph
-from sonicpy._native.graph import EDGE_BUDGET, Completions, Corrections
+from sonicpy._native.corrector import EDGE_BUDGET, Corrections
+from sonicpy._native.graph import Completions, DamagedGraph, MappedFile, PackedGraph
 from sonicpy.errors import GraphError
 
 __all__ = ["EDGE_BUDGET", "Completions", "Corrections", "WordGraph"]
 
 
-class WordGraph(graph.WordGraph):
+class WordGraph(PackedGraph):
     """The words of one bucket at one lexicon version, read-only. Any number of threads may use it.
 
-    The file stays mapped for as long as the graph, or an iterator over its words, is held. Meanwhile it may be
-    replaced or deleted, but not written or cut off in place.
+    The file stays mapped as long as the graph, or an iterator over its words, is referenced. Meanwhile it may be
+    replaced or deleted, but not written to or truncated in place.
 
     Args:
         path: a file that holds what `WordGraphBuilder.finish` returned.
 
     Raises:
-        GraphError: it is missing, not a word graph, not a whole one, or not what was written.
+        GraphError: the file is missing, is no word graph, or is incomplete or damaged.
     """
 
     def __new__(cls, path: Path) -> Self:
         try:
-            return super().__new__(cls, graph.MappedFile(os.fsencode(path)))
-        except (OSError, graph.DamagedGraph) as error:
+            return super().__new__(cls, MappedFile(os.fsencode(path)))
+        except (OSError, DamagedGraph) as error:
             reason = error.strerror if isinstance(error, OSError) else error
             raise GraphError(f"{path} cannot be read as a word graph: {reason}") from error
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Self:
-        """Return the graph that `WordGraphBuilder.finish` made, without a file.
+        """Return the graph of bytes that `WordGraphBuilder.finish` returned, without a file.
 
         Raises:
-            GraphError: this is not a word graph, not a whole one, or not what was made.
+            GraphError: the bytes are no word graph, or are incomplete or damaged.
         """
         try:
             return super().__new__(cls, content)
-        except graph.DamagedGraph as error:
+        except DamagedGraph as error:
             raise GraphError(f"{len(content)} bytes cannot be read as a word graph: {error}") from error

@@ -1,4 +1,4 @@
-"""Scores as users see them: they order the objects, and tell how each was found."""
+"""Scores as users see them: they order the objects and say how each was found."""
 
 from collections.abc import Iterator
 from itertools import count, pairwise
@@ -46,7 +46,7 @@ def test_scores_never_rise(
         assert all(left >= right for left, right in pairwise(printed))
 
 
-def test_the_whole_number_tells_how_an_object_was_found(tmp_path: Path) -> None:
+def test_the_whole_number_says_how_an_object_was_found(tmp_path: Path) -> None:
     with open_index(tmp_path, search__query_alternates_try=4) as index:
         push(index, "exact", "anker und kette am ende eines langen satzes")
         push(index, "all", "anker vom boot")

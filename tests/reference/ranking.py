@@ -28,10 +28,10 @@ FULL, EXACT, COMPLETED, CORRECTED = range(4)
 
 @dataclass
 class Term:
-    """A term of the query: what it counts for, and (tf, weight, kind, call) where it, or an alternate, was noted.
+    """A term of the query: what it counts for, and the (tf, weight, kind, call) of each posting of it or an expansion.
 
-    A term that does not insert only adds to the score: no object loses anything for lacking it. An alternate always
-    brings its objects, but does not make up for a term that is required.
+    A term that does not insert only adds to the score: no object loses anything for lacking it. An expansion always
+    brings its objects, but does not replace a required term.
     """
 
     weight: float
@@ -41,7 +41,7 @@ class Term:
 
 
 def newest_first(blocks: list[list[Posting]], dead: int) -> list[Posting]:
-    """Return the living postings of a list."""
+    """Return the postings of a list that are not dead, newest first."""
     return [posting for number, block in enumerate(blocks) for posting in block[dead if number == 0 else 0 :]][::-1]
 
 
@@ -65,12 +65,12 @@ class Ranker:
         required: bool = False,
         inserts: bool = True,
     ) -> None:
-        """Note one term's postings, newest first."""
+        """Add one term's postings, newest first."""
         self.terms.append(Term(weight, required, inserts))
         self._note(newest_first(blocks, dead), weight, EXACT)
 
-    def add_alternate(self, blocks: list[list[Posting]], dead: int, weight: float, completed: bool) -> None:
-        """Note the postings of a word that stands for the last term."""
+    def add_expansion(self, blocks: list[list[Posting]], dead: int, weight: float, completed: bool) -> None:
+        """Add the postings of an expansion of the last term."""
         self._note(newest_first(blocks, dead), weight, COMPLETED if completed else CORRECTED)
 
     def _note(self, postings: list[Posting], weight: float, kind: int) -> None:
@@ -111,7 +111,7 @@ class Ranker:
         ]
 
     def newest(self) -> None:
-        """Keep the objects that hold every term or an alternate of it, in table order."""
+        """Keep the objects that hold every term or an expansion of it, in table order."""
         self.kinds = dict.fromkeys(self.objects, EXACT)
         self.objects = [iid for iid in self.objects if all(iid in term.hits for term in self.terms)]
 
@@ -126,7 +126,7 @@ class Ranker:
 
 
 class SonicTable:
-    """Spec chapter 8: object -> word -> score, in insertion order."""
+    """Sonic's table: object -> word -> score, in insertion order."""
 
     def __init__(self, words: int, full: int) -> None:
         self.words = words

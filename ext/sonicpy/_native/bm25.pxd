@@ -8,7 +8,7 @@ cdef struct PackedLengths:  # packed, by IID
 
 
 cdef inline PackedLengths lengths_of(object lengths) except *:
-    """Return where the lengths stand, as long as `lengths` is neither changed nor let go."""
+    """Return a pointer into `lengths`, valid as long as the caller neither changes nor releases it."""
     if type(lengths) is bytearray:
         return PackedLengths(<const uint8_t *> PyByteArray_AS_STRING(lengths), <uint64_t> PyByteArray_GET_SIZE(lengths))
     if type(lengths) is bytes:
@@ -25,4 +25,5 @@ cpdef double idf(uint64_t objects, uint64_t df) noexcept
 
 
 cdef inline double part_of_score(double weight, uint32_t tf, double norm, double k1) noexcept nogil:
+    """Return what a posting adds to the score of its object."""
     return weight * tf * (k1 + 1.0) / (tf + norm)

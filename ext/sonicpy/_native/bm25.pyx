@@ -8,17 +8,17 @@ from libc.stdint cimport uint8_t, uint64_t
 
 from sonicpy._native.lengths cimport unpack_length
 
-cdef struct Norms:  # what lengths do to scores, by packed length, for one bucket at one moment
+cdef struct Norms:  # by packed length, for the average length of one bucket at one moment
     double average, k1, b
     double norms[256]
 
 
-cdef Norms last_norms  # most queries are for the bucket of the query before
+cdef Norms last_norms  # most queries are for the same bucket as the query before
 last_norms.k1 = -1.0
 
 
 cdef const double *norms_of(double average, double k1, double b) noexcept:
-    """Return the norms of all packed lengths; they stand until the next call."""
+    """Return the length norms by packed length; they are valid until the next call."""
     cdef Py_ssize_t number
     cdef double *norms = last_norms.norms
     if last_norms.average == average and last_norms.k1 == k1 and last_norms.b == b:
@@ -30,5 +30,5 @@ cdef const double *norms_of(double average, double k1, double b) noexcept:
 
 
 cpdef double idf(uint64_t objects, uint64_t df) noexcept:
-    """Return the weight of a word that `df` of `objects` objects hold: ln(1 + (N - df + 0.5) / (df + 0.5))."""
+    """Return the weight of a term that `df` of N `objects` hold: ln(1 + (N - df + 0.5) / (df + 0.5))."""
     return log(1.0 + (<double> (max(objects, df) - df) + 0.5) / (<double> df + 0.5))

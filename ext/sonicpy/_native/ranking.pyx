@@ -1,59 +1,61 @@
 """Which objects answer a query, and in which order: postings in, IIDs out, by BM25 or newest first.
 
-The postings of a query's terms are gathered into a table of objects, scored, and the best are selected. IIDs in a list
-need not be sorted (an old object that gains a term stands at that term's head); where those of every list are, as in a
-bucket whose objects never change, the best are found by walking the lists, and there is no table. No Python object is
-made for a posting.
+A query is a row of term scorers: a postings list each, of a term or of an expansion of it, with the weight of its
+postings. The lists are evaluated one after the other (term at a time): every posting goes to the accumulator of its
+object in a table, the objects are scored, and the top k are selected. IIDs in a list need not be sorted (an old object
+that gains a term is at the head of that term's list). Where all lists are sorted, as in a bucket whose objects never
+change, the lists are walked instead, and no table is filled. No Python object is made for a posting.
 """
 
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
-from sonicpy._native.best cimport Best, begin_best, end_best
 from sonicpy._native.bm25 cimport PackedLengths, idf, lengths_of, norms_of, packed_length, part_of_score
-from sonicpy._native.object_table cimport (
+from sonicpy._native.memory cimport grown
+from sonicpy._native.object_table cimport SPARE_OBJECTS_MAX, SPARES, ObjectTable, check_dead
+from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, PostingList, TermInfo, decode
+from sonicpy._native.score_parts cimport Part, Parts, add_part, parts_tuple
+from sonicpy._native.text cimport F_PART, F_SPECIAL, F_STOP, Terms
+from sonicpy._native.top_k cimport (
     COMPLETED,
     CORRECTED,
     EXACT,
     FULL,
-    SPARE_OBJECTS_MAX,
-    SPARES,
     Kind,
-    ObjectTable,
-    check_dead,
-    grown,
+    ScoredObject,
+    TopK,
+    begin_top,
+    end_top,
+    page_start,
 )
-from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, PostingList, TermInfo, decode
-from sonicpy._native.score_parts cimport Part, Parts, take_part, told
-from sonicpy._native.text cimport F_PART, F_SPECIAL, F_STOP, Terms
-from sonicpy._native.walking cimport BEST_MAX, WALKED_MAX, Lists, Run, walk
+from sonicpy._native.walking cimport K_MAX, LISTS_MAX, PostingsLists, TermScorer, walk
 
 cdef enum:
     KEYWORDS_MAX = 4  # a query with more words is a sentence: the object it looks for need not hold its numbers
     FIRST_OF_THREE_BYTES = 0xE0
 
 
-cdef struct Found:
-    double matched  # weight of the terms found in the object
-    uint32_t required  # how many required terms were found
-    int32_t last_term  # the term that touched it last: a term counts once
+cdef struct Accumulator:  # of an object
+    double matched  # weight of its terms
+    uint32_t required  # number of its required terms
+    int32_t last_term  # the term that matched last: a term counts once, also if an expansion of it matches
 
 
-cdef struct Hit:
-    uint32_t object
+cdef struct Match:  # a posting that counts
+    uint32_t object  # number in the table
     uint32_t tf
 
 
 cdef bint is_keywords(Terms terms) except -1:
-    """Return whether a query is words to look for, not a sentence. Of a run without blanks each second pair is one."""
+    """Return whether a query is keywords, not a sentence. A run without blanks has a word for every two pairs."""
     cdef const uint8_t *flags = <const uint8_t *> <const char *> terms.flags
     cdef Py_ssize_t number, words = 0, pairs = 0
     cdef bytes term
     for number in range(len(terms.words)):
         term = terms.words[number]
         pairs += flags[number] & (F_PART | F_STOP) == F_PART
-        # The letters of a run are told from stop words by their script alone: theirs are the code points from U+0800.
+        # A single letter of a run is flagged as a stop word; its script tells: code points from U+0800.
         if not flags[number] & (F_SPECIAL | F_PART) and not (
             flags[number] & F_STOP and (<const uint8_t *> <const char *> term)[0] >= FIRST_OF_THREE_BYTES
         ):
@@ -62,36 +64,36 @@ cdef bint is_keywords(Terms terms) except -1:
 
 
 cpdef double shown_score(int whole, int kind, double score, double ceiling, double fraction_max) noexcept nogil:
-    """Return a score as users see it: `whole` less the kind, and the share of the ceiling, at most `fraction_max`."""
+    """Return a score as users see it: `whole` minus the kind, plus the share of the ceiling, at most `fraction_max`."""
     cdef double share = score / ceiling if ceiling > 0 else 0.0
     return (whole - kind) + (share if share < fraction_max else fraction_max)
 
 
-cdef struct Notes:  # memory of a ranker, handed on from query to query
-    Found *found
-    Py_ssize_t found_capacity
-    Hit *hits
-    Py_ssize_t hit_capacity
+cdef struct Buffers:  # of a ranker, passed on from query to query
+    Accumulator *accumulators
+    Py_ssize_t accumulator_capacity
+    Match *matches
+    Py_ssize_t match_capacity
     Posting *postings
     Py_ssize_t posting_capacity
-    Run *runs
-    Py_ssize_t run_capacity
+    TermScorer *scorers
+    Py_ssize_t scorer_capacity
 
 
-cdef Notes spare_notes[SPARES]
-cdef int spare_notes_count = 0
+cdef Buffers spares[SPARES]
+cdef int spare_count = 0
 
 
 cdef class Ranker(ObjectTable):
-    """The objects that hold some of a query's terms, or words that stand for them."""
-    cdef Notes _notes
-    cdef list _lists  # of each run; None: its postings are too large for one
-    cdef Found _first  # of every object of the first list, while it is the only one
-    cdef Py_ssize_t _posting_count, _hit_count, _run_count
-    cdef Py_ssize_t _copied  # runs whose postings stand beside each other
-    cdef Py_ssize_t _gathered  # runs whose objects are in the table
-    cdef bint _is_sorted  # every list is, by IID, and no weight is below zero
-    cdef bint _is_unscored  # `bm25` was asked for, and what is in the table has no scores yet
+    """The objects that hold some terms of a query, or expansions of them."""
+    cdef Buffers _buffers
+    cdef list _lists  # a PostingList for each scorer; None: its IIDs or tfs are too large for one
+    cdef Accumulator _first  # the accumulator of every object, while only the first list is in the table
+    cdef Py_ssize_t _posting_count, _match_count, _scorer_count
+    cdef Py_ssize_t _copied  # number of scorers whose postings were copied to the buffer
+    cdef Py_ssize_t _accumulated  # number of scorers whose objects are in the table
+    cdef bint _is_sorted  # every list is sorted by IID, and no weight is below zero
+    cdef bint _is_unscored  # `bm25` was called, and the objects of the table have no scores yet
     cdef object _lengths
     cdef double _average, _k1, _b
     cdef int32_t _terms
@@ -100,38 +102,41 @@ cdef class Ranker(ObjectTable):
     cdef readonly double ceiling  # no object's score by `bm25` is above it
 
     def __cinit__(self):
-        global spare_notes_count
-        if spare_notes_count:
-            spare_notes_count -= 1
-            self._notes = spare_notes[spare_notes_count]
+        global spare_count
+        if spare_count:
+            spare_count -= 1
+            self._buffers = spares[spare_count]
         self._lists = []
         self._is_sorted = True
 
     def __dealloc__(self):
-        global spare_notes_count
-        cdef Notes *notes = &self._notes
+        global spare_count
+        cdef Buffers *buffers = &self._buffers
         cdef Py_ssize_t largest = max(
-            max(notes.found_capacity, notes.hit_capacity), max(notes.posting_capacity, notes.run_capacity)
+            max(buffers.accumulator_capacity, buffers.match_capacity),
+            max(buffers.posting_capacity, buffers.scorer_capacity),
         )
-        if spare_notes_count < SPARES and largest <= SPARE_OBJECTS_MAX:
-            spare_notes[spare_notes_count] = notes[0]
-            spare_notes_count += 1
+        if spare_count < SPARES and largest <= SPARE_OBJECTS_MAX:
+            spares[spare_count] = buffers[0]
+            spare_count += 1
             return
-        free(notes.found)
-        free(notes.hits)
-        free(notes.postings)
-        free(notes.runs)
+        free(buffers.accumulators)
+        free(buffers.matches)
+        free(buffers.postings)
+        free(buffers.scorers)
 
     def __len__(self) -> int:
-        self.gather_all()
+        self.accumulate_all()
         return self._count if self._order == NULL else self._ordered
 
     @property
     def is_empty(self) -> bool:
-        """Whether no term brought an object so far; cheaper to ask than the number of objects."""
+        """Whether no term brought an object so far; it costs less than the number of objects, which fills the table."""
+        cdef const TermScorer *scorer
         cdef Py_ssize_t number
-        for number in range(self._run_count):
-            if self._notes.runs[number].inserts and self._notes.runs[number].begin < self._notes.runs[number].end:
+        for number in range(self._scorer_count):
+            scorer = &self._buffers.scorers[number]
+            if scorer.inserts and scorer.begin < scorer.end:
                 return False
         return True
 
@@ -141,12 +146,12 @@ cdef class Ranker(ObjectTable):
         """Add the postings of the next term.
 
         Args:
-            postings: a PostingList, or its blocks, oldest first; no object stands in them twice.
-            dead: how many postings at the head of the first block do not count.
-            weight: what the term counts for, for example its inverse document frequency.
-            required: objects without this term will not answer.
-            inserts: the term brings objects into the table; else it only adds to the score of those already there,
-                and an object without it loses nothing.
+            postings: a PostingList, or its blocks, oldest first; no object has two postings in them.
+            dead: number of postings at the head of the first block that do not count.
+            weight: of the term, for example its inverse document frequency.
+            required: objects without this term do not answer.
+            inserts: the term brings objects into the table; else it only adds to the scores of the objects there, and
+                an object without it loses nothing.
 
         Raises:
             DamagedBytes: a block cannot be read.
@@ -154,40 +159,42 @@ cdef class Ranker(ObjectTable):
         """
         self.add_term(postings, dead, weight, required, inserts)
 
-    def add_alternate(self, postings not None, Py_ssize_t dead, double weight, bint completed) -> None:
-        """Add the postings of a word that stands for the term added last; objects that hold the term, or were found
-        by an alternate added before, keep that.
+    def add_expansion(self, postings not None, Py_ssize_t dead, double weight, bint completed) -> None:
+        """Add the postings of an expansion of the term added last. An object that holds the term, or an expansion added
+        earlier, counts only the first of them.
 
         Args:
             weight: as in `add`, already lowered.
-            completed: the word begins with the term; else it corrects it.
+            completed: the expansion completes the term; else it corrects it.
 
         Raises:
             DamagedBytes: a block cannot be read.
         """
-        self.note_run(postings, dead, weight, COMPLETED if completed else CORRECTED, False, True)
+        self.add_postings(postings, dead, weight, COMPLETED if completed else CORRECTED, False, True)
 
     def add_terms(
-        self, reader, Terms terms not None, uint64_t objects, wanted, Py_ssize_t corrected_max, others, trace
+        self, reader, Terms terms not None, uint64_t objects, wanted, Py_ssize_t expanded_max, expand, trace
     ) -> None:
-        """Add the terms of a query, each by its `idf`. Special words are required, except in a sentence; stop words
-        only add to what others find, and bring objects where there are no others, or where those bring none.
+        """Add the terms of a query, each with its `idf` as weight.
+
+        Special words are required, except in a sentence. Stop words only add to the scores of other words' objects;
+        they bring objects if the query has no other words, or if these bring none.
 
         Args:
-            reader: what `words(terms)` gives rows of and `postings(row)` their postings.
-            objects: how many the bucket holds.
-            wanted: a term that so many objects hold finds enough.
-            corrected_max: so many terms at the most may be helped by others.
-            others: called with the number of a term that finds too little, itself, the number of objects that hold it
-                and its weight; adds words that stand for it.
-            trace: is told what is added and what is not; None: nobody wants to know.
+            reader: `words(terms)` returns the rows of the terms, `postings(row)` the postings of a row.
+            objects: number of objects in the bucket.
+            wanted: a term that `wanted` objects hold needs no expansion.
+            expanded_max: at most `expanded_max` terms are expanded.
+            expand: called for a term that finds too little, with its number, the term, the number of objects that hold
+                it, and its weight; it adds expansions.
+            trace: records what is added and what is not; None: nothing is recorded.
 
         Raises:
             DamagedBytes: a block cannot be read.
             ValueError: the reader gives another number of rows.
         """
         cdef const uint8_t *flags = <const uint8_t *> <const char *> terms.flags
-        cdef Py_ssize_t number, count = len(terms.words), corrected = 0
+        cdef Py_ssize_t number, count = len(terms.words), expanded = 0
         cdef int64_t enough = min(wanted, INT64_MAX)
         cdef list rows = reader.words(terms.words)
         cdef TermInfo row
@@ -201,7 +208,7 @@ cdef class Ranker(ObjectTable):
                 has_stops = True
             else:
                 has_words = True
-        for beside in range(2 if has_words and has_stops else 1):  # stop words beside others come last
+        for beside in range(2 if has_words and has_stops else 1):  # stop words beside other words come last
             inserts = not beside or self.is_empty
             for number in range(count):
                 if beside != (has_words and flags[number] & F_STOP != 0):
@@ -212,17 +219,17 @@ cdef class Ranker(ObjectTable):
                     found, weight = 0, idf(objects, 0)
                     self.add_term([], 0, weight, required, inserts)
                 else:
-                    # By holders, not by postings: the window hides how common a word is.
+                    # By all objects that hold the term, not by its postings: the window hides how common a term is.
                     found, weight = <int64_t> row._word.df, idf(objects, row._word.holders)
                     self.add_term(reader.postings(row), <Py_ssize_t> row._word.dead, weight, required, inserts)
                 if trace is not None:
                     trace.exact(number, terms.words[number], row, weight, required=required, only_adds=not inserts)
-                if flags[number] & (F_SPECIAL | F_STOP | F_PART) or found >= enough or corrected == corrected_max:
+                if flags[number] & (F_SPECIAL | F_STOP | F_PART) or found >= enough or expanded == expanded_max:
                     if trace is not None:
                         trace.keep(number, flags[number], is_enough=found >= enough)
                     continue
-                corrected += 1
-                others(number, terms.words[number], found, weight)
+                expanded += 1
+                expand(number, terms.words[number], found, weight)
 
     cdef int add_term(self, postings, Py_ssize_t dead, double weight, bint required, bint inserts) except -1:
         self._terms += 1
@@ -230,138 +237,141 @@ cdef class Ranker(ObjectTable):
         self._possible_weight += weight
         if inserts:
             self._total_weight += weight
-        return self.note_run(postings, dead, weight, EXACT, required, inserts)
+        return self.add_postings(postings, dead, weight, EXACT, required, inserts)
 
-    cdef int note_run(
+    cdef int add_postings(
         self, postings, Py_ssize_t dead, double weight, Kind kind, bint required, bint inserts
     ) except -1:
-        """Take the postings of a list. Which objects they make is seen to once somebody asks."""
-        cdef Notes *notes = &self._notes
+        """Add a scorer. Its objects go into the table only when they are needed."""
+        cdef Buffers *buffers = &self._buffers
         cdef Py_ssize_t begin = self._posting_count, end = begin, number, skipped = 0
         cdef list blocks
-        cdef PostingList held = postings if isinstance(postings, PostingList) else PostingList.of(<list?> postings)
+        cdef PostingList decoded = postings if isinstance(postings, PostingList) else PostingList.of(<list?> postings)
         check_dead(dead)
-        if self._run_count == notes.run_capacity:
-            notes.runs = <Run *> grown(notes.runs, &notes.run_capacity, self._run_count + 16, sizeof(Run))
-        self._lists.append(held)
-        if held is not None:
-            end += held._count
-            skipped = min(dead, held._first_count)
-            self._is_sorted &= held._is_sorted and weight >= 0
-            notes.runs[self._run_count] = Run(
-                begin + skipped, end, 0, held._iids + skipped, held._tfs + skipped, held._tf_max, weight, self._terms,
-                kind, required, inserts,
+        if self._scorer_count == buffers.scorer_capacity:
+            buffers.scorers = <TermScorer *> grown(
+                buffers.scorers, &buffers.scorer_capacity, self._scorer_count + 16, sizeof(TermScorer)
+            )
+        self._lists.append(decoded)
+        if decoded is not None:
+            end += decoded._count
+            skipped = min(dead, decoded._first_count)
+            self._is_sorted &= decoded._is_sorted and weight >= 0
+            buffers.scorers[self._scorer_count] = TermScorer(
+                begin + skipped, end, 0, decoded._iids + skipped, decoded._tfs + skipped, decoded._tf_max, weight,
+                self._terms, kind, required, inserts,
             )  # fmt: skip
         else:
             blocks = postings
-            self.make_room_for_postings(begin + len(blocks) * BLOCK_POSTINGS)
+            self.reserve_postings(begin + len(blocks) * BLOCK_POSTINGS)
             for number in range(len(blocks)):
-                end += decode(blocks[number], notes.postings + end)
+                end += decode(blocks[number], buffers.postings + end)
                 if number == 0:
                     skipped = min(dead, end - begin)
             self._is_sorted = False
-            notes.runs[self._run_count] = Run(
+            buffers.scorers[self._scorer_count] = TermScorer(
                 begin + skipped, end, 0, NULL, NULL, 0, weight, self._terms, kind, required, inserts
             )
-        self._run_count += 1
+        self._scorer_count += 1
         self._posting_count = end
         return 0
 
-    cdef int make_room_for_postings(self, Py_ssize_t most) except -1:
-        cdef Notes *notes = &self._notes
-        if most > notes.posting_capacity:
-            notes.postings = <Posting *> grown(notes.postings, &notes.posting_capacity, most, sizeof(Posting))
+    cdef int reserve_postings(self, Py_ssize_t count) except -1:
+        cdef Buffers *buffers = &self._buffers
+        buffers.postings = <Posting *> grown(buffers.postings, &buffers.posting_capacity, count, sizeof(Posting))
         return 0
 
     cdef int copy_lists(self) except -1:
-        """Put the postings of all lists beside each other, for the table."""
-        cdef PostingList held
-        self.make_room_for_postings(self._posting_count)
-        while self._copied < self._run_count:
-            held = self._lists[self._copied]
-            if held is not None:
-                held.copy(self._notes.postings + self._notes.runs[self._copied].end - held._count)
+        """Copy the postings of all lists to the buffer, which fills the table."""
+        cdef PostingList decoded
+        self.reserve_postings(self._posting_count)
+        while self._copied < self._scorer_count:
+            decoded = self._lists[self._copied]
+            if decoded is not None:
+                decoded.copy(self._buffers.postings + self._buffers.scorers[self._copied].end - decoded._count)
             self._copied += 1
         return 0
 
-    cdef int gather_all(self) except -1:
-        """Put the objects of all runs into the table, and score them if that was asked for."""
+    cdef int accumulate_all(self) except -1:
+        """Put the objects of all lists into the table, and score them if `bm25` was called."""
         self.copy_lists()
-        while self._gathered < self._run_count:
-            self.gather(&self._notes.runs[self._gathered])
-            self._gathered += 1
+        while self._accumulated < self._scorer_count:
+            self.accumulate_list(&self._buffers.scorers[self._accumulated])
+            self._accumulated += 1
         if self._is_unscored:
             self._is_unscored = False
             self.score_all()
         return 0
 
-    cdef int gather(self, Run *run) except -1:
-        cdef Notes *notes = &self._notes
-        cdef Py_ssize_t place, most = run.end - run.begin
-        cdef Py_ssize_t objects = most if run.inserts else 0
-        cdef bint is_first = self._count == 0 and run.inserts
+    cdef int accumulate_list(self, TermScorer *scorer) except -1:
+        cdef Buffers *buffers = &self._buffers
+        cdef Py_ssize_t place, count = scorer.end - scorer.begin
+        cdef Py_ssize_t objects = count if scorer.inserts else 0
+        cdef bint is_first = self._count == 0 and scorer.inserts
         if self._is_unhashed and self._count:
             self.hash_all()
-            self.note_first()
-        self.make_room(objects)
-        if self._count + objects > notes.found_capacity:
-            notes.found = <Found *> grown(notes.found, &notes.found_capacity, self._count + objects, sizeof(Found))
-        if self._hit_count + most > notes.hit_capacity:
-            notes.hits = <Hit *> grown(notes.hits, &notes.hit_capacity, self._hit_count + most, sizeof(Hit))
-        for place in range(run.end - 1, run.begin - 1, -1):
+            self.fill_accumulators()
+        self.reserve(objects)
+        buffers.accumulators = <Accumulator *> grown(
+            buffers.accumulators, &buffers.accumulator_capacity, self._count + objects, sizeof(Accumulator)
+        )
+        buffers.matches = <Match *> grown(
+            buffers.matches, &buffers.match_capacity, self._match_count + count, sizeof(Match)
+        )
+        for place in range(scorer.end - 1, scorer.begin - 1, -1):
             if is_first:
-                self.take_first(&notes.postings[place], run.kind)
+                self.accumulate_first(&buffers.postings[place], scorer.kind)
             else:
-                self.take(&notes.postings[place], run)
+                self.accumulate(&buffers.postings[place], scorer)
         if is_first:
             self._is_unhashed = True
-            self._first = Found(0.0, run.required, run.term)
-        run.end_hit = self._hit_count
+            self._first = Accumulator(0.0, scorer.required, scorer.term)
+        scorer.end_match = self._match_count
         return 0
 
-    cdef void note_first(self) noexcept nogil:
-        """Note of the objects of the first list what a second list, or scores over several, have to know."""
+    cdef void fill_accumulators(self) noexcept nogil:
+        """Fill in the accumulators of the first list, which are needed only with a second list."""
         cdef Py_ssize_t number
         for number in range(self._count):
-            self._notes.found[number] = self._first
+            self._buffers.accumulators[number] = self._first
 
-    cdef inline void take_first(self, const Posting *posting, Kind kind) noexcept nogil:
-        """Take a posting of the first list: an object stands in a list once, so none of them is there yet."""
+    cdef inline void accumulate_first(self, const Posting *posting, Kind kind) noexcept nogil:
+        """Accumulate a posting of the first list: its object is not in the table, since a list has no object twice."""
         cdef int32_t number = <int32_t> self._count
         self._iids[number] = posting.iid
         self._scores[number] = 0.0
         self._kinds[number] = kind
-        self._notes.hits[self._hit_count] = Hit(<uint32_t> number, posting.tf)
-        self._hit_count += 1
+        self._buffers.matches[self._match_count] = Match(<uint32_t> number, posting.tf)
+        self._match_count += 1
         self._count += 1
 
-    cdef inline void take(self, const Posting *posting, const Run *run) noexcept nogil:
+    cdef inline void accumulate(self, const Posting *posting, const TermScorer *scorer) noexcept nogil:
         cdef int32_t number = self.find(posting.iid)
-        cdef Found *found
+        cdef Accumulator *found
         if number < 0:
-            if not run.inserts:
+            if not scorer.inserts:
                 return
-            number = self.put(posting.iid)
-            self._notes.found[number] = Found(0.0, 0, 0)
-            self._kinds[number] = run.kind
-        found = &self._notes.found[number]
-        if found.last_term == run.term:
+            number = self.append_reserved(posting.iid)
+            self._buffers.accumulators[number] = Accumulator(0.0, 0, 0)
+            self._kinds[number] = scorer.kind
+        found = &self._buffers.accumulators[number]
+        if found.last_term == scorer.term:
             return
-        found.last_term = run.term
-        found.required += run.required
-        if run.inserts and run.kind < self._kinds[number]:
-            self._kinds[number] = run.kind
-        self._notes.hits[self._hit_count] = Hit(<uint32_t> number, posting.tf)
-        self._hit_count += 1
+        found.last_term = scorer.term
+        found.required += scorer.required
+        if scorer.inserts and scorer.kind < self._kinds[number]:
+            self._kinds[number] = scorer.kind
+        self._buffers.matches[self._match_count] = Match(<uint32_t> number, posting.tf)
+        self._match_count += 1
 
     def bm25(self, lengths not None, double average, double k1, double b) -> None:
-        """Score by BM25, scaled by the share of the query's weight that the object holds; who holds all of it comes
-        before all others.
+        """Score by BM25, times the share of the query's weight that the object holds; an object that holds all of it
+        comes before all others.
 
         Args:
-            lengths: of all objects by IID, one byte each (`pack_length`), as bytes or a bytearray that stays as it is
-                while this ranker is asked; those beyond its end count as zero.
-            average: mean length of the bucket's objects.
+            lengths: of all objects by IID, one byte each (`pack_length`), as bytes or a bytearray that does not change
+                while this ranker is used; an object beyond its end has length 0.
+            average: mean length of the bucket's objects, in tokens.
             k1, b: the constants of the formula.
         """
         lengths_of(lengths)
@@ -370,38 +380,38 @@ cdef class Ranker(ObjectTable):
         self._is_unscored = True
 
     cdef int score_all(self) except -1:
-        """Score what is in the table."""
+        """Score the objects of the table."""
         cdef PackedLengths lengths = lengths_of(self._lengths)
         cdef const double *norms = norms_of(self._average, self._k1, self._b)
         cdef double k1 = self._k1, weight
         cdef Py_ssize_t number, step = 0
-        cdef Found *found = self._notes.found
-        cdef Run *run
-        cdef Hit hit
-        if self._run_count == 1:  # every object has the whole weight, and whatever is required
-            weight = self._notes.runs[0].weight
+        cdef Accumulator *found = self._buffers.accumulators
+        cdef TermScorer *scorer
+        cdef Match match
+        if self._scorer_count == 1:  # every object has the whole weight and all required terms
+            weight = self._buffers.scorers[0].weight
             for number in range(self._count):
                 self._scores[number] = part_of_score(
-                    weight, self._notes.hits[number].tf, norms[packed_length(&lengths, self._iids[number])], k1
+                    weight, self._buffers.matches[number].tf, norms[packed_length(&lengths, self._iids[number])], k1
                 )
             if self._total_weight > 0:
                 memset(self._kinds, FULL, self._count)
             return 0
         if self._is_unhashed:
-            self.note_first()
-        for number in range(self._run_count):
-            run = &self._notes.runs[number]
-            while step < run.end_hit:
-                hit = self._notes.hits[step]
-                self._scores[hit.object] += part_of_score(
-                    run.weight, hit.tf, norms[packed_length(&lengths, self._iids[hit.object])], k1
+            self.fill_accumulators()
+        for number in range(self._scorer_count):
+            scorer = &self._buffers.scorers[number]
+            while step < scorer.end_match:
+                match = self._buffers.matches[step]
+                self._scores[match.object] += part_of_score(
+                    scorer.weight, match.tf, norms[packed_length(&lengths, self._iids[match.object])], k1
                 )
-                if run.inserts:
-                    found[hit.object].matched += run.weight
+                if scorer.inserts:
+                    found[match.object].matched += scorer.weight
                 step += 1
         if self._total_weight > 0:
             for number in range(self._count):
-                # Equal only if the same weights were added in the same order: an alternate weighs less.
+                # Equal only if the same weights were added in the same order: an expansion weighs less.
                 if found[number].matched == self._total_weight:
                     self._kinds[number] = FULL
                 else:
@@ -410,153 +420,114 @@ cdef class Ranker(ObjectTable):
             self.begin_order()
             for number in range(self._count):
                 if found[number].required == self._required:
-                    self.keep(number)
+                    self.pass_filter(number)
         return 0
 
-    def best(self, uint64_t offset, uint64_t limit) -> list:
-        """Return the IIDs of the objects from place `offset` on, at most `limit`: best first, equals as they came."""
-        cdef Best best
-        cdef list out = []
-        cdef Py_ssize_t place
-        if not self.walks(offset, limit):
-            self.gather_all()
-            return ObjectTable.best(self, offset, limit)
-        begin_best(&best, <Py_ssize_t> (offset + limit))
-        try:
-            self.walk(&best)
-            for place in range(<Py_ssize_t> offset, best.size):
-                out.append(best.chosen[place].iid)
-        finally:
-            end_best(&best)
-        return out
-
-    def best_scored(self, uint64_t offset, uint64_t limit) -> list:
-        """Return (IID, kind, score) of the same objects.
-
-        The kind, which is compared before the score, is 0 for an object that holds every word as it was typed, 1 for
-        some of the words, 2 for completions, 3 for corrections.
-        """
-        cdef Best best
-        cdef list out = []
-        cdef Py_ssize_t place
-        if not self.walks(offset, limit):
-            self.gather_all()
-            return ObjectTable.best_scored(self, offset, limit)
-        begin_best(&best, <Py_ssize_t> (offset + limit))
-        try:
-            self.walk(&best)
-            for place in range(<Py_ssize_t> offset, best.size):
-                out.append((best.chosen[place].iid, best.chosen[place].kind, best.chosen[place].score))
-        finally:
-            end_best(&best)
-        return out
-
     def best_shown(self, uint64_t offset, uint64_t limit, int whole, double fraction_max) -> tuple:
-        """Return the IIDs of the same objects, and their scores as users see them: `whole` less the kind, and the share
-        of the ceiling as a fraction, `fraction_max` at the most."""
-        cdef Best best
+        """Return the IIDs of the same objects as `best`, and for each its `shown_score`."""
+        cdef TopK top
+        cdef ScoredObject *object
         cdef list iids = [], shown = []
         cdef Py_ssize_t place
-        if not self.walks(offset, limit):
-            for iid, kind, score in self.best_scored(offset, limit):
-                iids.append(iid)
-                shown.append(shown_score(whole, kind, score, self.ceiling, fraction_max))
-            return iids, shown
-        begin_best(&best, <Py_ssize_t> (offset + limit))
+        self.select(offset, limit, &top)
         try:
-            self.walk(&best)
-            for place in range(<Py_ssize_t> offset, best.size):
-                iids.append(best.chosen[place].iid)
-                shown.append(shown_score(
-                    whole, best.chosen[place].kind, best.chosen[place].score, self.ceiling, fraction_max
-                ))
+            for place in range(page_start(&top, offset), top.size):
+                object = &top.objects[place]
+                iids.append(object.iid)
+                shown.append(shown_score(whole, object.kind, object.score, self.ceiling, fraction_max))
+            return iids, shown
         finally:
-            end_best(&best)
-        return iids, shown
+            end_top(&top)
 
-    cdef bint walks(self, uint64_t offset, uint64_t limit) noexcept nogil:
-        """Whether the best are found by walking the lists: these are sorted and few, and nothing is in the table."""
+    cdef int select(self, uint64_t offset, uint64_t limit, TopK *top) except -1:
+        cdef PostingsLists lists
+        if not self.can_walk(offset, limit):
+            self.accumulate_all()
+            return ObjectTable.select(self, offset, limit, top)
+        lists = PostingsLists(
+            self._buffers.scorers, self._scorer_count, self._total_weight, self._required,
+            lengths_of(self._lengths), norms_of(self._average, self._k1, self._b), self._k1,
+        )  # fmt: skip
+        begin_top(top, <Py_ssize_t> (offset + limit))
+        walk(&lists, top)
+        return 0
+
+    cdef bint can_walk(self, uint64_t offset, uint64_t limit) noexcept nogil:
+        """Return whether the lists can be walked: they are sorted and few, and nothing is in the table yet."""
         return (
             self._is_unscored
             and self._is_sorted
-            and not self._gathered
-            and self._run_count <= WALKED_MAX
-            and offset <= BEST_MAX
-            and limit <= BEST_MAX
+            and not self._accumulated
+            and self._scorer_count <= LISTS_MAX
+            and offset <= K_MAX
+            and limit <= K_MAX
         )
 
-    cdef int walk(self, Best *best) except -1:
-        """Put the best of all objects in order, without a table."""
-        cdef Lists lists = Lists(
-            self._notes.runs, self._run_count, self._total_weight, self._required,
-            lengths_of(self._lengths), norms_of(self._average, self._k1, self._b), self._k1,
-        )  # fmt: skip
-        walk(&lists, best)
-        return 0
-
     def parts(
-        self, list iids, Py_ssize_t most, lengths not None, double average, double k1, double b
+        self, list iids, Py_ssize_t listed_max, lengths not None, double average, double k1, double b
     ) -> list:
         """Return, for each of some objects, what its score by `bm25` with the same arguments is made of.
 
         Args:
-            most: so many parts of each object, the largest ones, are told one by one.
+            iids: of the objects.
+            listed_max: at most `listed_max` parts of each object are listed one by one, the largest ones.
 
         Returns:
-            ([(number of the call of `add` or `add_alternate`, tf, part of the score)], how many parts more, their sum).
+            ([(number of the call of `add` or `add_expansion`, tf, part of the score)], number of other parts, their
+            sum).
         """
         cdef const double *norms = norms_of(average, k1, b)
-        cdef PackedLengths held_lengths = lengths_of(lengths)
+        cdef PackedLengths packed = lengths_of(lengths)
         cdef double share, norm
         cdef Py_ssize_t number, step = 0, place, count = len(iids)
         cdef int32_t object
-        cdef Run *run
-        cdef Hit hit
-        self.gather_all()
+        cdef TermScorer *scorer
+        cdef Match match
+        self.accumulate_all()
         cdef int32_t *places = <int32_t *> malloc((self._count + 1) * sizeof(int32_t))
         cdef Parts *parts = <Parts *> calloc(count + 1, sizeof(Parts))
-        cdef Part *held = <Part *> malloc((count * most + 1) * sizeof(Part))
+        cdef Part *listed = <Part *> malloc((count * listed_max + 1) * sizeof(Part))
         try:
-            if places == NULL or parts == NULL or held == NULL:
+            if places == NULL or parts == NULL or listed == NULL:
                 raise MemoryError
             memset(places, 0xFF, self._count * sizeof(int32_t))
             for place in range(count):
                 object = self.find(iids[place])
                 if object >= 0:
                     places[object] = <int32_t> place
-            for number in range(self._run_count):
-                run = &self._notes.runs[number]
-                while step < run.end_hit:
-                    hit = self._notes.hits[step]
+            for number in range(self._scorer_count):
+                scorer = &self._buffers.scorers[number]
+                while step < scorer.end_match:
+                    match = self._buffers.matches[step]
                     step += 1
-                    place = places[hit.object]
+                    place = places[match.object]
                     if place < 0:
                         continue
                     share = 1.0
-                    if self._total_weight > 0 and self._run_count > 1:
-                        share = self._notes.found[hit.object].matched / self._total_weight
-                    norm = norms[packed_length(&held_lengths, self._iids[hit.object])]
-                    take_part(&parts[place], held + place * most, most, Part(
-                        number, hit.tf, share * part_of_score(run.weight, hit.tf, norm, k1)
+                    if self._total_weight > 0 and self._scorer_count > 1:
+                        share = self._buffers.accumulators[match.object].matched / self._total_weight
+                    norm = norms[packed_length(&packed, self._iids[match.object])]
+                    add_part(&parts[place], listed + place * listed_max, listed_max, Part(
+                        number, match.tf, share * part_of_score(scorer.weight, match.tf, norm, k1)
                     ))
-            return [told(&parts[place], held + place * most) for place in range(count)]
+            return [parts_tuple(&parts[place], listed + place * listed_max) for place in range(count)]
         finally:
             free(places)
             free(parts)
-            free(held)
+            free(listed)
 
     def newest(self) -> None:
-        """Keep the objects that hold every term or an alternate of it, in the order in which they came."""
+        """Select the objects that hold every term or an expansion of it, in the order in which they were found."""
         cdef Py_ssize_t number
-        cdef Found *found
-        self.gather_all()
-        found = self._notes.found
+        cdef Accumulator *found
+        self.accumulate_all()
+        found = self._buffers.accumulators
         for number in range(self._count):
             found[number].matched = 0
             self._kinds[number] = EXACT
-        for number in range(self._hit_count):
-            found[self._notes.hits[number].object].matched += 1
+        for number in range(self._match_count):
+            found[self._buffers.matches[number].object].matched += 1
         self.begin_order()
         for number in range(self._count):
             if found[number].matched == self._terms:
-                self.keep(number)
+                self.pass_filter(number)

@@ -1,38 +1,39 @@
-"""What a score is made of: the largest parts, and how much the others are together."""
+"""What the score of an object is made of: its largest parts one by one, and the sum of the others."""
 
 from libc.stdint cimport uint32_t
 
 cdef struct Part:  # of an object's score
-    Py_ssize_t run
+    Py_ssize_t call  # number of the call that added the postings
     uint32_t tf
     double score
 
 
-cdef struct Parts:  # of one object: how many are held, and those that are not
-    Py_ssize_t held
+cdef struct Parts:  # of one object
+    Py_ssize_t listed  # number of parts that are listed one by one
     Py_ssize_t others
     double others_score
 
 
-cdef inline void take_part(Parts *parts, Part *held, Py_ssize_t most, Part part) noexcept nogil:
-    """Hold a part; where there is no room, the smallest one is only added up."""
+cdef inline void add_part(Parts *parts, Part *listed, Py_ssize_t listed_max, Part part) noexcept nogil:
+    """List a part; if there is no room, the smallest part is only counted and added to the sum of the others."""
     cdef Py_ssize_t number, smallest = 0
-    cdef Part let_go = part
-    if parts.held < most:
-        held[parts.held] = part
-        parts.held += 1
+    cdef Part unlisted = part
+    if parts.listed < listed_max:
+        listed[parts.listed] = part
+        parts.listed += 1
         return
-    for number in range(1, most):
-        if held[number].score < held[smallest].score:
+    for number in range(1, listed_max):
+        if listed[number].score < listed[smallest].score:
             smallest = number
-    if most and held[smallest].score < part.score:
-        let_go = held[smallest]
-        held[smallest] = part
+    if listed_max and listed[smallest].score < part.score:
+        unlisted = listed[smallest]
+        listed[smallest] = part
     parts.others += 1
-    parts.others_score += let_go.score
+    parts.others_score += unlisted.score
 
 
-cdef inline tuple told(const Parts *parts, const Part *held):
+cdef inline tuple parts_tuple(const Parts *parts, const Part *listed):
+    """Return ([(call, tf, score)] by call, number of other parts, their sum)."""
     cdef Py_ssize_t number
-    found = sorted([(held[number].run, held[number].tf, held[number].score) for number in range(parts.held)])
+    found = sorted([(listed[number].call, listed[number].tf, listed[number].score) for number in range(parts.listed)])
     return found, parts.others, parts.others_score

@@ -1,86 +1,88 @@
-"""Sonic's scores (spec chapter 8): one per object and word of the query, in 32 bits."""
+"""Scores as Sonic gives them: one for each object and word of the query, in 32-bit arithmetic."""
 
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
-from sonicpy._native.object_table cimport ObjectTable, check_dead, resized
+from sonicpy._native.memory cimport grown
+from sonicpy._native.object_table cimport ObjectTable, check_dead
 from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, PostingList, decode
-from sonicpy._native.score_parts cimport Part, Parts, take_part, told
+from sonicpy._native.score_parts cimport Part, Parts, add_part, parts_tuple
 
 cdef struct Score:
     int32_t word
     float value
-    int32_t visit  # the call of `visit` that gave it
+    int32_t visit  # number of the call of `visit` that gave it
     int32_t following  # the object's score for a later word, or -1
 
 
-cdef struct Chain:  # numbers of an object's first and last score, by rising word
+cdef struct Chain:  # an object's scores by rising word: the numbers of the first and the last
     int32_t first
     int32_t last
 
 
 cdef class SonicTable(ObjectTable):
-    """Sonic's table: object -> one optional score for each word of the query. Arithmetic is in 32 bits.
+    """Sonic's table: object -> one optional score for each word of the query.
 
     Args:
-        words: how many words the query has.
-        full: how many objects make the table full (the window); 0: it never is.
+        words: number of words of the query.
+        full: number of objects that make the table full (the window); 0: it never is.
     """
     cdef Chain *_chains
     cdef Py_ssize_t _chain_capacity
-    cdef Score *_held
-    cdef Py_ssize_t _held_count, _held_capacity
+    cdef Score *_word_scores
+    cdef Py_ssize_t _word_score_count, _word_score_capacity
     cdef int32_t _words, _visits
     cdef Py_ssize_t _full
 
     def __cinit__(self, int words, Py_ssize_t full):
         self._words = words
         self._full = full
-        self._chain_capacity = self._held_capacity = 256
-        self._chains = <Chain *> malloc(self._chain_capacity * sizeof(Chain))
-        self._held = <Score *> malloc(self._held_capacity * sizeof(Score))
-        if self._chains == NULL or self._held == NULL:
-            raise MemoryError
+        self._chains = <Chain *> grown(NULL, &self._chain_capacity, 256, sizeof(Chain))
+        self._word_scores = <Score *> grown(NULL, &self._word_score_capacity, 256, sizeof(Score))
 
     def __dealloc__(self):
         free(self._chains)
-        free(self._held)
+        free(self._word_scores)
 
     @property
     def is_full(self) -> bool:
-        """Whether the table holds as many objects as it takes before alternates are left out."""
+        """Whether the table holds so many objects that no expansions are added any more."""
         return self._full > 0 and self._count >= self._full
 
     def visit(
         self, int32_t word, postings not None, Py_ssize_t dead, float score, Py_ssize_t budget
     ) -> tuple:
-        """Give the objects of a list, newest first, a score for a word; a score that is there is only lowered.
+        """Give the objects of a postings list, newest first, a score for a word; an earlier score is only lowered.
 
         Args:
+            word: number of the word in the query.
             postings, dead: as in `Ranker.add`.
-            budget: how many objects are visited at the most, new or not; -1: all.
+            score: of the word, or of its expansion.
+            budget: visit at most `budget` objects, new or not; -1: all.
 
         Returns:
-            How many were visited, and whether an object was put into a full table, which ends the visit.
+            (number of objects visited, whether the visit ended early). A visit ends with the first new object that
+            makes the table full, or that it puts into a full table.
 
         Raises:
             DamagedBytes: a block cannot be read.
+            ValueError: `dead` is negative.
         """
         cdef Posting block[BLOCK_POSTINGS]
         cdef Py_ssize_t number, visits = 0
-        cdef PostingList held
+        cdef PostingList decoded
         cdef list blocks
         cdef int place
         check_dead(dead)
         self._visits += 1
         if isinstance(postings, PostingList):
-            held = postings
-            for number in range(held._count - 1, min(dead, held._first_count) - 1, -1):
+            decoded = postings
+            for number in range(decoded._count - 1, min(dead, decoded._first_count) - 1, -1):
                 if visits == budget:
                     return visits, False
                 visits += 1
-                if self.give(held._iids[number], word, score) and self._full and self._count >= self._full:
+                if self.give(decoded._iids[number], word, score) and self._full and self._count >= self._full:
                     return visits, True
             return visits, False
         blocks = postings
@@ -94,49 +96,48 @@ cdef class SonicTable(ObjectTable):
         return visits, False
 
     cdef bint give(self, uint64_t iid, int32_t word, float score) except -1:
-        """Note the score and return whether the object is new."""
+        """Give an object a score for a word and return whether the object is new."""
         cdef int32_t number = self.find(iid), at, before = -1
         cdef bint is_new = number < 0
         cdef Chain *chain
         if is_new:
-            number = self.insert(iid)
-            if self._count > self._chain_capacity:
-                self._chains = <Chain *> resized(self._chains, 2 * self._chain_capacity * sizeof(Chain))
-                self._chain_capacity *= 2
+            number = self.append(iid)
+            self._chains = <Chain *> grown(self._chains, &self._chain_capacity, self._count, sizeof(Chain))
             self._chains[number] = Chain(-1, -1)
         chain = &self._chains[number]
         at = chain.first
-        if chain.last >= 0 and self._held[chain.last].word < word:  # words mostly come in their order
+        if chain.last >= 0 and self._word_scores[chain.last].word < word:  # most words come in their order
             before = chain.last
             at = -1
-        while at >= 0 and self._held[at].word < word:
+        while at >= 0 and self._word_scores[at].word < word:
             before = at
-            at = self._held[at].following
-        if at >= 0 and self._held[at].word == word:
-            if score < self._held[at].value:
-                self._held[at].value = score
-                self._held[at].visit = self._visits - 1
+            at = self._word_scores[at].following
+        if at >= 0 and self._word_scores[at].word == word:
+            if score < self._word_scores[at].value:
+                self._word_scores[at].value = score
+                self._word_scores[at].visit = self._visits - 1
             return is_new
-        if self._held_count == self._held_capacity:
-            self._held = <Score *> resized(self._held, 2 * self._held_capacity * sizeof(Score))
-            self._held_capacity *= 2
-        self._held[self._held_count] = Score(word, score, self._visits - 1, at)
+        self._word_scores = <Score *> grown(
+            self._word_scores, &self._word_score_capacity, self._word_score_count + 1, sizeof(Score)
+        )
+        self._word_scores[self._word_score_count] = Score(word, score, self._visits - 1, at)
         if before < 0:
-            chain.first = <int32_t> self._held_count
+            chain.first = <int32_t> self._word_score_count
         else:
-            self._held[before].following = <int32_t> self._held_count
+            self._word_scores[before].following = <int32_t> self._word_score_count
         if at < 0:
-            chain.last = <int32_t> self._held_count
-        self._held_count += 1
+            chain.last = <int32_t> self._word_score_count
+        self._word_score_count += 1
         return is_new
 
-    def parts(self, list iids, Py_ssize_t most) -> list:
-        """Return, for each of some objects, what its score is made of: as `Ranker.parts`, where the number is that of
-        the call of `visit`, and tf is always 0."""
+    def parts(self, list iids, Py_ssize_t listed_max) -> list:
+        """Return, for each of some objects, what its score is made of: as `Ranker.parts`, but with the number of the
+        call of `visit`, and with a tf of 0."""
         cdef int32_t number, at
+        cdef const Score *score
         cdef Parts parts
-        cdef Part *held = <Part *> malloc((most + 1) * sizeof(Part))
-        if held == NULL:
+        cdef Part *listed = <Part *> malloc((listed_max + 1) * sizeof(Part))
+        if listed == NULL:
             raise MemoryError
         out = []
         try:
@@ -145,29 +146,28 @@ cdef class SonicTable(ObjectTable):
                 number = self.find(iid)
                 at = -1 if number < 0 else self._chains[number].first
                 while at >= 0:
-                    take_part(
-                        &parts, held, most, Part(self._held[at].visit, 0, self._held[at].value / <float> self._words)
-                    )
-                    at = self._held[at].following
-                out.append(told(&parts, held))
+                    score = &self._word_scores[at]
+                    add_part(&parts, listed, listed_max, Part(score.visit, 0, score.value / <float> self._words))
+                    at = self._word_scores[at].following
+                out.append(parts_tuple(&parts, listed))
             return out
         finally:
-            free(held)
+            free(listed)
 
     def finish(self, bint all_words) -> None:
-        """Score: the sum over the words, divided by their number.
+        """Score every object: the sum of its scores, divided by the number of words.
 
-        With `all_words`, objects that lack a score leave the table one by one; each hole is filled by the then last
-        object, so that equal scores change places as they do in Sonic.
+        With `all_words`, objects that lack a score leave the table one by one; the last object moves into each hole,
+        so that equal scores change places as they do in Sonic.
         """
-        cdef Py_ssize_t number, kept = self._count
+        cdef Py_ssize_t number, remaining = self._count
         cdef int32_t at, words
         cdef float total
         cdef uint32_t *places
         if all_words:
             self.begin_order()
             for number in range(self._count):
-                self.keep(number)
+                self.pass_filter(number)
         places = <uint32_t *> malloc((self._count + 1) * sizeof(uint32_t))
         if places == NULL:
             raise MemoryError
@@ -179,16 +179,16 @@ cdef class SonicTable(ObjectTable):
                 words = 0
                 at = self._chains[number].first
                 while at >= 0:
-                    total += self._held[at].value
+                    total += self._word_scores[at].value
                     words += 1
-                    at = self._held[at].following
+                    at = self._word_scores[at].following
                 self._scores[number] = <float> (total / <float> self._words)
                 if all_words and words < self._words:
-                    kept -= 1
-                    self._order[places[number]] = self._order[kept]
-                    places[self._order[kept]] = places[number]
+                    remaining -= 1
+                    self._order[places[number]] = self._order[remaining]
+                    places[self._order[remaining]] = places[number]
             if all_words:
-                self._ordered = kept
+                self._ordered = remaining
         finally:
             free(places)
 
@@ -200,6 +200,6 @@ def completion_score(double weight, Py_ssize_t word_bytes, Py_ssize_t typed_byte
 
 
 def correction_score(double weight, int distance, Py_ssize_t typed_bytes) -> float:
-    """Return Sonic's score of a correction: weight * (1 - distance / bytes of the typed word, at the most 1)."""
+    """Return Sonic's score of a correction: weight * (1 - distance / bytes of the typed word), at least 0."""
     cdef float share = min(<float> 1.0, <float> distance / <float> typed_bytes)
     return <float> (<float> 1.0 - share) * <float> weight

@@ -1,18 +1,17 @@
 from libc.stdint cimport int32_t, uint8_t, uint32_t
 
-from sonicpy._native.best cimport Best
 from sonicpy._native.bm25 cimport PackedLengths
-from sonicpy._native.object_table cimport Kind
+from sonicpy._native.top_k cimport Kind, TopK
 
 cdef enum:
-    WALKED_MAX = 32  # lists; of more, a table is made
-    BEST_MAX = 1024  # objects to find; of more, a table is made
+    LISTS_MAX = 32  # for more lists, a table is filled
+    K_MAX = 1024  # for a larger offset or limit, a table is filled
 
 
-cdef struct Run:  # the postings of a term, or of a word that stands for it
-    Py_ssize_t begin, end  # among the query's postings, in which they stand oldest first
-    Py_ssize_t end_hit  # where a table's hits of it end
-    const uint32_t *iids  # the same postings, where they are to be walked; NULL: they cannot be
+cdef struct TermScorer:  # the postings of a term, or of an expansion of it, and their weight
+    Py_ssize_t begin, end  # among the query's postings, where they are oldest first
+    Py_ssize_t end_match  # where the matches of the list end, once they are in a table
+    const uint32_t *iids  # the same postings for a walk; NULL: the list cannot be walked
     const uint8_t *tfs
     uint8_t tf_max
     double weight
@@ -22,14 +21,14 @@ cdef struct Run:  # the postings of a term, or of a word that stands for it
     bint inserts
 
 
-cdef struct Lists:  # of a query
-    const Run *runs
+cdef struct PostingsLists:  # of a query
+    const TermScorer *scorers
     Py_ssize_t count
     double total_weight  # of the terms that bring objects
-    uint32_t required  # how many terms are
+    uint32_t required  # number of required terms
     PackedLengths lengths
     const double *norms
     double k1
 
 
-cdef void walk(const Lists *lists, Best *best) noexcept nogil
+cdef void walk(const PostingsLists *lists, TopK *top) noexcept nogil

@@ -1,18 +1,17 @@
-"""The best objects of a few sorted lists, found by walking them: there is no table.
+"""The best objects of a few sorted postings lists, found by walking the lists: no table is filled.
 
-Few objects stand in several lists, and they score most. So each IID leaves a mark of its list in a small table of
-bytes; those whose mark tells of another list are looked at first, in every list. Objects that stand in one list alone
-follow, unless they cannot be among the best any more. Equals stand in the order in which a table would take them:
-list by list, newest first.
+Few objects are in several lists, and those score most. So every IID sets the mark of its list in a small table of
+bytes; objects whose byte also has the mark of another list are looked at first, in every list. Objects of one list
+alone follow, unless none of them can be among the best any more. Equals keep the order in which a table would take
+them: list by list, newest first.
 """
 
 from libc.math cimport INFINITY
-from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t
 from libc.string cimport memset
 
-from sonicpy._native.best cimport Best, floor_for, offer, sort_best
 from sonicpy._native.bm25 cimport packed_length, part_of_score
-from sonicpy._native.object_table cimport CORRECTED, FULL, Kind
+from sonicpy._native.top_k cimport CORRECTED, FULL, Kind, TopK, collect, min_score, sort_top
 
 cdef enum:
     MARKS = 1 << 15
@@ -21,60 +20,61 @@ cdef enum:
     LENGTHS = 256  # packed ones
     AT_ONCE = 256  # postings
 
-cdef uint8_t marks[MARKS]  # by IID: those of the lists that hold it, or another one; used within one call alone
+cdef uint8_t marks[MARKS]  # by the low bits of an IID: the marks of the lists that hold one of these IIDs; per call
 
 
 cdef struct Walked:  # a list with postings
-    const Run *run
+    const TermScorer *scorer
     const uint32_t *iids
     Py_ssize_t count
-    Py_ssize_t finger  # its postings behind this one are of newer objects than is looked at
+    Py_ssize_t finger  # the postings behind this one are of newer objects than the current one
     uint32_t order  # of its newest posting
     uint8_t mark
-    bint shares_mark  # as the eighth list and all behind it do
+    bint shares_mark  # the eighth list and all behind it have one mark
 
 
-cdef struct Alone:  # objects that stand in one list, and what they have to reach
+cdef struct Alone:  # the objects of one list that no other list holds, and the score they need
     const double *norms
     double weight
     double share  # of the query's weight
     double k1
     double floor
-    int good  # the packed length from which on a posting with tf 1 scores too little
+    int good  # the smallest packed length for which a posting with tf 1 scores too little
     Kind kind
 
 
-cdef void walk(const Lists *lists, Best *best) noexcept nogil:
-    """Put the best of all objects in order."""
-    cdef Walked walked[WALKED_MAX]
-    cdef const Run *run
+cdef void walk(const PostingsLists *lists, TopK *top) noexcept nogil:
+    """Put the best objects into `top`, in order."""
+    cdef Walked walked[LISTS_MAX]
+    cdef const TermScorer *scorer
     cdef Py_ssize_t number, count = 0, total = 0
     cdef uint32_t mask = MARKS_MIN - 1
     for number in range(lists.count):
-        run = &lists.runs[number]
-        if run.begin < run.end:
+        scorer = &lists.scorers[number]
+        if scorer.begin < scorer.end:
             walked[count] = Walked(
-                run, run.iids, run.end - run.begin, 0, <uint32_t> total, <uint8_t> (1 << min(count, 7)), count >= 7
+                scorer, scorer.iids, scorer.end - scorer.begin, 0, <uint32_t> total, <uint8_t> (1 << min(count, 7)),
+                count >= 7,
             )
             total += walked[count].count
             count += 1
-    if count == 8:  # nobody to share it with
+    if count == 8:  # there is no ninth list to share it with
         walked[7].shares_mark = False
     if count > 1:
         while mask < MARKS - 1 and <Py_ssize_t> mask < MARKS_PER_POSTING * total:
             mask = 2 * mask + 1
         mark_all(walked, count, mask)
         for number in range(count):
-            if walked[number].run.inserts and not is_over(lists, best, walked, number, count):
-                look_at_several(lists, best, walked, number, count, mask)
+            if walked[number].scorer.inserts and not is_over(lists, top, walked, number, count):
+                look_at_several(lists, top, walked, number, count, mask)
     for number in range(count):
-        if walked[number].run.inserts and not is_over(lists, best, walked, number, count):
-            look_at_alone(lists, best, &walked[number], mask, count == 1)
-    sort_best(best)
+        if walked[number].scorer.inserts and not is_over(lists, top, walked, number, count):
+            look_at_alone(lists, top, &walked[number], mask, count == 1)
+    sort_top(top)
 
 
 cdef void mark_all(const Walked *walked, Py_ssize_t count, uint32_t mask) noexcept nogil:
-    """Leave the marks of all lists; two different IIDs may share a place, which costs a look at the lists."""
+    """Set the marks of all lists; two IIDs with the same low bits share a byte, which costs a look at the lists."""
     cdef const uint32_t *iids
     cdef Py_ssize_t number, place
     cdef uint8_t mark
@@ -87,32 +87,32 @@ cdef void mark_all(const Walked *walked, Py_ssize_t count, uint32_t mask) noexce
 
 
 cdef bint is_over(
-    const Lists *lists, const Best *best, const Walked *walked, Py_ssize_t first, Py_ssize_t count
+    const PostingsLists *lists, const TopK *top, const Walked *walked, Py_ssize_t first, Py_ssize_t count
 ) noexcept nogil:
-    """Whether whoever holds all the words has been seen, and those who do are enough."""
+    """Return whether every object that holds all words was looked at, and these fill the top k."""
     return (
-        best.size == best.wanted and best.worst_kind == FULL
+        top.size == top.k and top.worst_kind == FULL
         and most_matched(walked, first, count) < lists.total_weight
     )
 
 
 cdef double most_matched(const Walked *walked, Py_ssize_t first, Py_ssize_t count) noexcept nogil:
-    """Return what the weights of an object that no list before `first` brings can add up to."""
+    """Return the largest possible sum of the weights of an object that no list before `first` holds."""
     cdef double found = 0.0, most = 0.0
     cdef Py_ssize_t number
     for number in range(first, count):
-        if number > first and walked[number].run.term != walked[number - 1].run.term:
+        if number > first and walked[number].scorer.term != walked[number - 1].scorer.term:
             found += most
             most = 0.0
-        if walked[number].run.inserts:
-            most = max(most, walked[number].run.weight)
+        if walked[number].scorer.inserts:
+            most = max(most, walked[number].scorer.weight)
     return found + most
 
 
 cdef void look_at_several(
-    const Lists *lists, Best *best, Walked *walked, Py_ssize_t at, Py_ssize_t count, uint32_t mask
+    const PostingsLists *lists, TopK *top, Walked *walked, Py_ssize_t at, Py_ssize_t count, uint32_t mask
 ) noexcept nogil:
-    """Look at the objects of list number `at` that may stand in others too, newest first."""
+    """Look at the objects of list number `at` that other lists may hold too, newest first."""
     cdef uint32_t places[AT_ONCE]
     cdef const Walked *own = &walked[at]
     cdef const uint32_t *iids = own.iids
@@ -123,57 +123,58 @@ cdef void look_at_several(
         end = start
         start = max(start - AT_ONCE, 0)
         found = 0
-        for place in range(end - 1, start - 1, -1):  # without a branch that nobody can foresee
+        for place in range(end - 1, start - 1, -1):  # without a branch, which no processor could predict
             places[found] = <uint32_t> place
             found += own.shares_mark or marks[iids[place] & mask] != own.mark
         for number in range(found):
-            look_at(lists, best, walked, at, count, places[number], marks[iids[places[number]] & mask])
+            look_at(lists, top, walked, at, count, places[number], marks[iids[places[number]] & mask])
 
 
 cdef void look_at(
-    const Lists *lists, Best *best, Walked *walked, Py_ssize_t at, Py_ssize_t count, Py_ssize_t place, uint8_t mark
+    const PostingsLists *lists, TopK *top, Walked *walked, Py_ssize_t at, Py_ssize_t count, Py_ssize_t place,
+    uint8_t mark,
 ) noexcept nogil:
-    """Score an object that may stand in several lists; as in a table, each term counts once."""
+    """Score an object that several lists may hold; as in a table, each term counts once."""
     cdef uint32_t iid = walked[at].iids[place]
     cdef double norm = lists.norms[packed_length(&lists.lengths, iid)]
-    cdef const Run *run
+    cdef const TermScorer *scorer
     cdef Py_ssize_t number, found
     cdef double score = 0.0, matched = 0.0
     cdef uint32_t required = 0
     cdef int32_t last_term = 0
     cdef Kind kind = CORRECTED
     for number in range(count):
-        run = walked[number].run
+        scorer = walked[number].scorer
         found = place
         if number != at:
             if not mark & walked[number].mark or not seek(&walked[number], iid):
                 continue
             if number < at:
-                if run.inserts:
-                    return  # it was looked at there
-                continue  # what only adds to objects came before any brought this one
+                if scorer.inserts:
+                    return  # that list looked at it
+                continue  # the list only adds to objects of lists before it
             found = walked[number].finger
-        if run.term == last_term:
+        if scorer.term == last_term:
             continue
-        last_term = run.term
-        required += run.required
-        if run.inserts:
-            kind = min(kind, run.kind)
-            matched += run.weight
-        score += part_of_score(run.weight, run.tfs[found], norm, lists.k1)
+        last_term = scorer.term
+        required += scorer.required
+        if scorer.inserts:
+            kind = min(kind, scorer.kind)
+            matched += scorer.weight
+        score += part_of_score(scorer.weight, scorer.tfs[found], norm, lists.k1)
     if lists.total_weight > 0:
         if matched == lists.total_weight:
             kind = FULL
         else:
             score *= matched / lists.total_weight
-    if required == lists.required and score >= floor_for(best, kind):
-        offer(best, iid, kind, score, order_of(&walked[at], place))
+    if required == lists.required and score >= min_score(top, kind):
+        collect(top, iid, kind, score, order_of(&walked[at], place))
 
 
 cdef inline bint seek(Walked *walked, uint32_t iid) noexcept nogil:
-    """Move the finger to the newest posting of an object that is not newer than one; return whether it is that one.
+    """Move the finger to the newest posting whose IID is at most `iid`; return whether the two are equal.
 
-    In steps that double, since most of what is looked for is far away.
+    The steps double, since most wanted postings are far away.
     """
     cdef const uint32_t *iids = walked.iids
     cdef Py_ssize_t high = walked.finger, low, middle, step = 1
@@ -197,17 +198,17 @@ cdef inline bint seek(Walked *walked, uint32_t iid) noexcept nogil:
 
 
 cdef void look_at_alone(
-    const Lists *lists, Best *best, const Walked *own, uint32_t mask, bint is_only
+    const PostingsLists *lists, TopK *top, const Walked *own, uint32_t mask, bint is_only
 ) noexcept nogil:
-    """Look at the objects that stand in one list and in no other, newest first."""
+    """Look at the objects that only this list holds, newest first."""
     cdef const uint32_t *iids = own.iids
-    cdef const uint8_t *tfs = own.run.tfs
-    cdef Alone alone = alone_in(lists, own.run)
+    cdef const uint8_t *tfs = own.scorer.tfs
+    cdef Alone alone = alone_in(lists, own.scorer)
     cdef Py_ssize_t place
     cdef uint8_t packed
     cdef double score
-    expect(&alone, best, own.order)
-    if own.shares_mark or score_alone(&alone, own.run.tf_max, 0) < alone.floor:
+    expect(&alone, top, own.order)
+    if own.shares_mark or score_alone(&alone, own.scorer.tf_max, 0) < alone.floor:
         return
     for place in range(own.count - 1, -1, -1):
         if not is_only and marks[iids[place] & mask] != own.mark:
@@ -216,25 +217,25 @@ cdef void look_at_alone(
         if tfs[place] == 1 and packed >= alone.good:
             continue
         score = score_alone(&alone, tfs[place], packed)
-        if score > alone.floor or (score == alone.floor and order_of(own, place) < best.chosen[0].order):
-            offer(best, iids[place], alone.kind, score, order_of(own, place))
-            expect(&alone, best, order_of(own, place))
+        if score > alone.floor or (score == alone.floor and order_of(own, place) < top.objects[0].order):
+            collect(top, iids[place], alone.kind, score, order_of(own, place))
+            expect(&alone, top, order_of(own, place))
 
 
 cdef inline uint32_t order_of(const Walked *walked, Py_ssize_t place) noexcept nogil:
     return walked.order + <uint32_t> (walked.count - 1 - place)
 
 
-cdef inline Alone alone_in(const Lists *lists, const Run *run) noexcept nogil:
-    """Return what the objects score that stand in a list alone."""
-    cdef Alone alone = Alone(lists.norms, run.weight, 1.0, lists.k1, -INFINITY, LENGTHS, run.kind)
-    if run.required != lists.required:  # an object that no other list has lacks what is required
+cdef inline Alone alone_in(const PostingsLists *lists, const TermScorer *scorer) noexcept nogil:
+    """Return how the objects score that only this list holds."""
+    cdef Alone alone = Alone(lists.norms, scorer.weight, 1.0, lists.k1, -INFINITY, LENGTHS, scorer.kind)
+    if scorer.required != lists.required:  # an object of this list alone lacks a required term
         alone.floor, alone.good = INFINITY, 0
     if lists.total_weight > 0:
-        if run.weight == lists.total_weight:
+        if scorer.weight == lists.total_weight:
             alone.kind = FULL
         else:
-            alone.share = run.weight / lists.total_weight
+            alone.share = scorer.weight / lists.total_weight
     return alone
 
 
@@ -242,15 +243,15 @@ cdef inline double score_alone(const Alone *alone, uint32_t tf, int packed) noex
     return part_of_score(alone.weight, tf, alone.norms[packed], alone.k1) * alone.share
 
 
-cdef inline void expect(Alone *alone, const Best *best, uint32_t order) noexcept nogil:
-    """Find out what an object of the list has to reach from place `order` on."""
+cdef inline void expect(Alone *alone, const TopK *top, uint32_t order) noexcept nogil:
+    """Update the score that an object of the list needs from place `order` on."""
     cdef int low = 0, middle
-    cdef double floor = floor_for(best, alone.kind), score
+    cdef double floor = min_score(top, alone.kind), score
     cdef bint takes_equals
-    if floor <= alone.floor:  # it never falls
+    if floor <= alone.floor:  # the score never falls
         return
     alone.floor = floor
-    takes_equals = best.chosen[0].order > order
+    takes_equals = top.objects[0].order > order
     while low < alone.good:  # the first length that scores too little; none longer scores more
         middle = (low + alone.good) // 2
         score = score_alone(alone, 1, middle)

@@ -7,7 +7,7 @@ everything comes from the graph file.
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby, islice
 
-from sonicpy._native.graph import dissimilarity
+from sonicpy._native.corrector import dissimilarity
 from sonicpy._native.postings import WORD_BYTES_MAX, TermInfo
 from sonicpy.graph.pending import PendingWords
 from sonicpy.graph.pool import GraphPool

@@ -67,7 +67,7 @@ def _add_alternates(
     reader = lexicon.reader
     for other in alternates(lexicon, term, found, wanted, budget):
         lowered = min(idf(reader.state.objects, other.row.holders), weight) * other.share
-        ranker.add_alternate(reader.postings(other.row), other.row.dead, lowered, other.completed)
+        ranker.add_expansion(reader.postings(other.row), other.row.dead, lowered, other.completed)
         if trace is not None:
             trace.alternate(number, other, lowered)
 
@@ -108,7 +108,7 @@ def rank_newest(
             continue
         corrected += 1
         for other in alternates(lexicon, term, 0, wanted, search.query_alternates_try):
-            ranker.add_alternate(reader.postings(other.row), other.row.dead, 0.0, other.completed)
+            ranker.add_expansion(reader.postings(other.row), other.row.dead, 0.0, other.completed)
             if trace is not None:
                 trace.alternate(number, other, 0.0)
     ranker.newest()

@@ -1,4 +1,4 @@
-"""Every way to rank against a twin of dicts: which objects answer, and in which order."""
+"""Native rankings against a twin of dicts: which objects answer, and in which order."""
 
 import random
 import struct
@@ -22,14 +22,14 @@ ALL = 2**32
 
 
 class Add(NamedTuple):
-    """The arguments of one call of `add`, or of `add_alternate`, blocks as lists of postings."""
+    """The arguments of one call of `add` or `add_expansion`, with blocks as lists of postings."""
 
     blocks: list[list[tuple[int, int]]]
     dead: int
     weight: float
     required: bool
     inserts: bool
-    stands_in: bool
+    is_expansion: bool
     completed: bool
     decoded: bool
 
@@ -55,7 +55,7 @@ def cut(postings: list[tuple[int, int]], size: int) -> list[list[tuple[int, int]
     return [postings[start : start + size] for start in range(0, len(postings), size)]
 
 
-# An object stands once among the postings of a word, which `add` relies on; verify tells of a store with others.
+# An object has one posting in the list of a word, which `add` relies on; verify reports a store that differs.
 postings_of_a_word = st.builds(
     cut,
     st.lists(st.tuples(iids, st.sampled_from([1, 1, 2, 7, 300])), max_size=18, unique_by=lambda posting: posting[0]),
@@ -70,7 +70,7 @@ adds = st.builds(
     weight=weights,
     required=st.sampled_from([False, False, False, True]),
     inserts=st.sampled_from([True, True, True, False]),
-    stands_in=st.sampled_from([False, False, True]),
+    is_expansion=st.sampled_from([False, False, True]),
     completed=st.booleans(),
     decoded=st.booleans(),
 )
@@ -86,7 +86,7 @@ visits = st.builds(
 
 
 def packed(blocks: list[list[tuple[int, int]]], *, decoded: bool) -> PostingList | list[bytes]:
-    """Return postings as `add` and `visit` take them; large numbers only stand in blocks."""
+    """Return postings as `add` and `visit` take them; only blocks can hold large numbers."""
     bytes_ = [pack_block(block) for block in blocks]
     found = PostingList.of(bytes_) if decoded else None
     is_large = any(iid >= 2**32 or tf > 255 for block in blocks for iid, tf in block)
@@ -95,13 +95,13 @@ def packed(blocks: list[list[tuple[int, int]]], *, decoded: bool) -> PostingList
 
 
 def gathered(calls: list[Add]) -> tuple[Ranker, twin.Ranker]:
-    """Both rankers after the same calls; the first cannot be an alternate."""
+    """Both rankers after the same calls; the first call cannot be an expansion."""
     native, slow = Ranker(), twin.Ranker()
     for call in calls:
         postings = packed(call.blocks, decoded=call.decoded)
-        if call.stands_in and slow.terms:
-            native.add_alternate(postings, call.dead, call.weight, call.completed)
-            slow.add_alternate(call.blocks, call.dead, call.weight, call.completed)
+        if call.is_expansion and slow.terms:
+            native.add_expansion(postings, call.dead, call.weight, call.completed)
+            slow.add_expansion(call.blocks, call.dead, call.weight, call.completed)
         else:
             named = {"required": call.required, "inserts": call.inserts}
             native.add(postings, call.dead, call.weight, **named)
@@ -188,11 +188,11 @@ def test_bm25_ranks_as_the_formula(
     scored = native.best_scored(0, ALL)
     assert [(iid, kind) for iid, kind, _ in scored] == [(iid, slow.kinds[iid]) for iid in ranked]
     assert [score for _, _, score in scored] == pytest.approx([slow.scores[iid] for iid in ranked], rel=1e-6)
-    if not any(call.stands_in for call in calls):
+    if not any(call.is_expansion for call in calls):
         assert all(score <= native.ceiling * (1 + 1e-9) for _, _, score in scored)
     for most in (0, 1, 3, 100):
-        for iid, told in zip(ranked, native.parts(ranked, most, held, average, *constants), strict=True):
-            check_parts(told, most, slow.parts[iid], slow.scores[iid])
+        for iid, found in zip(ranked, native.parts(ranked, most, held, average, *constants), strict=True):
+            check_parts(found, most, slow.parts[iid], slow.scores[iid])
     assert native.parts([IID_MAX - 1], 3, held, average, *constants) == [([], 0, 0.0)]
 
 
@@ -207,7 +207,7 @@ def test_bm25_ranks_as_the_formula(
 def test_lists_that_are_walked_give_what_a_table_gives(
     calls: list[Add], lengths: dict[int, int], average: float, is_sorted: bool
 ) -> None:
-    """A ranker that tells its length makes a table; sorted lists are else walked. Scores are the same, bit by bit."""
+    """Asking for its length makes a ranker fill its table; else it walks sorted lists. Scores are equal, bit by bit."""
     held = bytes(lengths.get(place, 0) for place in range(max(lengths, default=-1) + 1))
     rankers = [Ranker() for _ in range(8)]
     for number, call in enumerate(calls):
@@ -215,8 +215,8 @@ def test_lists_that_are_walked_give_what_a_table_gives(
         blocks = cut(sorted(postings) if is_sorted else postings, 5)
         for place, ranker in enumerate(rankers):
             taken = packed(blocks, decoded=call.decoded and place > 0)
-            if call.stands_in and number:
-                ranker.add_alternate(taken, call.dead, call.weight, call.completed)
+            if call.is_expansion and number:
+                ranker.add_expansion(taken, call.dead, call.weight, call.completed)
             else:
                 ranker.add(taken, call.dead, call.weight, required=call.required, inserts=call.inserts)
     is_empty = len(rankers[0]) == 0
@@ -258,7 +258,7 @@ def test_long_lists_that_are_walked(seed: int, count: int, required: int) -> Non
         weight = rng.choice((0.0, 1.0, 2.5, 7.0))
         for ranker in (walked, tabled):
             if number and number % 4 == 3:
-                ranker.add_alternate(blocks, 0, weight / 2, number % 8 == 3)
+                ranker.add_expansion(blocks, 0, weight / 2, number % 8 == 3)
             else:
                 ranker.add(blocks, 3, weight, required=number + 1 == required, inserts=number % 5 != 4)
     total = len(tabled)
@@ -283,9 +283,9 @@ def test_lengths_are_bytes(lengths: Any) -> None:
 Parts = list[tuple[int, int, float]]
 
 
-def check_parts(told: tuple[Parts, int, float], most: int, expected: Parts, score: float) -> None:
-    """The largest parts are told, in the order of the calls, and all together give the score."""
-    parts, others, others_score = told
+def check_parts(found: tuple[Parts, int, float], most: int, expected: Parts, score: float) -> None:
+    """The largest parts are listed, in the order of the calls, and the sum of all parts is the score."""
+    parts, others, others_score = found
     assert (len(parts), len(parts) + others) == (min(most, len(expected)), len(expected))
     assert sum(part for _, _, part in parts) + others_score == pytest.approx(score, rel=1e-6)
     largest = sorted((part for _, _, part in expected), reverse=True)[:most]
@@ -338,7 +338,7 @@ def test_sums_of_32_bits_decide_ties() -> None:
 
 
 @pytest.mark.parametrize(("word_bytes", "typed"), [(5, 4), (4, 4), (40, 1), (3, 6)])
-def test_scores_of_alternates_are_of_32_bits(word_bytes: int, typed: int) -> None:
+def test_scores_of_expansions_are_of_32_bits(word_bytes: int, typed: int) -> None:
     weight = twin.single(1.7)
     longer = twin.single(abs(word_bytes - typed) / typed)
     expected = twin.single(twin.single(20 / twin.single(20 + longer)) * weight)
@@ -348,20 +348,20 @@ def test_scores_of_alternates_are_of_32_bits(word_bytes: int, typed: int) -> Non
         assert correction_score(weight, distance, typed) == twin.single(twin.single(1 - share) * weight)
 
 
-def test_an_alternate_counts_no_object_twice() -> None:
+def test_an_expansion_counts_no_object_twice() -> None:
     ranker = Ranker()
     ranker.add(listed(1, 2), 0, 1.0)
-    ranker.add_alternate(listed(2, 3), 0, 1.0, True)
+    ranker.add_expansion(listed(2, 3), 0, 1.0, True)
     ranker.add(listed(3), 0, 0.5)
     ranker.newest()
-    assert ranker.best(0, 10) == [3], "term and alternate are one"
+    assert ranker.best(0, 10) == [3], "a term and its expansion are one"
 
 
 def test_exact_before_completed_before_corrected() -> None:
     ranker = Ranker()
     ranker.add(listed(1), 0, 0.1)
-    ranker.add_alternate(listed(3), 0, 9.0, False)
-    ranker.add_alternate(listed(2), 0, 5.0, True)
+    ranker.add_expansion(listed(3), 0, 9.0, False)
+    ranker.add_expansion(listed(2), 0, 5.0, True)
     ranker.bm25(b"", 1.0, 1.2, 0.75)
     assert ranker.best(0, 10) == [1, 2, 3]
 
@@ -375,7 +375,7 @@ def test_a_term_that_does_not_insert_adds_to_those_already_there() -> None:
     assert ranker.best(0, 10) == [1, 2]
 
 
-def test_dead_postings_stand_at_the_head_of_the_first_block_only() -> None:
+def test_only_the_head_of_the_first_block_has_dead_postings() -> None:
     ranker = Ranker()
     ranker.add([pack_block([(1, 1), (2, 1)]), pack_block([(3, 1), (4, 1)])], 1, 1.0)
     ranker.newest()

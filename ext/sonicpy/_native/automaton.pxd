@@ -1,0 +1,99 @@
+"""The bytes of a word graph as its builder, its reader and the corrector share them; graph.pyx draws the file."""
+
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy
+
+from sonicpy._native.utf8 cimport character_bytes
+
+cdef extern from *:
+    """
+    #define MAGIC "SPYGRAPH"
+    #define lowest_bit(bits) __builtin_ctzll(bits)
+    #define swap_bytes(bytes) __builtin_bswap64(bytes)
+    #define count_bits(bits) __builtin_popcountll(bits)
+    """
+    const char *MAGIC
+    int lowest_bit(uint64_t bits) noexcept nogil
+    uint64_t swap_bytes(uint64_t bytes) noexcept nogil
+    int count_bits(uint64_t bits) noexcept nogil
+
+
+cdef enum:
+    FORMAT = 1
+    HEADER_BYTES = 48
+    EDGE_BYTES = 4
+    ZERO_BYTES = 8
+    CRC_BYTES = 4
+
+    # An edge: flags, and the target above them. A width is the number of bytes of a character.
+    ENDS_WORD = 1
+    WIDTH_1 = 1 << 1
+    WIDTH_2 = 1 << 2
+    WIDTH_MORE = 1 << 3
+    WIDTHS = WIDTH_1 | WIDTH_2 | WIDTH_MORE
+    TARGET_SHIFT = 4
+
+    WORD_MAX = 40  # bytes
+    SIGN_BYTES = 1 + WORD_MAX
+    SIGN_WORDS = 256
+
+
+cdef struct Automata:  # of an open graph
+    const uint8_t *forward
+    const uint8_t *backward
+    uint32_t forward_root, backward_root
+
+
+cdef inline uint32_t read_u32(const uint8_t *at) noexcept nogil:
+    return <uint32_t> at[0] | <uint32_t> at[1] << 8 | <uint32_t> at[2] << 16 | <uint32_t> at[3] << 24
+
+
+cdef inline uint64_t read_u64(const uint8_t *at) noexcept nogil:
+    return <uint64_t> read_u32(at) | <uint64_t> read_u32(at + 4) << 32
+
+
+cdef inline void write_u32(uint8_t *out, uint32_t value) noexcept nogil:
+    cdef int step
+    for step in range(4):
+        out[step] = <uint8_t> (value >> 8 * step)
+
+
+cdef inline void write_u64(uint8_t *out, uint64_t value) noexcept nogil:
+    write_u32(out, <uint32_t> value)
+    write_u32(out + 4, <uint32_t> (value >> 32))
+
+
+cdef inline uint32_t edge_of(const uint8_t *node, int place) noexcept nogil:
+    return read_u32(node + 1 + node[0] + EDGE_BYTES * place)
+
+
+cdef inline uint32_t target_of(uint32_t edge) noexcept nogil:
+    return edge >> TARGET_SHIFT
+
+
+cdef inline int find_label(const uint8_t *node, uint8_t label) noexcept nogil:
+    """Return the place of a label in its node, or -1. Eight labels are compared at once: equal ones become zero."""
+    cdef uint64_t ones = <uint64_t> 0x0101010101010101, found
+    cdef int place = 0
+    while place < node[0]:
+        found = read_u64(node + 1 + place) ^ ones * label
+        found = (found - ones) & ~found & ones << 7
+        if found:
+            place += lowest_bit(found) >> 3
+            return place if place < node[0] else -1
+        place += 8
+    return -1
+
+
+cdef inline uint32_t width_flag(uint8_t label) noexcept nogil:
+    """Return the flag of the width of the characters that begin with this byte; 0: no character does."""
+    return WIDTH_1 if label < 0x80 else 0 if label < 0xC0 else WIDTH_2 if label < 0xE0 else WIDTH_MORE
+
+
+cdef inline void reverse(const uint8_t *word, int size, uint8_t *out) noexcept nogil:
+    """Write the characters of a word in reverse order, the bytes of each in order; every byte lands inside `out`."""
+    cdef int at = 0, width
+    while at < size:
+        width = min(character_bytes(word[at]), size - at)
+        memcpy(out + size - at - width, word + at, width)
+        at += width

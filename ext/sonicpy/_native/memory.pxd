@@ -1,0 +1,45 @@
+"""Blocks of memory that grow: the one place that calls realloc for a growing array."""
+
+from libc.stdlib cimport realloc
+
+cdef inline bint reserve(void **block, Py_ssize_t *capacity, Py_ssize_t needed, size_t item_bytes) noexcept nogil:
+    """Make room for `needed` items; if there is less, or NULL, the capacity at least doubles.
+
+    False: there is no memory, and nothing changed.
+    """
+    cdef Py_ssize_t wanted
+    cdef void *larger
+    if needed <= capacity[0] and block[0] != NULL:
+        return True
+    wanted = max(max(needed, 2 * capacity[0]), 1)
+    larger = realloc(block[0], wanted * item_bytes)
+    if larger == NULL:
+        return False
+    block[0] = larger
+    capacity[0] = wanted
+    return True
+
+
+cdef inline void *grown(void *block, Py_ssize_t *capacity, Py_ssize_t needed, size_t item_bytes) except NULL nogil:
+    """Return the block after `reserve`.
+
+    Raises:
+        MemoryError: there is none; the block stays valid.
+    """
+    if not reserve(&block, capacity, needed, item_bytes):
+        with gil:
+            raise MemoryError
+    return block
+
+
+cdef inline void *resized(void *block, size_t size_bytes) except NULL nogil:
+    """Return the block with another size.
+
+    Raises:
+        MemoryError: there is none; the block stays valid.
+    """
+    cdef void *other = realloc(block, size_bytes)
+    if other == NULL:
+        with gil:
+            raise MemoryError
+    return other

@@ -1,0 +1,9 @@
+EDGE_BUDGET: int
+
+class Corrections:
+    @property
+    def matches(self) -> list[tuple[bytes, int]]: ...
+    @property
+    def whole(self) -> bool: ...
+
+def dissimilarity(typed: bytes, words: list[bytes]) -> list[int]: ...
