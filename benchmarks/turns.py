@@ -1,16 +1,16 @@
-"""Print what a command costs in CPU microseconds in a turn of a connection: without a socket, but with everything else.
+"""Print the CPU time of a command in a turn of a connection in microseconds: everything except the socket.
 
     python -m benchmarks.turns [ROUNDS]
 
-The best of so many rounds. The index is small, so that what surrounds it shows, and all of it committed.
+Each time is the best of ROUNDS rounds. The index is small and committed, so that the cost around it shows.
 """
 
 import asyncio
-import sys
 import tempfile
 import time
 from typing import NamedTuple
 
+from benchmarks.command_line import parse_count
 from sonicpy import Config, Index
 from sonicpy.channel.session import Session
 from sonicpy.channel.syntax import Limits
@@ -23,7 +23,7 @@ COMMANDS = 20_000
 
 
 class Nowhere(asyncio.Transport):
-    """A transport that takes everything and sends nothing."""
+    """A transport that discards what it should send."""
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None: ...
     def write(self, data: object) -> None: ...
@@ -38,7 +38,7 @@ class Nowhere(asyncio.Transport):
 
 
 class Load(NamedTuple):
-    """What is sent, again and again."""
+    """A line, and how many copies of it arrive in one packet."""
 
     name: str
     mode: str
@@ -48,10 +48,10 @@ class Load(NamedTuple):
 
 LOADS = [
     Load("PING", "search", b"PING\n", 1),
-    Load("PING, fifty at once", "search", b"PING\n", 50),
-    Load("COUNT, fifty at once", "ingest", b"COUNTB m b\n", 50),
+    Load("PING, fifty in a packet", "search", b"PING\n", 50),
+    Load("COUNT, fifty in a packet", "ingest", b"COUNTB m b\n", 50),
     Load("QUERY", "search", b'QUERY m b "number7"\n', 1),
-    Load("QUERY, five at once", "search", b'QUERY m b "number7"\n', 5),
+    Load("QUERY, five in a packet", "search", b'QUERY m b "number7"\n', 5),
 ]
 
 
@@ -63,31 +63,31 @@ def connect(service: Service, mode: str) -> Connection:
     return connection
 
 
-async def answered(connection: Connection) -> None:
-    """Let turns that were cut short go on."""
+async def finish(connection: Connection) -> None:
+    """Wait until the connection has executed all it received."""
     while connection._waits():
         await asyncio.sleep(0)
 
 
 async def cpu_us(connection: Connection, load: Load) -> float:
-    """Return the CPU time of a command."""
+    """Return the CPU time per command in microseconds."""
     data, times = load.line * load.pipelined, COMMANDS // load.pipelined
     began = time.process_time()
     for _ in range(times):
         connection.data_received(data)
         if connection._waits():
-            await answered(connection)
+            await finish(connection)
     return (time.process_time() - began) / times / load.pipelined * 1e6
 
 
 async def main() -> None:
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 15
+    rounds = parse_count("turns", __doc__, "ROUNDS", 15)
     with tempfile.TemporaryDirectory() as folder, Index(folder, autocommit=False) as index:
         service = Service(index, Config())
         ingest = connect(service, "ingest")
         for number in range(OBJECTS):
             ingest.data_received(f'PUSH m b o{number} "hello world number{number}"\n'.encode())
-        await answered(ingest)
+        await finish(ingest)
         service.commit()
         connections = {"ingest": ingest, "search": connect(service, "search")}
         best = [min([await cpu_us(connections[load.mode], load) for _ in range(rounds)]) for load in LOADS]

@@ -1,4 +1,4 @@
-"""What changes the answers of one version: the window, the language that is given, pieces of documents, the extras."""
+"""The effect of settings and inputs on answers: the window, the language, pieces of documents, the extras."""
 
 import importlib.util
 import random
@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
 
-from benchmarks.data import messages
 from benchmarks.quality.tables import table
 from benchmarks.versus.accounting import allocated_bytes
 from sonicpy import Index
@@ -18,6 +17,7 @@ from sonicpy.evaluation import relevance
 from sonicpy.evaluation.inputs import Collection
 from sonicpy.index.search import ranking
 from sonicpy.lexer import segmenters
+from tests.support.texts import messages
 
 PIECES_BYTES = (None, 400, 200, 100)
 QUERY_LANGUAGES = (None, "none", "eng", "nld", "spa", "zul")
@@ -25,7 +25,7 @@ WINDOWS = (1000, 0)
 
 
 SENTENCES_FROM = {"every query": 10**6, "keyword queries": ranking.KEYWORDS_MAX, "no query": -1}
-"""Of which queries special words are required: up to so many other words."""
+"""Queries of which every special word is required: those with at most this many other words."""
 CLAIM_WORDS = (8, 14)
 CLAIM_REPLACED = 0.4
 SEED = 7
@@ -41,9 +41,9 @@ def fresh(window: int = 1000) -> Iterator[tuple[Index, Path]]:
 
 
 def window_table(collection: Collection, beside: int) -> str:
-    """Return what the window costs and gains in a collection with so many chat messages beside its documents.
+    """Return the costs and gains of the window in a collection to which `beside` chat messages are added.
 
-    The messages are pushed after the documents, so they take the places of common words.
+    The messages are pushed after the documents, so they displace documents from the postings lists of common words.
     """
     chat = {f"message {number}": text for number, text in enumerate(messages(beside))}
     crowded = replace(collection, documents=collection.documents | chat)
@@ -67,7 +67,7 @@ def window_table(collection: Collection, beside: int) -> str:
 
 
 def language_table(collections: Sequence[Collection]) -> str:
-    """Return nDCG@10 when the language of queries is given, rightly or wrongly; that of documents is guessed."""
+    """Return nDCG@10 for right and wrong languages of queries; the language of documents is guessed."""
     rows = []
     for collection in collections:
         cells = []
@@ -80,7 +80,7 @@ def language_table(collections: Sequence[Collection]) -> str:
 
 
 def pieces_table(collections: Sequence[Collection]) -> str:
-    """Return nDCG@10 when documents are pushed in pieces."""
+    """Return nDCG@10 for documents that are pushed in pieces."""
     rows = []
     for collection in collections:
         cells = []
@@ -111,7 +111,7 @@ def extras_table(collections: Sequence[Collection]) -> str:
 
 
 def special_table(collections: Sequence[Collection]) -> str:
-    """Return nDCG@10 and empty answers when special words are required of every query, of keyword queries, of none."""
+    """Return nDCG@10 and empty answers if special words are required in every query, in keyword queries, in none."""
     rows = []
     for collection in (*collections, *(claims(of) for of in collections if of.name.endswith("_en"))):
         cells = []
@@ -124,7 +124,7 @@ def special_table(collections: Sequence[Collection]) -> str:
 
 
 def claims(collection: Collection) -> Collection:
-    """Return the documents with queries that are parts of their sentences, four words of ten replaced by others."""
+    """Return the documents with parts of their sentences as queries, 40 % of the words replaced by others."""
     chance = random.Random(SEED)
     others = [word for text in collection.documents.values() for word in text.split()]
     queries, relevant = {}, {}

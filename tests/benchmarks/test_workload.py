@@ -14,13 +14,13 @@ from benchmarks.versus.workload import (
     READS,
     SUGGEST,
     Commands,
-    oid,
     oid_number,
     plain_words,
     push_line,
     stop_words,
     texts,
 )
+from tests.support.texts import oid
 
 
 @pytest.fixture(scope="module")

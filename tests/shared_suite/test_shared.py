@@ -1,7 +1,7 @@
-"""One index, in process or over the wire: the same calls have the same outcome everywhere.
+"""One index, in process or over the wire: the same calls have the same outcome in every place.
 
-Words of these texts are no stop words of any language, and LANG(none) keeps texts from being guessed at, wherever an
-outcome would depend on it.
+The words of the texts are not stop words of any language. Where the outcome would depend on the guessed language, the
+calls give LANG(none).
 """
 
 import random
@@ -41,7 +41,7 @@ def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 @pytest.fixture
 def collection(request: pytest.FixtureRequest) -> str:
-    """A collection for each test."""
+    """The name of a collection for this test alone."""
     return str(request.node.originalname)
 
 
@@ -182,7 +182,7 @@ def test_pages(place: Place, collection: str) -> None:
     with index.batch() as batch:
         for name in names:
             batch.push(collection, "b", name, "zebra", lang="none")
-            batch.push(collection, "b", f"{name}:other", "kiwi", lang="none")  # Sonic passes words of all objects over
+            batch.push(collection, "b", f"{name}:other", "kiwi", lang="none")  # Sonic ignores words of all objects
     everything = list(index.query(collection, "b", "zebra", limit=100))
     assert len(everything) == len(set(everything)) == 100
     assert index.query(collection, "b", "zebra", limit=30, offset=50) == everything[50:80]
@@ -297,7 +297,7 @@ def test_languages(place: Place, collection: str) -> None:
         index.push(collection, "b", "o", "\ud800")
 
 
-def test_figures_and_checks_are_told_or_not_offered(place: Place, collection: str) -> None:
+def test_statistics_and_checks_are_returned_or_not_offered(place: Place, collection: str) -> None:
     index = place.index
     index.push(collection, "b", "o", "zebra kiwi", lang="none")
     if place.is_default:
@@ -311,7 +311,7 @@ def test_figures_and_checks_are_told_or_not_offered(place: Place, collection: st
                 call()
 
 
-def test_explanations_are_told_or_not_offered(place: Place, collection: str) -> None:
+def test_explanations_are_returned_or_not_offered(place: Place, collection: str) -> None:
     index = place.index
     index.push(collection, "b", "o", "zebra kiwi", lang="none")
     if place.is_default:
