@@ -2,7 +2,7 @@
 
     SONIC_BIN=/path/to/sonic python -m benchmarks.quality [PART ...] [--data ../shared/data] [--typos 5000]
 
-Parts: relevance, typos, languages, window, special, guesses, pieces, extras (default: all). Needs the extra [eval].
+Parts: relevance, typos, languages, window, guesses, pieces, extras (default: all). Needs the extra [eval].
 """
 
 import argparse
@@ -82,7 +82,6 @@ PARTS: dict[str, Callable[[Path, int], None]] = {
     "typos": print_typos,
     "languages": print_languages,
     "window": print_window,
-    "special": lambda data, _: print(variants.special_table(collections(data))),
     "guesses": lambda data, _: print(variants.language_table(collections(data))),
     "pieces": lambda data, _: print(variants.pieces_table(collections(data))),
     "extras": lambda data, _: print(
@@ -93,7 +92,7 @@ PARTS: dict[str, Callable[[Path, int], None]] = {
 
 def main() -> None:
     """Print the selected parts."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.quality", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("parts", nargs="*", metavar="PART", choices=[*PARTS, []], help=", ".join(PARTS))
     parser.add_argument("--data", type=Path, default=SHARED, help="the folder of ir, typos, words and multilingual")
     parser.add_argument("--typos", type=int, default=5000, metavar="N", help="at most N misspellings per list")
