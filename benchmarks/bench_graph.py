@@ -5,14 +5,16 @@ from pathlib import Path
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from benchmarks.corrections import build, distance_for, misspellings, words
+from benchmarks.corrections import WORDS, build, distance_for, misspellings, words
 from sonicpy.graph.word_graph import WordGraph
+
+WORDS_UNTIMED = 20_000
 
 
 @pytest.fixture(scope="module")
-def lexicon() -> list[bytes]:
-    """The words."""
-    return words()
+def lexicon(request: pytest.FixtureRequest) -> list[bytes]:
+    """The words; few of them if nothing is timed."""
+    return words(WORDS_UNTIMED if request.config.option.benchmark_disable else WORDS)
 
 
 @pytest.fixture(scope="module")
