@@ -19,7 +19,7 @@ def test_every_benchmark_once() -> None:
     assert "skipped" not in run.stdout
 
 
-def test_costs_are_told_of_every_stage() -> None:
+def test_costs_of_every_stage_are_printed() -> None:
     command = [sys.executable, "-m", "benchmarks.costs", "300"]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=100)
     assert run.returncode == 0, run.stdout + run.stderr

@@ -1,4 +1,4 @@
-"""What the harness sends is the same every time, and its answers are judged by what the texts hold."""
+"""The harness sends the same commands every time, and checks the answers against the texts."""
 
 import re
 
