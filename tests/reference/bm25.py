@@ -1,8 +1,8 @@
 """BM25 over plain dicts, written from the formula: the twin of `Index.query`.
 
 The term frequency of a word in an object is the largest count in any of its texts; the length of an object is the sum
-of its term frequencies. A score is multiplied by the share of the query's weight that the object holds; objects with all
-words come first. Objects of equal score keep the order in which the words of the query find them, newest first.
+of its term frequencies. A score is multiplied by the share of the query's weight that the object holds; objects with
+all words come first. Objects of equal score keep the order in which the words of the query find them, newest first.
 """
 
 import math
