@@ -1,1 +1,1 @@
-"""Benchmarks: one file a stage, and what an operation costs from end to end."""
+"""Benchmarks: one file for each stage of a command, and programs that measure whole commands, libraries and servers."""

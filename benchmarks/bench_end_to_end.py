@@ -1,4 +1,4 @@
-"""A line in, its reply out, in process: everything but the socket."""
+"""A line in, its reply out, in one process: everything except the socket."""
 
 from benchmarks import stages
 from benchmarks.conftest import Timed

@@ -1,18 +1,20 @@
-"""The word graph of 250,000 words: build, open, list, complete and correct (pytest benchmarks/bench_graph.py)."""
+"""The word graph of 250,000 words: build, open, list, complete and correct."""
 
 from pathlib import Path
 
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from benchmarks.corrections import build, distance_for, misspellings, words
+from benchmarks.corrections import WORDS, build, distance_for, misspellings, words
 from sonicpy.graph.word_graph import WordGraph
+
+WORDS_UNTIMED = 20_000
 
 
 @pytest.fixture(scope="module")
-def lexicon() -> list[bytes]:
-    """The words."""
-    return words()
+def lexicon(request: pytest.FixtureRequest) -> list[bytes]:
+    """The words; few of them if nothing is timed."""
+    return words(WORDS_UNTIMED if request.config.option.benchmark_disable else WORDS)
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +31,7 @@ def graph(content: bytes) -> WordGraph:
 
 def test_build(benchmark: BenchmarkFixture, lexicon: list[bytes]) -> None:
     content = benchmark.pedantic(build, args=(lexicon,), rounds=5)
-    assert len(content) < 25 * len(lexicon), "15 bytes a real word, 21 a made-up one"
+    assert len(content) < 25 * len(lexicon), "a real word takes 15 bytes, an invented one 21"
 
 
 def test_open(benchmark: BenchmarkFixture, content: bytes, lexicon: list[bytes], tmp_path: Path) -> None:
@@ -39,13 +41,13 @@ def test_open(benchmark: BenchmarkFixture, content: bytes, lexicon: list[bytes],
 
 
 def test_contains(benchmark: BenchmarkFixture, graph: WordGraph, lexicon: list[bytes]) -> None:
-    """A thousand words an operation."""
+    """One operation looks up a thousand words."""
     some = lexicon[:: len(lexicon) // 1_000]
     assert benchmark(lambda: all([graph.contains(word) for word in some]))
 
 
 def test_complete(benchmark: BenchmarkFixture, graph: WordGraph, lexicon: list[bytes]) -> None:
-    """The first five completions of a thousand prefixes an operation."""
+    """One operation finds the first five completions of a thousand prefixes."""
     prefixes = [word[: len(word) // 2] for word in lexicon[:: len(lexicon) // 1_000]]
     assert all(benchmark(lambda: [graph.complete(prefix, 5) for prefix in prefixes]))
 
@@ -60,7 +62,7 @@ def test_list_far_behind(benchmark: BenchmarkFixture, graph: WordGraph, lexicon:
 def test_correct(
     benchmark: BenchmarkFixture, graph: WordGraph, lexicon: list[bytes], distance: int, swaps: bool
 ) -> None:
-    """Every misspelling of the length that this distance is for, once an operation."""
+    """One operation corrects every misspelling whose length allows this distance."""
     typed = [word.encode() for word in misspellings(lexicon) if distance_for(word) == distance]
     found = benchmark(lambda: [graph.correct(word, distance, transpositions=swaps) for word in typed])
     benchmark.extra_info["lookups"] = len(typed)

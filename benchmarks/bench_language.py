@@ -1,4 +1,4 @@
-"""Guessing the language of a text."""
+"""Guess the language of a text."""
 
 from benchmarks import stages
 from benchmarks.conftest import Timed

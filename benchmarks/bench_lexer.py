@@ -1,10 +1,10 @@
-"""The lexer: texts in a known language to terms."""
+"""The lexer: texts in a known language into terms."""
 
 from benchmarks import stages
 from benchmarks.conftest import Timed
 
 
-def test_cut_text(timed: Timed, texts: list[str]) -> None:
-    terms = timed(stages.cut_text)
+def test_analyze_text(timed: Timed, texts: list[str]) -> None:
+    terms = timed(stages.analyze_text)
     assert len(terms) == len(texts)
     assert sum(map(len, terms)) > 3 * len(texts)

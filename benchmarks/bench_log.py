@@ -1,4 +1,4 @@
-"""The log: a mutation to bytes, bytes to the file."""
+"""The log: a mutation into a log record, a log record into the file."""
 
 from benchmarks import stages
 from benchmarks.conftest import Timed

@@ -1,9 +1,9 @@
-"""Postings: how a text changes the rows and blocks of its terms, in compiled code alone."""
+"""Postings: change the term rows and blocks of the terms of a text, in native code alone."""
 
 from benchmarks import stages
 from benchmarks.conftest import Timed
 
 
-def test_link_terms(timed_afresh: Timed) -> None:
-    links = timed_afresh(stages.link_terms)
-    assert links[-1].next_term > len(links), "most texts bring a new word"
+def test_add_terms(timed_afresh: Timed) -> None:
+    changes = timed_afresh(stages.add_terms)
+    assert changes[-1].next_term > len(changes), "most texts hold a new word"

@@ -1,4 +1,4 @@
-"""The store: the rows of a PUSH in the open transaction, one commit for as many as the server takes."""
+"""The store: change the rows of a PUSH in the write transaction; commit as often as the server does."""
 
 from benchmarks import stages
 from benchmarks.conftest import Timed

@@ -1,4 +1,4 @@
-"""What the benchmarks share: texts, few of them where nothing is timed, and how a stage is timed."""
+"""Fixtures of the benchmarks: texts (few of them if nothing is timed) and functions that time a stage."""
 
 import tempfile
 from collections.abc import Callable
@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from benchmarks.data import messages
 from benchmarks.stages import Stage, Work, do
+from tests.support.texts import messages
 
 TEXTS, TEXTS_UNTIMED = 5_000, 300
 ROUNDS = 10
@@ -24,7 +24,7 @@ def texts(request: pytest.FixtureRequest) -> list[str]:
 
 @pytest.fixture
 def timed(benchmark: BenchmarkFixture, texts: list[str], tmp_path: Path) -> Timed:
-    """Time a stage that changes nothing: a round is one operation for every text; return what came of the last."""
+    """Time a stage that changes nothing: a round does one operation per text. Return the results of the last round."""
 
     def time(stage: Stage) -> list[object]:
         work = stage(texts, tmp_path)
@@ -36,7 +36,7 @@ def timed(benchmark: BenchmarkFixture, texts: list[str], tmp_path: Path) -> Time
 
 @pytest.fixture
 def timed_afresh(benchmark: BenchmarkFixture, texts: list[str], tmp_path: Path) -> Timed:
-    """Time a stage that changes something: every round begins with nothing."""
+    """Time a stage that changes something: each round starts with an empty folder."""
 
     def prepared(stage: Stage) -> tuple[tuple[Work, range], dict[str, object]]:
         return (stage(texts, Path(tempfile.mkdtemp(dir=tmp_path))), range(len(texts))), {}

@@ -1,15 +1,15 @@
-"""Print what building, opening, completing and correcting cost over a graph of 250,000 words.
+"""Print the time that a word graph of 250,000 words takes to build, open, complete and correct.
 
-    python -m benchmarks.corrections [ROUNDS]
+    python -m benchmarks.corrections [ROUNDS] [--words WORDS]
 
-The words are real ones of the word lists, chat messages and languages beside the project, the misspellings those of
-people, each looked up within the distance that its length allows. The time of a lookup is the best of ROUNDS (5), in
-this process, from bytes to a list, every match returned.
+The words come from the word lists, chat messages and languages in ../shared/data, the misspellings from people; each
+misspelling is corrected within the distance that its length allows. The time of a lookup is the best of ROUNDS
+(default 5), in this process, from bytes to a list that holds every match.
 """
 
+import argparse
 import random
 import re
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -18,24 +18,24 @@ from pathlib import Path
 
 from rapidfuzz.distance import Levenshtein
 
-from benchmarks.data import SEED
 from sonicpy.graph.builder import WORD_BYTES_MAX, WordGraphBuilder
 from sonicpy.graph.word_graph import WordGraph
+from tests.support.paths import SHARED
+from tests.support.texts import SEED
 
-SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 WORDS = 250_000
 MISSPELLINGS = 1_000
 
 
 def distance_for(word: str) -> int:
-    """Return within which distance a word is corrected: by its length, as Sonic does."""
+    """Return the largest edit distance of a correction; it depends on the length of the word, as in Sonic."""
     return 0 if len(word) < 4 else 1 if len(word) < 7 else 2 if len(word) < 10 else 3
 
 
 def words(count: int = WORDS) -> list[bytes]:
-    """Return `count` words in byte order: real ones, or made-up ones with a fixed seed where those are missing."""
+    """Return `count` words in byte order: real ones, or invented ones if the shared files are missing."""
     found: dict[bytes, None] = {}
-    for word in real_words() if SHARED.exists() else made_up_words():
+    for word in real_words() if SHARED.exists() else invented_words():
         encoded = word.encode()
         if 0 < len(encoded) <= WORD_BYTES_MAX:
             found[encoded] = None
@@ -45,7 +45,7 @@ def words(count: int = WORDS) -> list[bytes]:
 
 
 def real_words() -> Iterator[str]:
-    """Yield words, some of them more than once: English lists, right spellings, chat, then languages by rank."""
+    """Yield words, some of them twice: English lists, right spellings, chat, then the words of languages by rank."""
     for name in ("words/en_freq_82765_symspell.tsv", "words/english_words_reindexer_bench.txt"):
         yield from (row[0].lower() for row in rows(name))
     yield from (word.lower() for row in rows("typos/typos.tsv") for word in row[1].split())
@@ -56,12 +56,12 @@ def real_words() -> Iterator[str]:
 
 
 def rows(name: str) -> list[list[str]]:
-    """Return the rows of a file of the shared data, cut at tabs."""
+    """Return the rows of a shared file, split at tabs."""
     return [line.split("\t") for line in (SHARED / name).read_text(encoding="utf-8-sig").split("\n") if line]
 
 
-def made_up_words() -> Iterator[str]:
-    """Yield words of syllables without end."""
+def invented_words() -> Iterator[str]:
+    """Yield random words of two to five syllables, without end."""
     chance = random.Random(SEED)
     syllables = [a + b + c for a in "bcdfghklmnprstvw" for b in ("a", "e", "i", "o", "u", "ea") for c in ("", "n", "r")]
     while True:
@@ -69,13 +69,16 @@ def made_up_words() -> Iterator[str]:
 
 
 def misspellings(lexicon: list[bytes], count: int = MISSPELLINGS) -> list[str]:
-    """Return `count` misspellings of words of the lexicon that are no words of it and can be repaired."""
+    """Return at most `count` misspellings that are not in the lexicon, each within reach of a word that is."""
     known = frozenset(lexicon)
     chance = random.Random(SEED)
     if SHARED.exists():
         pairs = [(row[0].lower(), row[1].lower()) for row in rows("typos/typos.tsv")]
     else:
-        pairs = [(mistype(chance, word.decode()), word.decode()) for word in chance.sample(lexicon, 3 * count)]
+        pairs = [
+            (mistype(chance, word.decode()), word.decode())
+            for word in chance.sample(lexicon, min(3 * count, len(lexicon)))
+        ]
     usable = [
         wrong
         for wrong, right in pairs
@@ -83,11 +86,11 @@ def misspellings(lexicon: list[bytes], count: int = MISSPELLINGS) -> list[str]:
         and wrong.encode() not in known
         and 0 < Levenshtein.distance(wrong, right) <= distance_for(wrong)
     ]
-    return chance.sample(usable, count)
+    return chance.sample(usable, min(count, len(usable)))
 
 
 def mistype(chance: random.Random, word: str) -> str:
-    """Return `word` with one letter replaced."""
+    """Return `word` with one random letter replaced."""
     at = chance.randrange(len(word))
     return word[:at] + chance.choice("etaoinshrdlu") + word[at + 1 :]
 
@@ -101,7 +104,7 @@ def build(lexicon: list[bytes]) -> bytes:
 
 
 def times_us(lookups: list[Callable[[], object]], rounds: int) -> list[float]:
-    """Return the best time of each lookup in microseconds, in rising order."""
+    """Return the best time of each lookup in microseconds, shortest first."""
     best = [float("inf")] * len(lookups)
     for _ in range(rounds):
         for number, lookup in enumerate(lookups):
@@ -119,8 +122,12 @@ def print_row(name: str, times: list[float]) -> None:
 
 def main() -> None:
     """Print the tables."""
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
-    lexicon = words()
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.corrections", description=__doc__.splitlines()[0])
+    parser.add_argument("rounds", nargs="?", type=int, default=5, help="rounds, of which the best counts (default 5)")
+    parser.add_argument("--words", type=int, default=WORDS, help=f"words in the graph (default {WORDS:,})")
+    arguments = parser.parse_args()
+    rounds = arguments.rounds
+    lexicon = words(arguments.words)
     content = build(lexicon)
     builds = times_us([lambda: build(lexicon)], rounds)
     with tempfile.TemporaryDirectory() as folder:

@@ -1,18 +1,18 @@
-"""Print what PUSH and QUERY cost in CPU microseconds, stage by stage, in one process and without a socket.
+"""Print the CPU time of each stage of PUSH and QUERY in microseconds, in one process and without a socket.
 
     python -m benchmarks.costs [TEXTS]
 
-Times are of the process's CPU, over all texts; a stage is timed alone, on what the stage before it gave.
+Times are CPU times of the process, divided by the number of texts. Each stage is timed alone, on the results of the
+stage before it.
 """
 
-import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.data import messages, queries
-from benchmarks.stages import session
+from benchmarks.command_line import parse_count
+from benchmarks.stages import BUCKET, COLLECTION, WINDOW, push_lines, session
 from sonicpy import Config
 from sonicpy.channel import replies
 from sonicpy.channel.session import Session
@@ -26,29 +26,26 @@ from sonicpy.lexer.stopwords import StopWords
 from sonicpy.server.dispatch import CALLS
 from sonicpy.server.service import COMMIT_CHANGES
 from sonicpy.store.mutations import Push, pack_mutation
+from tests.support.texts import messages, oid, queries, quoted
 
 QUERIES = 5_000
 
 
 def cpu_us(work: Callable[[], object], operations: int) -> float:
-    """Return the CPU time of `work` in microseconds an operation."""
+    """Return the CPU time of `work` in microseconds per operation."""
     began = time.process_time()
     work()
     return (time.process_time() - began) / operations * 1e6
 
 
-def quoted(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
 def main() -> None:
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
+    count = parse_count("costs", __doc__, "TEXTS", 100_000)
     texts = messages(count)
     characters = sum(map(len, texts)) / count
-    print(f"{count} texts of {characters:.0f} characters, {QUERIES} queries each; CPU us an operation")
+    print(f"{count} texts of {characters:.0f} characters, {QUERIES} queries each; CPU us per operation")
     lexer = Lexer(Config().normalization, Config().tokenization, Config().stopwords, compat=False)
     lexer.prepare()
-    lines = [f"PUSH messages default message:{n} {quoted(text)}\n".encode() for n, text in enumerate(texts)]
+    lines = push_lines(texts)
     print("\nPUSH")
     push_stages(texts, lines, lexer)
     with tempfile.TemporaryDirectory() as folder, Index(Path(folder, "whole"), autocommit=False) as index:
@@ -69,7 +66,7 @@ def push_stages(texts: list[str], lines: list[bytes], lexer: Lexer) -> None:
     row("  language", cpu_us(lambda: [guesser.guess(text) for text in texts], count))
     row("  text to terms, in a known language", cpu_us(lambda: [lexer.lex(text, "eng") for text in texts], count))
     terms = [lexer.lex(text, None) for text in texts]
-    mutations = [Push("messages", "default", f"message:{n}", found, 1000) for n, found in enumerate(terms)]
+    mutations = [Push(COLLECTION, BUCKET, oid(number), found, WINDOW) for number, found in enumerate(terms)]
     row("  log record", cpu_us(lambda: [pack_mutation(mutation) for mutation in mutations], count))
     applying = sealing = committing = 0.0
     with tempfile.TemporaryDirectory() as folder, Index(Path(folder, "stages"), autocommit=False) as index:
@@ -84,13 +81,13 @@ def push_stages(texts: list[str], lines: list[bytes], lexer: Lexer) -> None:
             applying += applied - began
             sealing += sealed - applied
             committing += time.process_time() - sealed
-    row("  rows into the open transaction, and the record", applying / count * 1e6)
-    row("  record into the log", sealing / count * 1e6)
-    row(f"  commit, one for {COMMIT_CHANGES}", committing / count * 1e6)
+    row("  rows into the write transaction, log record", applying / count * 1e6)
+    row("  log record into the log", sealing / count * 1e6)
+    row(f"  commit, one per {COMMIT_CHANGES} changes", committing / count * 1e6)
 
 
 def push_all(index: Index, lines: list[bytes]) -> None:
-    """Read and carry out PUSH lines as the server does for a client that waits for each reply."""
+    """Read and execute PUSH lines as the server does for a client that waits for each reply."""
     ingest = session("ingest")
     for number, line in enumerate(lines):
         ingest.feed(line)
@@ -104,7 +101,7 @@ def push_all(index: Index, lines: list[bytes]) -> None:
 def query_stages(index: Index, texts: list[str], lexer: Lexer) -> None:
     """Time each stage of QUERY over all texts."""
     count = len(texts)
-    lines = [f"QUERY messages default {quoted(text)}\n".encode() for text in texts]
+    lines = [f"QUERY {COLLECTION} {BUCKET} {quoted(text)}\n".encode() for text in texts]
     search, window = index.config.search, index.config.store.kv.retain_word_objects
     exact_only = search.model_copy(update={"query_alternates_try": 0})
     terms = [lexer.lex(text, None) for text in texts]
@@ -113,7 +110,7 @@ def query_stages(index: Index, texts: list[str], lexer: Lexer) -> None:
     def rank(search: SearchConfig) -> None:
         with index.store.reading() as view:
             for found in terms:
-                lexicon = lexicons.of(view, "messages", "default")
+                lexicon = lexicons.of(view, COLLECTION, BUCKET)
                 assert lexicon is not None
                 query(lexicon, found, search, window, 10, 0)
 
@@ -128,8 +125,8 @@ def query_stages(index: Index, texts: list[str], lexer: Lexer) -> None:
     row("  line to command", cpu_us(lambda: read_all(session("search"), lines), count))
     row("  language and terms", cpu_us(lambda: [lexer.lex(text, None) for text in texts], count))
     row("  postings, ranking, names", cpu_us(lambda: rank(exact_only), count))
-    row("  the same with alternates", cpu_us(lambda: rank(search), count))
-    row("  reply", cpu_us(lambda: [replies.event("QUERY", ["message:100000"] * 10) for _ in texts], count))
+    row("  the same with expansions", cpu_us(lambda: rank(search), count))
+    row("  reply", cpu_us(lambda: [replies.event("QUERY", [oid(100_000)] * 10) for _ in texts], count))
     row("  all of it", cpu_us(ask, count))
 
 

@@ -1,10 +1,10 @@
-"""Count the instructions of each stage: unlike times, they are the same on a busy machine.
+"""Count the instructions of each stage. Unlike times, the counts are the same on a busy machine.
 
     python -m benchmarks.instructions [STAGE ...] [--write]
 
-Each stage runs twice, in processes of their own, under `perf stat` where it can count, else under valgrind; the
-difference of the counts over the difference of the lengths is what an operation takes, so that start and preparation
-cancel out. The counts are held against those of instructions.tsv; --write puts them there.
+Each stage runs twice, each time in a new process, under `perf stat` if perf can count here, else under valgrind. The
+difference of the counts, divided by the difference of the numbers of operations, is the cost of an operation: start
+and preparation cancel out. The table shows the change against instructions.tsv; --write updates that file.
 """
 
 import argparse
@@ -16,22 +16,22 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks.data import messages
 from benchmarks.stages import STAGES, do
+from tests.support.texts import messages
 
 TABLE = Path(__file__).with_suffix(".tsv")
 TEXTS = 1_600
 SHORT, LONG = 600, 1_600
-"""Operations of the two runs."""
+"""The numbers of operations of the two runs."""
 PERF = ["perf", "stat", "-x,", "-e", "instructions:u"]
 VALGRIND = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
 
 
 def main() -> None:
-    """Print the table, or do the operations of one stage when called by itself."""
+    """Print the table; in a process that this program started, run one stage."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.instructions", description=__doc__.splitlines()[0])
-    parser.add_argument("stages", nargs="*", metavar="STAGE", help=f"of {', '.join(STAGES)}; none: all")
-    parser.add_argument("--write", action="store_true", help="put the counts into instructions.tsv")
+    parser.add_argument("stages", nargs="*", metavar="STAGE", help=f"any of {', '.join(STAGES)} (default: all)")
+    parser.add_argument("--write", action="store_true", help="write the counts to instructions.tsv")
     parser.add_argument("--operations", type=int, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     unknown = [stage for stage in arguments.stages if stage not in STAGES]
@@ -42,7 +42,7 @@ def main() -> None:
         return
     counter = find_counter()
     if counter is None:
-        sys.exit("neither perf can count instructions here nor is valgrind installed")
+        sys.exit("needs perf with the right to count instructions, or valgrind")
     known = read_table()
     print(f"counted by {counter[0]}\n\n{'stage':20}{'instructions':>14}{'committed':>14}{'change':>10}")
     for stage in arguments.stages or STAGES:
@@ -56,45 +56,45 @@ def main() -> None:
 
 
 def run_stage(stage: str, operations: int) -> None:
-    """Prepare a stage and do so many operations."""
+    """Prepare a stage and do `operations` operations."""
     with tempfile.TemporaryDirectory() as folder:
         work = STAGES[stage](messages(TEXTS), Path(folder))
         do(work, range(operations))
 
 
 def instructions(counter: list[str], stage: str) -> int:
-    """Return how many instructions one operation of a stage takes."""
+    """Return the number of instructions of one operation of a stage."""
     return round((count(counter, stage, LONG) - count(counter, stage, SHORT)) / (LONG - SHORT))
 
 
 def count(counter: list[str], stage: str, operations: int) -> int:
-    """Return the instructions of a process that does so many operations.
+    """Return the number of instructions of a process that does `operations` operations of a stage.
 
     Raises:
-        RuntimeError: it failed; the message holds what it said.
+        RuntimeError: the process failed; the message holds its output.
     """
     command = [*counter, sys.executable, "-m", "benchmarks.instructions", stage, "--operations", str(operations)]
-    # One seed for hashes, so that dicts and sets are filled the same way every time.
+    # With a fixed hash seed, dicts and sets do the same work in each run.
     environment = {**os.environ, "PYTHONHASHSEED": "0"}
     run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    found = counted(run.stderr)
+    found = parse_counter(run.stderr)
     if run.returncode or found is None:
         raise RuntimeError(f"{' '.join(command)} ended with status {run.returncode}:\n{run.stderr}")
     return found
 
 
-def counted(said: str) -> int | None:
-    """Return the count that perf or callgrind wrote, or None."""
-    found = re.search(r"^(\d+),[^,]*,instructions", said, re.MULTILINE) or re.search(r"Collected : (\d+)", said)
+def parse_counter(output: str) -> int | None:
+    """Return the count in the output of perf or callgrind, or None."""
+    found = re.search(r"^(\d+),[^,]*,instructions", output, re.MULTILINE) or re.search(r"Collected : (\d+)", output)
     return int(found[1]) if found else None
 
 
 def find_counter() -> list[str] | None:
-    """Return the command that counts instructions on this machine, or None."""
+    """Return the command that counts instructions on this machine, or None if there is none."""
     for command in (PERF, VALGRIND):
         if shutil.which(command[0]):
             run = subprocess.run([*command, "true"], capture_output=True, text=True, check=False)
-            if counted(run.stderr) is not None:
+            if parse_counter(run.stderr) is not None:
                 return command
     return None
 
@@ -110,7 +110,7 @@ def read_table() -> dict[str, int]:
 def write_table(known: dict[str, int]) -> None:
     """Write the counts, in the order of the stages."""
     rows = [f"{stage}\t{known[stage]}" for stage in STAGES if stage in known]
-    TABLE.write_text("\n".join(["stage\tinstructions an operation", *rows]) + "\n", encoding="utf-8")
+    TABLE.write_text("\n".join(["stage\tinstructions per operation", *rows]) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

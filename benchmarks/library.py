@@ -1,13 +1,12 @@
-"""Print what the library does in one process and on one thread: texts a second, and how long queries take.
+"""Print how many texts per second the library indexes, and how long its queries take, in one process and one thread.
 
     python -m benchmarks.library [TEXTS]
 
-Texts and queries are chat messages and neighbouring words of random ones (benchmarks/data.py). Rates are over the CPU
-time of the process, commits included; beside ours stands tantivy with one indexing thread, where it is installed.
-Queries are asked one after the other behind as many others, none twice on purpose; their times are of the clock.
+Texts are chat messages, queries are neighbouring words of random messages (tests/support/texts.py). Rates are texts per
+second of CPU time of the process, commits included; tantivy with one indexing thread is measured too if installed.
+Query times are wall-clock times: 5,000 other queries run first, then the timed queries, one after the other.
 """
 
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -17,14 +16,15 @@ from statistics import quantiles
 from typing import Any
 
 import sonicpy
-from benchmarks.data import messages, queries
+from benchmarks.command_line import parse_count
 from benchmarks.versus.libraries import find_tantivy
+from tests.support.texts import messages, oid, queries
 
 TEXTS = 330_000
 FREQUENT = 50
-"""Texts a commit, where commits are frequent."""
+"""Texts per commit in the runs with frequent commits."""
 FREQUENT_TEXTS = 5_000
-"""Indexed with frequent commits; more would take tantivy minutes."""
+"""Texts in the runs with frequent commits; with more, tantivy would take minutes."""
 QUERIES = 5_000
 C, B = "messages", "default"
 
@@ -36,24 +36,24 @@ Rows = list[tuple[str, str]]
 
 
 def main() -> None:
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else TEXTS
+    count = parse_count("library", __doc__, "TEXTS", TEXTS)
     texts = messages(count)
-    rows = [(f"message:{number}", text) for number, text in enumerate(texts)]
+    rows = [(oid(number), text) for number, text in enumerate(texts)]
     print(f"{count} texts of {sum(map(len, texts)) / count:.0f} characters")
     with tempfile.TemporaryDirectory() as folder:
         push(Path(folder), rows)
-        for name, alternates, bar in (("exact", 0, EXACT_US_BAR), ("with alternates", None, DEFAULT_US_BAR)):
-            search = {} if alternates is None else {"query_alternates_try": alternates}
+        for name, expansions_max, bar in (("exact", 0, EXACT_US_BAR), ("with expansions", None, DEFAULT_US_BAR)):
+            search = {} if expansions_max is None else {"query_alternates_try": expansions_max}
             config = sonicpy.Config.model_validate({"search": search})
             with sonicpy.open(Path(folder, "ours"), config) as index:
                 for words in (1, 2, 3):
                     for text in queries(texts, words, 2 * QUERIES)[QUERIES:]:
-                        index.query(C, B, text)  # others than those that are timed
+                        index.query(C, B, text)  # warm up with other queries than the timed ones
                     ask(f"query of {words}, {name}", index, queries(texts, words, QUERIES), bar)
 
 
 def push(folder: Path, rows: Rows) -> None:
-    """Print the rates of indexing; our index stays in `folder`."""
+    """Print the indexing rates; our index stays in `folder`."""
     tantivy = find_tantivy()
     with sonicpy.open(folder / "ours") as index:
         line("push_many", rate(lambda: index.push_many(rows, collection=C, bucket=B), len(rows)), TEXTS_PER_S_BAR)
@@ -66,7 +66,7 @@ def push(folder: Path, rows: Rows) -> None:
     if tantivy is not None:
         theirs = rate(lambda: index_by_tantivy(tantivy, folder / "often", some, FREQUENT), len(some))
     with sonicpy.open(folder / "ours often") as index:
-        line(f"push_many of {FREQUENT}", rate(lambda: push_often(index, some), len(some)), theirs)
+        line(f"push_many, {FREQUENT} rows a call", rate(lambda: push_often(index, some), len(some)), theirs)
     if theirs is not None:
         line(f"tantivy, a commit every {FREQUENT}", theirs)
 
@@ -83,8 +83,8 @@ def index_by_tantivy(tantivy: Any, folder: Path, rows: Rows, commit_every: int) 
     schema.add_text_field("oid", stored=True, tokenizer_name="raw")
     schema.add_text_field("text", stored=False)
     writer = tantivy.Index(schema.build(), path=str(folder)).writer(num_threads=1)
-    for number, (oid, text) in enumerate(rows, 1):
-        writer.add_document(tantivy.Document(oid=oid, text=text))
+    for number, (name, text) in enumerate(rows, 1):
+        writer.add_document(tantivy.Document(oid=name, text=text))
         if number % commit_every == 0:
             writer.commit()
     writer.commit()
@@ -92,14 +92,14 @@ def index_by_tantivy(tantivy: Any, folder: Path, rows: Rows, commit_every: int) 
 
 
 def rate(work: Callable[[], object], texts: int) -> float:
-    """Return texts a second of CPU time."""
+    """Return texts per second of CPU time."""
     began = time.process_time()
     work()
     return texts / (time.process_time() - began)
 
 
 def line(name: str, texts_per_s: float, bar: float | None = None) -> None:
-    verdict = "" if bar is None else f"   bar {bar:,.0f}: {'met' if texts_per_s >= bar else 'MISSED'}"
+    verdict = "" if bar is None else f"   at least {bar:,.0f}: {'met' if texts_per_s >= bar else 'MISSED'}"
     print(f"  {name:32} {texts_per_s:10,.0f} texts/s{verdict}", flush=True)
 
 
@@ -112,9 +112,9 @@ def ask(name: str, index: sonicpy.Index, asked: list[str], bar: float) -> None:
         took.append((time.perf_counter_ns() - began) / 1000)
         found += bool(hits)
     cuts = quantiles(took, n=100)
-    verdict = f"   bar {bar} of p50: {'met' if cuts[49] <= bar else 'MISSED'}"
+    verdict = f"   p50 at most {bar}: {'met' if cuts[49] <= bar else 'MISSED'}"
     print(f"  {name:32} p50 {cuts[49]:6.1f} us, p90 {cuts[89]:6.1f}, p99 {cuts[98]:7.1f}; "
-          f"{found / len(asked):.1%} find something{verdict}", flush=True)  # fmt: skip
+          f"{found / len(asked):.1%} find objects{verdict}", flush=True)  # fmt: skip
 
 
 if __name__ == "__main__":

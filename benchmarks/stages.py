@@ -1,14 +1,13 @@
-"""The stages of PUSH and QUERY, each alone, on what the stage before it gives.
+"""The stages of PUSH and QUERY, each alone, on the results of the stage before it.
 
-A stage is prepared from texts and an empty folder, and gives its work: a function that does operation `n` and returns
-what came of it. Operations that change something are meant to be done in order, each once.
+A stage is a function that takes texts and an empty folder, prepares what it needs, and returns its work: a function
+that does operation `n` and returns the result. If operations change something, do each of them once and in order.
 """
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from benchmarks.data import queries
 from sonicpy import Config
 from sonicpy._native.bm25 import idf
 from sonicpy._native.object_change import AddTerms
@@ -32,6 +31,7 @@ from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.log import Log
 from sonicpy.store.mutations import Push, pack_mutation
 from sonicpy.version import VERSION
+from tests.support.texts import oid, queries, quoted
 
 Work = Callable[[int], object]
 Stage = Callable[[list[str], Path], Work]
@@ -40,21 +40,21 @@ COLLECTION, BUCKET = "messages", "default"
 WINDOW = 1_000
 """The default of store.kv.retain_word_objects."""
 MAP_BYTES = 1 << 30
-"""Large enough for every stage, and small enough for tools that watch memory."""
+"""Large enough for every stage, small enough for tools that instrument memory."""
 
 
-def push_to_command(texts: list[str], folder: Path) -> Work:
-    """Read a PUSH line."""
+def parse_push(texts: list[str], folder: Path) -> Work:
+    """Parse a PUSH line into a command."""
     return read_lines("ingest", push_lines(texts))
 
 
-def query_to_command(texts: list[str], folder: Path) -> Work:
-    """Read a QUERY line."""
+def parse_query(texts: list[str], folder: Path) -> Work:
+    """Parse a QUERY line into a command."""
     return read_lines("search", query_lines(texts, 2))
 
 
-def event_to_bytes(texts: list[str], folder: Path) -> Work:
-    """Write the reply to a QUERY that found ten objects."""
+def encode_event(texts: list[str], folder: Path) -> Work:
+    """Encode the reply to a QUERY that found ten objects."""
     found = [oid(number) for number in range(100_000, 100_010)]
     return lambda number: replies.event("QUERY", found)
 
@@ -66,8 +66,8 @@ def guess_language(texts: list[str], folder: Path) -> Work:
     return lambda number: guesser.guess(texts[number % len(texts)])
 
 
-def cut_text(texts: list[str], folder: Path) -> Work:
-    """Cut a text in a known language into terms."""
+def analyze_text(texts: list[str], folder: Path) -> Work:
+    """Analyze a text in a known language into terms."""
     lexer = prepared_lexer()
     return lambda number: lexer.lex(texts[number % len(texts)], "eng")
 
@@ -86,8 +86,8 @@ def append_record(texts: list[str], folder: Path) -> Work:
     return lambda number: log.append([records[number % len(records)]])
 
 
-def link_terms(texts: list[str], folder: Path) -> Work:
-    """Add a new object to the postings of its terms, in compiled code alone; one of COMMIT_CHANGES gives the rows."""
+def add_terms(texts: list[str], folder: Path) -> Work:
+    """Add a new object to the postings of its terms, in native code alone; make rows after COMMIT_CHANGES objects."""
     terms = lexed(texts)
     cache = TermCache()
     next_term = 0
@@ -95,21 +95,21 @@ def link_terms(texts: list[str], folder: Path) -> Work:
     def work(number: int) -> AddTerms:
         nonlocal next_term
         record = ObjectRecord.empty(oid(number).encode())
-        link = AddTerms(0, number, terms[number % len(terms)], record, next_term, cache)
-        link.take_blocks(link.take_rows([]))
-        link.finish()
-        link.new_terms()
-        link.record()
+        change = AddTerms(0, number, terms[number % len(terms)], record, next_term, cache)
+        change.take_blocks(change.take_rows([]))
+        change.finish()
+        change.new_terms()
+        change.record()
         if number % COMMIT_CHANGES == COMMIT_CHANGES - 1:
             cache.rows()
-        next_term = link.next_term
-        return link
+        next_term = change.next_term
+        return change
 
     return work
 
 
 def store_push(texts: list[str], folder: Path) -> Work:
-    """Change the rows of the store for a PUSH; one of COMMIT_CHANGES also commits."""
+    """Change the rows of the store for a PUSH; commit after COMMIT_CHANGES of them."""
     index = small_index(folder)
     mutations = pushes(texts)
 
@@ -122,8 +122,8 @@ def store_push(texts: list[str], folder: Path) -> Work:
     return work
 
 
-def complete_word(texts: list[str], folder: Path) -> Work:
-    """Find the first five words that begin as typed."""
+def complete_prefix(texts: list[str], folder: Path) -> Work:
+    """Find the first five words that begin with a prefix."""
     words = distinct_words(texts)
     graph = word_graph(words)
     typed = [word[: len(word) // 2] for word in words]
@@ -131,7 +131,7 @@ def complete_word(texts: list[str], folder: Path) -> Work:
 
 
 def correct_word(texts: list[str], folder: Path) -> Work:
-    """Find every word within two edits of a word that lacks its middle letter."""
+    """Find every word within two edits of a word whose middle letter is missing."""
     words = distinct_words(texts)
     graph = word_graph(words)
     typed = [word[: len(word) // 2] + word[len(word) // 2 + 1 :] for word in words if 7 <= len(word) <= 9]
@@ -139,7 +139,7 @@ def correct_word(texts: list[str], folder: Path) -> Work:
 
 
 def score_objects(texts: list[str], folder: Path) -> Work:
-    """Score the objects of two words and pick the best ten, in compiled code alone."""
+    """Score the objects of two words and select the best ten, in native code alone."""
     cases: list[tuple[list[tuple[list[bytes], int, float]], float]] = []
     lexer = prepared_lexer()
     with filled_index(texts, folder) as index, index.store.snapshot() as view:
@@ -164,13 +164,13 @@ def score_objects(texts: list[str], folder: Path) -> Work:
 
 
 def whole_push(texts: list[str], folder: Path) -> Work:
-    """Carry out a PUSH line as the server does for a client that waits for each reply."""
+    """Execute a PUSH line as the server does for a client that waits for each reply."""
     index = small_index(folder)
     reading = session("ingest")
     lines = push_lines(texts)
 
     def work(number: int) -> bytes:
-        reply = carry_out(index, reading, lines[number % len(lines)])
+        reply = execute(index, reading, lines[number % len(lines)])
         index.seal()
         if number % COMMIT_CHANGES == COMMIT_CHANGES - 1:
             index.commit()
@@ -180,29 +180,29 @@ def whole_push(texts: list[str], folder: Path) -> Work:
 
 
 def whole_query(texts: list[str], folder: Path) -> Work:
-    """Carry out a QUERY line of two words."""
-    return asking(texts, folder, query_lines(texts, 2))
+    """Execute a QUERY line of two words."""
+    return execute_lines(texts, folder, query_lines(texts, 2))
 
 
 def whole_suggest(texts: list[str], folder: Path) -> Work:
-    """Carry out a SUGGEST line."""
+    """Execute a SUGGEST line."""
     typed = [word[: len(word) // 2].decode() for word in distinct_words(texts)]
-    return asking(texts, folder, [f'SUGGEST {COLLECTION} {BUCKET} "{word}"\n'.encode() for word in typed])
+    return execute_lines(texts, folder, [f'SUGGEST {COLLECTION} {BUCKET} "{word}"\n'.encode() for word in typed])
 
 
 STAGES: dict[str, Stage] = {
     stage.__name__: stage
     for stage in (
-        push_to_command,
-        query_to_command,
-        event_to_bytes,
+        parse_push,
+        parse_query,
+        encode_event,
         guess_language,
-        cut_text,
+        analyze_text,
         pack_record,
         append_record,
-        link_terms,
+        add_terms,
         store_push,
-        complete_word,
+        complete_prefix,
         correct_word,
         score_objects,
         whole_push,
@@ -213,7 +213,7 @@ STAGES: dict[str, Stage] = {
 
 
 def do(work: Work, operations: Iterable[int]) -> list[object]:
-    """Do operations and return what came of them."""
+    """Do the operations and return their results."""
     return [work(number) for number in operations]
 
 
@@ -227,16 +227,16 @@ def read_lines(mode: str, lines: list[bytes]) -> Work:
     return work
 
 
-def asking(texts: list[str], folder: Path, lines: list[bytes]) -> Work:
-    """Return the work of carrying out lines that read, on an index that was filled, consolidated and opened again."""
+def execute_lines(texts: list[str], folder: Path, lines: list[bytes]) -> Work:
+    """Return the work of executing lines that only read, on an index that was filled, consolidated and opened again."""
     with filled_index(texts, folder):
         pass
     index = small_index(folder)
     reading = session("search")
-    return lambda number: carry_out(index, reading, lines[number % len(lines)])
+    return lambda number: execute(index, reading, lines[number % len(lines)])
 
 
-def carry_out(index: Index, reading: Session, line: bytes) -> bytes:
+def execute(index: Index, reading: Session, line: bytes) -> bytes:
     """Return the reply to a line."""
     reading.feed(line)
     command = reading.next()
@@ -244,7 +244,7 @@ def carry_out(index: Index, reading: Session, line: bytes) -> bytes:
 
 
 def session(mode: str) -> Session:
-    """Return a session in a mode."""
+    """Return a session that was started in `mode`."""
     started = Session(VERSION, None, Limits(), compat=False)
     started.feed(f"START {mode}\n".encode())
     started.next()
@@ -252,7 +252,7 @@ def session(mode: str) -> Session:
 
 
 def small_index(folder: Path) -> Index:
-    """Return an index that commits when it is told to."""
+    """Return an index that commits only on request."""
     config = Config.model_validate({"store": {"kv": {"map_size_mb": MAP_BYTES >> 20}}})
     index = Index(folder, config, autocommit=False)
     index.prepare()
@@ -261,7 +261,7 @@ def small_index(folder: Path) -> Index:
 
 @contextmanager
 def filled_index(texts: list[str], folder: Path) -> Iterator[Index]:
-    """An index that holds the texts and has its graph, for the length of a `with` block."""
+    """An index that holds the texts and their word graph, open inside a `with` block."""
     with small_index(folder) as index:
         for number, text in enumerate(texts):
             index.push(COLLECTION, BUCKET, oid(number), text)
@@ -280,7 +280,7 @@ def lexed(texts: list[str]) -> list[Terms]:
 
 
 def prepared_lexer() -> Lexer:
-    """Return a lexer that has read its tables."""
+    """Return a lexer whose tables are loaded."""
     config = Config()
     lexer = Lexer(config.normalization, config.tokenization, config.stopwords, compat=False)
     lexer.prepare()
@@ -288,7 +288,7 @@ def prepared_lexer() -> Lexer:
 
 
 def distinct_words(texts: list[str]) -> list[bytes]:
-    """Return the words of texts in byte order, those of at least four letters."""
+    """Return the words of the texts that have 4 to 20 letters, in byte order."""
     words = {word for terms in lexed(texts) for word in terms.words}
     return sorted(word for word in words if word.isalpha() and 4 <= len(word) <= 20)
 
@@ -307,11 +307,3 @@ def push_lines(texts: list[str]) -> list[bytes]:
 def query_lines(texts: list[str], words: int) -> list[bytes]:
     asked = queries(texts, words, len(texts))
     return [f"QUERY {COLLECTION} {BUCKET} {quoted(text)}\n".encode() for text in asked]
-
-
-def oid(number: int) -> str:
-    return f"message:{number}"
-
-
-def quoted(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -1,26 +1,26 @@
-"""Print what each table of a store takes on the disk.
+"""Print the size on disk of each table of a store.
 
     python -m benchmarks.tables [TEXTS]
 
-Texts are pushed in process and committed as often as the server commits. Pages that no table uses were freed by the
-last commits: later ones fill them.
+The program pushes texts in process and commits as often as the server does. The file is larger than its tables: the
+last commits freed pages that later commits will use.
 """
 
-import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks.data import messages
-from benchmarks.stages import BUCKET, COLLECTION, oid
+from benchmarks.command_line import parse_count
+from benchmarks.stages import BUCKET, COLLECTION
 from sonicpy.index.index import Index
 from sonicpy.server.service import COMMIT_CHANGES
 from sonicpy.store.environment import TABLE_NAMES
+from tests.support.texts import messages, oid
 
 MB = 1e6
 
 
 def main() -> None:
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 330_000
+    count = parse_count("tables", __doc__, "TEXTS", 330_000)
     texts = messages(count)
     with tempfile.TemporaryDirectory() as folder, Index(Path(folder), autocommit=False) as index:
         for number, text in enumerate(texts):

@@ -1,16 +1,16 @@
-"""Print what a command costs in CPU microseconds in a turn of a connection: without a socket, but with everything else.
+"""Print the CPU time of a command in a turn of a connection in microseconds: everything except the socket.
 
     python -m benchmarks.turns [ROUNDS]
 
-The best of so many rounds. The index is small, so that what surrounds it shows, and all of it committed.
+Each time is the best of ROUNDS rounds. The index is small and committed, so that the cost around it shows.
 """
 
 import asyncio
-import sys
 import tempfile
 import time
 from typing import NamedTuple
 
+from benchmarks.command_line import parse_count
 from sonicpy import Config, Index
 from sonicpy.channel.session import Session
 from sonicpy.channel.syntax import Limits
@@ -22,11 +22,15 @@ OBJECTS = 200
 COMMANDS = 20_000
 
 
-class Nowhere(asyncio.Transport):
-    """A transport that takes everything and sends nothing."""
+class Counter(asyncio.Transport):
+    """A transport that sends nothing and counts the lines that it should send."""
+
+    lines = 0
+
+    def write(self, data: bytes) -> None:
+        self.lines += data.count(b"\n")
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None: ...
-    def write(self, data: object) -> None: ...
     def pause_reading(self) -> None: ...
     def resume_reading(self) -> None: ...
     def close(self) -> None: ...
@@ -38,59 +42,64 @@ class Nowhere(asyncio.Transport):
 
 
 class Load(NamedTuple):
-    """What is sent, again and again."""
+    """A line, and how many copies of it arrive in one packet."""
 
     name: str
     mode: str
     line: bytes
     pipelined: int
+    reply_lines: int = 1
 
 
 LOADS = [
     Load("PING", "search", b"PING\n", 1),
-    Load("PING, fifty at once", "search", b"PING\n", 50),
-    Load("COUNT, fifty at once", "ingest", b"COUNTB m b\n", 50),
-    Load("QUERY", "search", b'QUERY m b "number7"\n', 1),
-    Load("QUERY, five at once", "search", b'QUERY m b "number7"\n', 5),
+    Load("PING, fifty in a packet", "search", b"PING\n", 50),
+    Load("COUNT, fifty in a packet", "ingest", b"COUNTB m b\n", 50),
+    Load("QUERY", "search", b'QUERY m b "number7"\n', 1, reply_lines=2),
+    Load("QUERY, five in a packet", "search", b'QUERY m b "number7"\n', 5, reply_lines=2),
 ]
 
 
-def connect(service: Service, mode: str) -> Connection:
-    """Return a connection in `mode`."""
-    connection = Connection(service, Session(VERSION, None, Limits(), compat=False))
-    connection.connection_made(Nowhere())
-    connection.data_received(f"START {mode}\n".encode())
-    return connection
+class Peer:
+    """The client side of a connection without a socket."""
+
+    def __init__(self, service: Service, mode: str) -> None:
+        self._sent = Counter()
+        self._connection = Connection(service, Session(VERSION, None, Limits(), compat=False))
+        self._connection.connection_made(self._sent)
+        self._receive(f"START {mode}\n".encode())
+
+    async def ask(self, data: bytes, reply_lines: int) -> None:
+        """Let the connection receive commands, and wait until it has answered with this number of lines."""
+        expected = self._sent.lines + reply_lines
+        self._receive(data)
+        while self._sent.lines < expected:
+            await asyncio.sleep(0)
+
+    def _receive(self, data: bytes) -> None:
+        self._connection.get_buffer(len(data))[: len(data)] = data
+        self._connection.buffer_updated(len(data))
 
 
-async def answered(connection: Connection) -> None:
-    """Let turns that were cut short go on."""
-    while connection._waits():
-        await asyncio.sleep(0)
-
-
-async def cpu_us(connection: Connection, load: Load) -> float:
-    """Return the CPU time of a command."""
+async def cpu_us(peer: Peer, load: Load) -> float:
+    """Return the CPU time per command in microseconds."""
     data, times = load.line * load.pipelined, COMMANDS // load.pipelined
     began = time.process_time()
     for _ in range(times):
-        connection.data_received(data)
-        if connection._waits():
-            await answered(connection)
+        await peer.ask(data, load.pipelined * load.reply_lines)
     return (time.process_time() - began) / times / load.pipelined * 1e6
 
 
 async def main() -> None:
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 15
+    rounds = parse_count("turns", __doc__, "ROUNDS", 15)
     with tempfile.TemporaryDirectory() as folder, Index(folder, autocommit=False) as index:
         service = Service(index, Config())
-        ingest = connect(service, "ingest")
+        ingest = Peer(service, "ingest")
         for number in range(OBJECTS):
-            ingest.data_received(f'PUSH m b o{number} "hello world number{number}"\n'.encode())
-        await answered(ingest)
+            await ingest.ask(f'PUSH m b o{number} "hello world number{number}"\n'.encode(), 1)
         service.commit()
-        connections = {"ingest": ingest, "search": connect(service, "search")}
-        best = [min([await cpu_us(connections[load.mode], load) for _ in range(rounds)]) for load in LOADS]
+        peers = {"ingest": ingest, "search": Peer(service, "search")}
+        best = [min([await cpu_us(peers[load.mode], load) for _ in range(rounds)]) for load in LOADS]
     for load, microseconds in zip(LOADS, best, strict=True):
         print(f"{load.name:30}{microseconds:8.2f}")
 

@@ -1,4 +1,4 @@
-"""The pytest plugin in projects of its users: what its fixtures give, what is shared and what is not, what it costs."""
+"""The pytest plugin in a user's project: its fixtures, what tests share, and its cost when no test uses it."""
 
 import re
 import subprocess
@@ -60,9 +60,9 @@ def test_every_index_is_empty(sonicpy_index, number):
 
 @pytest.fixture
 def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
-    """A project that knows the plugin by its entry point, or, where this one is not installed, by its name."""
+    """A project that loads the plugin by its entry point, or by its name if the package is not installed."""
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    monkeypatch.setenv("SONIC_SEARCH__RANKING", "nonsense")  # settings of the machine must not matter
+    monkeypatch.setenv("SONIC_SEARCH__RANKING", "nonsense")  # settings of the machine must not apply
     if not entry_points(group="pytest11", name="sonicpy"):
         pytester.plugins = [PLUGIN]
     return pytester
@@ -100,7 +100,7 @@ def test_a_server_that_cannot_start_says_why(tmp_path: Path) -> None:
         SonicpyServer(tmp_path, settings).start()
 
 
-def test_who_does_not_use_it_loads_next_to_nothing() -> None:
+def test_a_project_that_does_not_use_it_loads_next_to_nothing() -> None:
     code = f"import sys, pytest; before = set(sys.modules); import {PLUGIN}; print(*set(sys.modules) - before)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     loaded = set(done.stdout.split())

@@ -1,4 +1,4 @@
-"""The native modules under AddressSanitizer: built in a copy of the project, run by the tests that judge them."""
+"""The native modules under AddressSanitizer: build them in a copy of the project and run their tests."""
 
 import os
 import shutil
@@ -32,8 +32,8 @@ def test_no_memory_error_in_the_native_modules(tmp_path: Path) -> None:
     if built.returncode and "No module named" in built.stderr:
         pytest.skip("needs the build requirements of pyproject.toml in this environment")
     assert built.returncode == 0, built.stdout + built.stderr
-    # Left out: tests of time, which an interceptor of every access distorts.
-    # marisa-trie throws C++ exceptions: the sanitizer finds __cxa_throw only if the C++ runtime is loaded beside it.
+    # Tests of run times are left out, because the sanitizer checks every memory access.
+    # marisa-trie throws C++ exceptions; the sanitizer finds __cxa_throw only if the C++ runtime is preloaded too.
     cpp = subprocess.run(["gcc", "-print-file-name=libstdc++.so.6"], capture_output=True, text=True, check=True)
     checked = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-o", "timeout=900", "-k", "not linear", *JUDGES],

@@ -1,8 +1,8 @@
-"""Print the tables of docs/quality.md: ours beside plain BM25 and a real Sonic.
+"""Print the tables of docs/quality.md: our server beside plain BM25 and the original Sonic.
 
     SONIC_BIN=/path/to/sonic python -m benchmarks.quality [PART ...] [--data ../shared/data] [--typos 5000]
 
-Parts: relevance, typos, languages, window, special, guesses, pieces, extras; all without any. Needs the extra [eval].
+Parts: relevance, typos, languages, window, guesses, pieces, extras (default: all). Needs the extra [eval].
 """
 
 import argparse
@@ -16,19 +16,19 @@ from benchmarks.quality.systems import BM25, OURS, all_systems
 from benchmarks.quality.tables import languages_table, relevance_table, typos_table
 from sonicpy.evaluation import languages, relevance, typos
 from sonicpy.evaluation.inputs import Collection, Sentences, Typos, read_inputs, read_rows, read_words
+from tests.support.paths import SHARED
 
-SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
 SEED = 5
 MESSAGES_BESIDE = 100_000
 
 
 def collections(data: Path) -> list[Collection]:
-    """Return the judged collections."""
+    """Return the collections that have relevance judgements."""
     return [given for given in read_inputs(data / "ir") if isinstance(given, Collection)]
 
 
 def print_relevance(data: Path, _: int) -> None:
-    """Every collection and every system."""
+    """Print the relevance of every system on every collection."""
     given = collections(data)
     with tempfile.TemporaryDirectory() as folder, all_systems(Path(folder)) as systems:
         figures = {
@@ -39,7 +39,7 @@ def print_relevance(data: Path, _: int) -> None:
 
 
 def print_typos(data: Path, most: int) -> None:
-    """Misspelt words by people, a sample, and made-up ones; words indexed once each."""
+    """Print how systems correct a sample of misspellings by people and by a program; each word is indexed once."""
     words = dict.fromkeys(read_words(data / "words" / "en_freq_82765_symspell.tsv"), 1)
     lists = []
     for name in ("typos", "symspell_noisy_en_1000"):
@@ -57,7 +57,7 @@ def print_typos(data: Path, most: int) -> None:
 
 
 def print_languages(data: Path, _: int) -> None:
-    """Parts of sentences, and guesses of languages."""
+    """Print how systems find sentences of many languages by parts of them, and how well we guess languages."""
     given = read_rows(data / "multilingual" / "sentences.tsv")
     assert isinstance(given, Sentences), given
     with tempfile.TemporaryDirectory() as folder, all_systems(Path(folder)) as systems:
@@ -72,7 +72,7 @@ def print_languages(data: Path, _: int) -> None:
 
 
 def print_window(data: Path, _: int) -> None:
-    """The window, in a crowd."""
+    """Print the effect of the window on documents among many chat messages."""
     (given,) = [of for of in collections(data) if of.name == "squad_sentences_dev"]
     print(variants.window_table(given, MESSAGES_BESIDE))
 
@@ -82,7 +82,6 @@ PARTS: dict[str, Callable[[Path, int], None]] = {
     "typos": print_typos,
     "languages": print_languages,
     "window": print_window,
-    "special": lambda data, _: print(variants.special_table(collections(data))),
     "guesses": lambda data, _: print(variants.language_table(collections(data))),
     "pieces": lambda data, _: print(variants.pieces_table(collections(data))),
     "extras": lambda data, _: print(
@@ -92,11 +91,11 @@ PARTS: dict[str, Callable[[Path, int], None]] = {
 
 
 def main() -> None:
-    """Print the parts that are asked for."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    """Print the selected parts."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.quality", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("parts", nargs="*", metavar="PART", choices=[*PARTS, []], help=", ".join(PARTS))
-    parser.add_argument("--data", type=Path, default=SHARED, help="folder with ir, typos, words and multilingual")
-    parser.add_argument("--typos", type=int, default=5000, metavar="N", help="so many misspelt words of a list")
+    parser.add_argument("--data", type=Path, default=SHARED, help="the folder of ir, typos, words and multilingual")
+    parser.add_argument("--typos", type=int, default=5000, metavar="N", help="at most N misspellings per list")
     arguments = parser.parse_args()
     for name in arguments.parts or PARTS:
         print(f"\n## {name}\n", flush=True)

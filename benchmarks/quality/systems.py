@@ -1,21 +1,23 @@
-"""What is compared: our server, plain BM25, and a real Sonic where there is one (SONIC_BIN)."""
+"""The systems to compare: our server, plain BM25, and the original Sonic if it is installed."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from benchmarks.quality.bm25 import PlainBm25
-from benchmarks.versus.servers import HOST, PASSWORD, Server, Sonic, Sonicpy, find_sonic
+from benchmarks.versus.servers import Server, Sonic, Sonicpy
 from sonicpy.client.blocking.connect import connect
 from sonicpy.evaluation.searched import Searched
+from tests.processes import HOST
+from tests.support.plain_bm25 import PlainBm25
+from tests.support.server_process import PASSWORD, find_sonic
 
 OURS, BM25, SONIC = "sonicpy", "plain BM25", "Sonic"
 TIMEOUT_S = 600.0
-"""A server may take minutes to consolidate."""
+"""A consolidation may take minutes."""
 
 
 def servers(folder: Path) -> list[Server]:
-    """Return the servers to compare, not started, each in a folder of its own below `folder`."""
+    """Return the servers to compare, not started yet, each with its own folder below `folder`."""
     found: list[Server] = [Sonicpy(OURS, folder / "ours")]
     if binary := find_sonic():
         found.append(Sonic(SONIC, folder / "sonic", binary))
@@ -24,14 +26,14 @@ def servers(folder: Path) -> list[Server]:
 
 @contextmanager
 def asked(server: Server) -> Iterator[Searched]:
-    """Start a server and connect to it."""
+    """Start a server and yield a client of it."""
     with server, connect(f"sonic://:{PASSWORD}@{HOST}:{server.port}", timeout_s=TIMEOUT_S) as client:
         yield client
 
 
 @contextmanager
 def all_systems(folder: Path) -> Iterator[Mapping[str, Searched]]:
-    """Yield every system by name, servers started."""
+    """Start the servers and yield every system by name."""
     found = servers(folder)
     with asked(found[0]) as ours:
         systems: dict[str, Searched] = {OURS: ours, BM25: PlainBm25()}

@@ -1,4 +1,4 @@
-"""Figures as tables in Markdown."""
+"""Results as Markdown tables."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -8,7 +8,7 @@ from sonicpy.evaluation.typos import Corrected
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table; every column but the first stands to the right."""
+    """Return a table; all columns but the first are aligned right."""
     lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 

@@ -1,7 +1,6 @@
-"""What changes the answers of one version: the window, the language that is given, pieces of documents, the extras."""
+"""The effect of settings and inputs on answers: the window, the language, pieces of documents, the extras."""
 
 import importlib.util
-import random
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -9,26 +8,18 @@ from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
 
-from benchmarks.data import messages
 from benchmarks.quality.tables import table
 from benchmarks.versus.accounting import allocated_bytes
 from sonicpy import Index
 from sonicpy.config import load
 from sonicpy.evaluation import relevance
 from sonicpy.evaluation.inputs import Collection
-from sonicpy.index.search import ranking
 from sonicpy.lexer import segmenters
+from tests.support.texts import messages
 
 PIECES_BYTES = (None, 400, 200, 100)
 QUERY_LANGUAGES = (None, "none", "eng", "nld", "spa", "zul")
 WINDOWS = (1000, 0)
-
-
-SENTENCES_FROM = {"every query": 10**6, "keyword queries": ranking.KEYWORDS_MAX, "no query": -1}
-"""Of which queries special words are required: up to so many other words."""
-CLAIM_WORDS = (8, 14)
-CLAIM_REPLACED = 0.4
-SEED = 7
 
 
 @contextmanager
@@ -41,9 +32,9 @@ def fresh(window: int = 1000) -> Iterator[tuple[Index, Path]]:
 
 
 def window_table(collection: Collection, beside: int) -> str:
-    """Return what the window costs and gains in a collection with so many chat messages beside its documents.
+    """Return the costs and gains of the window in a collection to which `beside` chat messages are added.
 
-    The messages are pushed after the documents, so they take the places of common words.
+    The messages are pushed after the documents, so they displace documents from the postings lists of common words.
     """
     chat = {f"message {number}": text for number, text in enumerate(messages(beside))}
     crowded = replace(collection, documents=collection.documents | chat)
@@ -67,7 +58,7 @@ def window_table(collection: Collection, beside: int) -> str:
 
 
 def language_table(collections: Sequence[Collection]) -> str:
-    """Return nDCG@10 when the language of queries is given, rightly or wrongly; that of documents is guessed."""
+    """Return nDCG@10 for right and wrong languages of queries; the language of documents is guessed."""
     rows = []
     for collection in collections:
         cells = []
@@ -80,7 +71,7 @@ def language_table(collections: Sequence[Collection]) -> str:
 
 
 def pieces_table(collections: Sequence[Collection]) -> str:
-    """Return nDCG@10 when documents are pushed in pieces."""
+    """Return nDCG@10 for documents that are pushed in pieces."""
     rows = []
     for collection in collections:
         cells = []
@@ -108,35 +99,6 @@ def extras_table(collections: Sequence[Collection]) -> str:
             cells += [f"{figures.ndcg_10:.4f}", f"{figures.query_us:.0f}"]
         rows.append([collection.name, *cells])
     return table(["collection", "with extras", "us a query", "without", "us a query"], rows)
-
-
-def special_table(collections: Sequence[Collection]) -> str:
-    """Return nDCG@10 and empty answers when special words are required of every query, of keyword queries, of none."""
-    rows = []
-    for collection in (*collections, *(claims(of) for of in collections if of.name.endswith("_en"))):
-        cells = []
-        for most in SENTENCES_FROM.values():
-            with patch.object(ranking, "KEYWORDS_MAX", most), fresh() as (index, _):
-                figures = relevance.evaluate(index, "c", collection)
-            cells += [f"{figures.ndcg_10:.4f}", str(figures.empty)]
-        rows.append([collection.name, *cells])
-    return table(["collection", *(cell for name in SENTENCES_FROM for cell in (f"of {name}", "empty"))], rows)
-
-
-def claims(collection: Collection) -> Collection:
-    """Return the documents with queries that are parts of their sentences, four words of ten replaced by others."""
-    chance = random.Random(SEED)
-    others = [word for text in collection.documents.values() for word in text.split()]
-    queries, relevant = {}, {}
-    for name, text in collection.documents.items():
-        sentences = [words for words in map(str.split, text.split(". ")) if len(words) >= CLAIM_WORDS[0]]
-        for number, words in enumerate(chance.sample(sentences, min(3, len(sentences)))):
-            count = chance.randint(*CLAIM_WORDS)
-            start = chance.randrange(max(1, len(words) - count + 1))
-            kept = (chance.choice(others) if chance.random() < CLAIM_REPLACED else word for word in words)
-            queries[f"{name} {number}"] = " ".join(list(kept)[start : start + count])
-            relevant[f"{name} {number}"] = {name: 1}
-    return Collection(f"claims of {collection.name}", collection.documents, queries, relevant)
 
 
 _find_spec = importlib.util.find_spec

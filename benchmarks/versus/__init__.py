@@ -1,1 +1,1 @@
-"""Side by side: our server and those it is compared with, on loopback, with equal settings and equal texts."""
+"""Compare servers side by side: on loopback, with equal settings and equal texts."""

@@ -3,7 +3,7 @@
     python -m benchmarks.versus [--profile quick|full] [--only PART ...] [--json FILE] [--checkout NAME=FOLDER]
 
 Sonic is $SONIC_BIN or `sonic` on the PATH (cargo install sonic-server --locked --root FOLDER), Redis is `redis-server`
-on the PATH, tantivy the package of that name; what is not installed is named and skipped.
+on the PATH, tantivy is the Python package. The program names and skips those that are not installed.
 """
 
 import argparse
@@ -23,8 +23,9 @@ from benchmarks.versus.checks import right_share
 from benchmarks.versus.profiles import PROFILES, Profile
 from benchmarks.versus.rates import floor_rates, push_rates, read_rates
 from benchmarks.versus.results import Results
-from benchmarks.versus.servers import Redis, Server, Sonic, Sonicpy, find_redis, find_sonic
+from benchmarks.versus.servers import Redis, Server, Sonic, Sonicpy, find_redis
 from benchmarks.versus.workload import MODES, Commands, texts
+from tests.support.server_process import find_sonic
 
 RATES, DURABILITY, GROWTH, CHURN, LIBRARIES = "rates", "durability", "growth", "churn", "libraries"
 PARTS = (RATES, DURABILITY, GROWTH, CHURN, LIBRARIES)
@@ -52,17 +53,17 @@ def main() -> None:
 def parse() -> argparse.Namespace:
     """Return the arguments of the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.versus", description=__doc__.splitlines()[0])
-    parser.add_argument("--profile", choices=list(PROFILES), default="quick", help="how much is measured")
-    parser.add_argument("--only", choices=PARTS, nargs="+", default=PARTS, help="these parts, not all")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there too")
-    parser.add_argument("--folder", type=Path, help="make the temporary folder of all stores in this one")
+    parser.add_argument("--profile", choices=list(PROFILES), default="quick", help="sizes and durations")
+    parser.add_argument("--only", choices=PARTS, nargs="+", default=PARTS, help="measure these parts only")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results to FILE")
+    parser.add_argument("--folder", type=Path, help="create the temporary folder of all stores here")
     parser.add_argument(
         "--checkout",
         action="append",
         default=[],
         type=named_folder,
         metavar="NAME=FOLDER",
-        help="compare with another checkout of this project too, built in place",
+        help="also compare with another checkout of this project, built in place",
     )
     return parser.parse_args()
 
@@ -76,14 +77,14 @@ def named_folder(text: str) -> tuple[str, Path]:
 
 
 def machine() -> str:
-    """Return what the numbers depend on."""
+    """Return the facts about this machine that the results depend on."""
     return f"{os.cpu_count()} CPUs, {platform.machine()}, Python {platform.python_version()}"
 
 
 def measure(
     folder: Path, results: Results, profile: Profile, parts: tuple[str, ...], checkouts: dict[str, Path]
 ) -> dict[str, str]:
-    """Run the parts one after the other; return what the servers say they are."""
+    """Run the parts one after the other; return the versions of the servers by name."""
     versions = {}
     pushed = texts(profile.messages)
     commands = Commands(pushed)
@@ -116,7 +117,7 @@ def find_servers(folder: Path, checkouts: dict[str, Path]) -> list[Server]:
     servers += [Sonicpy(name, folder / name, checkout=checkout) for name, checkout in checkouts.items()]
     binary = find_sonic()
     if THEIRS in checkouts:
-        say("Sonic is not looked for: a checkout has its name")
+        say(f"skipped: Sonic, because a checkout is named {THEIRS}")
     elif binary is None:
         say("skipped: Sonic, which is not installed ($SONIC_BIN, or `sonic` on the PATH)")
     else:
@@ -127,7 +128,7 @@ def find_servers(folder: Path, checkouts: dict[str, Path]) -> list[Server]:
 def measure_servers(
     servers: list[Server], results: Results, profile: Profile, pushed: list[str], commands: Commands
 ) -> dict[str, str]:
-    """Fill the servers side by side, ask them side by side, and start them again; return what they say they are."""
+    """Fill the servers, query them and restart them, each step side by side; return their versions by name."""
     with ExitStack() as stack:
         for server in servers:
             stack.enter_context(server)
@@ -157,7 +158,7 @@ def measure_servers(
 
 
 def measure_floor(folder: Path, results: Results, profile: Profile) -> None:
-    """Note what Redis does, where it is installed."""
+    """Measure Redis if it is installed."""
     binary = find_redis()
     if binary is None:
         say("skipped: Redis, which is not installed (`redis-server` on the PATH)")
@@ -168,7 +169,7 @@ def measure_floor(folder: Path, results: Results, profile: Profile) -> None:
 
 
 def say(what: str) -> None:
-    """Tell the person who waits what is going on."""
+    """Report progress on stderr."""
     print(what, file=sys.stderr, flush=True)
 
 

@@ -1,4 +1,4 @@
-"""What a server costs the machine: CPU time, memory and disk, over all of its processes. Linux only."""
+"""The CPU time, memory and disk space of a server, over all of its processes. Linux only."""
 
 import os
 import threading
@@ -14,7 +14,7 @@ SAMPLE_S = 0.1
 
 
 def processes(pid: int) -> list[int]:
-    """Return a process and all that descend from it."""
+    """Return the ids of a process and of all its descendants."""
     found = [pid]
     for parent in found:
         for children in Path(f"/proc/{parent}/task").glob("*/children"):
@@ -23,43 +23,43 @@ def processes(pid: int) -> list[int]:
 
 
 def stat_fields(pid: int) -> list[str]:
-    """Return the fields of /proc/<pid>/stat from the third (its state) on; none if the process is gone."""
+    """Return the fields of /proc/<pid>/stat from the third (the state) on; no field if the process is gone."""
     return read(Path(f"/proc/{pid}/stat")).rpartition(")")[2].split()
 
 
 def cpu_s(pid: int) -> float:
-    """Return the CPU seconds of a process, of those that descend from it and of their children that ended."""
+    """Return the CPU seconds of a process, its descendants, and the children of these that have ended."""
     return sum(own_cpu_s(process) + ended_cpu_s(process) for process in processes(pid))
 
 
 def own_cpu_s(pid: int) -> float:
-    """Return the CPU seconds of a process with all its threads; the system's clock of it is finer than its files."""
+    """Return the CPU seconds of all threads of a process; the clock of a process is finer than its /proc files."""
     try:
-        return time.clock_gettime(((~pid) << 3) | 2)  # what clock_getcpuclockid(3) returns
+        return time.clock_gettime(((~pid) << 3) | 2)  # the clock id that clock_getcpuclockid(3) returns
     except OSError:
         fields = stat_fields(pid)
         return (int(fields[11]) + int(fields[12])) / TICKS_S if fields else 0.0
 
 
 def ended_cpu_s(pid: int) -> float:
-    """Return the CPU seconds of the children of a process that it has waited for."""
+    """Return the CPU seconds of the ended children that a process has waited for."""
     fields = stat_fields(pid)
     return (int(fields[13]) + int(fields[14])) / TICKS_S if fields else 0.0
 
 
 def anonymous_bytes(pid: int) -> int:
-    """Return the memory of a process and those that descend from it that no file stands behind."""
+    """Return the anonymous memory (no file behind it) of a process and its descendants."""
     return sum(rollup_bytes(process) for process in processes(pid))
 
 
 def rollup_bytes(pid: int) -> int:
-    """Return the anonymous memory of one process; none if it is gone."""
+    """Return the anonymous memory of one process; 0 if it is gone."""
     lines = read(Path(f"/proc/{pid}/smaps_rollup")).splitlines()
     return sum(int(line.split()[1]) << 10 for line in lines if line.startswith("Anonymous:"))
 
 
 def read(path: Path) -> str:
-    """Return what a file of /proc tells; nothing if its process is gone."""
+    """Return the content of a file in /proc; empty if the process is gone."""
     try:
         return path.read_text()
     except OSError:
@@ -67,7 +67,7 @@ def read(path: Path) -> str:
 
 
 def allocated_bytes(folder: Path) -> int:
-    """Return how much of the disk the files in a folder take, holes left out."""
+    """Return the disk space of the files in a folder, holes not counted."""
     size = 0
     for path in folder.rglob("*"):
         try:
@@ -78,7 +78,7 @@ def allocated_bytes(folder: Path) -> int:
 
 
 class MemoryWatch:
-    """The most anonymous memory that was seen during a `with` block, looked at ten times a second."""
+    """Record the peak of anonymous memory during a `with` block, sampled ten times per second."""
 
     def __init__(self, pid: int) -> None:
         self.peak_bytes = 0
@@ -88,13 +88,13 @@ class MemoryWatch:
 
     def _watch(self) -> None:
         while not self._ended.wait(SAMPLE_S):
-            self._look()
+            self._sample()
 
-    def _look(self) -> None:
+    def _sample(self) -> None:
         self.peak_bytes = max(self.peak_bytes, anonymous_bytes(self._pid))
 
     def __enter__(self) -> Self:
-        self._look()
+        self._sample()
         self._thread.start()
         return self
 
@@ -103,4 +103,4 @@ class MemoryWatch:
     ) -> None:
         self._ended.set()
         self._thread.join()
-        self._look()
+        self._sample()

@@ -1,4 +1,4 @@
-"""The bars: what the harness holds its results against."""
+"""The bars: the limits that the results of the harness must meet."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,24 +14,24 @@ MET, MISSED, NOT_RUN = "met", "not met", "not run"
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A limit for one value of the results."""
+    """A limit for one value computed from the results."""
 
     name: str
     limit: float
     is_least: bool
-    """Whether the value has to be at least the limit, not at most."""
+    """True: the value must be at least the limit. False: at most."""
     value: Callable[[Results], float | None]
-    """None: it was not measured."""
+    """Returns None if the value was not measured."""
 
     def verdict(self, results: Results) -> str:
-        """Return whether the results meet it."""
+        """Return MET, MISSED or NOT_RUN."""
         value = self.value(results)
         if value is None:
             return NOT_RUN
         return MET if (value >= self.limit if self.is_least else value <= self.limit) else MISSED
 
     def judged(self, results: Results) -> dict[str, object]:
-        """Return what JSON says of it."""
+        """Return the bar and its verdict as JSON data."""
         return {
             "name": self.name,
             "limit": self.limit,
@@ -42,7 +42,7 @@ class Bar:
 
 
 def speed(operation: str, mode: str, limit: float) -> Bar:
-    """Operations a second, against Sonic's."""
+    """Operations per second: ours divided by Sonic's."""
     return Bar(
         f"{operation}, {mode}: ops/s against Sonic",
         limit,
@@ -52,7 +52,7 @@ def speed(operation: str, mode: str, limit: float) -> Bar:
 
 
 def cpu(operation: str, limit: float) -> Bar:
-    """CPU an operation, against Sonic's, in the mode where it is worst."""
+    """CPU time per operation: ours divided by Sonic's, in the worst mode."""
 
     def value(results: Results) -> float | None:
         shares = [results.ratio(operation, mode.name, "cpu_us", OURS, THEIRS) for mode in MODES]
@@ -62,12 +62,12 @@ def cpu(operation: str, limit: float) -> Bar:
 
 
 def figure(name: str, limit: float) -> Bar:
-    """A figure of ours."""
+    """A figure of our server, at most `limit`."""
     return Bar(name, limit, False, lambda results: results.figures.get((name, OURS)))
 
 
 def share(name: str, limit: float, first: tuple[str, str], second: tuple[str, str], *, is_least: bool = False) -> Bar:
-    """One figure over another."""
+    """One figure divided by another."""
 
     def value(results: Results) -> float | None:
         over, under = results.figures.get(first), results.figures.get(second)

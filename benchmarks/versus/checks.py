@@ -1,4 +1,4 @@
-"""Whether answers are right: a rate counts only for a server that answers what was asked."""
+"""Check that answers are right: a rate counts only if the server answers correctly."""
 
 import re
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from benchmarks.versus.workload import (
 )
 
 RIGHT_SHARE = 0.9
-"""Servers may differ in what they find, for languages and stop words are guessed; not in this many answers."""
+"""The smallest share of right answers. Servers guess languages and stop words, so their answers may differ a little."""
 EDITS_MAX = 3
 SIGNS = {
     PING: b"PONG\r\n",
@@ -29,28 +29,28 @@ SIGNS = {
     SUGGEST: b"\nEVENT SUGGEST ",
     **dict.fromkeys(QUERIES, b"\nEVENT QUERY "),
 }
-"""What stands once in every right reply, and in no other."""
+"""Bytes that occur exactly once in each right reply, and in no other reply."""
 
 
 class WrongAnswers(Exception):
-    """A server did not answer what it was asked."""
+    """A server gave wrong answers."""
 
 
 def check_replies(server: Server, operation: str, lane: Lane) -> None:
-    """Raise WrongAnswers unless every command of a run was answered, and none by an error."""
+    """Raise WrongAnswers unless every command of a run got its reply and none got an error."""
     answered, expected = b"".join(lane.received).count(SIGNS[operation]), len(lane.latencies_s)
     if answered != expected:
-        raise WrongAnswers(f"{server.name}: {answered} of {expected} replies to {operation} are what they should be")
+        raise WrongAnswers(f"{server.name}: {answered} of {expected} replies to {operation} are right")
 
 
 def right_share(server: Server, operation: str, commands: Sequence[Command], texts: Sequence[str]) -> float:
-    """Ask, and return the share of answers that are right.
+    """Send the commands and return the share of right answers.
 
     Args:
-        texts: what the objects hold.
+        texts: the texts of the objects, by number.
 
     Raises:
-        WrongAnswers: it is less than RIGHT_SHARE.
+        WrongAnswers: the share is less than RIGHT_SHARE.
     """
     with server.connect("search") as connection:
         answers = [answer_items(ask(connection, command.line, 2)) for command in commands]
@@ -63,16 +63,16 @@ def right_share(server: Server, operation: str, commands: Sequence[Command], tex
 
 
 def answer_items(answer: str) -> list[str] | None:
-    """Return the items of a PENDING line and its EVENT line; None: it is something else."""
+    """Return the items of a PENDING line and its EVENT line, or None for any other answer."""
     found = re.fullmatch(r"PENDING (\w+)\r\nEVENT (?:QUERY|SUGGEST) (\w+) (.*)\r\n", answer)
     return found[3].split() if found and found[1] == found[2] else None
 
 
 def is_right(operation: str, asked: str, items: list[str] | None, texts: Sequence[str]) -> bool:
-    """Return whether an answer fits: an object in it holds a word of the query, a suggestion begins as typed.
+    """Return whether an answer is right: an object in it holds a word of the query, or a suggestion has the prefix.
 
-    It need not be the first, for Sonic puts rare corrections before exact words. What is far from every text may find
-    something or nothing.
+    The right item need not be the first, because Sonic puts rare corrections before exact words. For QUERY_MISS an
+    answer is right unless an object in it holds the word.
     """
     if items is None:
         return False

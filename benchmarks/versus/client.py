@@ -1,7 +1,7 @@
-"""The load: connections that send lines prepared before, and count the lines that come back.
+"""The load generator: connections that send prepared lines and count the lines of the replies.
 
-One thread, one system call to send and one to receive for whatever is ready, so that the server is the limit and not
-the client; how much of the time the client itself was busy is part of every result.
+It has one thread, and makes one system call to send and one to receive for all that is ready, so that the server is the
+limit and not the client. Every result includes the share of the time in which the client was busy.
 """
 
 import gc
@@ -17,27 +17,27 @@ from time import perf_counter
 
 RECEIVE_BYTES = 1 << 18
 TIMEOUT_S = 60
-"""A server that says nothing for so long is given up."""
+"""How long the client waits for a server before it gives up."""
 
 
 def connect(host: str, port: int) -> socket.socket:
-    """Return a connection whose calls block; a receive that takes TIMEOUT_S raises BlockingIOError."""
+    """Return a connection whose calls block; `recv` raises BlockingIOError after TIMEOUT_S."""
     connection = socket.create_connection((host, port), TIMEOUT_S)
-    connection.settimeout(None)  # with a time-out of its own Python makes two system calls of each
+    connection.settimeout(None)  # with a time-out in Python, each call makes two system calls
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", TIMEOUT_S, 0))
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return connection
 
 
 class Lane:
-    """What one connection does in one run.
+    """The work of one connection in one run.
 
     Args:
-        connection: with no reply under way.
-        lines: the commands, with their line ends.
-        in_flight: how many commands wait for their replies at any time.
-        reply_lines: how many lines answer a command.
-        endless: the run does not wait for the end of `lines`.
+        connection: without outstanding replies.
+        lines: the commands, with line ends.
+        in_flight: the number of commands that wait for their replies at any time.
+        reply_lines: the number of lines in each reply.
+        endless: the run ends without waiting for the end of `lines`.
     """
 
     def __init__(
@@ -52,19 +52,19 @@ class Lane:
         self.connection = connection
         self.endless = endless
         self.latencies_s = array("d")
-        """From the call that sent a command to the return of the one that received the end of its reply."""
+        """From the call that sends a command to the return of the call that receives the end of the reply."""
         self.received: list[bytes] = []
         self._lines = iter(lines)
         self._in_flight = in_flight
         self._reply_lines = reply_lines
-        self._odd_lines = 0
+        self._partial_lines = 0
         self._sent_s: deque[float] = deque()
         self.is_open = True
-        """Whether more is to be sent."""
+        """Whether there are more commands to send."""
 
     @property
     def waits(self) -> bool:
-        """Whether a reply is to come."""
+        """Whether a reply is outstanding."""
         return bool(self._sent_s)
 
     def start(self) -> None:
@@ -72,13 +72,13 @@ class Lane:
         self._send(self._in_flight)
 
     def turn(self) -> None:
-        """Receive what there is, and send one command for every reply."""
+        """Receive what has arrived, and send one command for each whole reply."""
         data = self.connection.recv(RECEIVE_BYTES)
         now = perf_counter()
         if not data:
             raise ConnectionError("the server closed the connection in the middle of a run")
         self.received.append(data)
-        whole, self._odd_lines = divmod(self._odd_lines + data.count(b"\n"), self._reply_lines)
+        whole, self._partial_lines = divmod(self._partial_lines + data.count(b"\n"), self._reply_lines)
         if whole:
             took, sent_s = self.latencies_s.append, self._sent_s.popleft
             for _ in range(whole):
@@ -96,12 +96,12 @@ class Lane:
 
 
 def drive(lanes: Sequence[Lane], seconds: float = float("inf")) -> tuple[float, float]:
-    """Run the lanes until all are through, or the time is over; return seconds passed and CPU seconds of this process.
+    """Run the lanes until all are done or `seconds` have passed; return wall-clock and CPU seconds of this process.
 
-    Nothing is under way when it returns. Lanes that are endless end with the last of the others.
+    No reply is outstanding at the end. Endless lanes end with the last of the others.
 
     Raises:
-        OSError: a connection broke, or a server fell silent.
+        OSError: a connection broke, or a server did not answer within TIMEOUT_S.
     """
     gc.collect()
     gc.disable()
@@ -134,7 +134,7 @@ def drive_many(lanes: Sequence[Lane], end_s: float) -> None:
         while any(lane.waits for lane in lanes):
             ready = poll.poll(TIMEOUT_S)
             if not ready:
-                raise TimeoutError(f"the server said nothing for {TIMEOUT_S} s")
+                raise TimeoutError(f"the server did not answer within {TIMEOUT_S} s")
             for number, _ in ready:
                 by_number[number].turn()
             if perf_counter() > end_s or not any(lane.waits for lane in waited_for):

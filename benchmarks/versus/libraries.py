@@ -1,6 +1,6 @@
-"""In process: our library beside SQLite FTS5 and tantivy, the same texts and queries, no socket.
+"""Our library beside SQLite FTS5 and tantivy, in process: the same texts and queries, no socket.
 
-Each keeps its index in a folder, commits once for all texts, and returns the ids of the best ten.
+Each library keeps its index in a folder, commits once for all texts, and returns the ids of the best ten objects.
 """
 
 import importlib
@@ -33,11 +33,11 @@ class Library(ABC):
 
     @abstractmethod
     def best(self, text: str) -> Sequence[object]:
-        """Return at most BEST objects, any word of the text counting."""
+        """Return at most BEST objects that hold any word of the text."""
 
     @abstractmethod
     def close(self) -> None:
-        """Release the folder."""
+        """Close the index."""
 
 
 class OurLibrary(Library):
@@ -108,7 +108,7 @@ class Tantivy(Library):
 
 
 def find_tantivy() -> Any | None:
-    """Return the tantivy module, or None where it is not installed."""
+    """Return the tantivy module, or None if it is not installed."""
     try:
         return importlib.import_module("tantivy")
     except ImportError:
@@ -116,7 +116,7 @@ def find_tantivy() -> Any | None:
 
 
 def compare(folder: Path, results: Results, texts: Sequence[str], commands: Commands) -> None:
-    """Note what each library takes in CPU to index the texts and to answer, and of the disk."""
+    """Record the CPU time of indexing and of queries, and the disk space, for each library."""
     for name in ("ours", "fts5", "tantivy"):
         (folder / name).mkdir()
     libraries: list[tuple[Library, Path]] = [

@@ -1,35 +1,36 @@
-"""How much is measured: `quick` ends within three minutes, `full` is what the bars are for, `tiny` is for tests."""
+"""Sizes and durations: `quick` takes at most three minutes, the bars apply to `full`, tests run `tiny`."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """The sizes of one call of the harness."""
+    """The sizes and durations of one call of the harness."""
 
     name: str
     messages: int
-    """Texts in the index that is asked."""
+    """Texts in the index that queries run on."""
     rounds: int
     pushes: int
-    """PUSHes of one mode in one round, to one server."""
+    """PUSHes per mode, round and server."""
     read_s: float
-    """Seconds of one reading operation in one mode in one round, of one server."""
+    """Seconds per reading operation, mode, round and server."""
     rest_s: float
-    """Wait after a run of PUSHes; what the server does then counts as their CPU."""
+    """Pause after a run of PUSHes; the CPU time that the server uses in it counts for the PUSHes."""
     settle_s: float
-    """Wait before memory and disk are looked at, so that what runs once a second has run."""
+    """Pause before memory and disk are measured, so that periodic work (once per second) is done."""
     beside_s: float
-    """Seconds of queries beside pushes."""
+    """Seconds of queries while another connection pushes."""
     checked: int
-    """Answers of each kind that are judged."""
+    """Answers of each kind to check."""
     grown: tuple[int, int]
-    """Texts at which the cost of PUSH is compared."""
+    """The two sizes of the index at which the cost of PUSH is compared, in texts."""
     window: int
-    """PUSHes over which it is taken."""
+    """PUSHes over which that cost is measured."""
     churned: int
-    """Objects that are popped and pushed again."""
+    """Objects that each churn pops and pushes again."""
     churns: int
+    """How often it does so."""
     library: int
     """Texts for the libraries."""
 

@@ -1,4 +1,4 @@
-"""Rates: every operation in every mode, the servers in turn, round by round, so that a busy moment meets them all."""
+"""Rates: every operation in every mode, servers in turn and in rounds, so that a busy moment affects all servers."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -16,13 +16,13 @@ Key = tuple[str, str, str]
 """An operation, a mode, a server."""
 Runs = dict[Key, list[Run]]
 QUIET_S, QUIET_SHARE, QUIET_TRIES = 0.1, 0.1, 50
-"""A server is quiet that took less than this share of a core for so long; it is waited for so many times."""
+"""A server is quiet if it used less than QUIET_SHARE of a core for QUIET_S; check at most QUIET_TRIES times."""
 
 
 def push_rates(servers: Sequence[Server], texts: Sequence[str], profile: Profile) -> dict[Key, Rate]:
-    """Push the first `rounds * modes * pushes` texts, each server the same ones, and return the rates.
+    """Push the first `rounds * modes * pushes` texts to each server and return the rates.
 
-    Work that a server puts off until it has said OK counts, and does not disturb the other one's turn.
+    The run includes the work that a server does after its OK, so that this work does not disturb the next server.
     """
     runs: Runs = {}
     start = 0
@@ -36,7 +36,7 @@ def push_rates(servers: Sequence[Server], texts: Sequence[str], profile: Profile
 
 
 def read_rates(servers: Sequence[Server], commands: Commands, rounds: int, seconds: float) -> dict[Key, Rate]:
-    """Send every operation that changes nothing for so long, and return the rates."""
+    """Send every operation that only reads, for `seconds` each, and return the rates."""
     runs: Runs = {}
     for number in range(rounds):
         for operation in (PING, *READS):
@@ -48,7 +48,7 @@ def read_rates(servers: Sequence[Server], commands: Commands, rounds: int, secon
 
 
 def floor_rates(server: Server, rounds: int, seconds: float) -> dict[Key, Rate]:
-    """Return what a server that keeps values in memory and searches nothing does: the floor of a round trip."""
+    """Return the rates of a server that only stores values in memory: the lower limit of a round trip."""
     runs: Runs = {}
     for _ in range(rounds):
         for mode in MODES:
@@ -58,7 +58,7 @@ def floor_rates(server: Server, rounds: int, seconds: float) -> dict[Key, Rate]:
 
 
 def push_run(server: Server, mode: Mode, lines: Sequence[bytes], rest_s: float = 0.0) -> Run:
-    """Push lines over the connections of a mode, each taking its share of them, and rest until the server does."""
+    """Push lines over the connections of a mode, divided among them; then wait until the server is quiet."""
     with ExitStack() as stack:
         connections = [stack.enter_context(server.connect("ingest")) for _ in range(mode.connections)]
         lanes = [
@@ -69,7 +69,7 @@ def push_run(server: Server, mode: Mode, lines: Sequence[bytes], rest_s: float =
 
 
 def read_run(server: Server, operation: str, mode: Mode, lines: Iterator[bytes], seconds: float) -> Run:
-    """Send lines over the connections of a mode, which share them, until the time is over."""
+    """Send lines over the connections of a mode, which take them in turn, for `seconds`."""
     with ExitStack() as stack:
         connections = [stack.enter_context(server.connect("search")) for _ in range(mode.connections)]
         lanes = [
@@ -82,10 +82,10 @@ def read_run(server: Server, operation: str, mode: Mode, lines: Iterator[bytes],
 def run(
     server: Server, operation: str, lanes: Sequence[Lane], seconds: float = float("inf"), *, rest_s: float = 0.0
 ) -> Run:
-    """Drive lanes of one operation; what the server does while it is waited for counts as its CPU.
+    """Drive lanes of one operation; the CPU time of the server includes the pause after it.
 
     Raises:
-        WrongAnswers: a reply is not what it should be.
+        WrongAnswers: a reply is wrong.
     """
     before_s = server.cpu_s()
     took_s, client_cpu_s = drive(lanes, seconds)
@@ -102,7 +102,7 @@ def run(
 
 
 def wait_until_quiet(server: Server) -> None:
-    """Wait until a server does next to nothing, but not for ever."""
+    """Wait until a server is quiet, at most QUIET_TRIES times QUIET_S."""
     cpu_s = server.cpu_s()
     for _ in range(QUIET_TRIES):
         time.sleep(QUIET_S)

@@ -1,4 +1,4 @@
-"""The tables: rates and their ratios, figures, bars."""
+"""The printed tables: rates and their ratios, figures, bars."""
 
 from collections.abc import Iterable, Sequence
 
@@ -7,11 +7,11 @@ from benchmarks.versus.results import Rate, Results
 from benchmarks.versus.workload import MODES, OPERATIONS, SET
 
 CLIENT_BOUND = 0.9
-"""Share of the time the client was busy from which on it may be what was measured."""
+"""If the client was busy for a larger share of the time, the rate may be its limit and not the server's."""
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a Markdown table; every column but the first is set to the right."""
+    """Return a Markdown table; all columns but the first are aligned right."""
     lines = [list(head), *(list(row) for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
     lines.insert(1, ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])])
@@ -21,7 +21,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def rate_table(results: Results) -> str:
-    """Return every rate, and how ours stands to each other server's."""
+    """Return every rate, and the ratio of ours to that of each other server."""
     names = sorted({name for _, _, name in results.rates}, key=lambda name: (name != OURS, name))
     rows = []
     for operation in (*OPERATIONS, SET):
@@ -50,7 +50,7 @@ def ratio_cells(results: Results, operation: str, mode: str, name: str) -> list[
 
 
 def figure_table(results: Results) -> str:
-    """Return every figure, one column a server."""
+    """Return every figure, with one column per server."""
     names = sorted({name for _, name in results.figures}, key=lambda name: (name != OURS, name))
     rows = []
     for figure in dict.fromkeys(figure for figure, _ in results.figures):
@@ -70,7 +70,7 @@ def bar_table(results: Results) -> str:
 
 
 def summary(results: Results) -> str:
-    """Return how many bars have which verdict."""
+    """Return the number of bars with each verdict."""
     verdicts = [bar.verdict(results) for bar in BARS]
     counts = {verdict: verdicts.count(verdict) for verdict in dict.fromkeys([*verdicts, NOT_RUN])}
     return ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)

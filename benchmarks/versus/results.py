@@ -1,4 +1,4 @@
-"""What was measured: rates by operation, mode and server, and single figures by name and server."""
+"""The results: rates by operation, mode and server, and single figures by name and server."""
 
 from array import array
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from statistics import median
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One server driven once."""
+    """One run of one server."""
 
     seconds: float
     cpu_s: float
@@ -22,20 +22,20 @@ class Rate:
 
     operations: int
     operations_s: float
-    """Of the round in the middle."""
+    """The median of the rounds."""
     mean_us: float
     p50_us: float
     p95_us: float
     p99_us: float
     worst_us: float
     cpu_us: float
-    """Of the server, an operation."""
+    """CPU time of the server per operation."""
     client_us: float
-    """CPU of the client, an operation."""
+    """CPU time of the client per operation."""
 
     @classmethod
     def of(cls, runs: Sequence[Run]) -> "Rate":
-        """Return the rate over runs that each did something."""
+        """Return the rate over runs, none of them empty."""
         latencies = sorted(latency for run in runs for latency in run.latencies_s)
         count = len(latencies)
         return cls(
@@ -52,13 +52,17 @@ class Rate:
 
 
 def percentile(rising: Sequence[float], percent: float) -> float:
-    """Return the smallest value that at least `percent` of 100 values do not exceed."""
+    """Return the smallest value that at least `percent` % of the values do not exceed.
+
+    Args:
+        rising: the values, smallest first.
+    """
     return rising[max(0, -int(-percent * len(rising) // 100) - 1)]
 
 
 @dataclass(slots=True)
 class Results:
-    """Everything one call of the harness found out."""
+    """All results of one call of the harness."""
 
     rates: dict[tuple[str, str, str], Rate] = field(default_factory=dict)
     """By operation, mode and server."""
@@ -66,7 +70,7 @@ class Results:
     """By name and server."""
 
     def ratio(self, operation: str, mode: str, what: str, ours: str, theirs: str) -> float | None:
-        """Return a field of the rate of one server over that of another; None if either was not measured."""
+        """Return a field of one server's rate divided by the other's, or None if either was not measured."""
         first, second = (self.rates.get((operation, mode, server)) for server in (ours, theirs))
         if first is None or second is None or not getattr(second, what):
             return None
@@ -74,7 +78,7 @@ class Results:
         return value
 
     def as_json(self) -> dict[str, object]:
-        """Return it as lists that JSON knows."""
+        """Return the results as JSON data."""
         return {
             "rates": [
                 {"operation": operation, "mode": mode, "server": server, **asdict(rate)}

@@ -1,6 +1,6 @@
-"""What a rate does not tell: memory and disk, delays beside pushes and consolidation, growth, starts, durability.
+"""Figures beside the rates: memory, disk, delays during pushes and consolidation, growth, starts, durability.
 
-Every scene notes figures by name and server; bars.py says which of them are held against a limit.
+Each scene records figures by name and server; bars.py has the limits of some of them.
 """
 
 import time
@@ -45,12 +45,12 @@ EARLY_US, LATE_US = "CPU us a PUSH in a small index", "CPU us a PUSH in a large 
 EARLY_S, LATE_S = "PUSH ops/s in a small index", "PUSH ops/s in a large index"
 HALF_CHURNED_MB, CHURNED_MB = "tables halfway through the churns, MB", "tables after the churns, MB"
 FRESH = 500
-"""Texts pushed right before a consolidation, so that there is something to consolidate."""
+"""Texts pushed right before a consolidation, so that there are pending words."""
 MB = 1e6
 
 
 def idle(server: Server, results: Results, profile: Profile) -> None:
-    """Note the memory of a server that was just started, with one connection."""
+    """Record the memory of a server that has just started and has one connection."""
     with server.connect("search") as connection:
         ask(connection, b"PING\n")
         time.sleep(profile.settle_s)
@@ -58,10 +58,10 @@ def idle(server: Server, results: Results, profile: Profile) -> None:
 
 
 def load(server: Server, results: Results, profile: Profile, texts: Sequence[str], start: int) -> None:
-    """Push the texts from `start` on, consolidate with PING beside, and note memory, disk and what it cost.
+    """Push the texts from `start` on, consolidate beside PING of another connection; record memory, disk and CPU time.
 
     Raises:
-        WrongAnswers: the server does not count the objects that were pushed.
+        WrongAnswers: the server does not count the pushed objects.
     """
     name = server.name
     fresh = max(start, len(texts) - FRESH)
@@ -84,9 +84,9 @@ def load(server: Server, results: Results, profile: Profile, texts: Sequence[str
 
 
 def consolidate(server: Server, results: Results, profile: Profile) -> None:
-    """Consolidate at once and note how long it took, and the slowest PING of another connection meanwhile.
+    """Consolidate now; record how long it takes and the slowest PING of another connection meanwhile.
 
-    PINGs go on for a while, because what a consolidation leaves behind is cleared up after its answer.
+    The PINGs go on for a while, because the server removes old files after its answer.
     """
     with server.connect("control") as control, server.connect("search") as pinging:
         trigger = Lane(control, [b"TRIGGER consolidate\n"])
@@ -100,7 +100,7 @@ def consolidate(server: Server, results: Results, profile: Profile) -> None:
 def queries_beside_pushes(
     server: Server, results: Results, profile: Profile, commands: Commands, texts: Sequence[str]
 ) -> None:
-    """Note how long queries of one connection take while another pushes the texts again, to other objects."""
+    """Record the time of queries of one connection while another pushes the texts again, to new objects."""
     lines = (push_line(len(texts) + number, text) for number, text in enumerate(cycle(texts)))
     mixed = interleaved([[command.line for command in commands.by_operation[kind]] for kind in QUERIES])
     with server.connect("search") as asking, server.connect("ingest") as pushing:
@@ -115,7 +115,7 @@ def queries_beside_pushes(
 
 
 def restart(server: Server, results: Results, commands: Commands) -> None:
-    """Stop a server, start it on what it holds, and note how long the first answer takes."""
+    """Restart a server on its data; record the time from the start to the first answer."""
     server.stop()
     began = time.perf_counter()
     server.start()
@@ -127,7 +127,7 @@ def restart(server: Server, results: Results, commands: Commands) -> None:
 
 
 def durability(folder: Path, results: Results, profile: Profile, texts: Sequence[str], name: str) -> None:
-    """Note what waiting for the disk costs our server, in turns with what it does by default."""
+    """Record the rate of PUSH of our server when each commit waits for the disk, and with the default."""
     with (
         Sonicpy(name, folder / "interval") as interval,
         Sonicpy(name, folder / "commit", {"store.kv.durability": "commit"}) as commit,
@@ -143,7 +143,7 @@ def durability(folder: Path, results: Results, profile: Profile, texts: Sequence
 
 
 def growth(server: Server, results: Results, profile: Profile, texts: Sequence[str]) -> None:
-    """Note what PUSH costs at the end of the smaller and of the larger number of texts."""
+    """Record the cost of PUSH in a small and in a large index."""
     small, large = profile.grown
     done = 0
     for until, cost, speed in ((small, EARLY_US, EARLY_S), (large, LATE_US, LATE_S)):
@@ -160,7 +160,7 @@ def push_numbers(server: Server, texts: Sequence[str], start: int, end: int, res
 
 
 def churn(server: Sonicpy, results: Results, profile: Profile, texts: Sequence[str]) -> None:
-    """Pop and push the same objects again and again, and note what its tables take of the disk on the way."""
+    """Pop and push the same objects again and again; record the size of the tables halfway and at the end."""
     some = list(enumerate(texts[: profile.churned]))
     push_run(server, SIXTEEN, [push_line(number, text) for number, text in some])
     for done in range(1, profile.churns + 1):

@@ -1,6 +1,6 @@
-"""What is sent: the same texts and commands for every server, from a fixed seed.
+"""The texts and commands that the harness sends: the same for every server, from a fixed seed.
 
-More texts than there are messages are the messages again, with other objects and the number of the pass as a word.
+If a run needs more texts than there are messages, the messages repeat, with new OIDs and the number of the pass added.
 """
 
 import random
@@ -9,14 +9,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import cycle
 
-from benchmarks.data import SEED, messages
 from sonicpy.langcodes import LANG_CODES
 from sonicpy.lexer.stopwords import StopWords
+from tests.support.texts import SEED, messages, oid, quoted
 
 COLLECTION = "messages"
 BUCKET = "default"
 COMMANDS = 2_000
-"""Different commands of a kind; a run that sends more begins again."""
+"""Different commands of each kind; a run that sends more starts over."""
 PLAIN_WORD = re.compile(r"(?<!\S)[A-Za-z]{3,20}(?=[.,!?]?(?!\S))")
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
@@ -33,7 +33,7 @@ OPERATIONS = (PING, PUSH, *READS)
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """How the commands of an operation are sent."""
+    """How the client sends the commands of an operation."""
 
     name: str
     connections: int
@@ -48,66 +48,56 @@ MODES = (ONE, EIGHT, SIXTEEN)
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A line to send and what it asks for, by which its answer is judged."""
+    """A line to send, and the text in it, which decides whether the answer is right."""
 
     line: bytes
     text: str
 
 
 def texts(count: int) -> list[str]:
-    """Return `count` texts, none of them blank; object `n` is the one of text `n`."""
+    """Return `count` texts, none of them blank; text `n` belongs to object `oid(n)`."""
     once = [text.strip() for text in messages(min(count, 330_000)) if text.strip()]
     return [once[number % len(once)] + pass_word(number // len(once)) for number in range(count)]
 
 
 def pass_word(number: int) -> str:
-    """Return what a pass over the messages adds to each; nothing for the first."""
+    """Return the word that pass `number` over the messages adds to each text; empty for the first pass."""
     return f" {number + 1}" if number else ""
 
 
 def push_line(number: int, text: str) -> bytes:
-    """Return the PUSH of a text."""
+    """Return the PUSH line of a text."""
     return f"PUSH {COLLECTION} {BUCKET} {oid(number)} {quoted(text)}\n".encode()
 
 
 def pop_line(number: int, text: str) -> bytes:
-    """Return the POP of a text."""
+    """Return the POP line of a text."""
     return f"POP {COLLECTION} {BUCKET} {oid(number)} {quoted(text)}\n".encode()
 
 
-def oid(number: int) -> str:
-    """Return the name of the object of a text."""
-    return f"message:{number}"
-
-
 def oid_number(name: str) -> int:
-    """Return which text an object is of."""
+    """Return the number of the text of an object."""
     return int(name.removeprefix("message:"))
 
 
-def quoted(text: str) -> str:
-    """Return a text as the channel takes it."""
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
 def set_lines() -> Iterator[bytes]:
-    """Yield SET commands for Redis without end."""
+    """Yield SET commands for Redis, without end."""
     return cycle([f"SET {oid(number)} {'x' * 60}\n".encode() for number in range(COMMANDS)])
 
 
 def plain_words(text: str) -> list[str]:
-    """Return the words of a text that stand between blanks and are nothing but letters, in lower case."""
+    """Return, in lower case, the words of a text that consist of letters and have blanks on both sides."""
     return [word.lower() for word in PLAIN_WORD.findall(text)]
 
 
 def stop_words() -> frozenset[str]:
-    """Return the stop words of every language: of which one a word is, servers guess differently."""
+    """Return the stop words of all languages, because servers guess the language of a text differently."""
     lists = StopWords()
     return frozenset().union(*(lists.words(code) for code in LANG_CODES))
 
 
 class Commands:
-    """The commands of every operation that reads, made from the texts that were pushed."""
+    """The commands of every operation that reads, made from the pushed texts."""
 
     def __init__(self, pushed: Sequence[str]) -> None:
         stops = stop_words()
@@ -123,10 +113,10 @@ class Commands:
         }
 
     def lines(self, operation: str, start: float = 0.0) -> Iterator[bytes]:
-        """Yield the lines of an operation without end, always in the same order.
+        """Yield the lines of an operation, without end and always in the same order.
 
         Args:
-            start: where to begin, as a share of all: a slow server gets through few of them in one run.
+            start: the share of the lines to skip at first, so that a slow server gets other lines in each run.
         """
         if operation == PING:
             return cycle([b"PING\n"])
@@ -164,10 +154,10 @@ class Commands:
 
 
 def query(text: str) -> Command:
-    """Return the QUERY of a text."""
+    """Return the QUERY command of a text."""
     return Command(f"QUERY {COLLECTION} {BUCKET} {quoted(text)}\n".encode(), text)
 
 
 def reply_lines(operation: str) -> int:
-    """Return how many lines answer a command of an operation: PENDING and EVENT, or one."""
+    """Return the number of lines in a reply: two for PENDING and EVENT, else one."""
     return 2 if operation in READS else 1

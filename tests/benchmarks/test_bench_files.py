@@ -1,4 +1,4 @@
-"""The benchmarks still do what they measure: each runs once, untimed; and counts of instructions are read right."""
+"""Each benchmark runs once, small and untimed; and the counts of instructions are parsed correctly."""
 
 import subprocess
 import sys
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.instructions import counted, read_table
+from benchmarks.instructions import parse_counter, read_table
 from benchmarks.stages import STAGES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -19,7 +19,7 @@ def test_every_benchmark_once() -> None:
     assert "skipped" not in run.stdout
 
 
-def test_costs_are_told_of_every_stage() -> None:
+def test_costs_of_every_stage_are_printed() -> None:
     command = [sys.executable, "-m", "benchmarks.costs", "300"]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=100)
     assert run.returncode == 0, run.stdout + run.stderr
@@ -31,7 +31,7 @@ def test_every_stage_has_a_committed_count() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "expected"),
+    ("output", "expected"),
     [
         ("==7== \n==7== Collected : 258351\n", 258351),
         ("18446,,instructions:u,201334,100.00,,\n", 18446),
@@ -39,5 +39,5 @@ def test_every_stage_has_a_committed_count() -> None:
         ("valgrind: no such tool\n", None),
     ],
 )
-def test_counted(said: str, expected: int | None) -> None:
-    assert counted(said) == expected
+def test_parse_counter(output: str, expected: int | None) -> None:
+    assert parse_counter(output) == expected

@@ -1,4 +1,4 @@
-"""The client of the harness against a peer that answers lines, and what it counts of a process."""
+"""The load generator against a peer that answers lines, and the accounting of processes."""
 
 import os
 import socket
@@ -16,7 +16,7 @@ from benchmarks.versus.client import Lane, connect, drive
 
 
 def answer_lines(connection: socket.socket, reply: bytes) -> None:
-    """Send a reply for every line, in two pieces."""
+    """Send a reply for each line, in two pieces."""
     with connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         while data := connection.recv(1 << 16):
@@ -27,7 +27,7 @@ def answer_lines(connection: socket.socket, reply: bytes) -> None:
 
 @pytest.fixture
 def port() -> Iterator[int]:
-    """A port where every connection gets two lines for each of its own."""
+    """A port whose peer answers each line with two lines."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         threads: list[threading.Thread] = []
 

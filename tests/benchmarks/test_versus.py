@@ -1,4 +1,4 @@
-"""The side-by-side harness from end to end, small and with our server alone."""
+"""The side-by-side harness from end to end, with the smallest profile and our server alone."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What the harness sends is the same every time, and its answers are judged by what the texts hold."""
+"""The harness sends the same commands every time, and checks the answers against the texts."""
 
 import re
 
@@ -14,13 +14,13 @@ from benchmarks.versus.workload import (
     READS,
     SUGGEST,
     Commands,
-    oid,
     oid_number,
     plain_words,
     push_line,
     stop_words,
     texts,
 )
+from tests.support.texts import oid
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ import pytest
 from sonicpy import Index
 from sonicpy.cli.importing.job import SAVE_EVERY_S
 from tests.processes import environment
-from tests.shared_data import shared_data
+from tests.support.shared_data import shared_data
 
 FLAGS = ["--no-header", "--id", "1", "--collection", "messages", "--data"]
 TIMEOUT_S = 120.0

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.quality.bm25 import PlainBm25
 from sonicpy import Index
 from sonicpy.evaluation import languages, relevance, typos
 from sonicpy.evaluation.inputs import Collection, Sentences, Typos, read_collection, read_rows, read_words
-from tests.shared_data import shared_data
+from tests.support.plain_bm25 import PlainBm25
+from tests.support.shared_data import shared_data
 
 SEED = 11
 QUERIES = 300

@@ -13,7 +13,7 @@ from rapidfuzz.distance import OSA, Levenshtein
 from sonicpy.graph.word_graph import EDGE_BUDGET, WordGraph
 from tests.graph.graphs import ALPHABETS, graph_of, words_of
 from tests.reference.word_graph import WordList, edit_distance, nearest_first
-from tests.shared_data import shared_data
+from tests.support.shared_data import shared_data
 
 CASES = [
     ("card", "card", False, 0, "the word itself"),

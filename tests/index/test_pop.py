@@ -15,7 +15,7 @@ from sonicpy.errors import CommandError
 from sonicpy.lexer.languages import LANGUAGES
 from tests.index.extras import needs_extras, opened
 from tests.index.shorthand import B, C, found, open_index, push
-from tests.shared_data import shared_data
+from tests.support.shared_data import shared_data
 
 buckets = count()
 

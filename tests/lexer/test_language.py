@@ -10,14 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.language_accuracy import BARS, BORROWED, accuracy, chat_lines, cuts, sentences
 from sonicpy._native.language import UNCLEAR, ClearTexts, Detector
 from sonicpy.data import LANGUAGE_PROFILES
+from sonicpy.evaluation.languages import BORROWED, accuracy, cuts
 from sonicpy.lexer.language import MAX_BYTES, MIN_BYTES, SURE_LEAD, LanguageGuesser
 from sonicpy.lexer.languages import by_code
 from sonicpy.lexer.stopwords import StopWords
 from tests.reference import language as reference
-from tests.shared_data import shared_data
+from tests.support.language_samples import ACCURACY_MIN, chat_lines, sentences
+from tests.support.shared_data import shared_data
 
 GUESSER = LanguageGuesser(StopWords())
 DETECTOR = Detector(LANGUAGE_PROFILES)
@@ -303,11 +304,11 @@ def test_a_build_packs_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert importlib.import_module("tables.languages").pack() == PACKED
 
 
-@pytest.mark.parametrize("size_bytes", BARS)
+@pytest.mark.parametrize("size_bytes", ACCURACY_MIN)
 def test_accuracy_on_cuts_of_real_sentences(size_bytes: int) -> None:
     texts = sentences(shared_data("multilingual/sentences.tsv"))
     usual = cuts((text for text in texts if text[0] not in BORROWED), size_bytes)
-    assert accuracy(GUESSER.guess, usual[::4]) >= BARS[size_bytes]
+    assert accuracy(GUESSER.guess, usual[::4]) >= ACCURACY_MIN[size_bytes]
 
 
 @pytest.mark.parametrize(("size_bytes", "bar"), [(20, 0.45), (60, 0.75), (200, 0.9)])

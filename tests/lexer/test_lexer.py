@@ -12,7 +12,7 @@ from sonicpy.config import NormalizationConfig, StopwordsConfig, TokenizationCon
 from sonicpy.lexer.languages import LANGUAGES
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.lexer.segmenters import Segmenters
-from tests.shared_data import shared_data
+from tests.support.shared_data import shared_data
 
 needs_zh = pytest.mark.skipif(not Segmenters().has_zh, reason="needs the extra [zh]")
 needs_ja = pytest.mark.skipif(not Segmenters().has_ja, reason="needs the extra [ja]")

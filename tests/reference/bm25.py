@@ -1,8 +1,8 @@
-"""BM25 over plain dicts, written from the formula: the judge of what Index.query answers.
+"""BM25 over plain dicts, written from the formula: the twin of `Index.query`.
 
-A word counts in an object as often as in the text that held it most; an object's length is the sum of these counts.
-The score is scaled by the share of the query's weight that the object holds; objects that hold all of it come first.
-Equal scores stand in the order in which the query's words bring them up, the newest association of a word first.
+The term frequency of a word in an object is the largest count in any of its texts; the length of an object is the sum
+of its term frequencies. A score is multiplied by the share of the query's weight that the object holds; objects with
+all words come first. Objects of equal score keep the order in which the words of the query find them, newest first.
 """
 
 import math
@@ -21,11 +21,11 @@ class Bm25:
 
     @property
     def objects(self) -> int:
-        """How many objects there are."""
+        """The number of objects."""
         return len(self._objects)
 
     def holders(self, word: str) -> list[str]:
-        """Return the objects that hold a word, newest association first."""
+        """Return the objects that hold a word, newest first."""
         return self._holders.get(word, [])
 
     def push(self, oid: str, words: list[str]) -> None:
@@ -37,7 +37,7 @@ class Bm25:
             held[word] = max(held[word], count)
 
     def pop(self, oid: str, words: list[str]) -> int:
-        """Take words from an object; return how many went."""
+        """Remove words from an object; return the number of words removed."""
         held = self._objects.get(oid, Counter())
         gone = held.keys() & set(words)
         for word in gone:
@@ -48,7 +48,7 @@ class Bm25:
         return len(gone)
 
     def flush(self, oid: str) -> int:
-        """Forget an object; return how many words it held."""
+        """Remove an object; return the number of its words."""
         return self.pop(oid, list(self._objects.get(oid, ())))
 
     def best(self, words: list[str]) -> list[tuple[str, float]]:

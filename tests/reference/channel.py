@@ -1,4 +1,4 @@
-"""How lines and what stands in them are cut, and replies written, spelled out: the judge of sonicpy._native.channel."""
+"""Lines, quoted texts and replies of the channel, spelled out: the twin of the native parsers and encoders."""
 
 import re
 
@@ -15,7 +15,7 @@ WHITE_SPACE = (
     0x205F,
     0x3000,
 )
-"""Unicode's White_Space, one by one: str.split() would also cut at U+001C to U+001F."""
+"""Unicode's White_Space. str.split() would also split at U+001C to U+001F."""
 
 _RUN = re.compile("[" + "".join(map(chr, WHITE_SPACE)) + "]+")
 
@@ -26,7 +26,7 @@ def words_of(line: str) -> list[str]:
 
 
 def quoted_text(parts: list[str]) -> tuple[str | None, list[str]]:
-    """Return the text that `parts` begin with, or None if it is malformed or empty; and the parts behind it."""
+    """Return the quoted text at the start of `parts`, or None if it is malformed or empty, and the parts after it."""
     taken = 0
     while taken < len(parts):
         taken += 1
@@ -45,13 +45,13 @@ def _backslashes_before_last(part: str) -> int:
 
 
 def unescape(text: str) -> str:
-    r"""Return `text` with \n and \" replaced and \r dropped, left to right; any other backslash pair stays."""
+    r"""Return `text` with \n and \" replaced and \r removed, from left to right; other backslash pairs stay."""
     replacements = {r"\n": "\n", r"\"": '"', r"\r": ""}
     return re.sub(r"\\.", lambda pair: replacements.get(pair[0], pair[0]), text, flags=re.DOTALL)
 
 
 class SlowLines:
-    """What LineReader promises, on everything that ever arrived."""
+    """A line reader that keeps all bytes it ever got."""
 
     def __init__(self, longest: int) -> None:
         self.overflowed = False
@@ -59,11 +59,11 @@ class SlowLines:
         self._arrived = b""
 
     def feed(self, data: bytes) -> None:
-        """Append what arrived."""
+        """Append bytes."""
         self._arrived += data
 
     def take_line(self) -> bytes | None:
-        """Return the next line, if there is a whole one that is short enough."""
+        """Return the next whole line, or None if there is none or it is too long."""
         line, end, rest = self._arrived.partition(b"\n")
         if self.overflowed or len(line.removesuffix(b"\r")) > self._longest:
             self.overflowed = True
@@ -75,7 +75,7 @@ class SlowLines:
 
 
 def is_name(name: object) -> bool:
-    """Return whether a string is a name."""
+    """Return whether an object is a valid name."""
     return (
         isinstance(name, str) and re.fullmatch(r"[^ \t\n\v\f\r]{1,128}", name, re.ASCII) is not None and name.isascii()
     )
@@ -85,7 +85,7 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
 
 def marker(bits: int) -> str:
-    """Return a letter for each of eight bytes, the lowest first."""
+    """Return one letter for each of eight bytes, the lowest byte first."""
     return "".join(LETTERS[byte % 62] for byte in bits.to_bytes(8, "little"))
 
 

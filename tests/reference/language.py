@@ -1,4 +1,4 @@
-"""Naive Bayes over langdetect's own profiles, in fractions and dicts: the judge of sonicpy._native.language."""
+"""Naive Bayes over the profiles of langdetect, with floats and dicts: the twin of sonicpy._native.language."""
 
 import json
 import math
@@ -56,7 +56,7 @@ TO_CYRILLIC = {"lj": "љ", "nj": "њ", "dž": "џ"} | dict(
 
 
 def scores(text: str) -> dict[str, float]:
-    """Return the nats of every language of the main script of `text`; empty where n-grams play no part."""
+    """Return the score in nats of every language of the main script of `text`; empty if n-grams do not decide."""
     script = main_script(text)
     if script not in PROFILES:
         return {}
@@ -69,7 +69,7 @@ def scores(text: str) -> dict[str, float]:
 
 
 def only_language(text: str) -> str | None:
-    """Return the language of the main script of `text` where it has no other."""
+    """Return the language of the main script of `text` if that script has only one."""
     script = main_script(text)
     if script == "Han":
         return "cmn"
@@ -91,12 +91,12 @@ def main_script(text: str) -> str | None:
 
 
 def letter_bytes(script: str) -> int:
-    """Return what a letter of `script` weighs."""
+    """Return the weight of a letter of `script`."""
     return 1 if script == "Latin" else 2 if script in TWO_BYTE_SCRIPTS else 3
 
 
 def without_addresses(text: str) -> str:
-    """Return `text` without the ASCII part of a chunk that holds `@` or `://`."""
+    """Return `text` without the ASCII parts of chunks that hold `@` or `://`."""
     chunks = []
     for chunk in re.split("([\t-\r \xa0\u3000])", text):
         kept = ""
@@ -115,7 +115,7 @@ def without_addresses(text: str) -> str:
 
 
 def words(text: str, script: str) -> list[str]:
-    """Return the words of `text` in letters of `script`, folded; a letter of no profile becomes `?`."""
+    """Return the folded words of `text` in letters of `script`; a letter that is in no profile becomes `?`."""
     spaced = ""
     for char in without_addresses(text):
         if script_of(char) == script:
@@ -126,13 +126,13 @@ def words(text: str, script: str) -> list[str]:
 
 
 def grams(word: str) -> list[str]:
-    """Return all n-grams of one to three letters but the blank."""
+    """Return all n-grams of one to three letters except blanks."""
     found = [word[start : start + order] for order in (1, 2, 3) for start in range(len(word) - order + 1)]
     return [gram for gram in found if gram.strip()]
 
 
 def fold(char: str) -> str:
-    """Return the letter as the profiles have it."""
+    """Return the letter in the form of the profiles."""
     letters = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", char).lower())
     letter = letters[0] if all(map(unicodedata.combining, letters[1:])) else "?"
     if "\u1ea0" <= letter <= "\u1eff" and letter not in "ẹọ":
@@ -155,7 +155,7 @@ def script_table() -> dict[str, str]:
 
 
 def script_of(char: str) -> str | None:
-    """Return the script of `char`: None for what is no letter, Inherited for a mark on one."""
+    """Return the script of a letter, Inherited for a mark on a letter, or None."""
     return script_table().get(char)
 
 

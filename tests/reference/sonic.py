@@ -1,8 +1,7 @@
-"""One bucket of Sonic with dicts and lists, straight from chapters 8 to 11 of the protocol notes: the judge of compat
-mode.
+"""One bucket of Sonic with dicts and lists, as Sonic 1.10 behaves: the twin of compat mode.
 
-Texts are words of ASCII letters and digits with single blanks between them and begin no word with a digit, so that
-cutting them needs no more than `words_of`. Objects are known by their names alone.
+Texts consist of words of ASCII letters and digits, separated by single blanks; no word begins with a digit. So they
+need no more analysis than `words_of`. Objects have OIDs only, no IIDs.
 """
 
 import math
@@ -12,7 +11,7 @@ from typing import NamedTuple
 
 WORD_BYTES_MAX = 40
 LETTERS_REFUSED = 12
-"""From so many different letters on, the automaton of three edits has too many states (17.2, 19)."""
+"""Sonic does not correct words of this many different letters by three edits: the automaton has too many states."""
 
 
 def single(number: float) -> float:
@@ -30,7 +29,7 @@ class Word(NamedTuple):
 
 
 def words_of(text: str) -> list[Word]:
-    """Return the distinct words: those with a digit are special and keep their case, others are folded."""
+    """Return the distinct words; words with a digit are special and keep their case, others are folded."""
     found: dict[str, Word] = {}
     for piece in text.split():
         special = any(char.isdigit() for char in piece)
@@ -40,13 +39,13 @@ def words_of(text: str) -> list[Word]:
 
 
 def edits_allowed(size: int) -> int:
-    """1-3 bytes: none; 4-6: one; 7-9: two; 10 and more: three."""
+    """Return the largest number of edits: 0 up to 3 bytes, 1 up to 6, 2 up to 9, else 3."""
     return 0 if size <= 3 else 1 if size <= 6 else 2 if size <= 9 else 3
 
 
 @cache
 def distance(one: str, other: str) -> int:
-    """Levenshtein: insert, delete, replace; a swap costs two."""
+    """Return the Levenshtein distance: insert, delete, replace; a swap costs two."""
     row = list(range(len(other) + 1))
     for i, char in enumerate(one, 1):
         above, row = row, [i]
@@ -56,12 +55,12 @@ def distance(one: str, other: str) -> int:
 
 
 class SonicBucket:
-    """What a bucket holds.
+    """The objects and words of a bucket.
 
     Args:
-        window: W, store.kv.retain_word_objects.
-        budget: A, search.query_alternates_try.
-        minimum_idf, minimum_objects: M and the number of objects from which on it holds.
+        window: store.kv.retain_word_objects.
+        budget: search.query_alternates_try.
+        minimum_idf, minimum_objects: the smallest IDF of a word, and the number of objects from which on it applies.
     """
 
     def __init__(self, window: int, budget: int, minimum_idf: float, minimum_objects: int) -> None:
@@ -130,7 +129,7 @@ class SonicBucket:
         return self.graph[offset : offset + limit]
 
     def completions(self, word: str) -> list[str]:
-        """Every character of a word here is of the Latin range, so all that begin with it count."""
+        """Return the words with this prefix; all words are in Latin script, so none is left out."""
         return [longer for longer in self.graph if longer.startswith(word)]
 
     def corrections(self, word: str, edits: int) -> list[str]:
@@ -148,7 +147,7 @@ class SonicBucket:
 
 
 class Search:
-    """One QUERY: a table of objects in the order of their insertion, each with an optional score for every word."""
+    """One QUERY: a table of objects in insertion order, each with an optional score per word."""
 
     def __init__(self, bucket: SonicBucket, words: list[Word]) -> None:
         self.bucket = bucket
@@ -199,7 +198,7 @@ class Search:
                         break
 
     def _visit(self, number: int, word: str, base: float) -> bool:
-        """Visit the objects of a candidate; return whether one filled the table."""
+        """Visit the objects of a candidate; return whether the table is full now."""
         holders = self.bucket.holders.get(word, [])
         if not holders or self.bucket.is_cut(len(holders)):
             return False
@@ -211,7 +210,7 @@ class Search:
         return False
 
     def _set(self, oid: str, number: int, score: float) -> bool:
-        """Set one score; return whether the object is new and the table holds as many as the window now."""
+        """Set one score; return whether the object was new and the table holds `window` objects now."""
         if oid in self.table:
             old = self.table[oid][number]
             self.table[oid][number] = score if old is None else min(old, score)
@@ -220,7 +219,7 @@ class Search:
         return len(self.table) >= self.bucket.window
 
     def _with_every_word(self) -> list[str]:
-        """Remove objects with an empty score one by one, in table order; the last entry fills the hole."""
+        """Remove objects with a missing score one by one, in table order; the last entry moves to the free place."""
         left = list(self.table)
         for oid in self.table:
             if None in self.table[oid]:

@@ -1,7 +1,7 @@
-"""Word borders by the list of rules of UAX #29, tried one by one at every place: the judge of `word_borders`.
+"""Word borders by the rules of UAX #29, tried one by one at every place: the twin of the native `word_borders`.
 
-A text becomes a string with one letter for each character's Word_Break class, so that the two sides of a rule are
-regular expressions over such strings. Quadratic and slow on purpose: nothing is remembered from place to place.
+Each character of a text becomes one letter that stands for its Word_Break class, so that both sides of a rule are
+regular expressions over such strings. The code is quadratic on purpose: it carries nothing from one place to the next.
 """
 
 import re
@@ -19,7 +19,7 @@ OTHER = "o"
 
 JOINS, BREAKS = "×", "÷"
 
-RAW_RULES = [  # on the text as it is: WB3 to WB4, without WB3c
+RAW_RULES = [  # for the text as it is: WB3 to WB4, without WB3c
     ("c$", JOINS, "^l"),  # WB3
     ("[wcl]$", BREAKS, ""),  # WB3a
     ("", BREAKS, "^[wcl]"),  # WB3b
@@ -27,7 +27,7 @@ RAW_RULES = [  # on the text as it is: WB3 to WB4, without WB3c
     ("", JOINS, "^[xfz]"),  # WB4, its first half
 ]
 
-RULES = [  # on the text without what WB4 ignores
+RULES = [  # for the text without the characters that WB4 ignores
     ("[AH]$", JOINS, "^[AH]"),  # WB5
     ("[AH]$", JOINS, "^[:.'][AH]"),  # WB6
     ("[AH][:.']$", JOINS, "^[AH]"),  # WB7
@@ -48,14 +48,14 @@ RULES = [  # on the text without what WB4 ignores
 
 
 def word_borders(text: str) -> list[int]:
-    """Return every word border of `text` as an offset in characters, the first and last included."""
+    """Return all word borders of `text` as offsets in characters, both ends included."""
     classes = "".join(_class_letters().get(char, OTHER) for char in text)
     inner = [at for at in range(1, len(text)) if _is_border(text, classes, at)]
     return [0, *inner, len(text)] if text else []
 
 
 def _is_border(text: str, classes: str, at: int) -> bool:
-    if classes[at - 1] == "z" and text[at] in _pictographs():  # WB3c comes before all that could say otherwise
+    if classes[at - 1] == "z" and text[at] in _pictographs():  # WB3c comes before all rules that contradict it
         return False
     for left, verdict, right in RAW_RULES:
         if re.search(left, classes[:at]) and re.search(right, classes[at:]):
@@ -68,7 +68,7 @@ def _is_border(text: str, classes: str, at: int) -> bool:
 
 
 def _without_ignored(classes: str) -> str:
-    """WB4: a character stands for itself and the Extend, Format and ZWJ behind it, unless it ends a line."""
+    """Apply WB4: a character also stands for the Extend, Format and ZWJ after it, unless it ends a line."""
     return re.sub("(?<=[^wcl])[xfz]+", "", classes)
 
 

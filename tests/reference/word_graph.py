@@ -1,4 +1,4 @@
-"""A word graph as a sorted list, corrected by the textbook's table of distances: the judge of sonicpy.graph."""
+"""A word graph as a sorted list, corrected by the table of distances of the textbook: the twin of sonicpy.graph."""
 
 from collections.abc import Iterable
 
@@ -28,13 +28,15 @@ class WordList:
 
 
 def nearest_first(matches: Iterable[tuple[bytes, int]]) -> list[tuple[bytes, int]]:
-    """Return the matches by distance, and by bytes among equals."""
+    """Return the matches ordered by distance, then by bytes."""
     return sorted(matches, key=lambda match: (match[1], match[0]))
 
 
 def edit_distance(one: str, other: str, transpositions: bool) -> int:
-    """Return how many characters are inserted, deleted or replaced (Levenshtein), or also swapped with their
-    neighbour (optimal string alignment), to make `other` of `one`."""
+    """Return the edit distance: the smallest number of characters to insert, delete or replace (Levenshtein).
+
+    With `transpositions`, to swap two neighbours is one edit too (optimal string alignment).
+    """
     table = [[0] * (len(other) + 1) for _ in range(len(one) + 1)]
     for i in range(len(one) + 1):
         for j in range(len(other) + 1):

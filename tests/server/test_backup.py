@@ -21,7 +21,7 @@ from tests.processes import Server
 from tests.server import flood
 from tests.server.peer import Peer
 from tests.server.streams import SETTINGS, word_of
-from tests.shared_data import shared_data
+from tests.support.shared_data import shared_data
 
 OBJECTS = 3_000
 PUSHED_AT_ONCE = 50

@@ -1,6 +1,6 @@
-"""Every place an index can be, behind the same methods: a folder, memory, our server in both modes, Sonic itself.
+"""Every place where an index can be, with the same methods: a folder, memory, our server in both modes, Sonic itself.
 
-What a place does not offer raises NotOffered, which the tests of the suite ask for by name: nothing is passed over.
+A method that a place lacks raises NotOffered. The tests name those methods, so no difference passes unnoticed.
 """
 
 from collections.abc import Iterator
@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 import sonicpy
-from benchmarks.versus import servers
 from tests.client.ways import WAYS
-from tests.processes import Server
+from tests.processes import HOST, Server
+from tests.support import server_process
+from tests.support.server_process import SonicProcess, find_sonic
 
 LIBRARY = ("folder", "memory")
 SERVERS = ("ours", "compat", "Sonic")
@@ -24,12 +25,12 @@ PASSWORD = "p@ss/word:%"
 
 @dataclass(frozen=True)
 class Place:
-    """An index somewhere.
+    """An index in one of the places.
 
     Attributes:
         index: Index, Client, or an AsyncClient whose methods block.
         kind: "folder", "memory", "ours", "compat" or "Sonic".
-        folder: where it may write, if it runs on this machine.
+        folder: a folder where the place may write.
     """
 
     index: Any
@@ -38,18 +39,18 @@ class Place:
 
     @property
     def is_wire(self) -> bool:
-        """Whether there is a server in between."""
+        """Whether the index is behind a server."""
         return self.kind in SERVERS
 
     @property
     def is_default(self) -> bool:
-        """Whether it is ours in the default mode: with scores, totals, figures and explanations."""
+        """Whether it is ours in the default mode: with scores, totals, statistics and explanations."""
         return self.kind not in ("compat", "Sonic")
 
 
 @contextmanager
 def opened(name: str, folder: Path) -> Iterator[Place]:
-    """The place of a name, while a `with` block lasts; skip where there is no binary of Sonic."""
+    """Open the place of a name inside a `with` block; skip the test if it needs Sonic and Sonic is not installed."""
     kind, _, way = name.partition(", ")
     if not way:
         path = ":memory:" if kind == "memory" else folder / "store"
@@ -63,11 +64,11 @@ def opened(name: str, folder: Path) -> Iterator[Place]:
 @contextmanager
 def _serving(kind: str, folder: Path) -> Iterator[str]:
     if kind == "Sonic":
-        binary = servers.find_sonic()
+        binary = find_sonic()
         if binary is None:
             pytest.skip("no Sonic: neither SONIC_BIN nor sonic on the PATH")
-        with servers.Sonic("Sonic", folder / "sonic", binary) as sonic:
-            yield f"sonic://:{servers.PASSWORD}@{servers.HOST}:{sonic.port}"
+        with SonicProcess("Sonic", folder / "sonic", binary) as sonic:
+            yield f"sonic://:{server_process.PASSWORD}@{HOST}:{sonic.port}"
         return
     settings = {"server.compat": "sonic"} if kind == "compat" else {}
     with Server(folder, settings, password=PASSWORD) as server:

@@ -1,11 +1,11 @@
-"""One index, in process or over the wire: the same calls have the same outcome everywhere.
+"""One index, in process or over the wire: the same calls have the same outcome in every place.
 
-Words of these texts are no stop words of any language, and LANG(none) keeps texts from being guessed at, wherever an
-outcome would depend on it.
+The words of the texts are not stop words of any language. Where the outcome would depend on the guessed language, the
+calls give LANG(none).
 """
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -41,7 +41,7 @@ def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 @pytest.fixture
 def collection(request: pytest.FixtureRequest) -> str:
-    """A collection for each test."""
+    """The name of a collection for this test alone."""
     return str(request.node.originalname)
 
 
@@ -60,7 +60,7 @@ def test_pushed_texts_are_found(place: Place, collection: str) -> None:
     assert index.query(f"{collection}-unknown", "b", "kiwi") == []
 
 
-def test_scores_come_where_objects_are_ranked_by_them(place: Place, collection: str) -> None:
+def test_hits_have_scores_where_objects_are_ranked_by_them(place: Place, collection: str) -> None:
     index = place.index
     for number in range(3):
         index.push(collection, "b", f"o:{number}", "zebra " + "kiwi " * number, lang="none")
@@ -73,7 +73,7 @@ def test_scores_come_where_objects_are_ranked_by_them(place: Place, collection: 
         assert scores == [None] * 3
 
 
-def test_the_total_is_told_or_not_offered(place: Place, collection: str) -> None:
+def test_the_total_is_returned_or_not_offered(place: Place, collection: str) -> None:
     index = place.index
     for number in range(5):
         index.push(collection, "b", f"o:{number}", "zebra")
@@ -85,19 +85,18 @@ def test_the_total_is_told_or_not_offered(place: Place, collection: str) -> None
     assert index.query(collection, "b", "zebra", limit=2).total is None
 
 
-@pytest.mark.parametrize("number", range(len(AWKWARD)))
-def test_awkward_texts_are_found_by_their_words_and_popped_by_themselves(
-    place: Place, collection: str, number: int
-) -> None:
-    index, bucket, text = place.index, f"b{number}", AWKWARD[number]
-    index.push(collection, bucket, "o", text, lang="none")
-    assert index.query(collection, bucket, "zebra", lang="none") == ["o"]
-    assert index.query(collection, bucket, text, lang="none") == ["o"]
-    held = index.count_object_words(collection, bucket, "o")
-    assert held >= 1
-    assert index.pop(collection, bucket, "o", text) == held
-    assert index.count_object_words(collection, bucket, "o") == 0
-    assert index.query(collection, bucket, "zebra", lang="none") == []
+def test_awkward_texts_are_found_by_their_words_and_popped_as_a_whole(place: Place, collection: str) -> None:
+    index = place.index
+    for number, text in enumerate(AWKWARD):
+        bucket = f"b{number}"
+        index.push(collection, bucket, "o", text, lang="none")
+        assert index.query(collection, bucket, "zebra", lang="none") == ["o"], text
+        assert index.query(collection, bucket, text, lang="none") == ["o"], text
+        held = index.count_object_words(collection, bucket, "o")
+        assert held >= 1, text
+        assert index.pop(collection, bucket, "o", text) == held, text
+        assert index.count_object_words(collection, bucket, "o") == 0, text
+        assert index.query(collection, bucket, "zebra", lang="none") == [], text
 
 
 def test_texts_longer_than_a_line(place: Place, collection: str) -> None:
@@ -182,7 +181,7 @@ def test_pages(place: Place, collection: str) -> None:
     with index.batch() as batch:
         for name in names:
             batch.push(collection, "b", name, "zebra", lang="none")
-            batch.push(collection, "b", f"{name}:other", "kiwi", lang="none")  # Sonic passes words of all objects over
+            batch.push(collection, "b", f"{name}:other", "kiwi", lang="none")  # Sonic ignores words of all objects
     everything = list(index.query(collection, "b", "zebra", limit=100))
     assert len(everything) == len(set(everything)) == 100
     assert index.query(collection, "b", "zebra", limit=30, offset=50) == everything[50:80]
@@ -254,22 +253,23 @@ def test_flush(place: Place, collection: str) -> None:
     assert index.count_objects(collection, "b2") == 0
 
 
-@pytest.mark.parametrize("name", ["", "two words", "line\nbreak", "naïve", "x" * 129])
-def test_names_that_are_not_valid(place: Place, name: str) -> None:
+def test_names_that_are_not_valid(place: Place) -> None:
     index = place.index
-    for call, detail in (
-        (lambda: index.push(name, "b", "o", "text"), "InvalidCollection"),
-        (lambda: index.pop("c", name, "o", "text"), "InvalidBucket"),
-        (lambda: index.push("c", "b", name, "text"), "InvalidObject"),
-        (lambda: index.query("c", name, "text"), "InvalidBucket"),
-        (lambda: index.suggest(name, "b", "word"), "InvalidCollection"),
-        (lambda: index.words("c", name), "InvalidBucket"),
-        (lambda: index.count(name), "InvalidCollection"),
-        (lambda: index.flush("c", "b", name), "InvalidObject"),
-    ):
-        with pytest.raises(CommandError) as refusal:
-            call()
-        assert (refusal.value.code, refusal.value.detail) == ("invalid_argument", detail)
+    calls: list[tuple[Callable[[str], object], str]] = [
+        (lambda name: index.push(name, "b", "o", "text"), "InvalidCollection"),
+        (lambda name: index.pop("c", name, "o", "text"), "InvalidBucket"),
+        (lambda name: index.push("c", "b", name, "text"), "InvalidObject"),
+        (lambda name: index.query("c", name, "text"), "InvalidBucket"),
+        (lambda name: index.suggest(name, "b", "word"), "InvalidCollection"),
+        (lambda name: index.words("c", name), "InvalidBucket"),
+        (lambda name: index.count(name), "InvalidCollection"),
+        (lambda name: index.flush("c", "b", name), "InvalidObject"),
+    ]
+    for name in ("", "two words", "line\nbreak", "naïve", "x" * 129):
+        for call, detail in calls:
+            with pytest.raises(CommandError) as refusal:
+                call(name)
+            assert (refusal.value.code, refusal.value.detail) == ("invalid_argument", detail), name
 
 
 def test_names_of_every_allowed_character(place: Place, collection: str) -> None:
@@ -297,7 +297,7 @@ def test_languages(place: Place, collection: str) -> None:
         index.push(collection, "b", "o", "\ud800")
 
 
-def test_figures_and_checks_are_told_or_not_offered(place: Place, collection: str) -> None:
+def test_statistics_and_checks_are_returned_or_not_offered(place: Place, collection: str) -> None:
     index = place.index
     index.push(collection, "b", "o", "zebra kiwi", lang="none")
     if place.is_default:
@@ -311,7 +311,7 @@ def test_figures_and_checks_are_told_or_not_offered(place: Place, collection: st
                 call()
 
 
-def test_explanations_are_told_or_not_offered(place: Place, collection: str) -> None:
+def test_explanations_are_returned_or_not_offered(place: Place, collection: str) -> None:
     index = place.index
     index.push(collection, "b", "o", "zebra kiwi", lang="none")
     if place.is_default:

@@ -20,7 +20,7 @@ from asonic.exceptions import ServerError
 from tests.client.foreign.test_asonic import connected
 from tests.processes import Server
 from tests.server.peer import Peer
-from tests.shared_data import shared_data
+from tests.support.shared_data import shared_data
 
 SETTINGS = {"search.query_alternates_try": 0}
 RARE = 10

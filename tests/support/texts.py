@@ -1,14 +1,15 @@
-"""Texts to measure with: the real messages beside the project where they are, else made-up ones with a fixed seed."""
+"""Texts, queries and command lines to measure with, the same at each call."""
 
 import random
-from pathlib import Path
 
-MESSAGES = Path(__file__).resolve().parents[2] / "shared" / "data" / "messages" / "messages.tsv"
+from tests.support.paths import SHARED
+
+MESSAGES = SHARED / "messages" / "messages.tsv"
 SEED = 1491
 
 
 def messages(count: int) -> list[str]:
-    """Return `count` chat messages of about 60 bytes."""
+    """Return `count` chat messages of about 60 bytes: real ones, or invented ones if the shared file is missing."""
     if MESSAGES.exists():
         with open(MESSAGES, encoding="utf-8") as file:
             texts = [line.rstrip("\n").split("\t")[2] for _, line in zip(range(count), file, strict=False)]
@@ -20,7 +21,7 @@ def messages(count: int) -> list[str]:
 
 
 def queries(texts: list[str], words: int, count: int) -> list[str]:
-    """Return `count` queries of neighbouring words of random texts."""
+    """Return `count` queries, each of `words` neighbouring words of a random text."""
     rng = random.Random(SEED + words)
     found: list[str] = []
     while len(found) < count:
@@ -29,3 +30,13 @@ def queries(texts: list[str], words: int, count: int) -> list[str]:
             at = rng.randrange(len(tokens) - words + 1)
             found.append(" ".join(tokens[at : at + words]).replace('"', " ").replace("\\", " "))
     return found
+
+
+def quoted(text: str) -> str:
+    """Return `text` between quotation marks, escaped for the channel."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def oid(number: int) -> str:
+    """Return the OID of text `number`."""
+    return f"message:{number}"

@@ -1,5 +1,5 @@
-"""Plain BM25 as textbooks have it, as a yardstick: words are runs of letters and digits in lower case, no stemming, no
-stop words, k1 = 1.2, b = 0.75, every object ranked. In memory; no more methods than the evaluation asks for.
+"""Plain BM25 of the textbook, in memory, to compare with: words are runs of letters and digits in lower case, without
+stemming and stop words; k1 = 1.2, b = 0.75; every object is ranked. It has only the methods that an evaluation calls.
 
 Robertson, Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), formula 3.15.
 """
@@ -15,7 +15,7 @@ WORD = re.compile(r"\w+")
 
 
 class PlainBm25:
-    """Scores by BM25; collections and buckets are kept apart by name."""
+    """An index that scores by BM25."""
 
     def __init__(self) -> None:
         self._texts: dict[tuple[str, str], dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
@@ -26,13 +26,13 @@ class PlainBm25:
         self._texts[collection, bucket][object].update(WORD.findall(text.lower()))
 
     def consolidate(self) -> None:
-        """Compute what each word adds to the score of each object."""
+        """Compute the share of each word in the score of each object."""
         self._postings = {scope: weighted(objects) for scope, objects in self._texts.items()}
 
     def query(
         self, collection: str, bucket: str, text: str, *, limit: int = 10, offset: int = 0, lang: str | None = None
     ) -> list[str]:
-        """Return the best objects; equals in the order of their names."""
+        """Return the best objects; objects of equal score are ordered by OID."""
         scores: dict[str, float] = defaultdict(float)
         for word in set(WORD.findall(text.lower())):
             for name, score in self._postings[collection, bucket].get(word, {}).items():
@@ -41,11 +41,11 @@ class PlainBm25:
         return [name for name, _ in best[offset:]]
 
     def suggest(self, collection: str, bucket: str, word: str, *, limit: int = 5) -> list[str]:
-        """Return nothing: BM25 knows no other words than those that were typed."""
+        """Return nothing: plain BM25 makes no suggestions."""
         return []
 
     def flush_collection(self, collection: str) -> int:
-        """Forget a collection."""
+        """Delete a collection; return 1 if it existed, else 0."""
         gone = [scope for scope in self._texts if scope[0] == collection]
         for scope in gone:
             del self._texts[scope]

@@ -1,0 +1,131 @@
+"""Servers that benchmarks and tests compare with ours, as subprocesses on a free port."""
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+from abc import ABC, abstractmethod
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from tests.processes import HOST, environment, free_port
+
+PASSWORD = "versus"
+START_S = 60.0
+STOP_S = 30.0
+
+SONIC_CONFIG = """\
+[server]
+log_level = "error"
+
+[channel]
+inet = "{host}:{port}"
+auth_password = "{password}"
+
+[store.kv]
+path = "{folder}/kv/"
+
+[store.fst]
+path = "{folder}/fst/"
+"""
+
+
+class ServerProcess(ABC):
+    """A server that runs inside a `with` block.
+
+    Args:
+        name: the server's name in tables and errors.
+        folder: the folder of its data; it stays, so that the server can be started again.
+    """
+
+    def __init__(self, name: str, folder: Path) -> None:
+        self.name = name
+        self.folder = folder
+        self.port = 0
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @abstractmethod
+    def command(self) -> list[str]:
+        """Return the command line that listens on `port`, and write the files it reads."""
+
+    def variables(self) -> dict[str, str]:
+        """Return the environment of the process."""
+        return environment({})
+
+    def beside(self, suffix: str) -> Path:
+        """Return the path of a file that does not count as data."""
+        return self.folder.with_name(f"{self.folder.name}.{suffix}")
+
+    @property
+    def pid(self) -> int:
+        """The id of the first process."""
+        assert self._process is not None, "it was not started"
+        return self._process.pid
+
+    def start(self) -> None:
+        """Start the server and wait until it accepts connections.
+
+        Raises:
+            RuntimeError: it does not; the message holds its output.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.port = free_port(HOST)
+        log = self.beside("log")
+        with open(log, "wb") as output:
+            self._process = subprocess.Popen(
+                self.command(), cwd=self.folder, env=self.variables(), stdout=output, stderr=output
+            )
+        deadline = time.monotonic() + START_S
+        while time.monotonic() < deadline and self._process.poll() is None:
+            try:
+                socket.create_connection((HOST, self.port), START_S).close()
+                return
+            except OSError:
+                time.sleep(0.002)
+        self.stop()
+        raise RuntimeError(f"{self.name} did not start:\n{log.read_text(errors='replace')}")
+
+    def stop(self) -> None:
+        """Ask the server to stop, and kill it after STOP_S."""
+        if self._process is None:
+            return
+        self._process.terminate()
+        try:
+            self._process.wait(STOP_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._process = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+class SonicProcess(ServerProcess):
+    """The original Sonic.
+
+    Args:
+        binary: the path of its executable.
+    """
+
+    def __init__(self, name: str, folder: Path, binary: str) -> None:
+        super().__init__(name, folder)
+        self._binary = binary
+
+    def command(self) -> list[str]:
+        config = self.beside("cfg")
+        config.write_text(SONIC_CONFIG.format(host=HOST, port=self.port, password=PASSWORD, folder=self.folder))
+        return [self._binary, "-c", str(config)]
+
+
+def find_sonic() -> str | None:
+    """Return the path of Sonic's executable ($SONIC_BIN, or `sonic` on the PATH), or None."""
+    return shutil.which(os.environ.get("SONIC_BIN", "sonic"))
