@@ -24,7 +24,7 @@ from sonicpy.lexer.language import LanguageGuesser
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.lexer.stopwords import StopWords
 from sonicpy.server.dispatch import CALLS
-from sonicpy.server.service import COMMIT_CHANGES
+from sonicpy.server.committer import COMMIT_CHANGES
 from sonicpy.store.mutations import Push, pack_mutation
 
 QUERIES = 5_000

@@ -13,7 +13,7 @@ from pathlib import Path
 from benchmarks.data import messages
 from benchmarks.stages import BUCKET, COLLECTION, oid
 from sonicpy.index.index import Index
-from sonicpy.server.service import COMMIT_CHANGES
+from sonicpy.server.committer import COMMIT_CHANGES
 from sonicpy.store.environment import TABLE_NAMES
 
 MB = 1e6

@@ -71,7 +71,7 @@ def connect(service: Service, mode: str) -> Connection:
 
 async def answered(connection: Connection) -> None:
     """Let turns that were cut short go on."""
-    while connection._waits():
+    while connection._is_waiting():
         await asyncio.sleep(0)
 
 
@@ -81,7 +81,7 @@ async def cpu_us(connection: Connection, load: Load) -> float:
     began = time.process_time()
     for _ in range(times):
         receive(connection, data)
-        if connection._waits():
+        if connection._is_waiting():
             await answered(connection)
     return (time.process_time() - began) / times / load.pipelined * 1e6
 
@@ -94,7 +94,7 @@ async def main() -> None:
         for number in range(OBJECTS):
             receive(ingest, f'PUSH m b o{number} "hello world number{number}"\n'.encode())
         await answered(ingest)
-        service.commit()
+        service.committer.commit()
         connections = {"ingest": ingest, "search": connect(service, "search")}
         best = [min([await cpu_us(connections[load.mode], load) for _ in range(rounds)]) for load in LOADS]
     for load, microseconds in zip(LOADS, best, strict=True):

@@ -32,4 +32,4 @@ async def serving(folder: Path) -> AsyncIterator[tuple[Index, Address]]:
             await listener.wait_closed()
             while service.peers:
                 await asyncio.sleep(0.01)
-            service.commit()
+            service.committer.commit()

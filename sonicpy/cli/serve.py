@@ -33,4 +33,4 @@ def _say(line: str) -> None:
 
 
 def _say_nothing(line: str) -> None:
-    """A server that is to be silent is started by something that reads nothing."""
+    """Announce nothing: at log levels `off` and `error` the server is silent."""

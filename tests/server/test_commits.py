@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from sonicpy import Index
-from sonicpy.server import service as service_module
-from sonicpy.server.service import COMMIT_CHANGES, FLUSH_ROWS_CHANGES
+from sonicpy.server import committer
+from sonicpy.server.committer import COMMIT_CHANGES, FLUSH_ROWS_CHANGES
 from sonicpy.store.view import WriteView
 from tests.in_loop import Address, serving
 
@@ -18,7 +18,7 @@ Ask = Callable[[bytes, int], Awaitable[list[bytes]]]
 
 @pytest.fixture
 def no_timer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(service_module, "COMMIT_AFTER_S", 60.0)
+    monkeypatch.setattr(committer, "COMMIT_AFTER_S", 60.0)
 
 
 def run(folder: Path, talk: Callable[[Index, Ask, Ask], Awaitable[None]]) -> None:

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from sonicpy import Config
 from sonicpy.index.index import Index
-from sonicpy.server.service import Service
+from sonicpy.server.committer import Committer
 from tests.processes import Server
 from tests.server.peer import Peer
 
@@ -153,18 +152,22 @@ def comes_back(ingest: Peer, line: str) -> bool:
     return True
 
 
-def test_whoever_waits_for_the_disk_is_told_of_any_fault(tmp_path: Path) -> None:
-    """Also of one that nobody foresaw: who hears of it is closed, who does not would wait for ever."""
+def test_connections_that_wait_for_the_disk_get_an_unexpected_error_too(tmp_path: Path) -> None:
+    """Otherwise they would wait for ever; the next sync is a new one."""
 
     async def wait() -> None:
-        asyncio.get_running_loop().set_exception_handler(lambda loop, context: None)  # it is logged, too
-        config = Config.model_validate({"store": {"kv": {"durability": "commit"}}})
-        with Index(tmp_path, config, autocommit=False) as index:
-            service = Service(index, config)
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: None)  # the loop reports it, too
+        with Index(tmp_path, autocommit=False) as index:
+            committer = Committer(index, syncs_before_reply=True)
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(index, "sync_log", lambda: [].remove(1))
                 with pytest.raises(ValueError, match="not in list"):
-                    await asyncio.wait_for(service._wait_for_log(), 5)
-            await asyncio.wait_for(service._wait_for_log(), 5)
+                    await asyncio.wait_for(synced(committer), 5)
+            await asyncio.wait_for(synced(committer), 5)
+
+    def synced(committer: Committer) -> asyncio.Future[None]:
+        future = committer.seal("a connection")
+        assert future is not None
+        return future
 
     asyncio.run(wait())
