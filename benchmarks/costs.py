@@ -23,8 +23,8 @@ from sonicpy.index.search.query import query
 from sonicpy.lexer.language import LanguageGuesser
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.lexer.stopwords import StopWords
-from sonicpy.server.dispatch import CALLS
 from sonicpy.server.committer import COMMIT_CHANGES
+from sonicpy.server.dispatch import CALLS
 from sonicpy.store.mutations import Push, pack_mutation
 
 QUERIES = 5_000

@@ -150,7 +150,7 @@ def bind_tcp(host: str, port: int, *, takes_ipv4: bool = False) -> socket.socket
     bound = socket.socket(family, kind, protocol)
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # connections of an earlier server may linger
-        # Accepted connections inherit this. Without it, and without a time-out, a peer whose machine died stays for ever.
+        # Accepted connections inherit this. Without it and a time-out, a peer whose machine died stays for ever.
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         if family == socket.AF_INET6:
             bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, not takes_ipv4)

@@ -96,7 +96,7 @@ class Server:
                     f"its index is in {self._config.store.kv.path}"
                 )
                 service.unready = None
-                # Objects that exist now stay: later collections look only at those that commands make, which have few cycles.
+                # Objects that exist now stay. Later collections look only at those of commands, which have few cycles.
                 gc.collect()
                 gc.freeze()
                 gc.set_threshold(GARBAGE_OBJECTS)
