@@ -19,15 +19,16 @@ def wait_for(control: Peer, name: str, expected: int) -> None:
         time.sleep(0.01)
 
 
-def test_the_names_and_their_order(server: Server) -> None:
-    with Peer(server, "control") as control:
+def test_the_names_and_their_order(shared_server: Server) -> None:
+    with Peer(shared_server, "control") as control:
         assert list(info(control)) == [
             "uptime", "clients_connected", "commands_total", "command_latency_best", "command_latency_worst",
             "kv_open_count", "fst_open_count", "fst_consolidate_count",
         ]  # fmt: skip
 
 
-def test_clients_connected_comes_down_however_they_end(server: Server) -> None:
+def test_clients_connected_comes_down_however_they_end(shared_server: Server) -> None:
+    server = shared_server
     with Peer(server, "control") as control:
         wait_for(control, "clients_connected", 1)
         quitting, overflowing, closing, resetting = (Peer(server, "search") for _ in range(4))

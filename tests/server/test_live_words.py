@@ -1,7 +1,6 @@
 """Live words over the wire: another connection sees a word from OK on, through kill -9, until FLUSHO or POP."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -13,9 +12,11 @@ NUMBERED = list(enumerate(WORDS))
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[Server]:
-    with Server(tmp_path) as server:
-        yield server
+def server(shared_server: Server) -> Iterator[Server]:
+    """A server whose collection is empty."""
+    with Peer(shared_server, "ingest") as ingest:
+        ingest.ask("FLUSHC c")
+    yield shared_server
 
 
 def push_all(server: Server) -> None:

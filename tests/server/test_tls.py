@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives import serialization
 
-from tests.processes import HOST, Server, free_port, run_serve
+from tests.processes import HOST, Server, free_port, refused_start
 from tests.server.certificates import Certificates, write_certificates
 from tests.server.peer import Peer
 from tests.server.test_start import is_one_sentence, ping
@@ -171,15 +171,16 @@ def encrypted(good: Certificates, other: Certificates) -> tuple[Path, Path, str]
     return good.certificate, path, "without a passphrase"
 
 
-@pytest.mark.parametrize("case", [wrong_key, swapped, missing, encrypted])
-def test_a_certificate_that_cannot_be_used_ends_the_server(tmp_path: Path, certificates: Certificates, case) -> None:  # type: ignore[no-untyped-def]
-    certificate, key, named = case(certificates, write_certificates(tmp_path / "other"))
-    settings = {"channel.tls_certificate": certificate, "channel.tls_key": key}
-    arguments = ["--inet", f"{HOST}:{free_port()}", "--data", str(tmp_path / "store")]
-    status, said = run_serve(arguments, tmp_path, settings)
-    assert (status, is_one_sentence(said)) == (2, True), said
-    assert named in said
-    assert not (tmp_path / "store").exists(), "nothing was touched"
+def test_a_certificate_that_cannot_be_used_ends_the_server(tmp_path: Path, certificates: Certificates) -> None:
+    other = write_certificates(tmp_path / "other")
+    for case in (wrong_key, swapped, missing, encrypted):
+        certificate, key, named = case(certificates, other)
+        settings = {"channel.tls_certificate": certificate, "channel.tls_key": key}
+        arguments = ["--inet", f"{HOST}:{free_port()}", "--data", str(tmp_path / "store")]
+        status, said = refused_start(arguments, tmp_path, settings)
+        assert (status, is_one_sentence(said)) == (2, True), said
+        assert named in said
+        assert not (tmp_path / "store").exists(), "nothing was touched"
 
 
 def connections(server: Server) -> int:
