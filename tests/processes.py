@@ -176,16 +176,25 @@ def refused_start(
     arguments: Sequence[str], folder: Path, settings: Mapping[str, object] | None = None
 ) -> tuple[int, str]:
     """Like run_serve, but within this process, which is quicker."""
-    said = io.StringIO()
+    status, _, said = run_here(["serve", *arguments], folder, settings)
+    return status, said
+
+
+def run_here(
+    arguments: Sequence[str], folder: Path, settings: Mapping[str, object] | None = None
+) -> tuple[int, str, str]:
+    """Run a verb of the command line within this process; return its exit status and what it wrote to both streams."""
+    out, said = io.StringIO(), io.StringIO()
     root = logging.getLogger()
     before = root.level, root.handlers[:]
     try:
         with (
             contextlib.chdir(folder),
+            contextlib.redirect_stdout(out),
             contextlib.redirect_stderr(said),
             mock.patch.dict(os.environ, environment(settings or {}), clear=True),
         ):
-            return main(["serve", *arguments]), said.getvalue()
+            return main(list(arguments)), out.getvalue(), said.getvalue()
     finally:
         root.level, root.handlers[:] = before
 

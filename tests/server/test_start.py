@@ -6,8 +6,6 @@ import logging
 import os
 import signal
 import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -17,7 +15,7 @@ from sonicpy.errors import SonicError
 from sonicpy.index.index import Index
 from sonicpy.server import listeners
 from sonicpy.server.listeners import bind_tcp
-from tests.processes import HOST, Server, environment, free_port, refused_start, run_serve
+from tests.processes import HOST, Server, free_port, refused_start, run_here, run_serve
 from tests.server.peer import Peer
 
 
@@ -80,9 +78,8 @@ def test_a_folder_that_cannot_be_written_ends_the_server(tmp_path: Path) -> None
 
 
 def ping(*arguments: str) -> tuple[int, str]:
-    command = [sys.executable, "-m", "sonicpy", "ping", *arguments]
-    done = subprocess.run(command, env=environment({}), capture_output=True, text=True, timeout=20, check=False)
-    return done.returncode, done.stdout + done.stderr
+    status, out, said = run_here(["ping", *arguments], Path.cwd())
+    return status, out + said
 
 
 def test_ping_asks_a_running_server(tmp_path: Path) -> None:
