@@ -1,4 +1,4 @@
-"""When changes are committed, and what is written before while others wait for their turns."""
+"""When the server commits changes, and which rows it writes before that while other connections take turns."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -13,7 +13,7 @@ from sonicpy.store.view import WriteView
 from tests.in_loop import Address, serving
 
 Ask = Callable[[bytes, int], Awaitable[list[bytes]]]
-"""Sends lines and returns so many answers."""
+"""Sends lines and returns the given number of answers."""
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ async def started(address: Address, mode: bytes, writers: list[asyncio.StreamWri
 
 
 def waiting_rows(index: Index) -> int:
-    """Return how many rows of words wait for the commit."""
+    """Return how many term rows wait for the commit."""
     with index.store.reading() as view:
         assert isinstance(view, WriteView)
         return view.terms.changed

@@ -271,7 +271,7 @@ class TestLarge:
         before = graph_files(large_server)
         while len(rounds) < ROUNDS and min(rounds, default=1.0) > 2 * PING_S:
             with Peer(large_server, "ingest") as ingest, Peer(large_server, "control") as control:
-                lines = [f'PUSH many b{number} o "valeriane" LANG(none)' for number in range(800)]
+                lines = [f'PUSH many b{number} o "valeriane" LANG(none)' for number in range(400)]
                 ingest.send_lines(*lines)
                 assert set(ingest.lines(len(lines))) == {"OK"}
                 assert control.ask("TRIGGER consolidate") == "OK"

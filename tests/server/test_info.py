@@ -1,4 +1,4 @@
-"""INFO over real connections: the figures rise, and come down again."""
+"""INFO over real connections: its figures rise and fall."""
 
 import time
 
@@ -12,7 +12,7 @@ def info(control: Peer) -> dict[str, int]:
 
 
 def wait_for(control: Peer, name: str, expected: int) -> None:
-    """Look at a figure until it is right: a closed socket is noticed a moment later."""
+    """Read a figure until it is right: the server notices a closed socket a moment later."""
     deadline = time.monotonic() + 5
     while (found := info(control)[name]) != expected:
         assert time.monotonic() < deadline, f"{name} stays at {found}, not {expected}"

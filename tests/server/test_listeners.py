@@ -24,7 +24,7 @@ from tests.server.test_start import is_one_sentence
 
 @contextmanager
 def announced(folder: Path, inet: str, settings: dict[str, object] | None = None) -> Iterator[str]:
-    """Run a server; give the line it says when it accepts connections."""
+    """Run a server inside a `with` block; yield the line that it prints when it accepts connections."""
     process = subprocess.Popen(
         serve_command("--inet", inet, "--data", str(folder / "store")),
         cwd=folder,
@@ -197,9 +197,9 @@ class TestUnixSocket:
                 server.stop()
                 assert path.is_socket()
 
-    @pytest.mark.parametrize(("name", "reason"), [("x" * 200, "too long"), ("none/s.sock", "No such file")])
-    def test_a_path_that_cannot_be_used(self, tmp_path: Path, name: str, reason: str) -> None:
-        arguments = ["--inet", f"{HOST}:{free_port()}", "--data", str(tmp_path / "store")]
-        status, said = refused_start(arguments, tmp_path, {"channel.unix_socket": tmp_path / name})
-        assert (status, is_one_sentence(said)) == (1, True), said
-        assert reason in said
+    def test_a_path_that_cannot_be_used(self, tmp_path: Path) -> None:
+        for name, reason in (("x" * 200, "too long"), ("none/s.sock", "No such file")):
+            arguments = ["--inet", f"{HOST}:{free_port()}", "--data", str(tmp_path / "store")]
+            status, said = refused_start(arguments, tmp_path, {"channel.unix_socket": tmp_path / name})
+            assert (status, is_one_sentence(said)) == (1, True), said
+            assert reason in said

@@ -1,4 +1,4 @@
-"""Servers that start, or refuse to in one sentence; and the two verbs that look at one from outside."""
+"""Servers that start, or refuse to with one sentence; and `sonicpy ping`."""
 
 import asyncio
 import errno

@@ -1,4 +1,4 @@
-"""STATS and VERIFY over real connections: what they tell, to whom, and what others notice of them."""
+"""STATS and VERIFY over real connections: what they report, and that other connections go on."""
 
 import json
 import threading

@@ -1,4 +1,4 @@
-"""TLS on the TCP addresses: the same answers, the same limits, and starts that fail for want of a good certificate."""
+"""TLS on the TCP addresses: the same answers and limits; a start without a usable certificate fails."""
 
 import select
 import socket
@@ -24,7 +24,7 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
 
 @pytest.fixture(scope="module")
 def tls_server(tmp_path_factory: pytest.TempPathFactory, certificates: Certificates) -> Iterator[Server]:
-    """A server that speaks TLS, gives its peers one second, and holds words enough for long answers."""
+    """A server with TLS, an idle time-out of one second, and enough words for long answers."""
     folder = tmp_path_factory.mktemp("tls")
     settings = {**certificates.settings(), "channel.tcp_timeout": 1, "channel.unix_socket": folder / "s.sock"}
     with Server(folder, settings) as server:
@@ -48,7 +48,7 @@ def test_the_unix_socket_does_without(tls_server: Server) -> None:
         assert peer.ask("PING") == "PONG"
 
 
-def test_a_plain_client_is_turned_away(tls_server: Server) -> None:
+def test_a_plain_client_is_rejected(tls_server: Server) -> None:
     with Peer(tls_server) as peer:
         peer.send(b"START search\n")
         assert b"CONNECTED" not in peer.rest()
@@ -87,7 +87,7 @@ def test_a_slow_reader_gets_everything(tls_server: Server, certificates: Certifi
 
 
 def test_the_end_of_input_ends_a_connection(tls_server: Server, certificates: Certificates) -> None:
-    """TLS has no half-close here: what was answered by then arrives, and the server closes."""
+    """The loop's TLS has no half-close: answers until then arrive, and the server closes."""
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
     client = certificates.client().wrap_bio(incoming, outgoing, server_hostname=HOST)
     with socket.create_connection((HOST, tls_server.port), timeout=10) as connection:
@@ -189,7 +189,7 @@ def connections(server: Server) -> int:
 
 
 def send_until_paused(target: socket.socket, data: bytes) -> int:
-    """Send over and over until the peer takes nothing for 0.2 s; return how much it took."""
+    """Send again and again until the server reads nothing for 0.2 s; return how many bytes it took."""
     target.setblocking(False)
     sent, begun = 0, time.monotonic()
     while time.monotonic() - begun < 20:
