@@ -107,7 +107,7 @@ class Committer:
         try:
             await asyncio.shield(done)
         except asyncio.CancelledError:
-            await done  # whoever cancels may close the files next
+            await done  # the files may be closed once this task has ended
             raise
 
     def shorten_log(self) -> None:

@@ -150,13 +150,13 @@ class Connection(asyncio.BufferedProtocol):
             self.abort()  # an unexpected error: otherwise the client would wait for an answer that never comes
             raise
 
-    def _end_turn(self, stop: Stop | Command, out: list[bytes], promises: list[int]) -> None:
+    def _end_turn(self, stop: Stop | Command | None, out: list[bytes], promises: list[int]) -> None:
         """Seal what a turn changed, and send its replies or defer them."""
         if self.session.wrong_password:
             self._delay_refusal()
             return
         long_command: Command | None = None
-        if stop is Stop.NO_MORE_LINES:
+        if stop is None:
             if self._is_at_end:
                 out.append(self.session.end_of_input())
         elif stop is Stop.TIME_IS_UP:
@@ -166,7 +166,11 @@ class Connection(asyncio.BufferedProtocol):
             self._is_queued = True
         else:
             long_command = stop
-        synced = self._seal(out, promises)
+        synced: asyncio.Future[None] | None = None
+        if promises:
+            synced = self._seal(out, promises)
+        elif out:
+            self._service.committer.note_turn_without_changes()
         if synced is not None or long_command is not None:
             self._is_queued = False  # the end of the deferred answer goes on
             self._deferred = self._loop.create_task(self._answer_later(synced, out, promises, long_command))
@@ -180,14 +184,11 @@ class Connection(asyncio.BufferedProtocol):
 
     def _seal(self, out: list[bytes], promises: list[int]) -> "asyncio.Future[None] | None":
         """Put the changes of a turn into the log; return what its replies have to wait for, or None."""
-        if promises:
-            try:
-                return self._service.committer.seal(self)
-            except StoreError as error:
-                self._runner.withdraw(out, promises, error)
-        elif out:
-            self._service.committer.note_turn_without_changes()
-        return None
+        try:
+            return self._service.committer.seal(self)
+        except StoreError as error:
+            self._runner.withdraw(out, promises, error)
+            return None
 
     async def _answer_later(
         self,

@@ -170,7 +170,7 @@ class FiguresCollector:
         yield gauge("sonicpy_refusing", "1 while the store cannot be written.", now.is_refusing)
         yield gauge("sonicpy_store_used_bytes", "Used part of the store's map.", now.store_used_bytes)
         yield gauge("sonicpy_store_map_bytes", "Address space reserved for the store.", now.store_map_bytes)
-        yield gauge("sonicpy_log_bytes", "Bytes of the log that are kept.", now.log_bytes)
+        yield gauge("sonicpy_log_bytes", "Size of the log.", now.log_bytes)
         yield SummaryMetricFamily(
             "sonicpy_consolidation_seconds",
             "Consolidations, and how long they took.",

@@ -26,9 +26,8 @@ OVERFLOW = b"ERR overflow"
 
 
 class Stop(enum.Enum):
-    """Why a turn stopped reading lines."""
+    """Why a turn ended before the last line."""
 
-    NO_MORE_LINES = enum.auto()
     TIME_IS_UP = enum.auto()
     REPLIES_ARE_LONG = enum.auto()
 
@@ -50,7 +49,7 @@ class Runner:
         """Return the address of the peer, as the socket gives it; None: the connection is closed."""
         return None if self.transport is None else self.transport.get_extra_info("peername")
 
-    def run(self, out: list[bytes], promises: list[int], limit_s: float, limit_bytes: float) -> Stop | Command:
+    def run(self, out: list[bytes], promises: list[int], limit_s: float, limit_bytes: float) -> Stop | Command | None:
         """Carry out lines until none is left or a limit is met.
 
         Args:
@@ -61,7 +60,8 @@ class Runner:
             limit_bytes: length of replies after which no further line is read.
 
         Returns:
-            Why it stopped, or the command that takes longer than a turn and has to be carried out before the next line.
+            None: no line is left. Why lines are left; or the command that takes longer than a turn, and has to be
+            carried out before the next line.
         """
         session, tallies = self._session, self._statistics.tallies
         out_bytes = 0
@@ -98,7 +98,7 @@ class Runner:
                 return Stop.TIME_IS_UP
             if out_bytes > limit_bytes:
                 return Stop.REPLIES_ARE_LONG
-        return Stop.NO_MORE_LINES
+        return None
 
     async def run_long(self, command: Command) -> bytes:
         """Carry out a command that takes longer than a turn, and return its reply."""
@@ -115,7 +115,7 @@ class Runner:
         return reply
 
     def refuse(self, error: SonicError) -> bytes:
-        """Return and count the reply to a command that failed; the log gets what the client is not told."""
+        """Return and count the reply to a command that failed; the log gets the error that the client does not see."""
         if not isinstance(error, CommandError):
             logger.error("%s", error)
         reply = replies.error(error)
@@ -123,7 +123,7 @@ class Runner:
         return reply
 
     def withdraw(self, out: list[bytes], promises: list[int], error: StoreError) -> None:
-        """Replace every reply in `out` that cannot be kept."""
+        """Replace the replies in `out` whose changes were undone."""
         reply = replies.error(error)
         logger.error("%s", error)
         for place in promises:

@@ -1,4 +1,4 @@
-"""What all connections share: the index, the counters, the turns, the committer, and who is connected.
+"""What all connections share: the index, the counters, the turns, the committer, and the open connections.
 
 Everything here runs on the loop's thread.
 """
