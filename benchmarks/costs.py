@@ -23,8 +23,8 @@ from sonicpy.index.search.query import query
 from sonicpy.lexer.language import LanguageGuesser
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.lexer.stopwords import StopWords
+from sonicpy.server.committer import COMMIT_CHANGES
 from sonicpy.server.dispatch import CALLS
-from sonicpy.server.service import COMMIT_CHANGES
 from sonicpy.store.mutations import Push, pack_mutation
 from tests.support.texts import messages, oid, queries, quoted
 

@@ -25,8 +25,8 @@ from sonicpy.index.search.ranking import BM25_B, BM25_K1
 from sonicpy.lexer.language import LanguageGuesser
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.lexer.stopwords import StopWords
+from sonicpy.server.committer import COMMIT_CHANGES
 from sonicpy.server.dispatch import CALLS
-from sonicpy.server.service import COMMIT_CHANGES
 from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.log import Log
 from sonicpy.store.mutations import Push, pack_mutation

@@ -12,7 +12,7 @@ from pathlib import Path
 from benchmarks.command_line import parse_count
 from benchmarks.stages import BUCKET, COLLECTION
 from sonicpy.index.index import Index
-from sonicpy.server.service import COMMIT_CHANGES
+from sonicpy.server.committer import COMMIT_CHANGES
 from sonicpy.store.environment import TABLE_NAMES
 from tests.support.texts import messages, oid
 

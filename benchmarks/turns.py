@@ -97,7 +97,7 @@ async def main() -> None:
         ingest = Peer(service, "ingest")
         for number in range(OBJECTS):
             await ingest.ask(f'PUSH m b o{number} "hello world number{number}"\n'.encode(), 1)
-        service.commit()
+        service.committer.commit()
         peers = {"ingest": ingest, "search": Peer(service, "search")}
         best = [min([await cpu_us(peers[load.mode], load) for _ in range(rounds)]) for load in LOADS]
     for load, microseconds in zip(LOADS, best, strict=True):

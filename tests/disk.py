@@ -1,4 +1,4 @@
-"""A small disk of a test's own, which can be filled to the last page."""
+"""A small disk for one test, which can be filled to the last page."""
 
 import subprocess
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ DISK_BYTES = 6 << 20
 
 @contextmanager
 def disk(folder: Path, size_bytes: int = DISK_BYTES) -> Iterator[Path]:
-    """A small disk of its own at `folder`, inside a `with` block; skip the test where none can be had."""
+    """Mount a small disk at `folder` inside a `with` block; skip the test where that is not allowed."""
     folder.mkdir()
     done = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", f"size={size_bytes}", "sonicpy-test", str(folder)],
@@ -27,7 +27,7 @@ def disk(folder: Path, size_bytes: int = DISK_BYTES) -> Iterator[Path]:
 
 
 def fill(folder: Path, leave_bytes: int = 0) -> Path:
-    """Take all room but so much; return the file to delete."""
+    """Fill the disk except for `leave_bytes`; return the file to delete to get the space back."""
     room = folder / "room"
     room.write_bytes(b"x" * leave_bytes)
     filler = folder / "filler"
@@ -36,7 +36,7 @@ def fill(folder: Path, leave_bytes: int = 0) -> Path:
             try:
                 while True:
                     file.write(b"x" * size)
-            except OSError:  # then in smaller pieces
+            except OSError:  # full: try smaller pieces
                 continue
     room.unlink()
     return filler

@@ -1,4 +1,4 @@
-"""A server inside the test's own event loop, for tests that look at its index or break its parts."""
+"""A server inside the test's event loop, for tests that read its index or replace its parts."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -17,7 +17,7 @@ Address = tuple[str, int]
 
 @asynccontextmanager
 async def serving(folder: Path) -> AsyncIterator[tuple[Index, Address]]:
-    """Serve an index for the length of a `with` block; yield it and where it listens."""
+    """Serve an index inside a `with` block; yield the index and the address of the server."""
     with Index(folder, autocommit=False) as index:
         service = Service(index, Config())
         listener = await asyncio.get_running_loop().create_server(
@@ -32,4 +32,4 @@ async def serving(folder: Path) -> AsyncIterator[tuple[Index, Address]]:
             await listener.wait_closed()
             while service.peers:
                 await asyncio.sleep(0.01)
-            service.commit()
+            service.committer.commit()

@@ -34,4 +34,4 @@ def _announce(line: str) -> None:
 
 
 def _announce_nothing(line: str) -> None:
-    """With log level off or error, standard output stays empty too."""
+    """Announce nothing: at log levels `off` and `error` the server is silent."""

@@ -1,4 +1,4 @@
-"""Command to index call to reply, by table. What takes long (TRIGGER, INFO) is the server's own."""
+"""Command to index call to reply, by table. `Service.execute` carries out what takes longer than a turn."""
 
 from collections.abc import Callable
 from typing import Any
@@ -23,7 +23,7 @@ from sonicpy.index.index import Index
 
 
 def push(index: Index, command: Push) -> bytes:
-    collection, bucket, oid, text, lang = command  # unpacked, because a call with a star makes a tuple of the tuple
+    collection, bucket, oid, text, lang = command  # push(*command) would copy the tuple
     index.push(collection, bucket, oid, text, lang)
     return replies.OK
 
@@ -107,4 +107,4 @@ CALLS: dict[type, Callable[[Index, Any], bytes]] = {
 }
 
 CHANGES = frozenset({Push, Pop, FlushC, FlushB, FlushO})
-"""Commands whose reply is a promise: it leaves only once the log holds them."""
+"""Commands that change the index: their reply leaves only once the log holds the change."""

@@ -1,4 +1,4 @@
-"""What the server says of itself at one moment, taken on the loop's thread and read on any other."""
+"""What the metrics report of the server at one moment: read on the loop's thread, shown by another."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -8,20 +8,20 @@ from sonicpy.server.service import Service
 
 @dataclass(frozen=True, slots=True)
 class VerbFigures:
-    """One kind of command since the start."""
+    """The commands of one verb since the start."""
 
     count: int
     seconds: float
     up_to_bound: list[int]
-    """How many took at most each of statistics.BOUNDS_S."""
+    """For each of statistics.BOUNDS_S, how many commands took at most that long."""
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
-    """The figures of one moment; those without another word hold for now, `*_total` since the start."""
+class ServerFigures:
+    """The figures of one moment; `*_total` count since the start."""
 
     connections: dict[str, int]
-    """By mode; those before START as `none`."""
+    """By mode; `none`: before START."""
     connections_total: int
     received_bytes_total: int
     sent_bytes_total: int
@@ -39,15 +39,15 @@ class Snapshot:
     consolidation_seconds_total: float
 
 
-def take_snapshot(service: Service) -> Snapshot:
-    """Return the figures of now.
+def server_figures(service: Service) -> ServerFigures:
+    """Return the figures of this moment.
 
     Raises:
         StoreError: the store cannot be read.
     """
-    index, statistics = service.index, service.statistics
+    index, store, statistics = service.index, service.index.store, service.statistics
     modes = Counter(peer.session.mode or "none" for peer in service.peers)
-    return Snapshot(
+    return ServerFigures(
         connections={mode: modes[mode] for mode in ("none", "search", "ingest", "control")},
         connections_total=statistics.connections,
         received_bytes_total=statistics.received_bytes,
@@ -61,9 +61,9 @@ def take_snapshot(service: Service) -> Snapshot:
         buckets=index.open_scopes(),
         pending_buckets=index.pending_buckets(),
         open_graphs=index.open_graphs(),
-        store_used_bytes=index.store.size_bytes(),
-        store_map_bytes=index.store.map_bytes(),
-        log_bytes=index.store.log_bytes(),
+        store_used_bytes=store.size_bytes(),
+        store_map_bytes=store.map_bytes(),
+        log_bytes=store.log_bytes(),
         is_refusing=index.refusing,
         consolidations_total=statistics.consolidations,
         consolidation_seconds_total=statistics.consolidation_s,
@@ -71,7 +71,7 @@ def take_snapshot(service: Service) -> Snapshot:
 
 
 def not_ready(service: Service) -> str | None:
-    """Return why clients should go elsewhere, as a sentence; None: they should not."""
+    """Return why the server is not ready for clients, as a sentence; None: it is ready."""
     if service.unready is not None:
         return service.unready
     if service.index.refusing:

@@ -1,6 +1,6 @@
 """Where the server listens: TCP addresses, with or without TLS, and a Unix socket; on all of them or on none.
 
-Every socket is bound before the first one listens, so a start that fails has accepted nobody.
+Every socket is bound before the first one listens, so a start that fails has accepted no connection.
 """
 
 import asyncio
@@ -26,13 +26,13 @@ BACKLOG = 100
 UNIX_SOCKET_MODE = 0o660
 """Its owner and its group may connect."""
 TLS_HANDSHAKE_S = 10.0
-"""As long as START may take; a handshake under way is no connection yet."""
+"""The same time as for START. A connection counts only after its handshake."""
 
 Factory = Callable[[], asyncio.BaseProtocol]
 
 
 def tls_context(channel: ChannelConfig) -> ssl.SSLContext | None:
-    """Return what a TLS listener shows its clients; None: the settings ask for none.
+    """Return the TLS context of the TCP listeners; None: the settings ask for no TLS.
 
     Raises:
         ConfigError: the certificate or its key cannot be used.
@@ -46,7 +46,7 @@ def tls_context(channel: ChannelConfig) -> ssl.SSLContext | None:
             raise ConfigError(f"channel.{name} names {path}, which cannot be read: {error.strerror}.") from error
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     try:
-        # Without a passphrase at hand OpenSSL would ask the terminal for one.
+        # Without a passphrase here, OpenSSL would ask for one on the terminal.
         context.load_cert_chain(channel.tls_certificate, channel.tls_key, password="")
     except ssl.SSLError as error:
         raise ConfigError(
@@ -66,7 +66,7 @@ class Listeners:
     """The sockets that clients connect to.
 
     Args:
-        tls: of the TCP addresses; the Unix socket does without.
+        tls: for the TCP addresses; the Unix socket has no TLS.
     """
 
     def __init__(self, channel: ChannelConfig, tls: ssl.SSLContext | None) -> None:
@@ -76,13 +76,13 @@ class Listeners:
         self._unix_path = channel.unix_socket
         self._unix_inode: tuple[int, int] | None = None
         self.names: list[str] = []
-        """Every address as a person writes it, with the port that was given where 0 was asked for."""
+        """Every address as host:port or path; for port 0, with the port that the system chose."""
 
     async def start(self, factory: Factory) -> None:
         """Accept connections, each with a protocol that `factory` makes.
 
         Raises:
-            SonicError: an address cannot be used; none is.
+            SonicError: an address cannot be used; the server listens on none.
         """
         bound = self._bind()
         try:
@@ -97,11 +97,11 @@ class Listeners:
             raise
 
     def close(self) -> None:
-        """Accept nobody any more; who is connected stays."""
+        """Stop to accept connections; open ones stay open."""
         for server in self._servers:
             server.close()
         if self._unix_path is not None and self._unix_inode is not None:
-            with contextlib.suppress(OSError):  # somebody else took it away
+            with contextlib.suppress(OSError):  # another process deleted it
                 if _inode(self._unix_path) == self._unix_inode:
                     self._unix_path.unlink()
 
@@ -149,8 +149,8 @@ def bind_tcp(host: str, port: int, *, takes_ipv4: bool = False) -> socket.socket
     family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=numeric)[0]
     bound = socket.socket(family, kind, protocol)
     try:
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # connections of a server before may linger
-        # Those it accepts take this over. A peer whose machine is gone would stay for ever without a time-out.
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # connections of an earlier server may linger
+        # Accepted connections inherit this. Without it and a time-out, a peer whose machine died stays for ever.
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         if family == socket.AF_INET6:
             bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, not takes_ipv4)
@@ -162,13 +162,13 @@ def bind_tcp(host: str, port: int, *, takes_ipv4: bool = False) -> socket.socket
 
 
 def bind_unix(path: Path) -> socket.socket:
-    """Return a Unix socket bound to `path`, in the place of one that nobody listens on any more. Raises OSError."""
+    """Return a Unix socket bound to `path`; it replaces a socket that no process listens on. Raises OSError."""
     _make_way(path)
     bound = socket.socket(socket.AF_UNIX)
     try:
         bound.bind(str(path))
         try:
-            path.chmod(UNIX_SOCKET_MODE)  # nobody can connect before it listens
+            path.chmod(UNIX_SOCKET_MODE)  # before `listen`, so that nobody connects earlier
         except OSError:
             path.unlink()
             raise
@@ -179,7 +179,7 @@ def bind_unix(path: Path) -> socket.socket:
 
 
 def _make_way(path: Path) -> None:
-    """Delete the socket that a server left behind when it died; raise OSError if anything else stands there."""
+    """Delete the socket that a server left behind when it died. Raises OSError if `path` is anything else."""
     try:
         mode = path.lstat().st_mode
     except FileNotFoundError:
@@ -187,7 +187,7 @@ def _make_way(path: Path) -> None:
     if not stat.S_ISSOCK(mode):
         raise OSError(errno.EEXIST, "there is a file that is no socket")
     with socket.socket(socket.AF_UNIX) as probe:
-        probe.setblocking(False)  # a server whose queue is full would let this one wait
+        probe.setblocking(False)  # connecting would block if the other server's queue is full
         code = probe.connect_ex(str(path))
     if code in (0, errno.EAGAIN):
         raise OSError(errno.EADDRINUSE, "another process listens there")
@@ -202,7 +202,7 @@ def _inode(path: Path) -> tuple[int, int]:
 
 
 def name_of(bound: socket.socket) -> str:
-    """Return the address of a socket as a person writes it."""
+    """Return the address of a socket: host:port, [host]:port or a path."""
     address = bound.getsockname()
     if bound.family == socket.AF_UNIX:
         return str(address)
@@ -211,7 +211,7 @@ def name_of(bound: socket.socket) -> str:
 
 @contextlib.contextmanager
 def explaining(name: str, key: str) -> Iterator[None]:
-    """Raise SonicError for an OSError inside a `with` block: which address it was, and which setting to change."""
+    """Turn an OSError inside a `with` block into a SonicError with the address and the setting to change."""
     try:
         yield
     except OSError as error:

@@ -1,8 +1,8 @@
-"""The log: every event is one line on stderr, in logfmt.
+"""The log: one line on stderr per event, in logfmt.
 
     2026-03-01T09:15:02.120Z level=warn logger=store.store msg="..." verb=QUERY ms=120.4
 
-What clients sent may stand in a line: whatever is not printable is escaped, so that nobody else begins a line.
+A line may quote what clients sent: unprintable characters are escaped, so that no client can begin a line.
 """
 
 import json
@@ -19,14 +19,14 @@ LEVELS = {
     "debug": logging.DEBUG,
     "trace": logging.DEBUG,
 }
-"""By the values of server.log_level."""
+"""Levels of Python by the values of server.log_level."""
 
 LEVEL_NAMES = {logging.WARNING: "warn"}
 FIELDS = "fields"
-"""The attribute of a record that holds its own fields: `logger.warning("slow", extra={FIELDS: {"ms": 3}})`."""
+"""The attribute of a record with further fields: `logger.warning("slow", extra={FIELDS: {"ms": 3}})`."""
 
 BARE = re.compile(r"[\w.:/@%+\-\[\]]+", re.ASCII)
-"""A value that needs no quotes."""
+"""Values that need no quotes."""
 
 
 def set_up(level: str) -> None:
@@ -37,7 +37,7 @@ def set_up(level: str) -> None:
 
 
 class Logfmt(logging.Formatter):
-    """One record, one line."""
+    """Formats a record as one line of logfmt."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line of a record."""
@@ -58,7 +58,7 @@ class Logfmt(logging.Formatter):
 
 
 def written(value: object) -> str:
-    """Return a value as it stands in a line."""
+    """Return a value as text, in quotes where it needs them."""
     text = str(value)
     if BARE.fullmatch(text):
         return text

@@ -1,7 +1,7 @@
 """The second port: /metrics for Prometheus, /healthz and /readyz, over HTTP on threads of its own.
 
-Only this file imports prometheus_client, and only `metrics.inet` imports this file. Every answer asks the loop's thread
-first, so a loop that hangs shows in all three.
+Only this file imports prometheus_client, and the server imports this file only if `metrics.inet` is set. Every answer
+comes from the loop's thread, so a loop that hangs shows in all three.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from prometheus_client.core import (
 )
 
 from sonicpy.errors import SonicError, StoreError
-from sonicpy.server.figures import Snapshot, not_ready, take_snapshot
+from sonicpy.server.figures import ServerFigures, not_ready, server_figures
 from sonicpy.server.listeners import explaining, name_of
 from sonicpy.server.service import Service
 from sonicpy.server.statistics import BOUNDS_S
@@ -33,23 +33,23 @@ from sonicpy.version import VERSION
 logger = logging.getLogger(__name__)
 
 LOOP_S = 5.0
-"""The loop counts as hanging after so long: ten thousand turns, or a very slow disk."""
+"""A loop that has not answered for this time counts as hanging: ten thousand turns, or a very slow disk."""
 REQUEST_S = 10.0
-"""How long a client may take over its request."""
+"""How long a client may take to send its request."""
 UNAVAILABLE = "503 Service Unavailable"
 
 Answer = TypeVar("Answer")
 
 
 class LoopHangs(SonicError):
-    """The loop's thread has not answered in time."""
+    """The loop's thread did not answer in time."""
 
 
 class MetricsServer:
     """HTTP on one address.
 
     Args:
-        service: what it tells of, on the loop that runs now.
+        service: what it reports on; its loop must be the one that runs now.
 
     Raises:
         SonicError: the address cannot be used.
@@ -59,7 +59,7 @@ class MetricsServer:
         self._service = service
         self._loop = asyncio.get_running_loop()
         registry = CollectorRegistry()
-        registry.register(Figures(lambda: self._ask(take_snapshot)))
+        registry.register(FiguresCollector(lambda: self._ask(server_figures)))
         ProcessCollector(registry=registry)
         self._metrics = make_wsgi_app(registry)
         with explaining(f"[{host}]:{port}" if ":" in host else f"{host}:{port}", "metrics.inet"):
@@ -67,14 +67,14 @@ class MetricsServer:
         self._http.set_app(self._answer)
         self._thread = threading.Thread(target=self._http.serve_forever, name="metrics", daemon=True)
         self.name = name_of(self._http.socket)
-        """The address as a person writes it."""
+        """The address, as host:port."""
 
     def start(self) -> None:
-        """Answer requests from now on."""
+        """Start to answer requests."""
         self._thread.start()
 
     async def stop(self) -> None:
-        """Answer no request any more."""
+        """Stop to answer requests, and close the port."""
         await self._loop.run_in_executor(None, self._http.shutdown)
         self._http.server_close()
 
@@ -90,12 +90,12 @@ class MetricsServer:
                 case "/readyz":
                     reason = self._ask(not_ready)
                     return say(start_response, UNAVAILABLE if reason else "200 OK", reason or "ready")
-        except (LoopHangs, StoreError) as trouble:
-            return say(start_response, UNAVAILABLE, str(trouble))
+        except (LoopHangs, StoreError) as error:
+            return say(start_response, UNAVAILABLE, str(error))
         return say(start_response, "404 Not Found", "there are /metrics, /healthz and /readyz")
 
     def _ask(self, question: Callable[[Service], Answer]) -> Answer:
-        """Return what `question` finds out on the loop's thread."""
+        """Return what `question` returns on the loop's thread."""
 
         async def ask() -> Answer:
             return question(self._service)
@@ -111,7 +111,7 @@ class MetricsServer:
 
 
 class HttpServer(ThreadingMixIn, WSGIServer):
-    """One thread a request, so that a client that dawdles keeps nobody waiting."""
+    """A server with one thread per request, so that a slow client delays no other."""
 
     daemon_threads = True
 
@@ -120,34 +120,34 @@ class HttpServer(ThreadingMixIn, WSGIServer):
         super().__init__((host, port), QuietHandler)
 
     def server_bind(self) -> None:
-        """Bind as any TCP server; HTTPServer would look up the name of the address, which may take seconds."""
+        """Bind as any TCP server does; HTTPServer would look up the host's name, which may take seconds."""
         TCPServer.server_bind(self)
         self.server_name, self.server_port = self.socket.getsockname()[:2]
         self.setup_environ()
 
 
 class QuietHandler(WSGIRequestHandler):
-    """A request, of which only the debug log tells."""
+    """A request that leaves a line only in the debug log."""
 
     timeout = REQUEST_S
 
     def log_message(self, format: str, *args: object) -> None:
-        """Log what the library has to say."""
+        """Log a message of the library at level debug."""
         logger.debug(format, *args)
 
 
-class Figures:
-    """A snapshot in the terms of Prometheus.
+class FiguresCollector:
+    """The figures of the server as metrics of Prometheus.
 
     Args:
-        take: gives the snapshot of now.
+        take: returns the figures of the moment.
     """
 
-    def __init__(self, take: Callable[[], Snapshot]) -> None:
+    def __init__(self, take: Callable[[], ServerFigures]) -> None:
         self._take = take
 
     def describe(self) -> list[Metric]:
-        """Return nothing: what there is to tell is not looked at before the first scrape."""
+        """Return nothing, so that registering the collector reads no figures."""
         return []
 
     def collect(self) -> Iterator[Metric]:
@@ -170,7 +170,7 @@ class Figures:
         yield gauge("sonicpy_refusing", "1 while the store cannot be written.", now.is_refusing)
         yield gauge("sonicpy_store_used_bytes", "Used part of the store's map.", now.store_used_bytes)
         yield gauge("sonicpy_store_map_bytes", "Address space reserved for the store.", now.store_map_bytes)
-        yield gauge("sonicpy_log_bytes", "Bytes of the log that are kept.", now.log_bytes)
+        yield gauge("sonicpy_log_bytes", "Size of the log.", now.log_bytes)
         yield SummaryMetricFamily(
             "sonicpy_consolidation_seconds",
             "Consolidations, and how long they took.",
@@ -179,8 +179,8 @@ class Figures:
         )
 
 
-def command_seconds(now: Snapshot) -> Metric:
-    """Return the histogram of all commands by verb."""
+def command_seconds(now: ServerFigures) -> Metric:
+    """Return the histogram of command durations by verb."""
     family = HistogramMetricFamily(
         "sonicpy_command_seconds", "Commands, and how long the index took over them.", labels=["verb"]
     )
@@ -191,12 +191,12 @@ def command_seconds(now: Snapshot) -> Metric:
 
 
 def gauge(name: str, meaning: str, value: float) -> Metric:
-    """Return one figure that may rise and fall."""
+    """Return a figure that may rise and fall."""
     return GaugeMetricFamily(name, meaning, value)
 
 
 def by_label(name: str, meaning: str, label: str, values: dict[str, int]) -> Metric:
-    """Return one such figure for each value of a label."""
+    """Return a gauge with one value for each value of a label."""
     family = GaugeMetricFamily(name, meaning, labels=[label])
     for key, value in values.items():
         family.add_metric([key], value)
@@ -204,6 +204,6 @@ def by_label(name: str, meaning: str, label: str, values: dict[str, int]) -> Met
 
 
 def say(start_response: StartResponse, status: str, sentence: str) -> list[bytes]:
-    """Answer with one line of text."""
+    """Begin the response, and return its body: one line of text."""
     start_response(status, [("Content-Type", "text/plain; charset=utf-8"), ("Cache-Control", "no-store")])
     return [f"{sentence}\n".encode()]

@@ -1,4 +1,4 @@
-"""Tell the service manager how far the server is: systemd's protocol of READY=1, for units of Type=notify."""
+"""Tell the service manager the state of the server: systemd's notify protocol, for units of Type=notify."""
 
 import logging
 import os
@@ -9,7 +9,7 @@ logger = logging.getLogger(__name__)
 READY = "READY=1"
 STOPPING = "STOPPING=1"
 SEND_S = 1.0
-"""A manager that does not read is not waited for."""
+"""Longest wait for a manager that does not read."""
 
 
 def notify(state: str) -> None:
@@ -17,7 +17,7 @@ def notify(state: str) -> None:
     name = os.environ.get("NOTIFY_SOCKET", "")
     if not name:
         return
-    address = f"\0{name[1:]}" if name.startswith("@") else name  # "@" stands for the NUL of an abstract name
+    address = f"\0{name[1:]}" if name.startswith("@") else name  # "@" means the NUL byte of an abstract name
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
             manager.settimeout(SEND_S)

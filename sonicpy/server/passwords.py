@@ -1,27 +1,29 @@
-"""How long a wrong password waits for its answer: the more of them came from an address, the longer.
+"""How long the refusal of a wrong password waits: the longer, the more of them came from the same network.
 
-Only the refusal waits. Who knows the password is let in at once, from whatever address.
+Only the refusal waits. A client with the right password is let in at once, from every address.
 """
 
+import asyncio
 import math
 from collections import OrderedDict
+from collections.abc import Callable
 from ipaddress import IPv6Address, ip_address
 
 FREE = 4
-"""Wrong passwords from one network that are answered at once: a person may mistype."""
+"""Wrong passwords from one network that are refused at once: a person may mistype."""
 FIRST_DELAY_S = 0.25
 LONGEST_DELAY_S = 4.0
 FORGOTTEN_AFTER_S = 60.0
-"""Without another wrong password a network starts anew."""
+"""A network without a wrong password for this time starts anew."""
 NETWORKS_MAX = 4096
-"""Networks remembered; beyond that the one that has been quiet for longest is forgotten."""
+"""Networks that are counted; beyond that, the one that has been quiet for longest is dropped."""
 WAITING_MAX = 16
 """Refusals that may wait for one network at a time."""
 WAITING_IN_ALL_MAX = 512
 
 
 class Attempts:
-    """What is known of one network."""
+    """The wrong passwords of one network."""
 
     __slots__ = ("last_s", "waiting", "wrong")
 
@@ -35,14 +37,14 @@ class WrongPasswords:
     """Counts wrong passwords by network, in bounded memory."""
 
     def __init__(self) -> None:
-        self._attempts: OrderedDict[str, Attempts] = OrderedDict()  # those quiet for longest first
+        self._attempts: OrderedDict[str, Attempts] = OrderedDict()  # the network quiet for longest is the first
         self._waiting = 0
 
     def __len__(self) -> int:
         return len(self._attempts)
 
     def delay_s(self, network: str, now_s: float) -> float | None:
-        """Note a wrong password; return how long its refusal waits, None if too many wait already."""
+        """Count a wrong password; return how long its refusal has to wait, or None if too many wait already."""
         attempts = self._attempts.setdefault(network, Attempts())
         self._attempts.move_to_end(network)
         if now_s - attempts.last_s > FORGOTTEN_AFTER_S:
@@ -55,25 +57,44 @@ class WrongPasswords:
             return 0.0
         if attempts.waiting >= WAITING_MAX or self._waiting >= WAITING_IN_ALL_MAX:
             return None
-        doublings = min(attempts.wrong - FREE - 1, 10)  # far beyond the longest delay
+        doublings = min(attempts.wrong - FREE - 1, 10)  # beyond that, 2**doublings would grow without need
         return float(min(FIRST_DELAY_S * 2**doublings, LONGEST_DELAY_S))
 
-    def waits(self, network: str) -> None:
-        """Note that a refusal begins to wait."""
+    def begin_wait(self, network: str) -> None:
+        """Count a refusal that begins to wait."""
         self._waiting += 1
         if network in self._attempts:
             self._attempts[network].waiting += 1
 
-    def waited(self, network: str) -> None:
-        """Note that a refusal has ended to wait."""
+    def end_wait(self, network: str) -> None:
+        """Count a refusal that no longer waits."""
         self._waiting -= 1
         attempts = self._attempts.get(network)
-        if attempts is not None and attempts.waiting:  # it may have been forgotten and come back meanwhile
+        if attempts is not None and attempts.waiting:  # dropped and counted anew meanwhile, it has none
             attempts.waiting -= 1
 
 
+class DelayedRefusal:
+    """The refusal of one connection's password while it waits.
+
+    Args:
+        refuse: called after `delay_s`, unless `end` is called before.
+    """
+
+    def __init__(self, passwords: WrongPasswords, network: str, delay_s: float, refuse: Callable[[], None]) -> None:
+        self._passwords = passwords
+        self._network = network
+        self._timer = asyncio.get_running_loop().call_later(delay_s, refuse)
+        passwords.begin_wait(network)
+
+    def end(self) -> None:
+        """Stop waiting. To be called once, also by `refuse`."""
+        self._timer.cancel()
+        self._passwords.end_wait(self._network)
+
+
 def network_of(peername: object) -> str:
-    """Return what stands for all addresses that one client can choose from: an IPv4 address, or 64 bits of IPv6."""
+    """Return the name of all addresses that one client can choose from: an IPv4 address, or 64 bits of IPv6."""
     if not isinstance(peername, tuple) or not peername:
         return "local"
     address = ip_address(str(peername[0]).partition("%")[0])

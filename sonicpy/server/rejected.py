@@ -1,30 +1,31 @@
-"""A connection that finds the server full: it is told so in one line and closed."""
+"""A connection that comes while the server is full: it gets one line with the reason and is closed."""
 
 import asyncio
 
 LINGER_S = 1.0
-"""For the peer to read that line: closing at once would lose it where the peer has sent something already."""
+"""Time for the peer to read that line: closing at once would lose it if the peer has sent something already."""
 LINGERING_MAX = 64
-"""So many may do so at a time; the others are closed at once."""
+"""Rejected connections that may linger at a time; others are closed at once."""
 
 
 class RejectedConnection(asyncio.BufferedProtocol):
-    """Takes a connection over from the protocol it was made with.
+    """Takes over the transport of a connection that is rejected.
 
     Args:
-        others: those that are being turned away, this one included until it is gone.
-        sink: what the peer sends is read into it and forgotten.
+        reason: the line that the peer gets.
+        others: the rejected connections that linger; this one is among them until it is closed.
+        sink: a buffer that what the peer sends is read into, and that nobody reads.
     """
 
     def __init__(
-        self, transport: asyncio.Transport, farewell: bytes, others: "set[RejectedConnection]", sink: memoryview
+        self, transport: asyncio.Transport, reason: bytes, others: "set[RejectedConnection]", sink: memoryview
     ) -> None:
         self._transport = transport
         self._others = others
         self._sink = sink
         self._timer: asyncio.TimerHandle | None = None
         transport.set_protocol(self)
-        transport.write(farewell)
+        transport.write(reason)
         if len(others) >= LINGERING_MAX or not transport.can_write_eof():
             transport.close()
             return
@@ -39,7 +40,7 @@ class RejectedConnection(asyncio.BufferedProtocol):
         pass
 
     def eof_received(self) -> None:
-        """Let the transport close: the peer has seen the end."""
+        """Let the transport close: the peer has closed its side."""
 
     def connection_lost(self, error: Exception | None) -> None:
         if self._timer is not None:

@@ -21,7 +21,7 @@ from sonicpy.server.connection import Connection
 from sonicpy.server.listeners import Listeners, tls_context
 from sonicpy.server.notify import READY, STOPPING, notify
 from sonicpy.server.service import Service
-from sonicpy.server.tasks import Tasker
+from sonicpy.server.tasks import PeriodicTasks
 from sonicpy.version import VERSION
 
 if sys.platform == "win32" or sys.implementation.name != "cpython":
@@ -33,22 +33,22 @@ logger = logging.getLogger(__name__)
 
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT)
 DRAIN_S = 0.05
-"""How long commands that were under way when the signal came may still arrive."""
+"""Time for commands to arrive that clients had sent before the signal came."""
 STOP_S = 2.5
-"""How long a stop may take to answer what has arrived, and the peers to read it."""
+"""Longest time of a stop for answering what has arrived, and for peers to read the answers."""
 ANSWERS_S = 1.0
-"""The part of it that is left for reading."""
+"""The part of STOP_S that is kept for reading."""
 GARBAGE_OBJECTS = 10_000
-"""New objects between two collections: a few hundred commands, and a collection of them takes some 0.1 ms."""
+"""New Python objects between two collections: a few hundred commands; a collection takes about 0.1 ms."""
 CONSOLIDATE_S = 1.0
-"""How long a stop may take to consolidate; what is left stays pending."""
+"""Longest time of a stop for consolidating; other words stay pending."""
 
 
 def serve(loaded: Loaded, announce: Callable[[str], None]) -> int:
     """Serve until SIGTERM, SIGINT or SIGQUIT; return the exit status.
 
     Args:
-        announce: called with one line for the person at the terminal once connections are accepted.
+        announce: called with one line for the terminal once the server accepts connections.
 
     Raises:
         SonicError: the index cannot be opened or an address cannot be used.
@@ -96,25 +96,25 @@ class Server:
                     f"its index is in {self._config.store.kv.path}"
                 )
                 service.unready = None
-                # What is there now stays: collections look at what commands leave behind, and that has few cycles.
+                # Objects that exist now stay. Later collections look only at those of commands, which have few cycles.
                 gc.collect()
                 gc.freeze()
                 gc.set_threshold(GARBAGE_OBJECTS)
                 notify(READY)
-                tasker = asyncio.create_task(Tasker(service).run())
+                tasks = asyncio.create_task(PeriodicTasks(service).run())
                 try:
                     await stopped.wait()
                 finally:
                     service.unready = "the server is stopping"
                     notify(STOPPING)
-                    await self._stop(service, listeners, tasker)
+                    await self._stop(service, listeners, tasks)
         finally:
             index.close()
         logger.info("stopped")
 
     @contextlib.asynccontextmanager
     async def _watched(self, service: Service, metrics: ModuleType | None) -> AsyncIterator[str]:
-        """Serve metrics inside a `with` block, if there are any; give what the announcement tells of them."""
+        """Serve metrics inside a `with` block, if the settings ask for them; yield their part of the announcement."""
         address = self._config.metrics.address
         if metrics is None or address is None:
             yield ""
@@ -131,28 +131,28 @@ class Server:
         session = Session(VERSION, self._config.channel.auth_password, self._limits, compat)
         return Connection(service, session)
 
-    async def _stop(self, service: Service, listeners: Listeners, tasker: "asyncio.Task[None]") -> None:
-        """Stop accepting, answer what is under way, close the connections."""
+    async def _stop(self, service: Service, listeners: Listeners, tasks: "asyncio.Task[None]") -> None:
+        """Stop to accept connections, answer what has arrived, close the connections, and end the maintenance."""
         listeners.close()
-        tasker.cancel()
+        tasks.cancel()
         with contextlib.suppress(asyncio.CancelledError):
-            await tasker
+            await tasks
         await asyncio.sleep(DRAIN_S)
-        deadline = time.monotonic() + STOP_S  # the loop's own clock stands still while peers are answered
+        deadline = time.monotonic() + STOP_S  # loop.time() would stand still while peers are answered
         for peer in list(service.peers):
             peer.shut_down(max(0.0, deadline - ANSWERS_S - time.monotonic()))
         while service.peers and time.monotonic() < deadline:
             await asyncio.sleep(0.01)
         for peer in list(service.peers):
             peer.abort()
-        for stranger in list(service.turned_away):
-            stranger.abort()
-        await service.stop()
-        service.consolidate_within(CONSOLIDATE_S)
+        for rejected in list(service.rejected):
+            rejected.abort()
+        await service.maintenance.stop()
+        service.maintenance.consolidate_within(CONSOLIDATE_S)
 
 
 def load_metrics() -> ModuleType:
-    """Return sonicpy.server.metrics, which needs a package and 2.5 MB that other servers do without.
+    """Return sonicpy.server.metrics. It is loaded only here, because it needs a package and 2.5 MB of memory.
 
     Raises:
         ConfigError: the package is not installed.

@@ -1,4 +1,4 @@
-"""The line in the log about a command that took long: who asked what kind of thing where, but not with which text."""
+"""The slow log: one line per slow command, with its verb, scope and peer, but without its text."""
 
 import logging
 
@@ -13,14 +13,14 @@ def log_slow(verb: str, command: bytes | Command, seconds: float, peer: object) 
     """Log a command that took `seconds`.
 
     Args:
-        command: bytes: what the session answered by itself.
-        peer: its address, as the socket gives it: empty for a Unix socket; None: it is gone.
+        command: the command; or, of a line that the session answered itself, the reply.
+        peer: its address, as the socket gives it: empty for a Unix socket; None: the connection is closed.
     """
     fields: dict[str, object] = {"verb": verb, "ms": f"{seconds * 1000:.1f}", "peer": peer_name(peer)}
     for name in ("collection", "bucket", "object"):
         value = getattr(command, name, None)
         if value is not None:
-            fields[name] = value[:NAME_MAX_BYTES]  # whether it is a valid name is found out by the index
+            fields[name] = value[:NAME_MAX_BYTES]  # may be too long: the index checks names, not the parser
     text = getattr(command, "text", None)
     if text is not None:
         fields["characters"] = len(text)
@@ -28,7 +28,7 @@ def log_slow(verb: str, command: bytes | Command, seconds: float, peer: object) 
 
 
 def peer_name(peer: object) -> str:
-    """Return an address of a socket as a person writes it."""
+    """Return the address of a peer as host:port, "unix" or "gone"."""
     match peer:
         case (str(host), int(port), *_):
             return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -1,4 +1,4 @@
-"""What happened since the start: the counters that INFO and the metrics show. Only the loop's thread touches them."""
+"""The counters since the start that INFO and the metrics show. Only the loop's thread uses them."""
 
 import re
 import time
@@ -10,15 +10,15 @@ from sonicpy.channel.commands import Command, Ping
 from sonicpy.channel.replies import Figures
 
 QUICK_S = 50e-6
-"""What is quicker is only counted: telling how much quicker would cost as much as answering a PING."""
+"""Commands below this are only counted: sorting their durations into BOUNDS_S would cost as much as a PING."""
 BOUNDS_S = (QUICK_S, 1e-4, 2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 INFO_S = 0.0005
-"""INFO rounds to milliseconds, and what rounds to none is never its best nor its worst."""
+"""INFO rounds to milliseconds; a duration that rounds to 0 is neither its best nor its worst."""
 REFUSAL = re.compile(rb"(?:ERR|ENDED) (?!quit\b)(\w+)")
 
 
 class Tally:
-    """How often one kind of command came, and how long it took."""
+    """How many commands of one verb came, and how long they took."""
 
     __slots__ = ("count", "seconds", "slower", "verb")
 
@@ -27,7 +27,7 @@ class Tally:
         self.count = 0
         self.seconds = 0.0
         self.slower = [0] * (len(BOUNDS_S) + 1)
-        """By place in BOUNDS_S, those above the last one at the end; what is quicker than QUICK_S is left out."""
+        """Commands slower than QUICK_S by place in BOUNDS_S; the last item counts those above the last bound."""
 
     def add(self, seconds: float) -> None:
         """Count one command."""
@@ -37,7 +37,7 @@ class Tally:
             self.slower[bisect_left(BOUNDS_S, seconds)] += 1
 
     def up_to_bound(self) -> list[int]:
-        """Return how many took at most each of BOUNDS_S."""
+        """Return for each of BOUNDS_S how many commands took at most that long."""
         reached, sums = self.count - sum(self.slower), []
         for slower in self.slower[:-1]:
             reached += slower
@@ -51,12 +51,12 @@ class Statistics:
     def __init__(self) -> None:
         kinds = (*get_args(Command), Ping)
         self.tallies: dict[type, Tally] = {kind: Tally(kind.__name__.upper()) for kind in kinds}
-        """By type of command; bytes stands for the other lines that a session answers by itself."""
+        """By type of command; bytes stands for other lines that the session answers itself."""
         self.tallies[bytes] = Tally("OTHER")
         self.errors: Counter[str] = Counter()
-        """Refused lines by their code, and connections by the reason they were ended for."""
+        """Refused lines by error code, and connections by the reason for which the server ended them."""
         self.connections = 0
-        """Opened since the start."""
+        """Opened, closed ones too."""
         self.received_bytes = self.sent_bytes = 0
         self.consolidations = 0
         self.consolidation_s = 0.0
@@ -65,12 +65,12 @@ class Statistics:
         self._best_ms = 0
         self._worst_ms = 0
 
-    def closed(self, lines: int) -> None:
-        """Note that a connection has ended that handled so many lines."""
+    def note_closed(self, lines: int) -> None:
+        """Count the lines of a connection that is closed."""
         self._lines_of_closed += lines
 
-    def took(self, tally: Tally, seconds: float) -> None:
-        """Note how long a command took that was slower than QUICK_S; its tally has it already."""
+    def note_duration(self, tally: Tally, seconds: float) -> None:
+        """Note the duration of a command that took more than QUICK_S and that its tally has counted already."""
         tally.slower[bisect_left(BOUNDS_S, seconds)] += 1
         if seconds <= INFO_S:
             return
@@ -80,20 +80,20 @@ class Statistics:
         if milliseconds and (milliseconds < self._best_ms or not self._best_ms):
             self._best_ms = milliseconds
 
-    def refused(self, reply: bytes) -> None:
-        """Note the line of a refusal that a client is sent; other replies are passed over."""
+    def note_error(self, reply: bytes) -> None:
+        """Count a reply if it is an error or ends the connection; ignore other replies."""
         if (found := REFUSAL.match(reply)) is not None:
             self.errors[found[1].decode()] += 1
 
-    def consolidated(self, seconds: float) -> None:
-        """Note that a consolidation has ended."""
+    def note_consolidation(self, seconds: float) -> None:
+        """Count a consolidation that has ended."""
         self.consolidations += 1
         self.consolidation_s += seconds
 
     def figures(
         self, *, connections: int, lines_of_open: int, open_scopes: int, open_graphs: int, pending_graphs: int
     ) -> Figures:
-        """Return what INFO tells now."""
+        """Return the figures of INFO at this moment."""
         return Figures(
             uptime=int(time.monotonic() - self._started_s),
             clients_connected=connections,

@@ -1,4 +1,4 @@
-"""Periodic work: wait for the disk, sweep flushed buckets, consolidate, close idle graphs, try again what failed."""
+"""Periodic work: commit again what failed, sweep flushed buckets, sync, consolidate, close idle graphs."""
 
 import asyncio
 import logging
@@ -12,63 +12,52 @@ logger = logging.getLogger(__name__)
 TICK_S = 1.0
 
 
-class Tasker:
+class PeriodicTasks:
     """Runs once a second, beside the connections, until it is cancelled."""
 
     def __init__(self, service: Service) -> None:
-        self._service = service
+        self._index = service.index
+        self._config = service.config.store.fst
+        self._committer = service.committer
+        self._maintenance = service.maintenance
         self._pending_since_s: dict[int, float] = {}
-        self._log_position = 0
 
     async def run(self) -> None:
-        """Tick for ever."""
+        """Run every task once a second; the error of one does not stop the others."""
         while True:
             await asyncio.sleep(TICK_S)
             for task in (
-                self._commit, self._service.sweep, self._shorten_log, self._sync, self._consolidate_due,
-                self._close_idle,
+                self._commit, self._committer.sweep, self._shorten_log, self._committer.sync, self._consolidate_due,
+                self._close_idle_graphs,
             ):  # fmt: skip
                 try:
                     await task()
-                except SonicError as trouble:
-                    logger.error("%s", trouble)
+                except SonicError as error:
+                    logger.error("%s", error)
 
     async def _commit(self) -> None:
-        if self._service.index.uncommitted or self._service.index.refusing:
-            self._service.commit()
+        self._committer.commit_if_due()
 
     async def _shorten_log(self) -> None:
-        """Once nothing is pushed any more, the log of what is committed can go."""
-        store = self._service.index.store
-        if store.log_position == self._log_position:
-            store.shorten_log()
-        self._log_position = store.log_position
-
-    async def _sync(self) -> None:
-        done = asyncio.get_running_loop().run_in_executor(None, self._service.index.sync)
-        try:
-            await asyncio.shield(done)
-        except asyncio.CancelledError:
-            await done  # the files are closed after this task has ended
-            raise
+        self._committer.shorten_log()
 
     async def _consolidate_due(self) -> None:
-        """Consolidate buckets whose words have been pending for `consolidate_after`, or are very many."""
-        service, now = self._service, time.monotonic()
-        buckets = service.index.due_buckets()
+        """Consolidate the buckets whose graph is damaged or whose pending words are old enough or too many."""
+        now = time.monotonic()
+        buckets = self._index.due_buckets()
         self._pending_since_s = {bucket: self._pending_since_s.get(bucket, now) for bucket in buckets}
-        limit_s = service.config.store.fst.graph.consolidate_after
-        due = [
-            bucket
-            for bucket in buckets
-            if now - self._pending_since_s[bucket] >= limit_s
-            or bucket in service.index.graphs.broken
-            or (service.index.live_words and service.index.is_crowded(bucket))
-        ]
+        due = [bucket for bucket in buckets if self._is_due(bucket, now)]
         if due:
-            await service.consolidate(due)
+            await self._maintenance.consolidate(due)
             for bucket in due:
                 self._pending_since_s.pop(bucket, None)
 
-    async def _close_idle(self) -> None:
-        self._service.index.graphs.close_idle(self._service.config.store.fst.pool.inactive_after)
+    def _is_due(self, bucket: int, now: float) -> bool:
+        return (
+            now - self._pending_since_s[bucket] >= self._config.graph.consolidate_after
+            or bucket in self._index.graphs.broken
+            or (self._index.live_words and self._index.is_crowded(bucket))
+        )
+
+    async def _close_idle_graphs(self) -> None:
+        self._index.graphs.close_idle(self._config.pool.inactive_after)

@@ -1,7 +1,7 @@
-"""A worker process for graph builds: started when there is work, gone when there is none.
+"""A worker process for long jobs: started when there is a job, ended when there has been none for a while.
 
-Workers start with `spawn`; a job is a function of a module with picklable arguments. A worker that dies is replaced and
-its job done again, so a job must be one that can be done twice.
+Workers start with `spawn`; a job is a function of a module, with picklable arguments. If a worker dies, another one
+repeats its job, so a job must be repeatable.
 """
 
 import asyncio
@@ -25,10 +25,10 @@ from sonicpy.errors import WorkerError
 logger = logging.getLogger(__name__)
 
 IDLE_S = 30.0
-"""A worker holds about 30 MB; after so long without work it leaves."""
+"""A worker without a job for this time ends, because it takes about 30 MB."""
 TRIES = 3
 NICENESS = 5
-"""Where processors are scarce, those who wait for an answer go before a graph."""
+"""When processors are busy, the server, whose clients wait for answers, runs before a worker."""
 GIVEN_UP = "the job was given up because the workers were stopped"
 
 Arguments = ParamSpec("Arguments")
@@ -36,7 +36,7 @@ Answer = TypeVar("Answer")
 
 
 class Workers:
-    """One process that does one job after the other, off the event loop."""
+    """One worker process, which runs one job after the other."""
 
     def __init__(self) -> None:
         self._executor: ProcessPoolExecutor | None = None
@@ -45,11 +45,11 @@ class Workers:
         self._idle_timer: asyncio.TimerHandle | None = None
 
     async def run(self, job: Callable[Arguments, Answer], *args: Arguments.args, **named: Arguments.kwargs) -> Answer:
-        """Return what the job returns.
+        """Run a job in the worker, and return its result.
 
         Raises:
-            WorkerError: workers died on it again and again, none could be started, or `stop` was called.
-            SonicError: whatever the job raises.
+            WorkerError: TRIES workers died on the job, none could be started, or `stop` was called.
+            SonicError: the job raised it.
         """
         loop = asyncio.get_running_loop()
         self._running += 1
@@ -58,7 +58,7 @@ class Workers:
             for _ in range(TRIES):
                 try:
                     executor = self._started()
-                    # On a thread: a process that is started holds up the one that starts it, for up to 0.1 s.
+                    # On a thread: starting a process blocks its parent for up to 0.1 s.
                     future = await loop.run_in_executor(None, partial(submit, executor, job, *args, **named))
                 except OSError as error:
                     self._end(self._executor)
@@ -81,18 +81,18 @@ class Workers:
                     if future.cancelled() and self._stops != stops:
                         raise WorkerError(GIVEN_UP) from None
                     raise
-            raise WorkerError(f"{TRIES} worker processes died on one job; see the system log for who ended them")
+            raise WorkerError(f"{TRIES} worker processes died on one job; see the system log for what ended them")
         finally:
             self._running -= 1
             if self._executor is not None:
                 self._idle_timer = loop.call_later(IDLE_S, self._leave_if_idle)
 
     def processes(self) -> list[int]:
-        """Return the process ids of the workers."""
+        """Return the process id of the worker, if one runs."""
         return [] if self._executor is None else list(self._executor._processes or ())
 
     def stop(self) -> None:
-        """End the worker; a job under way is given up."""
+        """End the worker, and give up its job."""
         self._stops += 1
         self._end(self._executor)
 
@@ -119,7 +119,7 @@ class Workers:
         if self._executor is executor:
             self._executor = None
         processes = executor._processes or {}
-        executor.shutdown(wait=False, cancel_futures=True)  # first: it waits for one that is just being started
+        executor.shutdown(wait=False, cancel_futures=True)  # first: it waits for a process that is just starting
         for process in list(processes.values()):
             process.terminate()
 
@@ -127,20 +127,21 @@ class Workers:
 def submit(
     executor: ProcessPoolExecutor, job: Callable[Arguments, Answer], *args: Arguments.args, **named: Arguments.kwargs
 ) -> Future[Answer]:
-    """Hand a job to a process, which is started where there is none."""
+    """Hand a job to the worker process, and start one if none runs."""
     with _starting, nothing_to_import():
         return executor.submit(job, *args, **named)
 
 
 _starting = threading.Lock()
-"""One at a time: what a worker is not to import is hidden from all threads."""
+"""One start at a time, because `nothing_to_import` changes what all threads see."""
 
 
 @contextmanager
 def nothing_to_import() -> Iterator[None]:
-    """Let workers start without the program that this process runs.
+    """Start workers without importing the program that this process runs.
 
-    A worker imports it again, settings, loop and all, in case a job is a function of it; ours are not.
+    multiprocessing makes a worker import `__main__` again, with settings, loop and all, in case a job is a function of
+    it; no job here is.
     """
     program = sys.modules["__main__"]
     sys.modules["__main__"] = ModuleType("__main__")
@@ -151,7 +152,7 @@ def nothing_to_import() -> Iterator[None]:
 
 
 def prepare_worker() -> None:
-    """Leave Control-C to the parent, and end with it however it ends."""
+    """Ignore Control-C, which the parent handles, and end when the parent ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.nice(NICENESS)
     parent = multiprocessing.parent_process()

@@ -1,4 +1,4 @@
-"""Certificates of a test: an authority of its own, and what it signs."""
+"""Certificates for one test, signed by an authority made for it."""
 
 import ssl
 from dataclasses import dataclass
@@ -18,16 +18,16 @@ class Certificates:
     ca: Path
 
     def settings(self) -> dict[str, object]:
-        """Return what makes a server speak TLS."""
+        """Return the settings of a server with TLS."""
         return {"channel.tls_certificate": self.certificate, "channel.tls_key": self.key}
 
     def client(self) -> ssl.SSLContext:
-        """Return the context of a client."""
+        """Return the TLS context of a client."""
         return ssl.create_default_context(cafile=str(self.ca))
 
 
 def write_certificates(folder: Path, name: str = HOST) -> Certificates:
-    """Write a certificate for `name`, its key, and that of the authority that signed it."""
+    """Write a certificate for `name`, its key, and the certificate of the authority that signed it."""
     folder.mkdir(parents=True, exist_ok=True)
     authority = trustme.CA()
     signed = authority.issue_cert(name)

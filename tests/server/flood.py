@@ -1,6 +1,6 @@
-"""Flood a server over one connection with PUSH or QUERY, as fast as it takes them, until stdin ends.
+"""Flood a server over one connection with PUSH or QUERY, as fast as it reads them, until stdin ends.
 
-A process of its own, so that a test that measures beside it is not slowed down by Python's lock:
+It is a process of its own, so that it does not slow down the test that measures beside it:
 
     python flood.py HOST PORT push|query
 """
@@ -29,7 +29,7 @@ def commands(kind: str) -> bytes:
 
 
 def read_all(connection: socket.socket) -> None:
-    """Read answers, and do nothing with them."""
+    """Read and drop answers."""
     while connection.recv(1 << 20):
         pass
 
@@ -41,7 +41,7 @@ def wait_for_end(ended: threading.Event) -> None:
 
 
 def main(host: str, port: int, kind: str) -> None:
-    """Send until stdin ends; say so on stdout as soon as the flood has begun."""
+    """Send until stdin ends; print "flooding" once the flood has begun."""
     with socket.create_connection((host, port)) as connection:
         mode = "ingest" if kind == "push" else "search"
         connection.sendall(f"START {mode}\n".encode())

@@ -1,4 +1,4 @@
-"""Peer: one raw connection of a test, line by line or byte by byte."""
+"""Peer: one raw connection of a test, which sends and reads lines or bytes."""
 
 import re
 import socket
@@ -12,7 +12,7 @@ from tests.processes import Server, family
 
 TIMEOUT_S = 20.0
 CROWD = "127.0.0.2" if sys.platform == "linux" else ""
-"""Where crowds come from, so that they take no port away that another server of the tests is about to listen on."""
+"""The address that crowds connect from, so that they take no port that another test's server is about to use."""
 EVENT = re.compile(r"EVENT (QUERY|SUGGEST|LIST) ([A-Za-z0-9]{8}) (.*)", re.DOTALL)
 
 
@@ -20,11 +20,11 @@ class Peer:
     """A connection to a server.
 
     Args:
-        mode: what to START; None: nothing is sent, and the greeting is left to be read.
-        receive_bytes: size of the receive buffer, for peers that are slow to read.
-        tls: what the server's certificate is checked with; None: plain.
-        unix: the Unix socket to connect to in the place of the port.
-        source: the address to come from, where it matters.
+        mode: the mode to START; None: send nothing, and leave the greeting to be read.
+        receive_bytes: size of the receive buffer, for slow readers.
+        tls: context that checks the server's certificate; None: no TLS.
+        unix: path of a Unix socket to connect to instead of the port.
+        source: the local address to bind to, if any.
     """
 
     def __init__(
@@ -68,11 +68,11 @@ class Peer:
         self.socket.sendall(data)
 
     def send_lines(self, *lines: str) -> None:
-        """Send lines with one call."""
+        """Send lines in one write."""
         self.send("".join(f"{line}\n" for line in lines).encode())
 
     def line(self) -> str:
-        """Return the next line without its end. Raises ConnectionError if there is none."""
+        """Return the next line without its end. Raises ConnectionError if the server closes before."""
         while b"\n" not in self._received:
             data = self.socket.recv(1 << 16)
             if not data:
@@ -83,7 +83,7 @@ class Peer:
         return line[:-1].decode()
 
     def lines(self, count: int) -> list[str]:
-        """Return the next lines; quick for very many."""
+        """Return the next `count` lines; quick even for very many."""
         lines: list[bytes] = []
         rest = self._received
         while len(lines) < count:
@@ -98,7 +98,7 @@ class Peer:
         return [line.decode() for line in lines[:count]]
 
     def ask(self, line: str) -> str:
-        """Send one line and return the one that answers it."""
+        """Send one line and return its answer."""
         self.send_lines(line)
         return self.line()
 
@@ -112,7 +112,7 @@ class Peer:
         return event[3].split()
 
     def rest(self) -> bytes:
-        """Return everything that comes until the server closes; a reset counts as closing."""
+        """Return everything until the server closes or resets the connection."""
         try:
             while data := self.socket.recv(1 << 16):
                 self._received += data
@@ -122,7 +122,7 @@ class Peer:
         return rest
 
     def half_close(self) -> None:
-        """Say that nothing more will be sent."""
+        """Close the sending side."""
         self.socket.shutdown(socket.SHUT_WR)
 
     def close(self) -> None:

@@ -1,7 +1,8 @@
-"""Streams of changes with a model beside them: what a server has promised, however it ends.
+"""Streams of changes, each with a model of what the server has acknowledged, however the server ends.
 
-A Stream changes one bucket over one connection, a few commands at a time. Its model holds what was acknowledged; what
-was sent but not answered may have happened or not, in order: a bucket read back must be one of the states in between.
+A Stream changes one bucket over one connection, a few commands at a time. Its model holds the acknowledged changes. Of
+the changes that were sent but not answered, the server may have carried out the first ones: a bucket that is read back
+must be in one of these states.
 """
 
 import random
@@ -16,13 +17,13 @@ Objects = dict[str, frozenset[str]]
 """Which words each object of a bucket holds."""
 
 SETTINGS: dict[str, object] = {"search.query_alternates_try": 0}
-"""For servers under streams: a word then finds those who hold it, and nobody else."""
+"""Settings of servers under streams: a word then finds only the objects that hold it."""
 
 COLLECTION = "streams"
 DEPTH = 16
-"""Commands sent at once, at the most."""
+"""The most commands sent at once."""
 GROUP = 20
-"""So many objects in a row share a word."""
+"""Objects in a row that share a word."""
 LETTERS = "bcdfghjklmnpqrstvwxz"
 READ_AT_ONCE = 500
 
@@ -68,7 +69,7 @@ class Stream:
 
     @property
     def collection(self) -> str:
-        """The collection of its own, so that it may be flushed."""
+        """The stream's own collection, so that it may flush it."""
         return f"{COLLECTION}-{self.bucket}"
 
     def run(self, server: Server, stopped: threading.Event) -> None:
@@ -79,10 +80,10 @@ class Stream:
                 while not stopped.is_set() and self._send_some(peer, chance):
                     pass
         except OSError:
-            pass  # the server is gone: what is in flight stays in flight
+            pass  # the server has ended: the unanswered changes stay in flight
 
     def possible_states(self) -> Iterator[Objects]:
-        """Yield what the bucket may hold now."""
+        """Yield every state that the bucket may be in now."""
         objects = self.objects.copy()
         yield objects.copy()
         for change in self.in_flight:
@@ -90,7 +91,7 @@ class Stream:
             yield objects.copy()
 
     def read(self, search: Peer) -> Objects:
-        """Return what the bucket holds, asked word by word."""
+        """Return what the bucket holds, by one query for each word."""
         found: dict[str, set[str]] = {}
         for first in range(0, len(self._words), READ_AT_ONCE):
             words = self._words[first : first + READ_AT_ONCE]
@@ -102,7 +103,7 @@ class Stream:
         return {oid: frozenset(words) for oid, words in found.items()}
 
     def settle(self, objects: Objects) -> None:
-        """Go on from a state that was read."""
+        """Continue from a state that was read."""
         self.objects = objects
         self._ahead = objects.copy()
         self.in_flight = []
@@ -153,7 +154,7 @@ class Stream:
 
 
 def apply(objects: Objects, change: Change) -> str:
-    """Change the model of a bucket, and return what the server has to answer."""
+    """Change the model of a bucket, and return the answer that the server must give."""
     held = objects.pop(change.oid, frozenset())
     match change.verb:
         case "PUSH":

@@ -1,4 +1,4 @@
-"""TRIGGER backup and TRIGGER restore of a server that goes on working meanwhile."""
+"""TRIGGER backup and TRIGGER restore while the server serves other connections."""
 
 import shutil
 import socket
@@ -30,7 +30,7 @@ PING_P99_S = 0.020
 
 @dataclass
 class Pusher:
-    """A connection that pushes objects o0, o1, ... and knows how many were acknowledged."""
+    """A connection that pushes objects o0, o1, ... and counts the acknowledged ones."""
 
     acknowledged: int = 0
     stopped: threading.Event = field(default_factory=threading.Event)
@@ -185,7 +185,7 @@ def test_all_messages_backed_up_under_full_load(tmp_path: Path) -> None:
 
 @contextmanager
 def flooded(server: Server) -> Iterator[None]:
-    """For the length of a `with` block another process pushes as fast as the server takes it."""
+    """Push from another process as fast as the server reads, inside a `with` block."""
     with subprocess.Popen(
         [sys.executable, flood.__file__, server.host, str(server.port), "push"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE,

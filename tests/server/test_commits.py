@@ -1,4 +1,4 @@
-"""When changes are committed, and what is written before while others wait for their turns."""
+"""When the server commits changes, and which rows it writes before that while other connections take turns."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -7,18 +7,18 @@ from pathlib import Path
 import pytest
 
 from sonicpy import Index
-from sonicpy.server import service as service_module
-from sonicpy.server.service import COMMIT_CHANGES, FLUSH_ROWS_CHANGES
+from sonicpy.server import committer
+from sonicpy.server.committer import COMMIT_CHANGES, FLUSH_ROWS_CHANGES
 from sonicpy.store.view import WriteView
 from tests.in_loop import Address, serving
 
 Ask = Callable[[bytes, int], Awaitable[list[bytes]]]
-"""Sends lines and returns so many answers."""
+"""Sends lines and returns the given number of answers."""
 
 
 @pytest.fixture
 def no_timer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(service_module, "COMMIT_AFTER_S", 60.0)
+    monkeypatch.setattr(committer, "COMMIT_AFTER_S", 60.0)
 
 
 def run(folder: Path, talk: Callable[[Index, Ask, Ask], Awaitable[None]]) -> None:
@@ -49,7 +49,7 @@ async def started(address: Address, mode: bytes, writers: list[asyncio.StreamWri
 
 
 def waiting_rows(index: Index) -> int:
-    """Return how many rows of words wait for the commit."""
+    """Return how many term rows wait for the commit."""
     with index.store.reading() as view:
         assert isinstance(view, WriteView)
         return view.terms.changed

@@ -1,4 +1,4 @@
-"""Connections over real sockets: order, pieces, pipelines, and every way in which one side ends."""
+"""Connections over real sockets: order, pieces, pipelines, and every way to close."""
 
 import threading
 from pathlib import Path

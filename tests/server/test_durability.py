@@ -1,4 +1,4 @@
-"""What OK means: replies wait for the disk where they must, and a disk that refuses loses nothing acknowledged."""
+"""What OK means: replies wait for the disk where they must, and a full disk loses nothing that was acknowledged."""
 
 import asyncio
 import threading
@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from sonicpy import Config
 from sonicpy.index.index import Index
-from sonicpy.server.service import Service
+from sonicpy.server.committer import Committer
 from tests.processes import Server
 from tests.server.peer import Peer
 
@@ -21,18 +20,18 @@ COMMIT = {"store.kv.durability": "commit"}
 
 
 def limit_file_size(server: Server, size_bytes: int | None) -> None:
-    """Let the server's files grow to `size_bytes` and no further; None: as they like."""
+    """Let the server's files grow to at most `size_bytes`; None: no limit."""
     _, hard = resource.prlimit(server.pid, resource.RLIMIT_FSIZE)
     resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (hard if size_bytes is None else size_bytes, hard))
 
 
 def test_many_connections_wait_for_one_sync(tmp_path: Path) -> None:
-    """20 connections of 50 PUSHes each; every one is answered OK once."""
+    """20 connections of 20 PUSHes each; every PUSH is answered with one OK."""
     answers: dict[int, list[str]] = {}
 
     def talk(number: int) -> None:
         with Peer(server, "ingest") as peer:
-            answers[number] = [peer.ask(f'PUSH many b{number} o{turn} "wort{turn}"') for turn in range(50)]
+            answers[number] = [peer.ask(f'PUSH many b{number} o{turn} "wort{turn}"') for turn in range(20)]
 
     with Server(tmp_path, COMMIT) as server:
         threads = [threading.Thread(target=talk, args=(number,)) for number in range(20)]
@@ -40,11 +39,11 @@ def test_many_connections_wait_for_one_sync(tmp_path: Path) -> None:
             thread.start()
         for thread in threads:
             thread.join()
-        assert answers == {number: ["OK"] * 50 for number in range(20)}
+        assert answers == {number: ["OK"] * 20 for number in range(20)}
         server.kill()
         server.start()
         with Peer(server, "ingest") as peer:
-            assert [peer.ask(f"COUNTB many b{number}") for number in range(20)] == ["RESULT 50"] * 20
+            assert [peer.ask(f"COUNTB many b{number}") for number in range(20)] == ["RESULT 20"] * 20
 
 
 def test_replies_keep_their_order_behind_a_push_that_waits(tmp_path: Path) -> None:
@@ -96,7 +95,7 @@ def test_a_log_that_cannot_grow(tmp_path: Path, durability: str) -> None:
         ingest.send_lines(*refused, "PING", "COUNTO disk b o")
         *answers, count = ingest.lines(8)
         assert answers == ["ERR internal_error"] * 6 + ["PONG"]
-        assert count in ("RESULT 3", "ERR internal_error"), "no answer tells of what was undone"
+        assert count in ("RESULT 3", "ERR internal_error"), "no answer shows what was undone"
         assert "cannot write the log" in server.log()
         limit_file_size(server, None)
         assert ingest.ask('PUSH disk b p "zwei"') == "OK"
@@ -107,7 +106,7 @@ def test_a_log_that_cannot_grow(tmp_path: Path, durability: str) -> None:
 
 
 def test_an_environment_that_cannot_grow(tmp_path: Path) -> None:
-    """PUSHes are acknowledged out of the log until a commit fails; nothing of that is lost."""
+    """The server acknowledges PUSHes that the log holds until a commit fails; none of them is lost."""
     server = Server(tmp_path, {"search.query_alternates_try": 0})
     count = 1_000
     with server, Peer(server, "ingest") as ingest:
@@ -116,7 +115,8 @@ def test_an_environment_that_cannot_grow(tmp_path: Path) -> None:
     with server:  # with a new log, shorter than the environment
         with Peer(server, "ingest") as ingest, Peer(server, "search") as search:
             limit_file_size(server, environment_bytes(tmp_path))
-            while (answer := ingest.ask(f'PUSH disk b o{count} "mit{count} noch{count}"')) == "OK":
+            more = [f"mehr{number}x" for number in range(20)]  # words of each object alone, so that the tables grow
+            while (answer := ingest.ask(f'PUSH disk b o{count} "noch{count} {f"{count} ".join(more)}{count}"')) == "OK":
                 count += 1
                 assert count < 20_000, "the limit was never met"
             assert answer == "ERR internal_error"
@@ -136,7 +136,7 @@ def environment_bytes(folder: Path) -> int:
 
 
 def all_are_there(ingest: Peer, search: Peer, count: int) -> bool:
-    """Whether the objects o0, o1 .. are all there and each is found by its word."""
+    """Return whether the bucket holds the objects o0, o1, ..., each found by its word."""
     search.send_lines(*(f'QUERY disk b "noch{number}" LANG(none)' for number in range(count)))
     events = search.lines(2 * count)[1::2]
     found = [event.split()[3:] for event in events] == [[f"o{number}"] for number in range(count)]
@@ -144,7 +144,7 @@ def all_are_there(ingest: Peer, search: Peer, count: int) -> bool:
 
 
 def comes_back(ingest: Peer, line: str) -> bool:
-    """Whether a change is taken again within a few seconds, which is how often a failed commit is tried."""
+    """Return whether the server soon accepts a change again; it retries a failed commit every second."""
     deadline = time.monotonic() + 5
     while ingest.ask(line) != "OK":
         if time.monotonic() > deadline:
@@ -153,18 +153,22 @@ def comes_back(ingest: Peer, line: str) -> bool:
     return True
 
 
-def test_whoever_waits_for_the_disk_is_told_of_any_fault(tmp_path: Path) -> None:
-    """Also of one that nobody foresaw: who hears of it is closed, who does not would wait for ever."""
+def test_connections_that_wait_for_the_disk_get_an_unexpected_error_too(tmp_path: Path) -> None:
+    """Otherwise they would wait for ever; the next sync is a new one."""
 
     async def wait() -> None:
-        asyncio.get_running_loop().set_exception_handler(lambda loop, context: None)  # it is logged, too
-        config = Config.model_validate({"store": {"kv": {"durability": "commit"}}})
-        with Index(tmp_path, config, autocommit=False) as index:
-            service = Service(index, config)
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: None)  # the loop reports it, too
+        with Index(tmp_path, autocommit=False) as index:
+            committer = Committer(index, syncs_before_reply=True)
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(index, "sync_log", lambda: [].remove(1))
                 with pytest.raises(ValueError, match="not in list"):
-                    await asyncio.wait_for(service._wait_for_log(), 5)
-            await asyncio.wait_for(service._wait_for_log(), 5)
+                    await asyncio.wait_for(synced(committer), 5)
+            await asyncio.wait_for(synced(committer), 5)
+
+    def synced(committer: Committer) -> asyncio.Future[None]:
+        future = committer.seal("a connection")
+        assert future is not None
+        return future
 
     asyncio.run(wait())

@@ -1,6 +1,6 @@
-"""One connection never holds up the others, whatever it sends: how long a PING takes beside it.
+"""No connection delays the others, whatever it sends: how long a PING takes beside it.
 
-The bounds are many times what is usual (about 1 ms), for machines that have other things to do.
+The bounds are many times the usual 1 ms, for machines that are busy.
 """
 
 import subprocess
@@ -17,14 +17,14 @@ from tests.processes import Server
 from tests.server import flood
 from tests.server.peer import Peer
 
-ROUNDS = 3
-ROUND_S = 1.0
+ROUNDS = 4
+ROUND_S = 0.5
 PING_P99_S = 0.020
 
 
 @contextmanager
 def flooding(server: Server, kind: str) -> Iterator[None]:
-    """A process that floods the server inside a `with` block."""
+    """Flood the server from another process inside a `with` block."""
     command = [sys.executable, str(Path(flood.__file__)), server.host, str(server.port), kind]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin and process.stdout
@@ -37,14 +37,14 @@ def flooding(server: Server, kind: str) -> Iterator[None]:
 
 
 def ping_p99_s(peer: Peer, seconds: float) -> float:
-    """Return the 99th percentile of how long PINGs take, one after the other."""
+    """Return the 99th percentile of the durations of PINGs, sent one after the other."""
     took = []
     end = time.perf_counter() + seconds
     while (began := time.perf_counter()) < end:
         assert peer.ask("PING") == "PONG"
         took.append(time.perf_counter() - began)
         time.sleep(0.001)
-    assert len(took) > 30, "too few to speak of a percentile"
+    assert len(took) > 30, "too few for a percentile"
     return sorted(took)[len(took) * 99 // 100]
 
 
@@ -61,7 +61,7 @@ def test_ping_beside_a_flood(server: Server, kinds: list[str]) -> None:
 
 def test_ping_beside_a_consolidation_and_a_sweep(server: Server) -> None:
     with Peer(server, "ingest") as ingest:
-        for first in range(0, 15_000, 1_000):
+        for first in range(0, 10_000, 1_000):
             numbers = range(first, first + 1_000)
             ingest.send_lines(*(f'PUSH big b o{number} "wort{number} rest{number}" LANG(none)' for number in numbers))
             assert set(ingest.lines(1_000)) == {"OK"}
@@ -73,8 +73,8 @@ def test_ping_beside_a_consolidation_and_a_sweep(server: Server) -> None:
                 began = time.perf_counter()
                 assert peer.ask("PING") == "PONG"
                 slowest.append(time.perf_counter() - began)
-            assert len(slowest) > 10, "the consolidation held everybody up"
+            assert len(slowest) > 10, "the consolidation blocked the server"
             assert sorted(slowest)[len(slowest) * 9 // 10] < PING_P99_S
             assert ingest.ask("FLUSHB big b") == "RESULT 1"
-            assert ping_p99_s(peer, 1.5) < PING_P99_S, "beside the deletion of what was flushed"
+            assert ping_p99_s(peer, 1.0) < PING_P99_S, "beside the deletion of flushed rows"
             assert ingest.ask("COUNT big b") == "RESULT 0"

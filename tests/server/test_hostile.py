@@ -1,6 +1,6 @@
-"""Hostile peers: memory stays bounded, the others are served, nothing is said but what a log is for.
+"""Hostile peers: the memory of the server stays bounded, and it serves the other peers.
 
-All attacks of a run meet the same server, so what one of them leaves behind counts for the next.
+All attacks of a run hit the same server, so what one of them leaves behind counts for the next one.
 """
 
 from collections.abc import Iterator
@@ -17,17 +17,17 @@ resource = pytest.importorskip("resource")
 GROWTH_BYTES_MAX = 40 << 20
 PING_S = 0.050
 PING_AT_THE_GATE_S = 1.0
-"""The machine has other things to do beside the gate."""
+"""The gate runs other tests at the same time."""
 ROUNDS = 4
-"""So often an attack is watched before one slow PING in each of them is the server's fault."""
+"""Attacks whose slowest PING may be due to a busy machine; only if all are slow, the server is."""
 DESCRIPTORS = 4096
-FULL_SIZE = 8
+FULL_SIZE = 16
 WORDS = 5_000
 
 
 @pytest.fixture(scope="module")
 def victim(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, int]]:
-    """A server that has seen some ordinary use, and how much memory it holds then."""
+    """A server after some ordinary use, and its memory then."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, DESCRIPTORS)), hard))
     try:
@@ -39,7 +39,7 @@ def victim(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, i
 
 
 def use(server: Server) -> None:
-    """Push ordinary texts, some of them in languages that need a dictionary, and ask for them."""
+    """Push ordinary texts, some of them in languages that need a dictionary, and query them."""
     with Peer(server, "ingest") as ingest, Peer(server, "search") as search, Peer(server, "control") as control:
         ingest.send_lines(*(f'PUSH known b o{number} "word{number} weather" LANG(eng)' for number in range(WORDS)))
         assert set(ingest.lines(WORDS)) == {"OK"}
@@ -50,7 +50,7 @@ def use(server: Server) -> None:
 
 
 def is_well(server: Server) -> bool:
-    """Whether changes, answers and a wrong password are what they should be."""
+    """Return whether the server accepts changes, answers queries, and logged no traceback."""
     with Peer(server, "ingest") as ingest, Peer(server, "search") as search:
         assert ingest.ask('PUSH well b o "all is well" LANG(none)') == "OK"
         assert search.results('QUERY well b "well" LANG(none)') == ["o"]

@@ -1,4 +1,4 @@
-"""INFO over real connections: the figures rise, and come down again."""
+"""INFO over real connections: its figures rise and fall."""
 
 import time
 
@@ -12,22 +12,23 @@ def info(control: Peer) -> dict[str, int]:
 
 
 def wait_for(control: Peer, name: str, expected: int) -> None:
-    """Look at a figure until it is right: a closed socket is noticed a moment later."""
+    """Read a figure until it is right: the server notices a closed socket a moment later."""
     deadline = time.monotonic() + 5
     while (found := info(control)[name]) != expected:
         assert time.monotonic() < deadline, f"{name} stays at {found}, not {expected}"
         time.sleep(0.01)
 
 
-def test_the_names_and_their_order(server: Server) -> None:
-    with Peer(server, "control") as control:
+def test_the_names_and_their_order(shared_server: Server) -> None:
+    with Peer(shared_server, "control") as control:
         assert list(info(control)) == [
             "uptime", "clients_connected", "commands_total", "command_latency_best", "command_latency_worst",
             "kv_open_count", "fst_open_count", "fst_consolidate_count",
         ]  # fmt: skip
 
 
-def test_clients_connected_comes_down_however_they_end(server: Server) -> None:
+def test_clients_connected_comes_down_however_they_end(shared_server: Server) -> None:
+    server = shared_server
     with Peer(server, "control") as control:
         wait_for(control, "clients_connected", 1)
         quitting, overflowing, closing, resetting = (Peer(server, "search") for _ in range(4))

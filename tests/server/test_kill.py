@@ -1,5 +1,5 @@
-"""kill -9 at random moments: what was acknowledged is there after the restart, nothing of it is undone, and all tables
-agree with each other."""
+"""kill -9 at random moments: after the restart every acknowledged change is there, and all tables agree with each
+other."""
 
 import random
 import threading
@@ -31,7 +31,7 @@ def run_until_killed(server: Server, streams: list[Stream], seconds: float) -> N
 
 
 def check_and_settle(server: Server, streams: list[Stream]) -> None:
-    """Compare every bucket with what it may hold, and go on from what it holds."""
+    """Check that every bucket holds what it may hold, and let its stream continue from that."""
     with Peer(server, "search") as search, Peer(server, "ingest") as ingest:
         for stream in streams:
             assert stream.wrong == []
@@ -58,7 +58,9 @@ def kill_again_and_again(folder: Path, rounds: int, seed: int, durability: str) 
         with server:
             before = sum(stream.acknowledged for stream in streams)
             run_until_killed(server, streams, chance.uniform(0.05, LONGEST_S))
-            assert sum(stream.acknowledged for stream in streams) > before, "nothing was promised: a test of nothing"
+            assert sum(stream.acknowledged for stream in streams) > before, (
+                "nothing was acknowledged: the test judged nothing"
+            )
         assert verify_folder(folder / "store") == []
         with server:
             check_and_settle(server, streams)
@@ -70,7 +72,7 @@ def kill_again_and_again(folder: Path, rounds: int, seed: int, durability: str) 
 
 @pytest.mark.parametrize("durability", ["interval", "commit"])
 def test_killed_while_connections_write(tmp_path: Path, durability: str) -> None:
-    kill_again_and_again(tmp_path, 3 if durability == "interval" else 1, random.randrange(10**9), durability)
+    kill_again_and_again(tmp_path, 2 if durability == "interval" else 1, random.randrange(10**9), durability)
 
 
 @pytest.mark.full

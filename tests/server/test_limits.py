@@ -1,4 +1,4 @@
-"""Too much of everything: connections, descriptors, noise. The server goes on, and does not grow."""
+"""Too many connections, too few descriptors, damaged commands: the server goes on, and its memory does not grow."""
 
 import random
 import socket
@@ -55,7 +55,7 @@ def test_more_connections_than_descriptors(tmp_path: Path) -> None:
         resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (used + 10, hard))
         crowd = [socket.create_connection((server.host, server.port), timeout=5) for _ in range(40)]
         try:
-            assert peer.ask("PING") == "PONG", "who is connected is served"
+            assert peer.ask("PING") == "PONG", "an open connection is served"
             heads = [answer_or_end(each) for each in crowd]
             assert any(heads), "some came in"
             assert not all(heads), "not all of them can have"
@@ -68,7 +68,7 @@ def test_more_connections_than_descriptors(tmp_path: Path) -> None:
 
 
 def soon_let_in(server: Server) -> Peer:
-    """Connect; the loop may still be turning away those who came before it could."""
+    """Connect; at first the loop may still reject connections that waited."""
     for _ in range(20):
         try:
             return Peer(server, "ingest")
@@ -85,7 +85,7 @@ def answer_or_end(connection: socket.socket) -> bytes:
 
 
 def test_noise(server: Server) -> None:
-    """Commands with bytes changed, dropped, doubled, cut anywhere, on many connections that end in many ways."""
+    """Damaged commands in random pieces, over many connections that end in different ways."""
     chance = random.Random(4)
     with Peer(server, "control") as control:
         for _ in range(250):
@@ -104,7 +104,7 @@ def test_noise(server: Server) -> None:
 
 
 def damaged(line: bytes, chance: random.Random) -> bytes:
-    """Return a line with at most a few bytes of it wrong."""
+    """Return a line with a few bytes changed, or none."""
     changed = bytearray(line)
     for _ in range(chance.choice([0, 0, 1, 2, 5])):
         place = chance.randrange(len(changed) + 1)
@@ -123,7 +123,7 @@ def damaged(line: bytes, chance: random.Random) -> bytes:
 
 
 def pieces(data: bytes, chance: random.Random) -> list[bytes]:
-    """Return `data` cut anywhere."""
+    """Return `data` in random pieces."""
     cuts = sorted(chance.randrange(len(data)) for _ in range(5))
     return [data[start:end] for start, end in zip([0, *cuts], [*cuts, len(data)], strict=True)]
 

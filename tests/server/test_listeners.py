@@ -17,14 +17,14 @@ import uvloop
 from sonicpy.config import ChannelConfig
 from sonicpy.errors import SonicError
 from sonicpy.server.listeners import Listeners
-from tests.processes import HOST, Server, environment, free_port, run_serve, serve_command
+from tests.processes import HOST, Server, environment, free_port, refused_start, serve_command
 from tests.server.peer import Peer
 from tests.server.test_start import is_one_sentence
 
 
 @contextmanager
 def announced(folder: Path, inet: str, settings: dict[str, object] | None = None) -> Iterator[str]:
-    """Run a server; give the line it says when it accepts connections."""
+    """Run a server inside a `with` block; yield the line that it prints when it accepts connections."""
     process = subprocess.Popen(
         serve_command("--inet", inet, "--data", str(folder / "store")),
         cwd=folder,
@@ -85,7 +85,7 @@ def test_one_address_in_use_stops_the_start_and_none_stays_open(tmp_path: Path) 
     with socket.create_server((HOST, 0)) as taken:
         used = taken.getsockname()[1]
         arguments = ["--inet", f"{HOST}:{free},{HOST}:{used}", "--data", str(tmp_path / "store")]
-        status, said = run_serve(arguments, tmp_path, {"channel.unix_socket": path})
+        status, said = refused_start(arguments, tmp_path, {"channel.unix_socket": path})
     assert (status, is_one_sentence(said)) == (1, True), said
     assert f"{HOST}:{used}" in said
     assert not path.exists()
@@ -173,7 +173,7 @@ class TestUnixSocket:
         path = tmp_path / "s.sock"
         with Server(tmp_path, {"channel.unix_socket": path}) as server:
             arguments = ["--inet", f"{HOST}:{free_port()}", "--data", str(tmp_path / "other")]
-            status, said = run_serve(arguments, tmp_path, {"channel.unix_socket": path})
+            status, said = refused_start(arguments, tmp_path, {"channel.unix_socket": path})
             assert (status, is_one_sentence(said)) == (1, True), said
             assert f"{path}: another process listens there; set channel.unix_socket" in said
             with Peer(server, "search", unix=path) as peer:
@@ -183,7 +183,7 @@ class TestUnixSocket:
         path = tmp_path / "s.sock"
         path.write_text("precious")
         arguments = ["--inet", f"{HOST}:{free_port()}", "--data", str(tmp_path / "store")]
-        status, said = run_serve(arguments, tmp_path, {"channel.unix_socket": path})
+        status, said = refused_start(arguments, tmp_path, {"channel.unix_socket": path})
         assert (status, is_one_sentence(said)) == (1, True), said
         assert f"{path}: there is a file that is no socket" in said
         assert path.read_text() == "precious"
@@ -197,9 +197,9 @@ class TestUnixSocket:
                 server.stop()
                 assert path.is_socket()
 
-    @pytest.mark.parametrize(("name", "reason"), [("x" * 200, "too long"), ("none/s.sock", "No such file")])
-    def test_a_path_that_cannot_be_used(self, tmp_path: Path, name: str, reason: str) -> None:
-        arguments = ["--inet", f"{HOST}:{free_port()}", "--data", str(tmp_path / "store")]
-        status, said = run_serve(arguments, tmp_path, {"channel.unix_socket": tmp_path / name})
-        assert (status, is_one_sentence(said)) == (1, True), said
-        assert reason in said
+    def test_a_path_that_cannot_be_used(self, tmp_path: Path) -> None:
+        for name, reason in (("x" * 200, "too long"), ("none/s.sock", "No such file")):
+            arguments = ["--inet", f"{HOST}:{free_port()}", "--data", str(tmp_path / "store")]
+            status, said = refused_start(arguments, tmp_path, {"channel.unix_socket": tmp_path / name})
+            assert (status, is_one_sentence(said)) == (1, True), said
+            assert reason in said

@@ -1,7 +1,6 @@
 """Live words over the wire: another connection sees a word from OK on, through kill -9, until FLUSHO or POP."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -13,9 +12,11 @@ NUMBERED = list(enumerate(WORDS))
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[Server]:
-    with Server(tmp_path) as server:
-        yield server
+def server(shared_server: Server) -> Iterator[Server]:
+    """A server whose collection is empty."""
+    with Peer(shared_server, "ingest") as ingest:
+        ingest.ask("FLUSHC c")
+    yield shared_server
 
 
 def push_all(server: Server) -> None:
@@ -43,7 +44,7 @@ def check_all(server: Server, shown: bool = True) -> None:
 
 
 def check_shown(server: Server, word: Living, number: int, ingest: Peer) -> None:
-    """Every answer tells of the one word and its one object, on a connection that knows nothing of the PUSH."""
+    """Every answer, also on another connection than that of the PUSH, holds the word and its object."""
     assert ingest.ask(f"COUNT c b{number}") == "RESULT 1"
     assert ingest.ask(f"COUNTO c b{number} o") == "RESULT 1"
     with Peer(server, "search") as search:

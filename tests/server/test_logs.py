@@ -139,9 +139,8 @@ def test_a_server_logs_what_takes_long(tmp_path: Path) -> None:
     assert "SecretPassword" not in log
 
 
-def test_a_server_logs_nothing_slow_unless_asked(tmp_path: Path) -> None:
-    with Server(tmp_path) as server:
-        with Peer(server, "ingest") as ingest:
-            text = " ".join(f"wort{number}" for number in range(1_500))
-            assert ingest.ask(f'PUSH slow b o "{text}" LANG(none)') == "OK"
-        assert "slow" not in server.log()
+def test_a_server_logs_nothing_slow_by_default(shared_server: Server) -> None:
+    with Peer(shared_server, "ingest") as ingest:
+        text = " ".join(f"wort{number}" for number in range(1_500))
+        assert ingest.ask(f'PUSH slow b o "{text}" LANG(none)') == "OK"
+    assert "slow" not in shared_server.log()

@@ -1,4 +1,4 @@
-"""channel.max_connections: one more is told so in a line and closed; room comes back when somebody leaves."""
+"""channel.max_connections: the server rejects further connections with a line, and accepts again once one closes."""
 
 import time
 from collections.abc import Iterator
@@ -15,14 +15,19 @@ MOST = 5
 FULL = b"ENDED too_many_connections\r\n"
 
 
-@pytest.fixture
-def small(tmp_path: Path) -> Iterator[Server]:
-    server = Server(tmp_path, {"channel.max_connections": MOST})
-    with server:
-        with Peer(server, "control") as control:  # the one that saw the server start is noticed to be gone
-            while "clients_connected(1)" not in control.ask("INFO"):
-                time.sleep(0.01)
+@pytest.fixture(scope="module")
+def one_small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with Server(tmp_path_factory.mktemp("small"), {"channel.max_connections": MOST}) as server:
         yield server
+
+
+@pytest.fixture
+def small(one_small: Server) -> Server:
+    """A server that takes a few connections and has none."""
+    with Peer(one_small, "control") as control:  # it may not have noticed yet that earlier ones are closed
+        while "clients_connected(1)" not in control.ask("INFO"):
+            time.sleep(0.01)
+    return one_small
 
 
 def comes_in(server: Server) -> bool:
@@ -37,7 +42,7 @@ def wait_for_room(server: Server) -> None:
         time.sleep(0.01)
 
 
-def test_one_more_is_turned_away(small: Server) -> None:
+def test_one_more_is_rejected(small: Server) -> None:
     with crowd(small, MOST - 2) as strangers, Peer(small, "search") as known:
         with Peer(small), Peer(small) as one_more:
             assert one_more.rest() == FULL
@@ -52,7 +57,7 @@ def test_one_more_is_turned_away(small: Server) -> None:
 
 def test_a_crowd_at_the_door(small: Server) -> None:
     with crowd(small, MOST, "search") as inside, crowd(small, 3 * LINGERING_MAX) as outside:
-        for peer in outside:  # they stay on their side until the server has had enough of them
+        for peer in outside:  # they do not close their side: the server has to abort them
             assert peer.rest() == FULL
         began = time.monotonic()
         assert all(peer.ask("PING") == "PONG" for peer in inside)
@@ -61,6 +66,7 @@ def test_a_crowd_at_the_door(small: Server) -> None:
 
 
 def test_a_stop_with_a_crowd_at_the_door(small: Server) -> None:
+    """The last test of this server: it stops it."""
     with crowd(small, MOST, "search"), crowd(small, 10) as outside:
         assert all(peer.rest() == FULL for peer in outside)
         assert small.stop() == 0

@@ -21,7 +21,7 @@ from sonicpy.server import metrics as metrics_module
 from sonicpy.server.metrics import MetricsServer
 from sonicpy.server.service import Service
 from sonicpy.version import VERSION
-from tests.processes import HOST, Server, environment, free_port, run_serve, serve_command
+from tests.processes import HOST, Server, environment, free_port, refused_start, serve_command
 from tests.server.peer import Peer
 from tests.server.test_start import is_one_sentence
 
@@ -53,11 +53,11 @@ def scrape(port: int) -> Samples:
     return samples
 
 
-@pytest.fixture
-def watched(tmp_path: Path) -> Iterator[tuple[Server, int]]:
-    """A server and the port of its metrics."""
+@pytest.fixture(scope="module")
+def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, int]]:
+    """A server and the port of its metrics; only the first test changes its figures."""
     port = free_port()
-    with Server(tmp_path, {"metrics.inet": f"{HOST}:{port}"}) as server:
+    with Server(tmp_path_factory.mktemp("watched"), {"metrics.inet": f"{HOST}:{port}"}) as server:
         yield server, port
 
 
@@ -128,7 +128,8 @@ def test_health_readiness_and_what_there_is_not(watched: tuple[Server, int]) -> 
     assert get(port, "/") == (404, "there are /metrics, /healthz and /readyz\n")
 
 
-def test_who_dawdles_keeps_nobody_waiting_and_the_stop_neither(watched: tuple[Server, int]) -> None:
+def test_slow_clients_delay_neither_others_nor_the_stop(watched: tuple[Server, int]) -> None:
+    """The last test of this server: it stops it."""
     server, port = watched
     dawdling = [socket.create_connection((HOST, port)) for _ in range(5)]
     try:
@@ -146,7 +147,7 @@ def test_a_port_in_use_stops_the_start(tmp_path: Path) -> None:
     with socket.create_server((HOST, 0)) as taken:
         address = f"{HOST}:{taken.getsockname()[1]}"
         arguments = ["--inet", f"{HOST}:{free_port()}", "--data", str(tmp_path / "store")]
-        status, said = run_serve(arguments, tmp_path, {"metrics.inet": address})
+        status, said = refused_start(arguments, tmp_path, {"metrics.inet": address})
     assert (status, is_one_sentence(said)) == (1, True), said
     assert f"cannot listen on {address}: Address already in use; set metrics.inet" in said
 

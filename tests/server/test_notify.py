@@ -45,7 +45,7 @@ def test_an_abstract_name(manager: socket.socket, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize(("name", "lines"), [("", 0), ("/nowhere/notify.sock", 1), ("/" + "x" * 200, 1)])
-def test_nobody_to_tell_is_no_fault(
+def test_a_manager_that_is_not_there_is_no_error(
     name: str, lines: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("NOTIFY_SOCKET", name)

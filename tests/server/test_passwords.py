@@ -69,18 +69,18 @@ def test_only_so_many_wait_at_a_time() -> None:
         table.delay_s("a", 1.0)
     for _ in range(WAITING_MAX):
         assert table.delay_s("a", 1.0)
-        table.waits("a")
+        table.begin_wait("a")
     assert table.delay_s("a", 1.0) is None
-    table.waited("a")
+    table.end_wait("a")
     assert table.delay_s("a", 1.0) == LONGEST_DELAY_S
 
 
 def test_only_so_many_wait_from_all_networks() -> None:
     table = WrongPasswords()
     for number in range(WAITING_IN_ALL_MAX):
-        table.waits(str(number))
+        table.begin_wait(str(number))
     assert [table.delay_s("a", 1.0) for _ in range(FREE + 1)] == [0.0] * FREE + [None]
-    table.waited("7")
+    table.end_wait("7")
     assert table.delay_s("a", 1.0)
 
 

@@ -1,4 +1,4 @@
-"""Servers that start, or refuse to in one sentence; and the two verbs that look at one from outside."""
+"""Servers that start, or refuse to with one sentence; and `sonicpy ping`."""
 
 import asyncio
 import errno
@@ -6,8 +6,6 @@ import logging
 import os
 import signal
 import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -17,7 +15,7 @@ from sonicpy.errors import SonicError
 from sonicpy.index.index import Index
 from sonicpy.server import listeners
 from sonicpy.server.listeners import bind_tcp
-from tests.processes import HOST, Server, environment, free_port, run_serve
+from tests.processes import HOST, Server, free_port, refused_start, run_here, run_serve
 from tests.server.peer import Peer
 
 
@@ -25,7 +23,8 @@ def is_one_sentence(text: str) -> bool:
     return text.startswith("sonicpy: ") and text.count("\n") == 1 and text.endswith("\n")
 
 
-def test_a_second_server_on_the_same_folder_ends(server: Server) -> None:
+def test_a_second_server_on_the_same_folder_ends(shared_server: Server) -> None:
+    server = shared_server
     store = server.folder / "store"
     status, said = run_serve(["--inet", f"{HOST}:{free_port()}", "--data", str(store)], server.folder)
     assert (status, is_one_sentence(said)) == (1, True), said
@@ -35,8 +34,9 @@ def test_a_second_server_on_the_same_folder_ends(server: Server) -> None:
         assert peer.ask("PING") == "PONG", "the first one goes on"
 
 
-def test_a_port_in_use_ends_the_server(server: Server, tmp_path: Path) -> None:
-    status, said = run_serve(["--inet", f"{HOST}:{server.port}", "--data", str(tmp_path / "other")], tmp_path)
+def test_a_port_in_use_ends_the_server(shared_server: Server, tmp_path: Path) -> None:
+    server = shared_server
+    status, said = refused_start(["--inet", f"{HOST}:{server.port}", "--data", str(tmp_path / "other")], tmp_path)
     assert (status, is_one_sentence(said)) == (1, True), said
     assert f"{HOST}:{server.port}" in said
     with Index(tmp_path / "other") as index:
@@ -52,36 +52,34 @@ WRONG_SETTINGS: list[tuple[list[str], dict[str, object], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "settings", "named"), WRONG_SETTINGS)
-def test_wrong_settings_end_the_server_with_status_2(
-    tmp_path: Path, arguments: list[str], settings: dict[str, object], named: str
-) -> None:
+def test_wrong_settings_end_the_server_with_status_2(tmp_path: Path) -> None:
     (tmp_path / "broken.cfg").write_text("[server\n")
-    status, said = run_serve(["--data", str(tmp_path / "store"), *arguments], tmp_path, settings)
-    assert (status, is_one_sentence(said)) == (2, True), said
-    assert named in said
-    assert not (tmp_path / "store").exists(), "nothing was touched"
+    for row, (arguments, settings, named) in enumerate(WRONG_SETTINGS):
+        run = run_serve if row == 0 else refused_start
+        status, said = run(["--data", str(tmp_path / "store"), *arguments], tmp_path, settings)
+        assert (status, is_one_sentence(said)) == (2, True), said
+        assert named in said
+        assert not (tmp_path / "store").exists(), "nothing was touched"
 
 
 def test_settings_of_the_analysis_may_not_change(server: Server) -> None:
     server.stop()
     arguments = ["--inet", f"{HOST}:{server.port}", "--data", str(server.folder / "store")]
-    status, said = run_serve(arguments, server.folder, {"normalization.stemming_enabled": "true"})
+    status, said = refused_start(arguments, server.folder, {"normalization.stemming_enabled": "true"})
     assert (status, is_one_sentence(said)) == (1, True), said
     assert "normalization.stemming_enabled" in said
 
 
 def test_a_folder_that_cannot_be_written_ends_the_server(tmp_path: Path) -> None:
     (tmp_path / "store").write_text("a file stands in the way")
-    status, said = run_serve(["--inet", f"{HOST}:{free_port()}", "--data", str(tmp_path / "store")], tmp_path)
+    status, said = refused_start(["--inet", f"{HOST}:{free_port()}", "--data", str(tmp_path / "store")], tmp_path)
     assert (status, is_one_sentence(said)) == (1, True), said
     assert str(tmp_path / "store") in said
 
 
 def ping(*arguments: str) -> tuple[int, str]:
-    command = [sys.executable, "-m", "sonicpy", "ping", *arguments]
-    done = subprocess.run(command, env=environment({}), capture_output=True, text=True, timeout=20, check=False)
-    return done.returncode, done.stdout + done.stderr
+    status, out, said = run_here(["ping", *arguments], Path.cwd())
+    return status, out + said
 
 
 def test_ping_asks_a_running_server(tmp_path: Path) -> None:
@@ -96,21 +94,16 @@ def test_ping_asks_a_running_server(tmp_path: Path) -> None:
         assert (status, is_one_sentence(said)) == (1, True), said
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGQUIT])
-def test_a_signal_stops_an_idle_server(server: Server, number: signal.Signals) -> None:
-    with Peer(server, "search") as peer, Peer(server) as not_started:
-        assert server.stop(number) == 0
-        assert peer.rest() == b""
-        assert not_started.line().startswith("CONNECTED <")
-        assert not_started.rest() == b""
-    assert server.log() == ""
-
-
-def test_a_stopped_server_can_be_started_at_once(server: Server) -> None:
-    for _ in range(3):
-        with Peer(server, "search"):  # its side of the connection keeps the port busy for a while
-            assert server.stop() == 0
+def test_a_signal_stops_an_idle_server_and_it_can_be_started_at_once(tmp_path: Path) -> None:
+    server = Server(tmp_path)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT):
         server.start()
+        with Peer(server, "search") as peer, Peer(server) as not_started:  # their sides keep the port busy for a while
+            assert server.stop(number) == 0
+            assert peer.rest() == b""
+            assert not_started.line().startswith("CONNECTED <")
+            assert not_started.rest() == b""
+        assert server.log() == ""
 
 
 class TestWithoutIpv6:

@@ -23,7 +23,7 @@ TIMES = [
 def test_best_and_worst_are_whole_milliseconds(times: list[float], expected: tuple[int, int], why: str) -> None:
     statistics = Statistics()
     for seconds in times:
-        statistics.took(statistics.tallies[Query], seconds)
+        statistics.note_duration(statistics.tallies[Query], seconds)
     assert best_and_worst(statistics) == expected, why
 
 
@@ -51,5 +51,5 @@ REPLIES = [
 @pytest.mark.parametrize(("reply", "expected"), REPLIES)
 def test_refusals_are_counted_by_code(reply: bytes, expected: dict[str, int]) -> None:
     statistics = Statistics()
-    statistics.refused(reply)
+    statistics.note_error(reply)
     assert statistics.errors == expected

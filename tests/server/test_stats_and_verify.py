@@ -1,4 +1,4 @@
-"""STATS and VERIFY over real connections: what they tell, to whom, and what others notice of them."""
+"""STATS and VERIFY over real connections: what they report, and that other connections go on."""
 
 import json
 import threading
@@ -43,8 +43,8 @@ def test_stats_follow_every_acknowledged_change(server: Server) -> None:
         }  # fmt: skip
 
 
-def test_stats_of_a_name_that_is_none(server: Server) -> None:
-    with Peer(server, "control") as control:
+def test_stats_of_a_name_that_is_not_valid(shared_server: Server) -> None:
+    with Peer(shared_server, "control") as control:
         assert control.ask("STATS é") == "ERR invalid_argument(InvalidCollection)"
         assert control.ask(f"STATS c {'x' * 129}") == "ERR invalid_argument(InvalidBucket)"
         assert control.ask("PING") == "PONG"
@@ -66,7 +66,8 @@ def test_the_library_tells_the_same(server: Server, tmp_path: Path) -> None:
         assert mine | {"pending_words": 3, "open_graphs": 0} == whole
 
 
-def test_verify_finds_nothing_wrong_while_the_server_is_written(server: Server) -> None:
+def test_verify_finds_nothing_wrong_while_the_server_is_written(shared_server: Server) -> None:
+    server = shared_server
     with Peer(server, "ingest") as ingest, Peer(server, "control") as control, Peer(server, "control") as other:
         assert ingest.ask('PUSH c b o "hello world"') == "OK"
         other.send_lines("VERIFY")

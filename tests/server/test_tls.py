@@ -1,4 +1,4 @@
-"""TLS on the TCP addresses: the same answers, the same limits, and starts that fail for want of a good certificate."""
+"""TLS on the TCP addresses: the same answers and limits; a start without a usable certificate fails."""
 
 import select
 import socket
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives import serialization
 
-from tests.processes import HOST, Server, free_port, run_serve
+from tests.processes import HOST, Server, free_port, refused_start
 from tests.server.certificates import Certificates, write_certificates
 from tests.server.peer import Peer
 from tests.server.test_start import is_one_sentence, ping
@@ -24,7 +24,7 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
 
 @pytest.fixture(scope="module")
 def tls_server(tmp_path_factory: pytest.TempPathFactory, certificates: Certificates) -> Iterator[Server]:
-    """A server that speaks TLS, gives its peers one second, and holds words enough for long answers."""
+    """A server with TLS, an idle time-out of one second, and enough words for long answers."""
     folder = tmp_path_factory.mktemp("tls")
     settings = {**certificates.settings(), "channel.tcp_timeout": 1, "channel.unix_socket": folder / "s.sock"}
     with Server(folder, settings) as server:
@@ -48,7 +48,7 @@ def test_the_unix_socket_does_without(tls_server: Server) -> None:
         assert peer.ask("PING") == "PONG"
 
 
-def test_a_plain_client_is_turned_away(tls_server: Server) -> None:
+def test_a_plain_client_is_rejected(tls_server: Server) -> None:
     with Peer(tls_server) as peer:
         peer.send(b"START search\n")
         assert b"CONNECTED" not in peer.rest()
@@ -87,7 +87,7 @@ def test_a_slow_reader_gets_everything(tls_server: Server, certificates: Certifi
 
 
 def test_the_end_of_input_ends_a_connection(tls_server: Server, certificates: Certificates) -> None:
-    """TLS has no half-close here: what was answered by then arrives, and the server closes."""
+    """The loop's TLS has no half-close: answers until then arrive, and the server closes."""
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
     client = certificates.client().wrap_bio(incoming, outgoing, server_hostname=HOST)
     with socket.create_connection((HOST, tls_server.port), timeout=10) as connection:
@@ -171,15 +171,16 @@ def encrypted(good: Certificates, other: Certificates) -> tuple[Path, Path, str]
     return good.certificate, path, "without a passphrase"
 
 
-@pytest.mark.parametrize("case", [wrong_key, swapped, missing, encrypted])
-def test_a_certificate_that_cannot_be_used_ends_the_server(tmp_path: Path, certificates: Certificates, case) -> None:  # type: ignore[no-untyped-def]
-    certificate, key, named = case(certificates, write_certificates(tmp_path / "other"))
-    settings = {"channel.tls_certificate": certificate, "channel.tls_key": key}
-    arguments = ["--inet", f"{HOST}:{free_port()}", "--data", str(tmp_path / "store")]
-    status, said = run_serve(arguments, tmp_path, settings)
-    assert (status, is_one_sentence(said)) == (2, True), said
-    assert named in said
-    assert not (tmp_path / "store").exists(), "nothing was touched"
+def test_a_certificate_that_cannot_be_used_ends_the_server(tmp_path: Path, certificates: Certificates) -> None:
+    other = write_certificates(tmp_path / "other")
+    for case in (wrong_key, swapped, missing, encrypted):
+        certificate, key, named = case(certificates, other)
+        settings = {"channel.tls_certificate": certificate, "channel.tls_key": key}
+        arguments = ["--inet", f"{HOST}:{free_port()}", "--data", str(tmp_path / "store")]
+        status, said = refused_start(arguments, tmp_path, settings)
+        assert (status, is_one_sentence(said)) == (2, True), said
+        assert named in said
+        assert not (tmp_path / "store").exists(), "nothing was touched"
 
 
 def connections(server: Server) -> int:
@@ -188,7 +189,7 @@ def connections(server: Server) -> int:
 
 
 def send_until_paused(target: socket.socket, data: bytes) -> int:
-    """Send over and over until the peer takes nothing for 0.2 s; return how much it took."""
+    """Send again and again until the server reads nothing for 0.2 s; return how many bytes it took."""
     target.setblocking(False)
     sent, begun = 0, time.monotonic()
     while time.monotonic() - begun < 20:

@@ -1,4 +1,4 @@
-"""A fault that nobody foresaw ends the connection it met; the client is not left waiting, and the others are served."""
+"""An unexpected error ends the connection that met it: its client does not wait for ever, and others are served."""
 
 import asyncio
 import gc
@@ -20,30 +20,30 @@ def fail(*_: object) -> bytes:
 
 @pytest.fixture(autouse=True)
 def queries_fail(monkeypatch: pytest.MonkeyPatch) -> None:
-    """QUERY and whatever takes longer than a turn meet a fault that is no SonicError."""
+    """QUERY and commands that take longer than a turn raise an error that is no SonicError."""
     monkeypatch.setitem(CALLS, Query, fail)
     monkeypatch.setattr(Service, "execute", fail)
 
 
-FAULTS = [
+PLACES = [
     (b'START search\nQUERY c b "text"\nPING\n', "at once"),
-    (b"START search\n" + b"PING\n" * 20_000 + b'QUERY c b "text"\nPING\n', "in a turn that was put off"),
-    (b"START control\nTRIGGER consolidate\nPING\n", "in what takes longer than a turn"),
+    (b"START search\n" + b"PING\n" * 20_000 + b'QUERY c b "text"\nPING\n', "in a queued turn"),
+    (b"START control\nTRIGGER consolidate\nPING\n", "in a command that takes longer than a turn"),
 ]
 
 
-@pytest.mark.parametrize(("sent", "where"), FAULTS, ids=[row[1] for row in FAULTS])
+@pytest.mark.parametrize(("sent", "where"), PLACES, ids=[row[1] for row in PLACES])
 def test_the_connection_ends(tmp_path: Path, sent: bytes, where: str) -> None:
-    ended, answer, faults = asyncio.run(talk(tmp_path, sent))
-    assert ended, f"left waiting by a fault {where}"
+    ended, answer, errors = asyncio.run(talk(tmp_path, sent))
+    assert ended, f"left waiting by an error {where}"
     assert answer == b"PONG\r\n", "the others go on"
-    assert faults, "it is reported, not swallowed"
+    assert errors, "it is reported, not swallowed"
 
 
 async def talk(folder: Path, sent: bytes) -> tuple[bool, bytes, list[dict[str, object]]]:
-    """Return whether the connection that sent this was ended, what another was answered, and the faults reported."""
-    faults: list[dict[str, object]] = []
-    asyncio.get_running_loop().set_exception_handler(lambda _, context: faults.append(context))
+    """Return whether the connection that sent this ended, what another one was answered, and the reported errors."""
+    errors: list[dict[str, object]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: errors.append(context))
     async with serving(folder) as (_, address):
         reader, writer = await asyncio.open_connection(*address)
         other_reader, other = await asyncio.open_connection(*address)
@@ -54,12 +54,12 @@ async def talk(folder: Path, sent: bytes) -> tuple[bool, bytes, list[dict[str, o
         answer = await asyncio.wait_for(other_reader.readline(), ANSWER_S) if all(greeting_and_start) else b""
         for each in (writer, other):
             each.close()
-    gc.collect()  # a task's fault is reported when the task goes
-    return ended, answer, faults
+    gc.collect()  # a task's error is reported when the task is deleted
+    return ended, answer, errors
 
 
 async def ends(reader: asyncio.StreamReader) -> bool:
-    """Whether the server closes within ANSWER_S."""
+    """Return whether the server closes within ANSWER_S."""
     try:
         await asyncio.wait_for(reader.read(), ANSWER_S)
     except ConnectionResetError:

@@ -1,4 +1,4 @@
-"""Workers.run: what a job returns, raises or dies of reaches who asked; a worker leaves when it is not needed."""
+"""Workers.run: the caller gets what a job returns or raises, or learns that it died; an idle worker ends."""
 
 import asyncio
 import gc
@@ -61,7 +61,7 @@ def fail(error: BaseException) -> None:
 
 
 def die(tries: str, times: int) -> int:
-    """Die at the first so many tries, which the file `tries` counts."""
+    """Die at the first `times` tries, which the file `tries` counts."""
     with open(tries, "a") as file:
         file.write(".")
     if os.path.getsize(tries) <= times:
@@ -79,7 +79,7 @@ def sleep(seconds: float, begun: str = os.devnull) -> int:
 
 
 def with_workers(test: Callable[[Workers], Awaitable[None]]) -> None:
-    """Run a test in an event loop, and end its workers whatever happens."""
+    """Run a test in an event loop, and always end its workers."""
 
     async def run() -> None:
         workers = Workers()
@@ -241,7 +241,7 @@ def test_a_worker_leaves_when_there_is_no_work(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize("spare", [0, 3])
 def test_a_worker_that_cannot_be_started_is_an_error_of_ours(spare: int) -> None:
-    """Hardly a file descriptor is left: the server needs to go on, and to say so."""
+    """With hardly a file descriptor left, the server must go on and report the error."""
 
     async def test(workers: Workers) -> None:
         with descriptors_left(spare), pytest.raises(WorkerError, match="Too many open files"):
@@ -253,7 +253,7 @@ def test_a_worker_that_cannot_be_started_is_an_error_of_ours(spare: int) -> None
 
 @contextmanager
 def descriptors_left(spare: int) -> Iterator[None]:
-    """Let this process open only so many more files inside a `with` block."""
+    """Let this process open at most `spare` further files inside a `with` block."""
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(map(int, os.listdir("/proc/self/fd"))) + 8, limits[1]))
     taken = []

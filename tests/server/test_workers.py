@@ -1,10 +1,9 @@
-"""The worker process that builds graphs: it goes when its server goes, however that is."""
+"""The worker process that builds graphs ends when its server ends, in whatever way."""
 
 import os
 import signal
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,7 +18,7 @@ pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="ne
 
 
 def children(server: Server) -> set[int]:
-    """Return the processes that a server has started."""
+    """Return the process ids of the children of a server."""
     found = set()
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -32,7 +31,7 @@ def children(server: Server) -> set[int]:
 
 
 def builds_graphs(number: int) -> bool:
-    """Whether a child builds graphs; the other one only counts what Python's processes share."""
+    """Return whether a child is a worker; the other child is the resource tracker of multiprocessing."""
     try:
         return b"spawn_main" in Path(f"/proc/{number}/cmdline").read_bytes()
     except OSError:
@@ -46,13 +45,11 @@ def is_alive(number: int) -> bool:
         return False
 
 
-@pytest.fixture
-def busy(server: Server) -> Server:
-    """A server with so many new words that a worker is asked to build their graph."""
+def push_words(server: Server, bucket: str) -> None:
+    """Push so many new words that a worker has to build their graph."""
     with Peer(server, "ingest") as ingest:
-        ingest.send_lines(*(f'PUSH big b o{number} "wort{number} rest{number}"' for number in range(OBJECTS)))
+        ingest.send_lines(*(f'PUSH big {bucket} o{number} "wort{number} rest{number}"' for number in range(OBJECTS)))
         assert ingest.lines(OBJECTS) == ["OK"] * OBJECTS
-    return server
 
 
 def stop(server: Server, _: set[int]) -> None:
@@ -73,42 +70,55 @@ def interrupt_all(server: Server, workers: set[int]) -> None:
 ENDS = [(stop, "busy"), (kill, "busy"), (kill, "idle"), (interrupt_all, "idle")]
 
 
-@pytest.mark.parametrize(("end", "worker"), ENDS)
-def test_no_worker_is_left_behind(busy: Server, end: Callable[[Server, set[int]], None], worker: str) -> None:
-    with Peer(busy, "control") as control:
+def test_no_worker_is_left_behind(server: Server) -> None:
+    for end, worker in ENDS:
+        bucket = f"{end.__name__}-{worker}"
+        push_words(server, bucket)
+        workers = start_worker(server, worker)
+        end(server, workers)
+        assert_all_end(workers)
+        assert end is kill or "Traceback" not in server.log(), server.log()
+        server.start()
+        with Peer(server, "ingest") as ingest, Peer(server, "search") as search:
+            assert ingest.ask(f"COUNT big {bucket}") == f"RESULT {2 * OBJECTS}"
+            assert search.results(f'QUERY big {bucket} "wort77" LIMIT(1)') == ["o77"]
+
+
+def start_worker(server: Server, worker: str) -> set[int]:
+    """Let a server start a worker, and wait until it is "busy" or "idle"; return the children of the server."""
+    with Peer(server, "control") as control:
         control.send_lines("TRIGGER consolidate")
         if worker == "idle":
             assert control.line() == "OK"
         deadline = time.monotonic() + GONE_S
-        while not (workers := children(busy)):
-            assert time.monotonic() < deadline, "no worker was started: the test means nothing"
-    end(busy, workers)
+        while not (workers := children(server)):
+            assert time.monotonic() < deadline, "no worker was started: the test judged nothing"
+    return workers
+
+
+def assert_all_end(workers: set[int]) -> None:
     deadline = time.monotonic() + GONE_S
     while left := [number for number in workers if is_alive(number)]:
         if time.monotonic() > deadline:
             for number in left:
                 os.kill(number, signal.SIGKILL)
-            pytest.fail(f"{len(left)} of {len(workers)} processes are left behind")
+            pytest.fail(f"{len(left)} of {len(workers)} processes did not end")
         time.sleep(0.02)
-    assert end is kill or "Traceback" not in busy.log(), busy.log()
-    busy.start()
-    with Peer(busy, "ingest") as ingest, Peer(busy, "search") as search:
-        assert ingest.ask("COUNT big b") == f"RESULT {2 * OBJECTS}"
-        assert search.results('QUERY big b "wort77" LIMIT(1)') == ["o77"]
 
 
-def test_a_worker_that_is_killed_is_replaced(busy: Server) -> None:
+def test_a_worker_that_is_killed_is_replaced(server: Server) -> None:
+    push_words(server, "b")
     answers: list[str] = []
-    with Peer(busy, "control") as control, Peer(busy, "search") as search:
+    with Peer(server, "control") as control, Peer(server, "search") as search:
         asked = threading.Thread(target=lambda: answers.append(control.ask("TRIGGER consolidate")))
         asked.start()
         deadline = time.monotonic() + GONE_S
-        while not (workers := list(filter(builds_graphs, children(busy)))):
-            assert time.monotonic() < deadline, "no worker was started: the test means nothing"
+        while not (workers := list(filter(builds_graphs, children(server)))):
+            assert time.monotonic() < deadline, "no worker was started: the test judged nothing"
         for number in workers:
             os.kill(number, signal.SIGKILL)
         assert search.ask("PING") == "PONG"
         asked.join()
         assert answers == ["OK"]
         assert search.results("LIST big b LIMIT(2) OFFSET(2000)") == ["wort0", "wort1"]
-    assert "worker process died" in busy.log()
+    assert "worker process died" in server.log()

@@ -1,4 +1,4 @@
-"""What an attack on a server costs the others: memory, and the time of a PING, looked at from outside."""
+"""What an attack costs a server and its other peers, measured from outside: memory, and the time of a PING."""
 
 import subprocess
 import sys
@@ -16,12 +16,12 @@ LOOK_S = 0.01
 
 @dataclass(slots=True)
 class Seen:
-    """What was seen; the times are known at the end of the watch.
+    """The measurements; the times are set at the end of the watch.
 
     Attributes:
-        rss_bytes: the most memory the server held.
+        rss_bytes: the largest memory of the server.
         ping_s: the slowest PING.
-        busy_s: the longest time for which the machine kept a process waiting that had nothing to wait for.
+        busy_s: the longest time for which the busy machine delayed a process that was ready to run.
     """
 
     rss_bytes: int = 0
@@ -31,7 +31,7 @@ class Seen:
 
 @contextmanager
 def watch(server: Server) -> Iterator[Seen]:
-    """Note the most memory a server holds, and its slowest PING, inside a `with` block."""
+    """Measure the largest memory of a server and its slowest PING inside a `with` block."""
     seen = Seen(server.rss_bytes())
     ended = threading.Event()
 

@@ -1,7 +1,7 @@
-"""PING a server every few milliseconds until stdin ends, then print how long the slowest took, in seconds; and by how
-much a pause was too long at the most, which is what the machine takes from any process while it is busy.
+"""PING a server every few milliseconds until stdin ends. Then print the duration of the slowest PING, and by how much
+the longest pause was too long, both in seconds: the latter is how long the busy machine delays any process.
 
-A process of its own, so that the threads of a test that attacks the server do not slow it down:
+It is a process of its own, so that the threads of a test that attacks the server do not slow it down:
 
     python watcher.py HOST PORT PASSWORD
 """
@@ -22,7 +22,7 @@ def wait_for_end(ended: threading.Event) -> None:
 
 
 def main(host: str, port: int, password: str) -> None:
-    """Say "watching" on stdout once the session has begun; print the slowest PING at the end."""
+    """Print "watching" once the session has begun, and the measurements at the end."""
     with socket.create_connection((host, port), ANSWER_S) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         lines = connection.makefile("rb")

@@ -1,0 +1,157 @@
+"""When changes reach the log, the disk and a commit.
+
+Runs on the loop's thread, which owns the one write transaction; only waiting for the disk leaves it. Commits happen
+between turns, so LMDB never holds a change that the log does not hold.
+"""
+
+import asyncio
+import logging
+
+from sonicpy.errors import StoreError
+from sonicpy.index.index import Index
+
+logger = logging.getLogger(__name__)
+
+COMMIT_CHANGES = 256
+"""Changes after which a commit is due. Larger commits cost less per change, but each page that a commit changes takes
+three places in the file: the page before, the page after, and one that is free until the next commit."""
+COMMIT_CHANGES_SYNCED = 512
+"""The same with durability = "commit", where a commit waits for the disk."""
+FLUSH_ROWS_CHANGES = 64
+"""While several connections take turns, term rows are written every FLUSH_ROWS_CHANGES changes: then the others wait
+for fewer rows at a time. Writing them turn by turn would cost more than the shorter waits are worth."""
+COMMIT_AFTER_S = 0.05
+COMMIT_AFTER_SYNCED_S = 1.0
+"""With durability = "commit" the synced log alone keeps acknowledged changes, so a commit is less urgent."""
+SWEEP_ROWS = 200
+"""Rows of flushed buckets deleted between two turns: about 0.2 ms."""
+SWEEPS_PER_COMMIT = 50
+
+
+class Committer:
+    """Seals, commits and syncs what connections change. To be made while the loop runs.
+
+    Args:
+        index: opened with autocommit=False on the loop's thread.
+        syncs_before_reply: whether a reply waits until the disk holds the log (durability = "commit").
+    """
+
+    def __init__(self, index: Index, *, syncs_before_reply: bool) -> None:
+        self._index = index
+        self._loop = asyncio.get_running_loop()
+        self._syncs_before_reply = syncs_before_reply
+        self._commit_changes = COMMIT_CHANGES_SYNCED if syncs_before_reply else COMMIT_CHANGES
+        self._commit_timer: asyncio.TimerHandle | None = None
+        self._log_sync: asyncio.Future[None] | None = None
+        self._log_position = 0  # at the last call of shorten_log
+        self._last_writer: object = None  # the connection of the last turn with changes since the last commit
+        self._is_shared = False  # whether other connections had turns since then
+        self._flushed_changes = 0  # of the changes since the last commit, those whose term rows are written
+
+    def seal(self, connection: object) -> asyncio.Future[None] | None:
+        """Append the changes of a connection's turn to the log, and schedule or do their commit.
+
+        Returns:
+            None: the changes may be acknowledged now; else the future to wait for first.
+
+        Raises:
+            StoreError: the log cannot be written; the changes are undone.
+        """
+        self._index.seal()
+        if connection is not self._last_writer:
+            self._is_shared = self._last_writer is not None
+            self._last_writer = connection
+        synced = self._next_log_sync() if self._syncs_before_reply else None
+        if self._index.uncommitted >= self._commit_changes:
+            self.commit()
+            return synced
+        if self._is_shared and self._index.uncommitted - self._flushed_changes >= FLUSH_ROWS_CHANGES:
+            self._flush_term_rows()
+        if self._commit_timer is None:
+            delay_s = COMMIT_AFTER_SYNCED_S if self._syncs_before_reply else COMMIT_AFTER_S
+            self._commit_timer = self._loop.call_later(delay_s, self.commit)
+        return synced
+
+    def note_turn_without_changes(self) -> None:
+        """Note that a connection that changed nothing takes turns too: it must not wait long for a commit."""
+        if self._last_writer is not None:
+            self._is_shared = True
+
+    def commit(self) -> bool:
+        """Commit all changes; return whether that worked. An error is logged, and the commit is tried again later."""
+        if self._commit_timer is not None:
+            self._commit_timer.cancel()
+            self._commit_timer = None
+        self._last_writer = None
+        self._is_shared = False
+        self._flushed_changes = 0
+        try:
+            self._index.commit()
+        except StoreError as error:
+            logger.error("%s", error)
+            return False
+        return True
+
+    def commit_if_due(self) -> None:
+        """Commit if there are changes, or if the store refuses changes and may have become writable again."""
+        if self._index.uncommitted or self._index.refusing:
+            self.commit()
+
+    async def sync(self) -> None:
+        """Wait until the disk holds what was sealed and committed; a cancelled sync still runs to its end.
+
+        Raises:
+            StoreError: the disk cannot be written.
+        """
+        done = self._loop.run_in_executor(None, self._index.sync)
+        try:
+            await asyncio.shield(done)
+        except asyncio.CancelledError:
+            await done  # the files may be closed once this task has ended
+            raise
+
+    def shorten_log(self) -> None:
+        """Delete the log of committed changes if nothing was sealed since the last call."""
+        store = self._index.store
+        if store.log_position == self._log_position:
+            store.shorten_log()
+        self._log_position = store.log_position
+
+    async def sweep(self) -> None:
+        """Delete the rows of flushed buckets, a few between two turns."""
+        while self._index.has_dropped:
+            for _ in range(SWEEPS_PER_COMMIT):
+                if not self._index.sweep(SWEEP_ROWS):
+                    break
+                await asyncio.sleep(0)
+            if not self.commit():
+                return
+
+    def _flush_term_rows(self) -> None:
+        """Write some of the rows that the commit would have to write."""
+        self._flushed_changes = self._index.uncommitted
+        try:
+            self._index.store.flush_term_rows()
+        except StoreError as error:  # recovery has replayed the log, or the next commit will
+            logger.error("%s", error)
+
+    def _next_log_sync(self) -> "asyncio.Future[None]":
+        """Return the future of the next sync of the log that has not begun; all connections share it."""
+        if self._log_sync is None:
+            self._log_sync = self._loop.create_future()
+            self._loop.create_task(self._sync_log())
+        return self._log_sync
+
+    async def _sync_log(self) -> None:
+        # The other connections of this pass of the loop seal first; later ones wait for the next sync.
+        await asyncio.sleep(0)
+        done, self._log_sync = self._log_sync, None
+        assert done is not None
+        try:
+            await self._loop.run_in_executor(None, self._index.sync_log)
+        except BaseException as error:  # of any kind: otherwise the connections would wait for ever
+            done.set_exception(error)
+            if not isinstance(error, StoreError):
+                raise
+        else:
+            done.set_result(None)

@@ -1,0 +1,140 @@
+"""Carries out the lines of one session, counts them, and turns errors into replies. Sends nothing.
+
+line -> Session.next -> reply of the session's own             -> out
+                     -> command in dispatch.CALLS -> reply     -> out
+                     -> any other command: returned to the caller, because it takes longer than a turn
+"""
+
+import asyncio
+import enum
+import logging
+import time
+
+from sonicpy.channel import replies
+from sonicpy.channel.commands import Command, Ping
+from sonicpy.channel.session import Session
+from sonicpy.errors import CommandError, SonicError, StoreError
+from sonicpy.server.dispatch import CALLS, CHANGES
+from sonicpy.server.service import Service
+from sonicpy.server.slow import log_slow
+from sonicpy.server.statistics import QUICK_S, Tally
+
+logger = logging.getLogger(__name__)
+
+OVERFLOW = b"ERR overflow"
+"""What a line that is too long is counted as."""
+
+
+class Stop(enum.Enum):
+    """Why a turn ended before the last line."""
+
+    TIME_IS_UP = enum.auto()
+    REPLIES_ARE_LONG = enum.auto()
+
+
+class Runner:
+    """The commands of one session."""
+
+    __slots__ = ("_index", "_service", "_session", "_statistics", "transport")
+
+    def __init__(self, service: Service, session: Session) -> None:
+        self._service = service
+        self._index = service.index
+        self._statistics = service.statistics
+        self._session = session
+        self.transport: asyncio.BaseTransport | None = None
+        """Of the connection, while it is open; the slow log asks it for the peer."""
+
+    def peer_name(self) -> object:
+        """Return the address of the peer, as the socket gives it; None: the connection is closed."""
+        return None if self.transport is None else self.transport.get_extra_info("peername")
+
+    def run(self, out: list[bytes], promises: list[int], limit_s: float, limit_bytes: float) -> Stop | Command | None:
+        """Carry out lines until none is left or a limit is met.
+
+        Args:
+            out: gets the replies, in order.
+            promises: gets the places in `out` of replies that may only leave once the log holds what they promise,
+                or what they have seen of it.
+            limit_s: time after which no further line is read.
+            limit_bytes: length of replies after which no further line is read.
+
+        Returns:
+            None: no line is left. Why lines are left; or the command that takes longer than a turn, and has to be
+            carried out before the next line.
+        """
+        session, tallies = self._session, self._statistics.tallies
+        out_bytes = 0
+        began = now = time.perf_counter()
+        while (item := session.next()) is not None:
+            kind: type = type(item)
+            if isinstance(item, bytes):
+                reply = item
+                if reply is replies.PONG:
+                    kind = Ping
+                else:
+                    self._count_own_reply(reply)
+                if reply:
+                    out.append(reply)
+            elif (call := CALLS.get(kind)) is not None:
+                try:
+                    reply = call(self._index, item)
+                except SonicError as error:
+                    reply = self.refuse(error)
+                else:
+                    if promises or kind in CHANGES:
+                        promises.append(len(out))
+                out.append(reply)
+            else:
+                return item
+            before, now = now, time.perf_counter()
+            tally = tallies[kind]
+            tally.count += 1
+            tally.seconds += now - before
+            if now - before > QUICK_S:
+                self._note_duration(tally, item, now - before)
+            out_bytes += len(reply)
+            if now - began > limit_s:
+                return Stop.TIME_IS_UP
+            if out_bytes > limit_bytes:
+                return Stop.REPLIES_ARE_LONG
+        return None
+
+    async def run_long(self, command: Command) -> bytes:
+        """Carry out a command that takes longer than a turn, and return its reply."""
+        began = time.perf_counter()
+        try:
+            reply = await self._service.execute(command)
+        except SonicError as error:
+            reply = self.refuse(error)
+        seconds = time.perf_counter() - began
+        tally = self._statistics.tallies[type(command)]
+        tally.add(seconds)  # INFO's best and worst are those of commands carried out in a turn
+        if seconds >= self._service.slow_command_s:
+            log_slow(tally.verb, command, seconds, self.peer_name())
+        return reply
+
+    def refuse(self, error: SonicError) -> bytes:
+        """Return and count the reply to a command that failed; the log gets the error that the client does not see."""
+        if not isinstance(error, CommandError):
+            logger.error("%s", error)
+        reply = replies.error(error)
+        self._statistics.note_error(reply)
+        return reply
+
+    def withdraw(self, out: list[bytes], promises: list[int], error: StoreError) -> None:
+        """Replace the replies in `out` whose changes were undone."""
+        reply = replies.error(error)
+        logger.error("%s", error)
+        for place in promises:
+            out[place] = reply
+            self._statistics.note_error(reply)
+
+    def _count_own_reply(self, reply: bytes) -> None:
+        is_overflow = not reply and self._session.ended  # a line that is too long gets no reply
+        self._statistics.note_error(OVERFLOW if is_overflow else reply)
+
+    def _note_duration(self, tally: Tally, item: bytes | Command, seconds: float) -> None:
+        self._statistics.note_duration(tally, seconds)
+        if seconds >= self._service.slow_command_s:
+            log_slow(tally.verb, item, seconds, self.peer_name())

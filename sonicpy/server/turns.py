@@ -1,0 +1,55 @@
+"""Which connection is served when.
+
+A connection that was not busy takes its turn as soon as its bytes arrive. One that used up a turn queues for the next
+one. The queue is worked off for one round at a time, then the loop looks for new bytes: however many connections are
+busy, one that is not waits for one round at most.
+"""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable
+
+ROUND_S = 0.005
+"""Queued turns run for this time, then the loop looks for new bytes."""
+
+
+class Turns:
+    """The queue of turns. To be made while the loop runs."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._queue: deque[Callable[[], None]] = deque()
+        self._has_round = False
+        self._spent_s = 0.0
+
+    @property
+    def is_backlogged(self) -> bool:
+        """Whether turns taken on arrival used up a round already, so that each of the next ones has to be short."""
+        return self._spent_s > ROUND_S
+
+    def note_immediate_turn(self, seconds: float) -> None:
+        """Count the time of a turn that was taken on arrival, until the loop looks for new bytes."""
+        if self._spent_s <= ROUND_S < self._spent_s + seconds:
+            self._loop.call_soon(self._forget_spent)  # runs before the loop looks for new bytes
+        self._spent_s += seconds
+
+    def enqueue_turn(self, turn: Callable[[], None]) -> None:
+        """Take a turn after all turns that are queued now."""
+        self._queue.append(turn)
+        if not self._has_round:
+            self._has_round = True
+            self._loop.call_soon(self._take_round)
+
+    def _take_round(self) -> None:
+        deadline = time.perf_counter() + ROUND_S
+        try:
+            while self._queue and time.perf_counter() < deadline:
+                self._queue.popleft()()
+        finally:
+            self._has_round = bool(self._queue)
+            if self._has_round:
+                self._loop.call_soon(self._take_round)
+
+    def _forget_spent(self) -> None:
+        self._spent_s = 0.0
