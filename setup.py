@@ -23,9 +23,9 @@ LINK = ["-fsanitize=address"] if SANITIZE else []
 GENERATED = "build/generated"
 
 MODULES = [
-    "bm25", "bucket", "bucket_cache", "channel", "graph", "language", "lengths", "names", "object_change",
-    "object_table", "objects", "postings", "ranking", "readers", "records", "sonic_table", "term_cache", "text",
-    "walking",
+    "analyzer", "bm25", "bucket", "bucket_cache", "graph", "ids", "language", "lengths", "lines", "names",
+    "object_change", "object_table", "objects", "plain", "postings", "quoting", "ranking", "readers", "records",
+    "replies", "sonic_table", "stop_set", "term_cache", "terms", "walking", "word_break",
 ]  # fmt: skip
 DIRECTIVES = {
     "language_level": 3,

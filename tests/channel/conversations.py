@@ -106,7 +106,7 @@ def execute(command: Command) -> bytes:
         case commands.Push() | commands.Trigger():
             return replies.OK
         case commands.Info():
-            return replies.info(replies.Figures(*range(8)))
+            return replies.info(replies.InfoFigures(*range(8)))
     return replies.result(0)
 
 

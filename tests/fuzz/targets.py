@@ -5,7 +5,7 @@ from functools import cache
 from typing import Any
 
 from sonicpy import Config
-from sonicpy._native.text import Terms
+from sonicpy._native.terms import Terms
 from sonicpy.channel.commands import Mode
 from sonicpy.channel.session import Session
 from sonicpy.channel.syntax import Limits

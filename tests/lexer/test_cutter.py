@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sonicpy._native.text import PART, SPECIAL, STOP, Analyzer, BoundAnalyzer, StopSet, Terms, word_borders
+from sonicpy._native.terms import PART, SPECIAL, STOP, Analyzer, BoundAnalyzer, StopSet, Terms, word_borders
 from sonicpy.lexer.normalizer import normalizer
 from tests.reference import cutter as twin
 from tests.reference import word_break as slow_break

@@ -26,7 +26,7 @@ from sonicpy._native.object_table cimport (
 )
 from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, PostingList, TermInfo, decode
 from sonicpy._native.score_parts cimport Part, Parts, take_part, told
-from sonicpy._native.text cimport F_PART, F_SPECIAL, F_STOP, Terms
+from sonicpy._native.terms cimport F_PART, F_SPECIAL, F_STOP, Terms
 from sonicpy._native.walking cimport BEST_MAX, WALKED_MAX, Lists, Run, walk
 
 cdef enum:
