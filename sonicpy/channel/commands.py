@@ -80,7 +80,7 @@ class Pop(NamedTuple):
 
 
 class Count(NamedTuple):
-    """Count the buckets of a collection, the words of a bucket or the words of an object: the last name given decides."""
+    """Count the buckets of a collection, the words of a bucket or those of an object: the names given decide."""
 
     collection: str
     bucket: str | None = None

@@ -4,8 +4,8 @@
          |                                                                           ^
          '------START refused or not in time, overflow, end of input-----------------'
 
-Each call of `next` reads one line, in order; the session buffers the rest. It executes nothing: if the line alone is not
-enough for an answer, `next` returns a Command, and the caller writes the reply before it asks for the next line.
+Each call of `next` reads one line, in order; the session buffers the rest. It executes nothing: if the line alone is
+not enough for an answer, `next` returns a Command, and the caller writes the reply before it asks for the next line.
 """
 
 import hmac

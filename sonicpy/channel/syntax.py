@@ -117,7 +117,9 @@ class CommandBuilder:
 def plain_reader(rows: Iterable[Syntax], rules: Rules, answers: Mapping[str, bytes]) -> PlainReader:
     """Return a reader of plain lines of `rows`, and of lines that hold only a name of `answers`."""
     lines = [
-        _plain_line(row, row.build, rules) for row in rows if isinstance(row.build, CommandBuilder) and not row.optional_words
+        _plain_line(row, row.build, rules)
+        for row in rows
+        if isinstance(row.build, CommandBuilder) and not row.optional_words
     ]
     return PlainReader([*lines, *(PlainLine(name.encode(), answer) for name, answer in answers.items())])
 

@@ -19,8 +19,8 @@ MAX_BYTES = 200
 """Only the beginning of a text decides."""
 
 SURE_LEAD = 10.0
-"""The lead in nats at which n-grams alone decide. At 20 bytes they are wrong in four of ten texts below it and in one of
-forty above it. A higher value changes no share by more than 0.1 %."""
+"""The lead in nats at which n-grams alone decide. At 20 bytes they are wrong in four of ten texts below it, and in one
+of forty above it. A higher value changes no share by more than 0.1 %."""
 
 
 class LanguageGuesser:

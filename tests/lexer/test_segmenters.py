@@ -106,7 +106,7 @@ class TestTexts:
     @needs_ja
     @pytest.mark.parametrize("piece", ["一", "北京大学", "あ", "カ", "東京に住む"])
     def test_time_is_linear_on_long_runs(self, piece: str) -> None:
-        """As in test_cutter.py: eight times the run may take 24 times as long (quadratic: 64)."""
+        """As in tests/native/test_analyzer.py: eight times the run may take 24 times as long (quadratic: 64)."""
         cutter = Segmenters()
         small, large = best_time(cutter, piece, 2_500), best_time(cutter, piece, 20_000)
         assert large < 0.3

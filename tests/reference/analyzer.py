@@ -1,7 +1,7 @@
-"""How Sonic cuts a text, straight from chapter 7.2 of the protocol notes: the judge of `Analyzer` in its compat form.
+"""How Sonic turns a text into words: the judge of `Analyzer` in its compat form.
 
-The shapes are regular expressions tried in the order of the table at every place, left to right. `\\w` and `\\s` of
-Python are not the notes' classes, so both are spelled out.
+The shapes are regular expressions, tried in the order of the table at every place, left to right. `\\w` and `\\s` of
+Python are other classes than those of Sonic, so both are spelled out.
 """
 
 import re
@@ -28,7 +28,7 @@ def is_alphanumeric(char: str) -> bool:
 
 
 def is_word_char(char: str) -> bool:
-    """Return whether the notes' class *w* holds the character: letters, marks, digits, connectors, joiners."""
+    """Return whether Sonic's class *w* holds the character: letters, marks, digits, connectors, joiners."""
     category = unicodedata.category(char)
     return category[0] in "LM" or category in ("Nd", "Nl", "Pc") or ord(char) in CIRCLED_LETTERS | JOINERS
 
@@ -47,7 +47,7 @@ def _class(points: Collection[int]) -> str:
 W = _class([point for point in range(sys.maxunicode + 1) if is_word_char(chr(point))])
 S = _class(WHITE_SPACE)
 
-PATTERNS = {  # \d of Python is Unicode's Nd, which is what the notes mean by *d*
+PATTERNS = {  # \d of Python is Unicode's Nd, which is Sonic's class *d*
     "mail": rf"[{W}.+\-]+@[{W}\-]+\.[{W}.\-]+",
     "username": rf"@[^{S}]*[{W}]",
     "url": rf"[{W}]{{2,}}://[^{S}]*[^{S}.]",
@@ -67,7 +67,7 @@ class Found(NamedTuple):
     special: bool
 
 
-def cut(
+def analyze(
     text: str,
     *,
     fold: Callable[[str], str] = str.casefold,
@@ -123,7 +123,7 @@ MARKS = ("Extend", "Format", "ZWJ")
 RUN_BYTES = 40
 
 
-def cut_in_pairs(text: str) -> list[tuple[str, str]]:
+def analyze_in_pairs(text: str) -> list[tuple[str, str]]:
     """Return the words of `text` and what each is: a word, a letter of a run, or a pair of neighbours in a run."""
     out: list[tuple[str, str]] = []
     while text:
