@@ -49,8 +49,8 @@ FUNCTION_WORD_SHARE = 0.4
 """Share of function words in a borrowed profile; 0.3 finds the language more often, 0.5 harms the others less."""
 
 ENGLISH_WORD_SHARE = 0.1
-"""English borrows from itself, because I, you and can are rare in Wikipedia but frequent in chat. This found 1 % more of
-its lines, at no cost to any other language."""
+"""English borrows from itself, because I, you and can are rare in Wikipedia but frequent in chat. This found 1 % more
+of its lines, at no cost to any other language."""
 
 GAJ = "abcčćdđefghijklmnoprsštuvzž"
 VUK = "абцчћдђефгхијклмнопрсштувзж"
@@ -124,8 +124,8 @@ def grams(word: str) -> list[str]:
 def fold(char: str) -> str | None:
     """Return the letter that `char` counts as, or None if it is more than one letter.
 
-    It merges what langdetect merges: upper and lower case; the Vietnamese letters from U+1EA0 on, except two that Yoruba
-    has too; comma and cedilla in Romanian; the Persian and the Arabic yeh.
+    It merges what langdetect merges: upper and lower case; the Vietnamese letters from U+1EA0 on, except two that
+    Yoruba has too; comma and cedilla in Romanian; the Persian and the Arabic yeh.
     """
     lower = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", char).lower())
     if any(not unicodedata.combining(mark) for mark in lower[1:]):

@@ -1,5 +1,5 @@
 from collections.abc import Callable
-from typing import final
+from typing import Self, final
 
 from sonicpy._native.stop_set import StopSet
 from sonicpy._native.terms import Terms
@@ -22,12 +22,12 @@ class Analyzer:
 
 @final
 class BoundAnalyzer:
-    def __init__(
-        self,
+    def __new__(
+        cls,
         analyzer: Analyzer,
         stops: StopSet | None = None,
         drop_stops: bool = False,
         stem: Callable[[str], str] | None = None,
         segment: Callable[[str], list[str]] | None = None,
-    ) -> None: ...
+    ) -> Self: ...
     def analyze(self, text: str) -> Terms: ...

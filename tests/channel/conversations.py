@@ -1,6 +1,6 @@
 """Golden transcripts as conversations: what one connection sends, and the lines it must get back.
 
-Answers that depend on an index are reduced to their kind, on both sides; everything else is compared to the letter.
+Answers that depend on an index are reduced to their kind, on both sides; everything else is compared exactly.
 """
 
 import re

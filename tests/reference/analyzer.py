@@ -60,7 +60,7 @@ ANY_PATTERN = re.compile("|".join(f"(?P<{name}>{shape})" for name, shape in PATT
 
 
 class Found(NamedTuple):
-    """A term of a text, how often it occurs (at most 255), and whether it came out of a pattern."""
+    """A term of a text, how often it occurs (at most 255), and whether a pattern gave it."""
 
     word: str
     count: int
@@ -144,7 +144,7 @@ def analyze_in_pairs(text: str) -> list[tuple[str, str]]:
 
 
 def _leading_letters(text: str) -> list[str]:
-    """The letters without blanks that a text begins with, each with the marks upon it."""
+    """The letters without blanks that a text begins with, each with its marks."""
     letters: list[str] = []
     for char in text:
         if letters and char in _marks():

@@ -43,7 +43,7 @@ cdef enum:
 
 cdef double SCALE = 25.0    # steps of the table to one nat
 
-MAGIC = b"sonicLNG"
+cdef bytes MAGIC = b"sonicLNG"
 UNCLEAR = ""                # what ClearTexts returns if n-grams are not enough; no code is empty
 
 cdef struct Head:
@@ -441,7 +441,7 @@ cdef class ClearTexts:
         return 0 if used < self.min_bytes else min(length, self.max_bytes)
 
 
-def map_file(path):
+cdef object map_file(path):
     """Map the file at `path`, check its head and its checksum, and return it."""
     cdef Head head
     with open(path, "rb") as file:

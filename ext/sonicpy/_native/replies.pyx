@@ -8,7 +8,7 @@ cdef extern from "Python.h":
     unsigned char* PyUnicode_1BYTE_DATA(object)
     Py_ssize_t PyUnicode_GET_LENGTH(object)
 
-MARKER_LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+cdef const unsigned char* MARKER_LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
 cdef enum:
     MARKER_LENGTH = 8
@@ -74,8 +74,7 @@ cdef bytes event_with_room(str kind, Py_ssize_t size, unsigned long long bits, u
 
 
 cdef void put_marker(unsigned char* out, unsigned long long bits) noexcept:
-    cdef const unsigned char* letters = <const unsigned char*>PyBytes_AS_STRING(<bytes>MARKER_LETTERS)
     cdef Py_ssize_t at
     for at in range(MARKER_LENGTH):
-        out[at] = letters[(bits & 0xFF) % 62]
+        out[at] = MARKER_LETTERS[(bits & 0xFF) % 62]
         bits >>= 8

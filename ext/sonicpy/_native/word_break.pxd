@@ -1,7 +1,7 @@
 """Word borders: rules WB1 to WB999 of UAX #29; the numbers are in the comments.
 
-Each rule looks back at most two significant characters and never across a border, so each piece can begin afresh. One
-look ahead skips marks only, which keeps the whole linear in the length of the text.
+Each rule looks back at most two significant characters and never across a border, so each piece can begin afresh. Each
+rule looks ahead one significant character at most.
 """
 
 from libc.stdint cimport uint8_t, uint16_t
