@@ -1,4 +1,4 @@
-"""Compile the native modules and pack the tables they read; everything else stands in pyproject.toml.
+"""Compile the native modules and pack the tables they read; everything else is in pyproject.toml.
 
 The lists and switches below are the only place that names an extension or a compiler directive.
 Set SONICPY_SANITIZE=1 to build with AddressSanitizer and without optimisation.

@@ -49,12 +49,12 @@ def _bounded(piece: str) -> str:
     """Return `piece` with at most MARKS_MAX marks in a row, because sorting n marks takes n * n steps."""
     if len(piece) <= MARKS_MAX:
         return piece
-    kept, marks = [], 0
+    counted, marks = [], 0
     for char in piece:
         marks = marks + 1 if unicodedata.combining(char) else 0
         if marks <= MARKS_MAX:
-            kept.append(char)
-    return "".join(kept)
+            counted.append(char)
+    return "".join(counted)
 
 
 def _is_mark(char: str) -> bool:

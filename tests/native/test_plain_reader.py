@@ -122,7 +122,7 @@ def test_names_of_collections_are_the_same_strings_again() -> None:
 
 
 @given(st.lists(st.text("ab\u00e9\u00ff\u0100", min_size=1, max_size=3), min_size=1, max_size=400))
-def test_names_that_share_a_slot_are_told_apart(names: list[str]) -> None:
+def test_names_that_share_a_slot_stay_different(names: list[str]) -> None:
     read = READERS[Mode.INGEST].read
     for name in names:
         assert read(f"COUNTB {name} {name[::-1]}".encode()) == (name, name[::-1])

@@ -14,7 +14,7 @@ from tests.reference.channel import WHITE_SPACE, quoted_text, words_of
 HEADS = [
     (b"PING", ("PING", 4), "one word"),
     (b"  PING  \r", ("PING", 9), "white space around it"),
-    (b"QUERY c b", ("QUERY", 6), "the offset stands on the second word"),
+    (b"QUERY c b", ("QUERY", 6), "the offset is that of the second word"),
     (b"QUERY \t\xc2\xa0 c", ("QUERY", 10), "a mixed run is one separator"),
     (b"", ("", 0), "empty"),
     (b" \t\x0b\x0c\r", ("", 5), "blank"),
