@@ -1,4 +1,4 @@
-"""Compile the native modules and pack the tables they read; everything else stands in pyproject.toml.
+"""Compile the native modules and pack the tables they read; everything else is in pyproject.toml.
 
 The lists and switches below are the only place that names an extension or a compiler directive.
 Set SONICPY_SANITIZE=1 to build with AddressSanitizer and without optimisation.
@@ -23,9 +23,9 @@ LINK = ["-fsanitize=address"] if SANITIZE else []
 GENERATED = "build/generated"
 
 MODULES = [
-    "bm25", "bucket", "bucket_cache", "channel", "corrector", "graph", "graph_builder", "language", "lengths", "names",
-    "object_change", "object_table", "objects", "postings", "ranking", "readers", "records", "sonic_table",
-    "term_cache", "text", "walking",
+    "analyzer", "bm25", "bucket", "bucket_cache", "corrector", "graph", "graph_builder", "ids", "language", "lengths",
+    "lines", "names", "object_change", "object_table", "objects", "plain", "postings", "quoting", "ranking", "readers",
+    "records", "replies", "sonic_table", "stop_set", "term_cache", "terms", "walking", "word_break",
 ]  # fmt: skip
 DIRECTIVES = {
     "language_level": 3,

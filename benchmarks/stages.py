@@ -14,7 +14,7 @@ from sonicpy._native.object_change import AddTerms
 from sonicpy._native.postings import ObjectRecord
 from sonicpy._native.ranking import Ranker
 from sonicpy._native.term_cache import TermCache
-from sonicpy._native.text import Terms
+from sonicpy._native.terms import Terms
 from sonicpy.channel import replies
 from sonicpy.channel.session import Session
 from sonicpy.channel.syntax import Limits

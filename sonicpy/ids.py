@@ -2,7 +2,7 @@
 
 from typing import NamedTuple, NewType
 
-from sonicpy._native.channel import are_names
+from sonicpy._native.ids import are_names
 from sonicpy.errors import CommandError
 
 Iid = NewType("Iid", int)

@@ -130,11 +130,11 @@ def test_the_settings_of_the_image_listen_everywhere_and_store_in_the_volume() -
         "NOTICE",
         "README.md",
         "configs/container.cfg",
-        "ext/sonicpy/_native/text.pyx",
+        "ext/sonicpy/_native/analyzer.pyx",
         "ext/tables/unicode/WordBreakProperty.txt",
         "pyproject.toml",
         "setup.py",
-        "sonicpy/_native/text.pyi",
+        "sonicpy/_native/analyzer.pyi",
         "sonicpy/cli/main.py",
     ],
 )

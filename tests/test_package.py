@@ -75,16 +75,21 @@ def test_no_generated_code_in_git() -> None:
 def test_the_sdist_holds_sources_and_no_generated_code(distributions: tuple[Path, Path]) -> None:
     with tarfile.open(distributions[0]) as archive:
         names = {name.split("/", 1)[-1] for name in archive.getnames()}
-    assert {"ext/sonicpy/_native/text.pyx", "ext/tables/unicode/WordBreakProperty.txt", "LICENSE", "NOTICE"} <= names
+    assert {
+        "ext/sonicpy/_native/analyzer.pyx",
+        "ext/tables/unicode/WordBreakProperty.txt",
+        "LICENSE",
+        "NOTICE",
+    } <= names
     assert not [name for name in names if name.endswith((".c", ".so"))]
 
 
 def test_the_wheel_holds_modules_stubs_and_tables(distributions: tuple[Path, Path]) -> None:
     with zipfile.ZipFile(distributions[1]) as archive:
         names = archive.namelist()
-    assert {"sonicpy/py.typed", "sonicpy/_native/text.pyi", "sonicpy/data/languages.bin"} <= set(names)
+    assert {"sonicpy/py.typed", "sonicpy/_native/analyzer.pyi", "sonicpy/data/languages.bin"} <= set(names)
     assert "sonicpy/data/stopwords.marisa" in names
-    assert any(name.startswith("sonicpy/_native/text.") and name.endswith(".so") for name in names)
+    assert any(name.startswith("sonicpy/_native/analyzer.") and name.endswith(".so") for name in names)
     assert not [name for name in names if name.startswith(("tests", "benchmarks", "ext"))]
 
 

@@ -1,7 +1,7 @@
 """Build-time only: function words of languages that stopwords-iso lacks.
 
-STOP_WORDS are stop-word lists by ISO 639-1 code, as the table of languages names them; Yiddish is written with points
-and without ligatures, its other spellings are made from that. MARK_WORDS, by ISO 639-3 code, only help guessing: these
+STOP_WORDS are stop-word lists by ISO 639-1 code, as in the table of languages. The Yiddish list has points and no
+ligatures; the build makes the other spellings from it. MARK_WORDS, by ISO 639-3 code, only help to guess: these
 languages have no n-gram profile, and Sonic has no list for them, so none of their words is ever a stop word.
 """
 

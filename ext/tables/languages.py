@@ -1,22 +1,22 @@
-"""Build-time only: packs n-gram profiles and Unicode's scripts into the table of _native/language.
+"""Build-time only: pack n-gram profiles and Unicode's scripts into the table of _native/language.
 
 The file, in the byte order of the machine, every offset counted from its start:
 
     head       magic, version, CRC-32 of all bytes after the head, size, where the sections are
-    languages  one row each: code, prior; those of one script stand together
-    scripts    one row each: weight of a letter, its languages, where its n-grams are. Latin is the first; the
-               last is "Other": all scripts in which no language of the table is written
+    languages  one row each: code, prior; those of one script are neighbours
+    scripts    one row each: weight of a letter, its languages, where its n-grams are. The first is Latin, the
+               last "Other": all scripts that no language of the table uses
     page map   one byte for each 256 code points: the number of their page
-    pages      256 classes of 16 bits: script number << 8 | letter; BREAK for what is no letter, MARK for what
-               joins the letter before it
+    pages      256 classes of 16 bits: script number << 8 | letter; BREAK for characters that are not letters,
+               MARK for those that join the letter before them
     pairs      for each script with n-grams: for every two letters, BORDER among them, the number of their row
-    pair rows  16 bits for each language of the script: the weight of both letters and that of the latter alone
+    pair rows  16 bits for each language of the script: the weight of both letters plus that of the second alone
     slots      a hash table, linear probing: n-gram of three letters, number of its row
     rows       8 bits for each language of the script: the weight of the n-gram
 
-A row has NARROW_ROW or WIDE_ROW weights, SCALE to one nat. An n-gram of three letters is three bytes, oldest letter
-first; BORDER stands for the edge of a word. Nearly every letter of a text is the last one of three n-grams: two rows
-hold what they weigh. The same bytes come out of every build.
+A row has NARROW_ROW or WIDE_ROW weights, SCALE to one nat. An n-gram of three letters is three bytes, first letter
+first; BORDER means the edge of a word. Nearly every letter of a text is the last one of three n-grams, whose weights
+are in two rows. Every build gives the same bytes.
 """
 
 import math
@@ -38,18 +38,18 @@ LANGUAGE_ROW = struct.Struct("=4si")
 SCRIPT_ROW = struct.Struct("=10I")
 
 SMOOTHING = 2e-5
-"""Added to every frequency. It changes little from 1e-5 to 3e-5; 2e-6 and 1e-4 lose half a point at 20 bytes."""
+"""Added to every frequency. Values from 1e-5 to 3e-5 differ little; 2e-6 and 1e-4 lose half a point at 20 bytes."""
 
 SCALE = 25
-"""Steps to one nat: the heaviest n-gram, of 10 nats, just fits a byte."""
+"""Steps to one nat: the heaviest n-gram, of 10 nats, just fits into a byte."""
 
 PRIOR_NATS = {"eng": 6.0, "rus": 3.0, "srp": -4.0, "swa": -2.0, "sqi": -2.0}
-"""Chat is mostly English, even where it names hosts and packages. Russian is the most common language in Cyrillic,
-Serbian the one closest to all others. Swahili and Albanian are not in the table of languages: their profiles only
-keep such texts from being taken for another language."""
+"""Chat is mostly English, even where it names hosts and packages. Russian is the most common language in Cyrillic, and
+Serbian is the one closest to all others. Swahili and Albanian are not in the table of languages: with their profiles,
+such texts are not taken for another language."""
 
 BORROWED_PRIOR_NATS = -8.0
-"""Of languages with a borrowed profile: rare ones, which must not take texts from their relatives."""
+"""Of languages with a borrowed profile: they are rare and must not win the texts of their relatives."""
 
 BREAK, MARK = 0, 0xFFFF
 BORDER, FIRST_LETTER = 1, 2
@@ -68,28 +68,29 @@ class Script:
     weight: int
     languages: list[str]
     probabilities: Probabilities = field(default_factory=dict)
-    """Empty where the script alone decides."""
+    """Empty if the script alone decides."""
     alphabet: dict[str, int] = field(default_factory=dict)
 
     def row_weights(self) -> int:
-        """Return how many weights a row has."""
+        """Return the number of weights in a row."""
         if not self.probabilities:
             return 0
         return NARROW_ROW if len(self.languages) <= NARROW_ROW else WIDE_ROW
 
     def letter_count(self) -> int:
-        """Return how many letters are told apart: those of the alphabet, and one for all others."""
+        """Return the number of different letters: those of the alphabet, and one for all others."""
         return len(self.alphabet) + 1
 
     def number(self, letter: str) -> int:
-        """Return the number of a letter, or of a blank, which stands for the edge of a word."""
+        """Return the number of a letter, or of a blank, which means the edge of a word."""
         return BORDER if letter == " " else self.alphabet.get(letter, FIRST_LETTER + len(self.alphabet))
 
 
 def write_profiles(path: Path) -> None:
     """Write the packed table to `path`.
 
-    Raises importlib.metadata.PackageNotFoundError where langdetect or stopwordsiso is not installed.
+    Raises:
+        importlib.metadata.PackageNotFoundError: langdetect or stopwordsiso is not installed.
     """
     path.write_bytes(pack())
 
@@ -134,12 +135,12 @@ def pack() -> bytes:
 
 
 def align(offset: int) -> int:
-    """Return the next offset at which a cache line begins."""
+    """Return the first offset from this one on at which a cache line begins."""
     return -(-offset // CACHE_LINE) * CACHE_LINE
 
 
 def script_ranges(path: Path) -> Iterator[tuple[int, int, str]]:
-    """Return (first, last, script) of every row of Unicode's Scripts.txt, the two kana as one."""
+    """Yield (first, last, script) of every row of Unicode's Scripts.txt, with both kana as one script."""
     for line in path.read_text(encoding="utf-8").splitlines():
         fields = line.partition("#")[0].split(";")
         if len(fields) == 2:
@@ -157,12 +158,12 @@ def collect_scripts(ranges: list[tuple[int, int, str]]) -> list[Script]:
     for language in all_languages():
         for name in language.scripts:
             written[name].append(language.code)
-    written["Han"].remove("jpn")  # Han is Japanese only beside kana, which the reader of the table counts
+    written["Han"].remove("jpn")  # Han is Japanese only beside kana, which native code counts
 
     scripts = [profiled_script(name, {chr(point) for point in points[name]}) for name in PROFILES]
     for name in sorted(written.keys() - PROFILES.keys()):
         if len(written[name]) != 1:
-            raise ValueError(f"{name} is the script of {written[name]}, but no profiles tell them apart")
+            raise ValueError(f"{name} is the script of {written[name]}, but there are no profiles for it")
         scripts.append(Script(name, utf8_bytes(points[name]), written[name]))
     return [*scripts, Script("Other", 2, [])]
 
@@ -180,12 +181,12 @@ def profiled_script(name: str, letters: set[str]) -> Script:
 
 
 def utf8_bytes(points: Iterable[int]) -> int:
-    """Return how many bytes the first letter of a script takes: what a letter weighs against those of other scripts."""
+    """Return the bytes of the first letter of a script: the weight of its letters against those of other scripts."""
     return len(chr(min(points)).encode("utf-8"))
 
 
 def prior(script: Script, code: str) -> int:
-    """Return the steps a language is given before any n-gram."""
+    """Return the steps that a language has before any n-gram."""
     borrowed = code in (code for code, _ in pairs(BORROWED.get(script.name, "")))
     return round(PRIOR_NATS.get(code, BORROWED_PRIOR_NATS if borrowed else 0.0) * SCALE)
 
@@ -207,7 +208,7 @@ def pack_classes(ranges: list[tuple[int, int, str]], scripts: list[Script]) -> t
 
 
 def char_class(char: str, name: str, number: int, script: Script) -> int:
-    """Return the class of one character of the Unicode script `name`, which is `script` here and has this number."""
+    """Return the class of one character of the Unicode script `name`, which is `script` in the table."""
     if name == "Common":
         return BREAK
     if name == "Inherited":
@@ -216,7 +217,7 @@ def char_class(char: str, name: str, number: int, script: Script) -> int:
 
 
 def pack_scripts(scripts: list[Script], grams_at: int) -> tuple[bytes, bytes]:
-    """Return the rows of the scripts, and their n-grams, which stand at `grams_at`."""
+    """Return the rows of the scripts, and their n-grams, which begin at `grams_at`."""
     rows, grams = bytearray(), bytearray()
     first_language = 0
     for script in scripts:
@@ -272,16 +273,16 @@ def pack_triples(script: Script) -> tuple[int, bytes, bytes]:
 
 
 def weights(script: Script, gram: str) -> list[int]:
-    """Return what an n-gram adds to the score of each language of a script, in steps; zeros for an unknown one."""
+    """Return the steps that an n-gram adds to the score of each language of a script; zeros for an unknown one."""
     shares = script.probabilities.get(gram, {})
     found = [weight(shares.get(code, 0.0)) for code in script.languages]
     return found + [0] * (script.row_weights() - len(found))
 
 
 def weight(probability: float) -> int:
-    """Return what one n-gram adds to a language's score, in steps: log((p + smoothing) / smoothing).
+    """Return the steps that one n-gram adds to the score of a language: log((p + smoothing) / smoothing).
 
-    All orders weigh the same; other weights were tried and won nothing.
+    N-grams of one, two and three letters weigh the same; other weights gave no better guesses.
     """
     return min(255, round(math.log1p(probability / SMOOTHING) * SCALE))
 

@@ -1,11 +1,11 @@
-"""Build-time only: packs the stop words of all languages of the table into one marisa-trie, which is mapped.
+"""Build-time only: pack the stop words of all languages of the table into one marisa-trie, which the lexer maps.
 
 A key is the ISO 639-3 code, one sign and the word, case-folded and in NFC:
 
     eng:the   a stop word
-    jav+lan   a word that only helps guessing the language
+    jav+lan   a word that only helps to guess the language
 
-Numbers are left out: digits are no stop words.
+Numbers are left out: digits are never stop words.
 """
 
 import json
@@ -27,13 +27,14 @@ YIDDISH_LIGATURES = (("וו", "װ"), ("וי", "ױ"), ("יי", "ײ"))
 def write_lists(path: Path) -> None:
     """Write the trie to `path`.
 
-    Raises importlib.metadata.PackageNotFoundError where stopwordsiso is not installed.
+    Raises:
+        importlib.metadata.PackageNotFoundError: stopwordsiso is not installed.
     """
     marisa_trie.Trie(sorted(set(keys()))).save(str(path))
 
 
 def keys() -> Iterator[str]:
-    """Return the keys of all words and letters."""
+    """Yield the keys of all words."""
     lists = read_stopwords_iso()
     for language in all_languages():
         for word in stop_words(language.stopwords, lists) if language.stopwords else ():
@@ -49,13 +50,13 @@ def function_words(language) -> list[str]:
 
 
 def all_languages() -> list:
-    """Return the rows of the table of languages, which the build cannot import as part of the unbuilt package."""
+    """Return the rows of the table of languages; the build cannot import it, because the package is not built yet."""
     source = Path(__file__).parents[2] / "sonicpy" / "lexer" / "languages.py"
     return list(runpy.run_path(str(source))["LANGUAGES"])
 
 
 def stop_words(key: str, lists: dict[str, list[str]]) -> set[str]:
-    """Return the stop words under `key`, our own list before that of stopwords-iso, in normal form."""
+    """Return the stop words under `key` in normal form: our own list, or else that of stopwords-iso."""
     if key in STOP_WORDS:
         words = set(STOP_WORDS[key].split())
         if key == "yi":
@@ -73,9 +74,9 @@ def normal(word: str) -> str:
 
 
 def repaired(word: str) -> str:
-    """Return a Lithuanian word that was read as Latin-1 as it was written, in Windows-1257.
+    """Return a Lithuanian word in its own letters, if Windows-1257 was read as Latin-1.
 
-    stopwords-iso holds `abiejø` for `abiejų`; a third of its words are damaged so.
+    stopwords-iso holds `abiejø` for `abiejų`, and a third of its words are damaged in this way.
     """
     try:
         return word.encode("latin-1").decode("cp1257")
@@ -84,7 +85,7 @@ def repaired(word: str) -> str:
 
 
 def yiddish_spellings(word: str) -> set[str]:
-    """Return `word` without points, with ligatures, and with neither: all are common."""
+    """Return the common spellings of `word`: without points, with ligatures, and both."""
     spellings = {word, YIDDISH_POINTS.sub("", word)}
     for spelling in list(spellings):
         for letters, ligature in YIDDISH_LIGATURES:

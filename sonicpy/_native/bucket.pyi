@@ -2,7 +2,7 @@ from sonicpy._native.lengths import Lengths
 from sonicpy._native.names import WaitingNames
 from sonicpy._native.objects import NewestRow
 from sonicpy._native.term_cache import TermCache
-from sonicpy._native.text import Terms
+from sonicpy._native.terms import Terms
 
 class Counters:
     bucket: int

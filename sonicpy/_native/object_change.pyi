@@ -1,6 +1,6 @@
 from sonicpy._native.postings import ObjectRecord
 from sonicpy._native.term_cache import TermCache
-from sonicpy._native.text import Terms
+from sonicpy._native.terms import Terms
 
 class ObjectChange:
     word_keys: list[bytes]

@@ -3,7 +3,7 @@ from typing import Any, Protocol
 
 from sonicpy._native.object_table import ObjectTable
 from sonicpy._native.postings import PostingList, TermInfo
-from sonicpy._native.text import Terms
+from sonicpy._native.terms import Terms
 
 class Reader(Protocol):
     def words(self, terms: list[bytes]) -> list[TermInfo | None]: ...

@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 
 import ahocorasick
 
-from sonicpy._native.text import PART, STOP
+from sonicpy._native.terms import PART, STOP
 from sonicpy.api.explanation import Analysis, Explanation
 from sonicpy.config import Config, NormalizationConfig, StopwordsConfig, TokenizationConfig
 from sonicpy.lexer.folded import Borders, Folded, Span

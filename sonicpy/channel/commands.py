@@ -1,8 +1,7 @@
-"""Every command as a type: what a line means once it has been read.
+"""Every command as a type: what reading a line gives.
 
-Numbers are final, texts are without quotes and escapes, names are as written (whether they are valid is decided by
-who uses them). Commands are told apart by their type, never by comparing them: as tuples, two of different types can
-be equal.
+Numbers are final, texts have no quotes and escapes, names are as written and may be invalid. Compare the types of
+commands, not the commands: they are tuples, so two of different types can be equal.
 """
 
 from enum import StrEnum
@@ -10,7 +9,7 @@ from typing import NamedTuple
 
 
 class Mode(StrEnum):
-    """What a connection may do; chosen by START for as long as it lives."""
+    """What a connection may do; START chooses it for as long as the connection lives."""
 
     SEARCH = "search"
     INGEST = "ingest"
@@ -26,13 +25,13 @@ class Query(NamedTuple):
     limit: int
     offset: int
     lang: str | None
-    """None: to be guessed; "none": as if in no language; else a code in lower case."""
+    """A code in lower case; "none": the text is in no language; None: guess."""
     scores: bool = False
-    """Tell how well each object answers."""
+    """Return the score of each object too."""
 
 
 class Explain(NamedTuple):
-    """Tell why a query answers what it does."""
+    """Explain the result of a query."""
 
     collection: str
     bucket: str
@@ -72,7 +71,7 @@ class Push(NamedTuple):
 
 
 class Pop(NamedTuple):
-    """Take a text's words from an object."""
+    """Remove the words of a text from an object."""
 
     collection: str
     bucket: str
@@ -81,7 +80,7 @@ class Pop(NamedTuple):
 
 
 class Count(NamedTuple):
-    """Count buckets, or words of a bucket, or words of an object: by how many names are given."""
+    """Count the buckets of a collection, the words of a bucket or those of an object: the names given decide."""
 
     collection: str
     bucket: str | None = None
@@ -142,11 +141,11 @@ class Actions(NamedTuple):
 
 
 class Info(NamedTuple):
-    """Tell the server's figures."""
+    """Show the figures of the server."""
 
 
 class Stats(NamedTuple):
-    """Tell what the index, a collection or a bucket holds."""
+    """Show how much the index, a collection or a bucket holds."""
 
     collection: str | None = None
     bucket: str | None = None
@@ -161,7 +160,7 @@ class Ping(NamedTuple):
 
 
 class Help(NamedTuple):
-    """Show a manual, or which ones there are."""
+    """Show a manual, or list the manuals."""
 
     manual: str | None = None
 
@@ -189,7 +188,7 @@ Command = (
     | Stats
     | Verify
 )
-"""What a session hands to the server."""
+"""The commands that a session leaves to the server."""
 
 SessionCommand = Ping | Help | Quit | Actions
-"""What a session answers by itself."""
+"""The commands that a session answers itself."""

@@ -1,19 +1,19 @@
 """LineBuffer: bytes in as they arrive, whole lines out.
 
-Each byte is looked at and copied a fixed number of times, however the input is cut, and a line that is too long is
-given up as soon as that is certain, whether it is complete or not.
+It reads and copies each byte a fixed number of times, however the input is cut. It gives up a line as soon as it is too
+long, complete or not.
 """
 
-from sonicpy._native.channel import LineReader
+from sonicpy._native.lines import LineReader
 
 LINE_MAX_BYTES = 20_000
-"""Longest line without its terminator, as announced in STARTED."""
+"""Longest line without its terminator; STARTED announces it."""
 
 
 class LineBuffer(LineReader):
-    """Cuts a stream at its line feeds. `overflowed` is set when the first line that is too long is reached.
+    """Cuts a stream at its line feeds. It sets `overflowed` when it reaches a line that is too long.
 
-    Lines are cut when they are taken: a piece of tiny lines, cut at once, would take ten times its size.
+    It cuts a line when the caller takes it: tiny lines, all cut on arrival, would need ten times their size.
     """
 
     __slots__ = ()

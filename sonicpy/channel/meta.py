@@ -1,7 +1,7 @@
 """META arguments: the `KEY(VALUE)` parts that may follow the fixed arguments of a command.
 
-Every part is read, even behind a faulty one: the last error is the one that is reported, and of a key given twice the
-last value holds.
+All parts are read, even behind a wrong one: the last error is the one reported, and of a key given twice the last value
+holds.
 """
 
 from collections.abc import Iterable
@@ -15,12 +15,12 @@ LANG_NONE = "none"
 
 
 class Meta(NamedTuple):
-    """What the META arguments of one command said."""
+    """The META arguments of one command."""
 
     limit: int | None = None
     offset: int = 0
     lang: str | None = None
-    """None: to be guessed; LANG_NONE; or a language code in lower case."""
+    """A language code in lower case; LANG_NONE; or None: guess."""
     scores: bool = False
 
 
@@ -28,15 +28,15 @@ NO_META = Meta()
 
 
 def read_meta(parts: Iterable[str], allowed: frozenset[str], lang_codes: frozenset[str]) -> Meta:
-    """Return what `parts` say.
+    """Return the META arguments in `parts`.
 
     Args:
         parts: the words of the line from the first META argument on.
-        allowed: the keys this command takes.
+        allowed: the keys that this command takes.
         lang_codes: the values of LANG beside LANG_NONE, in lower case.
 
     Raises:
-        CommandError: `invalid_meta_key` or `invalid_meta_value`, for the last faulty part.
+        CommandError: `invalid_meta_key` or `invalid_meta_value`, for the last wrong part.
     """
     limit, offset, lang, scores = NO_META
     last: CommandError | None = None

@@ -1,21 +1,21 @@
-"""Text as it stands between the quotes of a line, and a text too long for one line as pieces that fit.
+"""Write text between the quotes of a line, and cut a text that is too long for one line into pieces that fit.
 
-What a reader makes of a quoted text has the same words as the text. It is not always the same text: runs of white
-space become one blank, and since Sonic 1.9 a doubled backslash stays doubled.
+A reader gets the same words out of a quoted text, but not always the same text: runs of white space become one blank,
+and since Sonic 1.9 a doubled backslash stays doubled.
 """
 
 import unicodedata
 from collections.abc import Iterator
 
 _JOINER = "\u200d"
-"""Holds two characters together, as in emoji of several people."""
+"""Joins two characters, as in emoji of several people."""
 
 SMALLEST_ROOM = 64
-"""Bytes in which any character fits, escaped and with what hangs on it."""
+"""Bytes that hold any character, escaped and with its marks."""
 
 
 def quoted(text: str) -> str:
-    """Return `text` in quotes, escaped; one without any word becomes a line feed, because an empty one is refused."""
+    """Return `text` in quotes, escaped; a blank one becomes a line feed, because servers refuse an empty text."""
     return f'"{escaped(text)}"' if text and not text.isspace() else '"\\n"'
 
 
@@ -28,7 +28,7 @@ def escaped(text: str) -> str:
 def quoted_pieces(text: str, room_bytes: int) -> Iterator[str]:
     """Yield `text` in pieces, each escaped and in quotes, of at most `room_bytes` bytes in UTF-8.
 
-    Pieces end at white space; where there is none in all of a piece, behind punctuation; and else between characters.
+    A piece ends at white space; if it has none, behind punctuation; if it has neither, between characters.
 
     Raises:
         UnicodeEncodeError: the text holds a lone surrogate.
@@ -53,7 +53,7 @@ def _size(text: str, start: int, end: int) -> int:
 
 
 def _fitting(text: str, start: int, inner_bytes: int) -> int:
-    """Return the last place where a piece from `start` on may end; each character is a byte or more."""
+    """Return the last place where a piece from `start` on may end; a character is at least one byte."""
     fits, too_far = start + 1, min(len(text), start + inner_bytes) + 1
     while too_far - fits > 1:
         middle = (fits + too_far) // 2
@@ -75,10 +75,10 @@ def _border(text: str, start: int, end: int) -> int:
         if unicodedata.category(text[place - 1])[0] == "P":
             return place
     place = end
-    while place > start + 1 and _hang_together(text[place - 1], text[place]):
+    while place > start + 1 and _belong_together(text[place - 1], text[place]):
         place -= 1
     return place if place > start + 1 else end
 
 
-def _hang_together(before: str, after: str) -> bool:
+def _belong_together(before: str, after: str) -> bool:
     return unicodedata.category(after)[0] == "M" or _JOINER in (before, after)

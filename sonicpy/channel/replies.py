@@ -1,7 +1,7 @@
-"""Replies as bytes, and every error as the line that tells it; nothing else puts bytes on the wire.
+"""Replies and errors as bytes; nothing else in the server makes bytes for the wire.
 
-Each function returns whole lines that end in CR LF. What stands in a reply is trusted to hold no line break: names and
-words cannot, and parts of a client's line are cut at every one.
+Each function returns whole lines that end in CR LF. Its arguments hold no line breaks: names and words cannot, and
+neither can parts of a client's line.
 """
 
 import json
@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from random import getrandbits
 from typing import NamedTuple
 
-from sonicpy._native import channel
+from sonicpy._native import replies as native
 from sonicpy.channel.lines import LINE_MAX_BYTES
 from sonicpy.errors import CommandError, SessionEnded, ShuttingDown, SonicError
 
@@ -21,11 +21,11 @@ NO_REPLY = b""
 PROTOCOL_REVISION = 1
 
 MARKER_BITS = 64
-"""Eight for each letter of a marker."""
+"""Eight for each letter of a marker, which tells one PENDING from another and need not be secret."""
 
 
-class Figures(NamedTuple):
-    """What INFO tells, in the order it is told. Names of fields are keys on the wire."""
+class InfoFigures(NamedTuple):
+    """The figures of INFO in their order on the wire, where the names of the fields are the keys."""
 
     uptime: int
     """Whole seconds since the start."""
@@ -34,15 +34,15 @@ class Figures(NamedTuple):
     commands_total: int
     """Lines handled."""
     command_latency_best: int
-    """Shortest time of a command in whole milliseconds."""
+    """Shortest time that a command took, in whole milliseconds."""
     command_latency_worst: int
-    """Longest time of a command in whole milliseconds."""
+    """Longest time that a command took, in whole milliseconds."""
     kv_open_count: int
     """Collections in use."""
     fst_open_count: int
     """Word graphs in use."""
     fst_consolidate_count: int
-    """Word graphs that have words waiting for consolidation."""
+    """Word graphs with pending words."""
 
 
 def connected(version: str) -> bytes:
@@ -51,12 +51,12 @@ def connected(version: str) -> bytes:
 
 
 def started(mode: str) -> bytes:
-    """Return the answer to a START that was accepted. Clients compare this line as a whole: it never grows."""
+    """Return the reply to an accepted START. Clients compare the whole line, so it never changes."""
     return f"STARTED {mode} protocol({PROTOCOL_REVISION}) buffer({LINE_MAX_BYTES})\r\n".encode()
 
 
 def ended(reason: str) -> bytes:
-    """Return the last line before the connection closes."""
+    """Return the last line that a connection sends."""
     return f"ENDED {reason}\r\n".encode()
 
 
@@ -66,7 +66,7 @@ def result(value: int | str) -> bytes:
 
 
 def json_result(value: object) -> bytes:
-    """Return a RESULT line that holds a value as JSON, in ASCII."""
+    """Return a RESULT line with a value as JSON, in ASCII."""
     return result(json.dumps(value, separators=(",", ":")))
 
 
@@ -75,35 +75,30 @@ def listing(name: str, items: Iterable[str]) -> bytes:
     return result(f"{name}({', '.join(items)})")
 
 
-def info(figures: Figures) -> bytes:
-    """Return the answer to INFO."""
+def info(figures: InfoFigures) -> bytes:
+    """Return the reply to INFO."""
     return result(" ".join([f"{key}({value})" for key, value in zip(figures._fields, figures, strict=True)]))
 
 
 def event(kind: str, items: Iterable[str]) -> bytes:
-    """Return PENDING and its EVENT in one piece. Without items the blank before them stays: clients wait for it."""
-    return channel.event(kind, items, getrandbits(MARKER_BITS))
+    """Return PENDING and its EVENT as one piece. Without items the blank before them stays: clients wait for it."""
+    return native.event(kind, items, getrandbits(MARKER_BITS))
 
 
 def scored_event(kind: str, items: Iterable[tuple[str, float | None]]) -> bytes:
-    """Return an event whose items are `name:score`, and `name:-` where objects are not ranked by scores."""
+    """Return an event whose items are `name:score`, or `name:-` if the ranking gives no scores."""
     return event(kind, [f"{name}:-" if score is None else f"{name}:{score:.6f}" for name, score in items])
 
 
-def new_marker() -> str:
-    """Return 8 random characters of [A-Za-z0-9], which tell one PENDING from another; not meant to be secret."""
-    return channel.marker(getrandbits(MARKER_BITS))
-
-
-def error(trouble: SonicError) -> bytes:
-    """Return the line for `trouble`: ENDED for SessionEnded, else ERR. Of a failing store no details are told."""
-    match trouble:
+def error(raised: SonicError) -> bytes:
+    """Return the line for an error: ENDED for SessionEnded, else ERR. Clients learn no details of a failing store."""
+    match raised:
         case SessionEnded():
-            return ended(trouble.reason)
+            return ended(raised.reason)
         case CommandError(detail=None):
-            return f"ERR {trouble.code}\r\n".encode()
+            return f"ERR {raised.code}\r\n".encode()
         case CommandError():
-            return f"ERR {trouble.code}({trouble.detail})\r\n".encode()
+            return f"ERR {raised.code}({raised.detail})\r\n".encode()
         case ShuttingDown():
             return b"ERR shutting_down\r\n"
     return b"ERR internal_error\r\n"

@@ -1,11 +1,11 @@
-"""Session: one connection from the banner to its last line, as a machine that bytes go into and replies come out of.
+"""Session: the state machine of one connection, from the banner to the last line. Bytes go in, replies come out.
 
     before START --START accepted--> in its mode --QUIT, overflow, end of input--> ended
          |                                                                           ^
          '------START refused or not in time, overflow, end of input-----------------'
 
-It reads one line per call of `next`, in order, and keeps what it has not read yet. It executes nothing: what cannot be
-answered from the line alone leaves as a Command, whose reply the caller writes before it asks for the next line.
+Each call of `next` reads one line, in order; the session buffers the rest. It executes nothing: if the line alone is
+not enough for an answer, `next` returns a Command, and the caller writes the reply before it asks for the next line.
 """
 
 import hmac
@@ -13,7 +13,8 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, cast
 
-from sonicpy._native.channel import PlainReader, split_head, take_words
+from sonicpy._native.plain import PlainReader
+from sonicpy._native.quoting import split_head, take_words
 from sonicpy.channel import replies
 from sonicpy.channel.commands import Actions, Command, Help, Info, Mode, Ping, Quit
 from sonicpy.channel.lines import LineBuffer
@@ -34,17 +35,17 @@ MANUAL = "commands"
 """The only manual there is."""
 WRONG_PASSWORD = "authentication_failed"
 NOTHING_PLAIN = PlainReader([])
-"""Before START every line is judged."""
+"""Before START no line is plain."""
 
 
 class Session:
     """The state of one connection.
 
     Args:
-        version: of the server, for the banner.
-        password: what START must bring; None lets everyone in.
+        version: the server's version, for the banner.
+        password: START must bring it; None: no password.
         limits: defaults and maxima of LIMIT.
-        compat: know only the commands, and take in LANG only the codes, that Sonic has.
+        compat: accept only the commands, and only the codes of LANG, that Sonic has.
     """
 
     __slots__ = (
@@ -65,15 +66,15 @@ class Session:
 
     def __init__(self, version: str, password: str | None, limits: Limits, compat: bool) -> None:
         self.ended = False
-        """The connection must close as soon as everything that was returned has been sent."""
+        """The connection must close once all replies have been sent."""
         self.mode: Mode | None = None
         """None before START."""
         self.lines_handled = 0
-        """Lines since START, blank and refused ones too, but not INFO."""
+        """Lines since START, including blank and refused ones, but not INFO."""
         self.shutting_down = False
-        """To be set when the server stops: from then on every line but QUIT is refused."""
+        """The server sets it when it stops; the session then refuses every line but QUIT."""
         self.wrong_password = False
-        """START brought another password, and the session has ended."""
+        """START brought a wrong password, which ended the session."""
         self._version = version
         self._password = None if password is None else password.encode(errors="surrogateescape")
         self._rules = Rules(limits, SONIC_LANG_CODES if compat else LANG_CODES)
@@ -81,28 +82,30 @@ class Session:
         self._lines = LineBuffer()
         self._plain = NOTHING_PLAIN
         self._syntaxes: Mapping[str, Syntax] = {}
+        # An attribute, not a method that calls it, which would add 3 % to the instructions of reading a line.
         self.feed = self._lines.feed
-        """Append bytes that arrived; after the end they are dropped."""
+        """LineBuffer.feed: append bytes that arrived; after the end they are dropped."""
 
     def greeting(self) -> bytes:
-        """Return the banner, which is sent before anything is read."""
+        """Return the banner, to be sent before reading anything."""
         return replies.connected(self._version)
 
     def next(self) -> bytes | Command | None:
         """Read one line.
 
         Returns:
-            None if no whole line is there or the session has ended; bytes if they are the reply (none to a blank
-            line); a Command if the caller has to execute it and to write the reply.
+            None: there is no whole line, or the session has ended.
+            bytes: the reply; a blank line has an empty one.
+            Command: the caller executes it and writes the reply.
         """
         step: bytes | Command | None = self._lines.take_command(self._plain)
         if step is None:
-            return self._judge()
+            return self._read_line()
         self.lines_handled += 1
         return _REFUSED_AT_SHUTDOWN if self.shutting_down else step
 
-    def _judge(self) -> bytes | Command | None:
-        """Read a line that is not plain, and perhaps refuse it."""
+    def _read_line(self) -> bytes | Command | None:
+        """Read a line that is not plain, which may break a rule."""
         line = self._lines.take_line()
         if line is None:
             return self._overflow() if self._lines.overflowed and not self.ended else None
@@ -115,16 +118,16 @@ class Session:
             return replies.error(refusal)
 
     def end_of_input(self) -> bytes:
-        """End the session because the client sends no more; return what it is told.
+        """End the session because the client sends no more; return the last line for it.
 
-        To be called after `next` has returned None, so that whole lines are answered; an unfinished one is dropped.
+        Call it after `next` has returned None, so that every whole line has its reply. An unfinished line is dropped.
         """
         farewell = self._before_start("closed")
         self._end()
         return farewell
 
     def start_timed_out(self) -> bytes:
-        """End the session if START has not come yet; return what the client is told."""
+        """End the session if START has not arrived; return the last line for the client."""
         farewell = self._before_start("unknown")
         if farewell:
             self._end()
@@ -136,7 +139,7 @@ class Session:
         return farewell
 
     def _before_start(self, reason: str) -> bytes:
-        # In a mode no line tells the end: the client would take it for the answer to its last command.
+        # After START the end has no line: the client would take it for the reply to its last command.
         return b"" if self.ended or self.mode is not None else replies.ended(reason)
 
     def _end(self) -> None:
@@ -204,7 +207,7 @@ class Session:
         return replies.listing("actions", ACTIONS)
 
     def _info(self, command: Info) -> Info:
-        self.lines_handled -= 1  # it would tell of itself
+        self.lines_handled -= 1  # it would count itself
         return command
 
 
@@ -213,12 +216,12 @@ _REFUSED_AT_SHUTDOWN = replies.error(ShuttingDown())
 
 @lru_cache(maxsize=16)
 def _plain_reader(mode: Mode, rules: Rules, compat: bool) -> PlainReader:
-    # One for all connections of a server in a mode.
+    # All connections of a server in a mode share one.
     rows = (SONIC_COMMANDS_OF_MODE if compat else COMMANDS_OF_MODE)[mode]
     return plain_reader(rows.values(), rules, {"PING": replies.PONG})
 
 
-# By type in one step: a match statement would ask for each of them before it lets a PUSH pass (0.2 us).
+# One look-up by type: a match statement would test each of these before a PUSH passes (0.2 us).
 _ANSWERS: dict[type, Callable[[Session, Any], bytes | Command]] = {
     Ping: Session._pong,
     Quit: Session._quit,

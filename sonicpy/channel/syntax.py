@@ -1,16 +1,17 @@
-"""How the line of each command is read: one row of COMMANDS for each, and `parse` that follows the row.
+"""How to read the line of each command: one row of COMMANDS for each, and `parse`, which follows the row.
 
-Nearly all lines need none of this: `plain_reader` gives the compiled reader of those that hold, as they are usually
-written, what their row asks for, and leaves everything else to `parse`.
+Nearly all lines are plain: clients write them as expected. `plain_reader` makes the compiled reader of these, which
+leaves all other lines to `parse`.
 
-Order of checks: shape of the line, META arguments, bounds of LIMIT. A line of another shape is refused with the usage
-text of its row, which clients show to people and which therefore never changes.
+The checks come in this order: shape of the line, META arguments, bounds of LIMIT. The error for a wrong shape holds the
+usage text of the row, which clients show to people and which therefore never changes.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from sonicpy._native.channel import PlainLine, PlainReader, take_text, take_words
+from sonicpy._native.plain import PlainLine, PlainReader
+from sonicpy._native.quoting import take_text, take_words
 from sonicpy.channel import commands
 from sonicpy.channel.commands import Command, Mode, SessionCommand
 from sonicpy.channel.lines import LINE_MAX_BYTES
@@ -26,16 +27,16 @@ ANY_NUMBER = LINE_MAX_BYTES
 """No line has more words than bytes."""
 
 ACTIONS = {"consolidate": "", "backup": " <path>", "restore": " <path>"}
-"""What TRIGGER can start, and what follows its name in the usage text."""
+"""The actions of TRIGGER, and what follows each name in the usage text."""
 
 
 OUR_META_KEYS = frozenset({"SCORES"})
-"""Sonic knows none of them: unknown in compat mode, and not in the usage texts, which clients compare."""
+"""Keys that Sonic lacks: compat mode refuses them, and usage texts, which clients compare, do not name them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How many results a command gives without LIMIT, and at most."""
+    """The number of results of a command without LIMIT, and the maximum of LIMIT."""
 
     query_default: int = 10
     query_maximum: int = 100
@@ -47,22 +48,22 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What reading a command depends on besides its line."""
+    """What decides, beside the line, which command it is."""
 
     limits: Limits
     lang_codes: frozenset[str]
 
 
 Rest = Callable[[Meta, Rules], tuple[object, ...]]
-"""Gives the fields of a command that follow its words and its text."""
+"""Returns the fields of a command that follow its words and its text."""
 
 Build = Callable[[list[str], Meta, Rules], Command | SessionCommand]
-"""Makes a command of its words (the text is the last of them) and META arguments."""
+"""Makes a command from its words (the text is the last of them) and its META arguments."""
 
 
 @dataclass(frozen=True, slots=True)
 class Syntax:
-    """The shape of a line: plain words, then perhaps a quoted text, then META arguments."""
+    """The shape of a line: words, then perhaps a quoted text, then META arguments."""
 
     name: str
     modes: frozenset[Mode]
@@ -72,16 +73,16 @@ class Syntax:
     optional_words: int = 0
     has_text: bool = False
     meta_keys: frozenset[str] = frozenset()
-    """Without any, nothing may follow the words and the text."""
+    """If there are none, nothing may follow the words and the text."""
     is_ours: bool = False
-    """Sonic has no such command: unknown in compat mode, and not told by HELP, whose lines clients compare."""
+    """Sonic lacks the command: compat mode refuses it, and HELP, whose lines clients compare, does not name it."""
 
 
 def parse(syntax: Syntax, line: bytes, offset: int, rules: Rules) -> Command | SessionCommand:
-    """Return the command in `line`, whose first word led to `syntax` and whose second begins at byte `offset`.
+    """Return the command in `line`, whose first word is that of `syntax` and whose second begins at byte `offset`.
 
     Raises:
-        CommandError: the line breaks a rule; the codes are those of the order of checks.
+        CommandError: the line breaks a rule; the first failed check gives the code.
     """
     words, offset = take_words(line, offset, syntax.words + syntax.optional_words)
     if len(words) < syntax.words:
@@ -100,13 +101,13 @@ def parse(syntax: Syntax, line: bytes, offset: int, rules: Rules) -> Command | S
 
 
 @dataclass(frozen=True, slots=True)
-class Fields:
+class CommandBuilder:
     """Makes a command whose fields are its words, then `rest`."""
 
     kind: Callable[..., Command | SessionCommand]
     rest: Rest
     bounds: Callable[[Limits], tuple[int, int]] | None = None
-    """Of LIMIT, if there is one: what it is if it is not given, and its maximum."""
+    """Returns the default and the maximum of LIMIT; None: the command has no LIMIT."""
 
     def __call__(self, words: list[str], meta: Meta, rules: Rules) -> Command | SessionCommand:
         """Return the command."""
@@ -114,21 +115,23 @@ class Fields:
 
 
 def plain_reader(rows: Iterable[Syntax], rules: Rules, answers: Mapping[str, bytes]) -> PlainReader:
-    """Return the reader of plain lines of `rows`, and of lines that are a name of `answers` and nothing else."""
+    """Return a reader of plain lines of `rows`, and of lines that hold only a name of `answers`."""
     lines = [
-        _plain_line(row, row.build, rules) for row in rows if isinstance(row.build, Fields) and not row.optional_words
+        _plain_line(row, row.build, rules)
+        for row in rows
+        if isinstance(row.build, CommandBuilder) and not row.optional_words
     ]
     return PlainReader([*lines, *(PlainLine(name.encode(), answer) for name, answer in answers.items())])
 
 
-def _plain_line(row: Syntax, fields: Fields, rules: Rules) -> PlainLine:
+def _plain_line(row: Syntax, builder: CommandBuilder, rules: Rules) -> PlainLine:
     return PlainLine(
         row.name.encode(),
-        fields.kind,
+        builder.kind,
         row.words,
         row.has_text,
-        fields.rest(NO_META, rules),
-        limit_maximum=0 if fields.bounds is None else min(fields.bounds(rules.limits)[1], LIMIT_CEILING),
+        builder.rest(NO_META, rules),
+        limit_maximum=0 if builder.bounds is None else min(builder.bounds(rules.limits)[1], LIMIT_CEILING),
         has_offset="OFFSET" in row.meta_keys,
         lang_codes=rules.lang_codes | {LANG_NONE} if "LANG" in row.meta_keys else frozenset(),
     )
@@ -188,7 +191,7 @@ def _trigger(words: list[str], meta: Meta, rules: Rules) -> Command | SessionCom
 
 
 def _plain(kind: Callable[..., Command | SessionCommand]) -> Build:
-    return Fields(kind, lambda meta, rules: ())
+    return CommandBuilder(kind, lambda meta, rules: ())
 
 
 def _always(command: Command | SessionCommand) -> Build:
@@ -200,7 +203,7 @@ ROWS = (
         "QUERY",
         SEARCH,
         'QUERY <collection> <bucket> "<terms>" [LIMIT(<count>)]? [OFFSET(<count>)]? [LANG(<locale>)]?',
-        Fields(commands.Query, _query, _of_query),
+        CommandBuilder(commands.Query, _query, _of_query),
         words=2,
         has_text=True,
         meta_keys=frozenset({"LIMIT", "OFFSET", "LANG", *OUR_META_KEYS}),
@@ -209,7 +212,7 @@ ROWS = (
         "EXPLAIN",
         SEARCH,
         'EXPLAIN <collection> <bucket> "<terms>" [LIMIT(<count>)]? [LANG(<locale>)]?',
-        Fields(commands.Explain, _explain, _of_query),
+        CommandBuilder(commands.Explain, _explain, _of_query),
         words=2,
         has_text=True,
         meta_keys=frozenset({"LIMIT", "LANG"}),
@@ -219,7 +222,7 @@ ROWS = (
         "SUGGEST",
         SEARCH,
         'SUGGEST <collection> <bucket> "<word>" [LIMIT(<count>)]?',
-        Fields(commands.Suggest, _suggest, _of_suggest),
+        CommandBuilder(commands.Suggest, _suggest, _of_suggest),
         words=2,
         has_text=True,
         meta_keys=frozenset({"LIMIT"}),
@@ -228,7 +231,7 @@ ROWS = (
         "LIST",
         SEARCH,
         "LIST <collection> <bucket> [LIMIT(<count>)]? [OFFSET(<count>)]?",
-        Fields(commands.List, _list, _of_list),
+        CommandBuilder(commands.List, _list, _of_list),
         words=2,
         meta_keys=frozenset({"LIMIT", "OFFSET"}),
     ),
@@ -236,7 +239,7 @@ ROWS = (
         "PUSH",
         INGEST,
         'PUSH <collection> <bucket> <object> "<text>" [LANG(<locale>)]?',
-        Fields(commands.Push, _push),
+        CommandBuilder(commands.Push, _push),
         words=3,
         has_text=True,
         meta_keys=frozenset({"LANG"}),
@@ -281,4 +284,4 @@ SONIC_COMMANDS_OF_MODE = {
     mode: {name: replace(row, meta_keys=row.meta_keys - OUR_META_KEYS) for name, row in rows.items() if not row.is_ours}
     for mode, rows in COMMANDS_OF_MODE.items()
 }
-"""Those that Sonic has too."""
+"""The commands that Sonic has too."""

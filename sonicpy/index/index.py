@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, Self, TypeVar
 
-from sonicpy._native.text import PART, STOP, Terms
+from sonicpy._native.terms import PART, STOP, Terms
 from sonicpy.api.bucket import Bucket
 from sonicpy.api.explanation import Explanation, Language
 from sonicpy.api.hits import Hits

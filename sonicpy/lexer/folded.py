@@ -1,41 +1,41 @@
-"""A text folded piece by piece, and the way back from a place in the folded text to one in the text."""
+"""A text folded piece by piece, which maps places in the folded text back to places in the text."""
 
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 
-from sonicpy._native.text import word_borders
+from sonicpy._native.word_break import word_borders
 
 Span = tuple[int, int]
-"""Where something begins and ends, in characters."""
+"""Begin and end, in characters."""
 
 MARKS = ("Mn", "Me", "Mc", "Cf")
-"""General categories of what belongs to the letter before it."""
+"""General categories of characters that belong to the letter before them."""
 VOICED_MARKS = "\uff9e\uff9f"
-"""Of half-width kana: they belong to the letter before them, though they are no combining marks."""
+"""Marks of half-width kana: they belong to the letter before them, but are not combining marks."""
 
 
 class Borders:
-    """Places in a text, in order."""
+    """Places in a text, in ascending order."""
 
     def __init__(self, places: list[int]) -> None:
         self._places = places
 
     def around(self, start: int, end: int) -> Span:
-        """Return the last border up to `start` and the first one from `end` on."""
+        """Return the last border at or before `start` and the first one at or behind `end`."""
         places = self._places
         return places[bisect_right(places, start) - 1], places[bisect_left(places, end)]
 
 
 class Folded:
-    """A text whose pieces, from word border to word border, were folded.
+    """A text folded piece by piece, from word border to word border.
 
     Args:
-        fold: what is made of a piece, and of a letter with its marks.
+        fold: folds a piece, and a letter with its marks.
 
     Attributes:
         text: the folded text.
-        borders: of the pieces, in the text as it was.
+        borders: the word borders in the original text.
     """
 
     def __init__(self, text: str, fold: Callable[[str], str]) -> None:
@@ -54,13 +54,13 @@ class Folded:
         self._letters: dict[int, dict[int, int]] = {}
 
     def span(self, start: int, end: int) -> Span | None:
-        """Return what stands in the text where the folded text has `start` to `end`; None: no whole letters do."""
-        # Pieces that fold to nothing stand at the same place of the folded text as the next one, before it.
+        """Return the span of the text that folds to `start` to `end`; None if that cuts through a letter."""
+        # A piece that folds to nothing has the same place in the folded text as the piece behind it.
         first, last = self._place(start, after=True), self._place(end, after=False)
         return None if first is None or last is None or last <= first else (first, last)
 
     def _place(self, folded: int, *, after: bool) -> int | None:
-        """Return which place in the text a place in the folded text is: that after or before what folds to nothing."""
+        """Return the place in the text for one in the folded text: after or before pieces that fold to nothing."""
         starts = self._folded_starts
         number = (bisect_right(starts, folded) if after else bisect_left(starts, folded)) - 1
         if starts[number] == folded:
@@ -71,15 +71,18 @@ class Folded:
         return None if inside is None else self._starts[number] + inside
 
     def _letters_of(self, number: int) -> dict[int, int]:
-        """Return which place in a folded piece is which in the piece: between characters, or else between letters with
-        their marks; none where even those fold together."""
+        """Return the places in a piece by those in the folded piece.
+
+        They are those between characters, or, if characters fold together, those between letters with their marks;
+        none if even these fold together.
+        """
         if number not in self._letters:
             piece, folded = self._pieces[number], self._folded[number]
             self._letters[number] = self._matched(list(piece), folded) or self._matched(letters(piece), folded)
         return self._letters[number]
 
     def _matched(self, parts: list[str], whole: str) -> dict[int, int]:
-        """Return where each part ends, by where it ends folded; nothing if they do not fold to the whole."""
+        """Return the end of each part by its end when folded; nothing if the folded parts do not make up the whole."""
         places: dict[int, int] = {}
         original = folded = 0
         out = []
@@ -92,7 +95,7 @@ class Folded:
 
 
 def letters(text: str) -> list[str]:
-    """Return the letters of a text, each with the marks upon it."""
+    """Return the letters of a text, each with its marks."""
     starts = [
         place
         for place, char in enumerate(text)

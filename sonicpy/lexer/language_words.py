@@ -1,8 +1,8 @@
-"""The words of a text as evidence for its language: one many-pattern scan over the lists of all languages.
+"""The words of a text as evidence for its language, found by one scan for the words of all languages at once.
 
-Needed where n-grams are unsure. Only languages that share their script with others have lists here; the script tells
-the rest apart. Invariant: the text and the lists go through the same `spaced`, and a word's pattern has a blank at
-both ends, so only whole words match.
+The guesser needs them where n-grams are unsure. Only languages that share their script with others have lists here; the
+script alone identifies the rest. Invariant: the text and the lists go through the same `spaced`, and the pattern of a
+word has a blank at both ends, so only whole words match.
 """
 
 import math
@@ -15,17 +15,17 @@ from sonicpy.lexer.languages import LANGUAGES
 from sonicpy.lexer.stopwords import StopWords
 
 SHARED_SCRIPTS = frozenset({"Latin", "Cyrillic", "Arabic", "Devanagari", "Hebrew"})
-"""The scripts of more than one language, between which n-grams decide. (Han is Japanese if kana stand beside it.)"""
+"""The scripts of more than one language, between which n-grams decide. (Han is Japanese if the text has kana too.)"""
 
 LISTED_SHARE = 50_000
-"""A word on a list of n words speaks for the language with log(LISTED_SHARE / n) nats: the list holds about half of
-the words of a text in it, while any other word is one in 100,000. A tenth or ten times as much is worse."""
+"""A word on a list of n words adds log(LISTED_SHARE / n) nats to the language: about half of the words of a text in it
+are on the list, while any other word is one in 100,000. A tenth and ten times this value are worse."""
 
 _BETWEEN_WORDS = re.compile("(?:[^\\w\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670\u0900-\u0963]|[\\d_\u02bb\u02bc])+")
 
 
 class LanguageWords:
-    """The automaton over all lists, built once."""
+    """The words of all lists as one automaton."""
 
     def __init__(self, stopwords: StopWords) -> None:
         """Read every list from `stopwords`."""
@@ -33,7 +33,7 @@ class LanguageWords:
         self._languages: list[tuple[tuple[str, float], ...]] = [()]
         longer: dict[tuple[int, str], int] = {}
         for code, pattern, nats in _evidence(stopwords):
-            # Whole numbers instead of objects at the nodes, and each set of languages once: a third of the memory.
+            # The nodes hold numbers, not objects, and each set of languages is stored once: a third of the memory.
             number = self._automaton.get(pattern, 0)
             following = longer.setdefault((number, code), len(self._languages))
             if following == len(self._languages):
@@ -48,7 +48,7 @@ class LanguageWords:
 
 
 def spaced(text: str) -> str:
-    """Return `text` case-folded, its words parted by single blanks, one more at each end."""
+    """Return `text` case-folded, with single blanks between its words and at both ends."""
     return f" {_BETWEEN_WORDS.sub(' ', text.casefold()).strip()} "
 
 

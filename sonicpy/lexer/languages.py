@@ -1,7 +1,7 @@
-"""THE table of languages: every code that LANG accepts and that guessing may answer, one row each.
+"""THE table of languages: one row for each code that LANG accepts and that guessing may answer.
 
-The codes are ISO 639-3: the 70 of Sonic and four named by its first edition (hau, kur, som, yor).
-Invariant: this file imports nothing of sonicpy, because the build reads it before the package can be imported.
+The codes are ISO 639-3: the 70 of Sonic and four that its first edition had (hau, kur, som, yor).
+Invariant: this file imports nothing of sonicpy, because the build reads it before anyone can import the package.
 """
 
 from dataclasses import dataclass
@@ -9,18 +9,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """One language: what the lexer knows of it."""
+    """What the lexer knows of one language."""
 
     code: str
     """ISO 639-3, lower case."""
     name: str
     """English name."""
     stopwords: str | None
-    """Key (ISO 639-1) of its stop-word list in stopwords-iso or in ext/tables/function_words.py; None: no list."""
+    """ISO 639-1 key of its stop words in stopwords-iso or in ext/tables/function_words.py; None: it has none."""
     stemmer: str | None
-    """Name of its Snowball algorithm in PyStemmer; None: its words are never stemmed."""
+    """Name of its Snowball algorithm in PyStemmer; None: the lexer never stems its words."""
     scripts: tuple[str, ...]
-    """Unicode names of the scripts it is written in, the usual one first; Kana stands for Hiragana and Katakana."""
+    """Unicode names of its scripts, the usual one first; Kana means Hiragana and Katakana."""
 
 
 LATIN = ("Latin",)
@@ -104,14 +104,3 @@ LANGUAGES = (
 )
 
 by_code = {language.code: language for language in LANGUAGES}
-
-by_script = {
-    script: tuple(language for language in LANGUAGES if script in language.scripts)
-    for script in sorted({script for language in LANGUAGES for script in language.scripts})
-}
-
-
-def parse_code(text: str) -> str | None:
-    """Return the code that `text` names in any letter case, or None where it names no language of the table."""
-    code = text.lower()
-    return code if text.isascii() and code in by_code else None

@@ -1,4 +1,4 @@
-"""From a piece of text to its normal form, for the pieces that the compiled folding hands over."""
+"""Bring a piece of text to its normal form: for the pieces that the compiled folding cannot do."""
 
 import unicodedata
 from collections.abc import Callable
@@ -7,23 +7,23 @@ from typing import Literal
 Form = Literal["none", "nfc", "nfkc"]
 Normalizer = Callable[[str], str]
 
-# Canonical combining classes of marks that change how a letter sounds but not which word it is: Hebrew and Arabic
-# points, and marks above, below and around letters. Not among them: viramas, nuktas and the vowel and tone signs of
-# Indic and Southeast Asian scripts, without which other words would be left.
+# Canonical combining classes of marks that change the sound of a letter but not the word: Hebrew and Arabic points, and
+# marks above, below and around letters. Viramas, nuktas and the vowel and tone signs of Indic and Southeast Asian
+# scripts are not among them, because a text without them has other words.
 POINTS = range(10, 37)
 ATTACHED = range(200, 241)
 
 MARKS_MAX = 30
-"""Marks on one letter that count: as in the Stream-Safe Text Format of UAX #15, far more than any script needs."""
+"""At most this many marks on one letter count, as in the Stream-Safe Text Format of UAX #15; no script needs more."""
 
 
 def normalizer(form: Form, *, fold_diacritics: bool, every_mark: bool) -> Normalizer:
-    """Return str -> str: full case folding, then diacritics if asked, in the given normal form.
+    """Return str -> str: full case folding to a normal form, and the removal of diacritics if asked for.
 
     Args:
-        form: "none" leaves composed and decomposed letters apart.
-        fold_diacritics: take combining marks away.
-        every_mark: Sonic's way: all marks (general category M), not only those that accents are made of.
+        form: the Unicode normal form; "none" leaves composed and decomposed letters different.
+        fold_diacritics: remove combining marks.
+        every_mark: remove all marks (general category M) as Sonic does, not only accents.
     """
     if form == "none":
         folded: Normalizer = str.casefold
@@ -31,7 +31,7 @@ def normalizer(form: Form, *, fold_diacritics: bool, every_mark: bool) -> Normal
         name: Literal["NFC", "NFKC"] = "NFC" if form == "nfc" else "NFKC"
 
         def folded(piece: str) -> str:
-            # Before folding too: a compatibility character may stand for capital letters (U+3390 is "Hz").
+            # Normalise before folding too: a compatibility character may give capital letters (U+3390 is "Hz").
             return unicodedata.normalize(name, unicodedata.normalize(name, _bounded(piece)).casefold())
 
     if not fold_diacritics:
@@ -46,15 +46,15 @@ def normalizer(form: Form, *, fold_diacritics: bool, every_mark: bool) -> Normal
 
 
 def _bounded(piece: str) -> str:
-    """Return `piece` with at most MARKS_MAX marks in a row: putting n of them in order takes n * n steps."""
+    """Return `piece` with at most MARKS_MAX marks in a row, because sorting n marks takes n * n steps."""
     if len(piece) <= MARKS_MAX:
         return piece
-    kept, marks = [], 0
+    counted, marks = [], 0
     for char in piece:
         marks = marks + 1 if unicodedata.combining(char) else 0
         if marks <= MARKS_MAX:
-            kept.append(char)
-    return "".join(kept)
+            counted.append(char)
+    return "".join(counted)
 
 
 def _is_mark(char: str) -> bool:

@@ -1,7 +1,7 @@
 """Words of Chinese and Japanese text by dictionary: the extras [zh] (rjieba) and [ja] (fugashi with unidic-lite).
 
-A dictionary is loaded with the first text that needs it. Which one is asked is decided by the run of letters alone, not
-by the language of the text, so that the same run gives the same words at PUSH, POP and QUERY.
+The first text that needs a dictionary loads it. The run of letters alone decides which dictionary cuts it, not the
+language of the text, so the same run gives the same words at PUSH, POP and QUERY.
 """
 
 import importlib
@@ -15,7 +15,7 @@ HIRAGANA_TO_KATAKANA = ("\u3041", "\u30ff")
 HAN = (("\u3400", "\u9fff"), ("\uf900", "\ufaff"), ("\U00020000", "\U000323af"))
 
 PART_CHARACTERS = 1_000
-"""Longer texts are cut in parts of so many characters: dictionaries take more than linear time."""
+"""Longer texts are cut into parts of this many characters, because dictionaries take more than linear time."""
 
 
 class Segmenters:
@@ -28,7 +28,7 @@ class Segmenters:
         self._ja: Segment | None = None
 
     def words_of_run(self, run: str) -> list[str]:
-        """Return the words of a run of letters without blanks; none where no dictionary knows its script."""
+        """Return the words of a run of letters without blanks; none if no installed dictionary knows its script."""
         if any(HIRAGANA_TO_KATAKANA[0] <= char <= HIRAGANA_TO_KATAKANA[1] for char in run):
             return self.japanese(run) if self.has_ja else []
         if self.has_zh and any(first <= char <= last for char in run for first, last in HAN):
@@ -36,7 +36,7 @@ class Segmenters:
         return []
 
     def chinese(self, text: str) -> list[str]:
-        """Return the pieces of a Chinese text: by the default dictionary of jieba, without guessing new words."""
+        """Return the pieces of a Chinese text by the default dictionary of jieba, without guesses at new words."""
         if self._zh is None:
             jieba: Any = importlib.import_module("rjieba")
             self._zh = lambda text: [word for part in parts(text) for word in jieba.cut(part, hmm=False)]
@@ -51,10 +51,10 @@ class Segmenters:
         return self._ja(text)
 
     def installed(self) -> dict[str, str]:
-        """Return which extras are in use: part of what decides the terms of a text."""
+        """Return whether each extra is in use, which is part of what decides the terms of a text."""
         return {"extras.zh": str(self.has_zh), "extras.ja": str(self.has_ja)}
 
 
 def parts(text: str) -> list[str]:
-    """Return the text in parts that a dictionary cuts in linear time."""
+    """Return the text in parts of at most PART_CHARACTERS."""
     return [text[start : start + PART_CHARACTERS] for start in range(0, len(text), PART_CHARACTERS)]

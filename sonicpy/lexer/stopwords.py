@@ -1,6 +1,6 @@
-"""Stop words by language, read from the mapped dictionary that the build packs; ext/tables/stopwords.py draws it.
+"""Stop words by language, from the mapped dictionary that the build packs; ext/tables/stopwords.py describes it.
 
-Invariant: every word that leaves this file is case-folded and in NFC, as the lexer compares it.
+Invariant: every word that these functions return is case-folded and in NFC, as the lexer compares it.
 """
 
 from pathlib import Path
@@ -13,25 +13,25 @@ STOP_WORD, MARK_WORD = ":", "+"
 
 
 class StopWords:
-    """The packed lists. A language's words become Python objects when they are first asked for."""
+    """The packed lists. The words of a language become Python objects at the first call for it."""
 
     def __init__(self, path: Path = STOP_WORDS) -> None:
-        """Map the dictionary at `path`. Raise RuntimeError if it is missing or is none."""
+        """Map the dictionary at `path`. Raise RuntimeError if it is missing or not a dictionary."""
         self._trie = marisa_trie.Trie()
         self._trie.mmap(str(path))
         self._words: dict[str, frozenset[str]] = {}
 
     def words(self, code: str) -> frozenset[str]:
-        """Return the stop words of the language `code`, or an empty set where it has no list."""
+        """Return the stop words of the language `code`; none if it has no list."""
         words = self._words.get(code)
         if words is None:
             words = self._words[code] = frozenset(self._list(code, STOP_WORD))
         return words
 
     def guess_words(self, code: str) -> list[str]:
-        """Return the words that speak for the language `code` when it is guessed: its stop words, and others like them.
+        """Return the words by which the guesser knows the language `code`: its stop words, and others like them.
 
-        Nothing is kept: the lists of all languages together would take megabytes.
+        They are not cached: the lists of all languages together would take megabytes.
         """
         return self._list(code, STOP_WORD) + self._list(code, MARK_WORD)
 

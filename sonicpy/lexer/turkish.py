@@ -1,5 +1,7 @@
-"""Case of the Turkish i: ı and I are one letter, i and İ another. For texts whose language is said to be Turkish or
-Azerbaijani; everywhere else I is the capital of i."""
+"""Case of the Turkish i: ı and I are one letter, i and İ another.
+
+It holds for texts that the client says are Turkish or Azerbaijani; in all others I is the capital of i.
+"""
 
 import re
 
@@ -11,7 +13,7 @@ _BETWEEN_BLANKS = re.compile(r"\S+")
 
 
 def folded(text: str) -> str:
-    """Return `text` with its I in lower case as Turkish has it; addresses, links and identifiers stay as they are."""
+    """Return `text` with its I in lower case by the Turkish rule, except in addresses, links and identifiers."""
     if "I" not in text and "\u0130" not in text:
         return text
     return _BETWEEN_BLANKS.sub(_fold, text)

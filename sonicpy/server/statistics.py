@@ -7,7 +7,7 @@ from collections import Counter
 from typing import get_args
 
 from sonicpy.channel.commands import Command, Ping
-from sonicpy.channel.replies import Figures
+from sonicpy.channel.replies import InfoFigures
 
 QUICK_S = 50e-6
 """Commands below this are only counted: sorting their durations into BOUNDS_S would cost as much as a PING."""
@@ -92,9 +92,9 @@ class Statistics:
 
     def figures(
         self, *, connections: int, lines_of_open: int, open_scopes: int, open_graphs: int, pending_graphs: int
-    ) -> Figures:
+    ) -> InfoFigures:
         """Return the figures of INFO at this moment."""
-        return Figures(
+        return InfoFigures(
             uptime=int(time.monotonic() - self._started_s),
             clients_connected=connections,
             commands_total=self._lines_of_closed + lines_of_open,

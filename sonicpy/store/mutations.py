@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from sonicpy._native.postings import DamagedBytes
 from sonicpy._native.records import pack_record, unpack_record
-from sonicpy._native.text import Terms
+from sonicpy._native.terms import Terms
 from sonicpy.errors import StoreDamaged
 
 

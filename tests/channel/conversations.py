@@ -1,6 +1,6 @@
 """Golden transcripts as conversations: what one connection sends, and the lines it must get back.
 
-Answers that depend on an index are reduced to their kind, on both sides; everything else is compared to the letter.
+Answers that depend on an index are reduced to their kind, on both sides; everything else is compared exactly.
 """
 
 import re
@@ -106,7 +106,7 @@ def execute(command: Command) -> bytes:
         case commands.Push() | commands.Trigger():
             return replies.OK
         case commands.Info():
-            return replies.info(replies.Figures(*range(8)))
+            return replies.info(replies.InfoFigures(*range(8)))
     return replies.result(0)
 
 

@@ -1,4 +1,4 @@
-"""META arguments: every shape and value, and which fault is told."""
+"""META arguments: every shape and value, and which error is reported."""
 
 import pytest
 from hypothesis import given
@@ -72,7 +72,7 @@ FAULTS = [
     ("LIMIT(1))", "invalid_meta_key(LIMIT[1)])", "either bracket"),
     ("LIMIT(1)OFFSET(1)", "invalid_meta_key(LIMIT[1)OFFSET(1])", "glued"),
     ("LIMIT( 1)", "invalid_meta_key(1)[])", "white space separates"),
-    ("junk LANG(xx)", "invalid_meta_value(LANG[xx])", "the last fault is told"),
+    ("junk LANG(xx)", "invalid_meta_value(LANG[xx])", "the last error is reported"),
     ("LANG(xx) junk LANG(eng)", "invalid_meta_key(junk[])", "and right parts behind it hide nothing"),
 ]
 

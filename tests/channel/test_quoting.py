@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonicpy._native.channel import take_text
+from sonicpy._native.quoting import take_text
 from sonicpy.channel.quoting import SMALLEST_ROOM, quoted, quoted_pieces
 
 UNICODE = st.characters(exclude_categories=["Cs"])

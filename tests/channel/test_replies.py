@@ -7,7 +7,7 @@ import pytest
 from sonicpy.channel import replies
 from sonicpy.errors import CommandError, ConfigError, SessionEnded, ShuttingDown, SonicError, StoreError, StoreFull
 
-FIGURES = replies.Figures(7, 2, 30, 1, 12, 3, 4, 5)
+FIGURES = replies.InfoFigures(7, 2, 30, 1, 12, 3, 4, 5)
 
 LINES = [
     (replies.OK, b"OK\r\n"),
@@ -43,9 +43,9 @@ def test_lines(reply: bytes, expected: bytes) -> None:
     assert reply == expected
 
 
-@pytest.mark.parametrize(("trouble", "expected"), ERRORS)
-def test_errors(trouble: SonicError, expected: bytes) -> None:
-    assert replies.error(trouble) == expected
+@pytest.mark.parametrize(("raised", "expected"), ERRORS)
+def test_errors(raised: SonicError, expected: bytes) -> None:
+    assert replies.error(raised) == expected
 
 
 def test_an_event_with_scores() -> None:
@@ -67,7 +67,7 @@ def test_event(items: list[str], tail: bytes) -> None:
 
 
 def test_markers() -> None:
-    markers = [replies.new_marker() for _ in range(2_000)]
+    markers = [replies.event("QUERY", [])[8:16].decode() for _ in range(2_000)]
     assert all(re.fullmatch("[A-Za-z0-9]{8}", marker) for marker in markers)
     assert len(set(markers)) == len(markers), "two equal ones in 2,000 come once in 100 million runs"
     assert len(set("".join(markers))) == 62, "every letter is used"

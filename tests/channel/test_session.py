@@ -113,7 +113,7 @@ def test_ends_before_start(end: object, expected: bytes) -> None:
     assert end(talk) == expected
     assert talk.ended
     assert answers(talk, b"st\nPING\n") == b""
-    assert talk.end_of_input() == talk.start_timed_out() == b"", "told once"
+    assert talk.end_of_input() == talk.start_timed_out() == b"", "the client gets it once"
 
 
 def test_end_of_input_in_a_mode_drops_the_unfinished_line() -> None:
@@ -259,6 +259,6 @@ def test_commands_of_our_own_are_unknown_in_compat_mode_and_elsewhere_than_in_co
 
 
 def test_help_tells_what_sonic_does_in_both_modes() -> None:
-    told = b"RESULT commands(TRIGGER, INFO, PING, HELP, QUIT)\r\n"
-    assert answers(started("control"), b"HELP commands\n") == told
-    assert answers(started("control", compat=True), b"HELP commands\n") == told
+    expected = b"RESULT commands(TRIGGER, INFO, PING, HELP, QUIT)\r\n"
+    assert answers(started("control"), b"HELP commands\n") == expected
+    assert answers(started("control", compat=True), b"HELP commands\n") == expected

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sonicpy._native.channel import split_head
+from sonicpy._native.quoting import split_head
 from sonicpy.channel import commands
 from sonicpy.channel.commands import Mode
 from sonicpy.channel.syntax import (

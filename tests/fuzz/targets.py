@@ -5,7 +5,7 @@ from functools import cache
 from typing import Any
 
 from sonicpy import Config
-from sonicpy._native.text import Terms
+from sonicpy._native.terms import Terms
 from sonicpy.channel.commands import Mode
 from sonicpy.channel.session import Session
 from sonicpy.channel.syntax import Limits
@@ -60,13 +60,13 @@ def lexer(fed: bytes) -> None:
     """Lex a text: the first byte chooses the settings, the second the language. Twice the same, within bounds."""
     number, language = (*fed[:2], 0, 0)[:2]
     text = fed[2:].decode("utf-8", "replace")
-    cut = lexers()[number % len(lexers())]
+    lexing = lexers()[number % len(lexers())]
     lang = LANGS[language % len(LANGS)]
-    once, again = cut.lex(text, lang), cut.lex(text, lang)
+    once, again = lexing.lex(text, lang), lexing.lex(text, lang)
     assert parts(once) == parts(again)
     check_bounds(once, text)
-    check_bounds(cut.lex_plain(text), text)
-    pushed = set(cut.lex_every_way(text))
+    check_bounds(lexing.lex_plain(text), text)
+    pushed = set(lexing.lex_every_way(text))
     if lang in (NO_LANGUAGE, "eng"):  # what POP looks for holds what PUSH may have stored
         assert set(once.words) <= pushed
 

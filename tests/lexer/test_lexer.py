@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sonicpy import Config
-from sonicpy._native.text import PART, SPECIAL, STOP, Terms
+from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
 from sonicpy.config import NormalizationConfig, StopwordsConfig, TokenizationConfig
 from sonicpy.lexer.languages import LANGUAGES
 from sonicpy.lexer.lexer import Lexer

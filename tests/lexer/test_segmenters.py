@@ -91,24 +91,24 @@ class TestTexts:
     @needs_zh
     @pytest.mark.parametrize("name", ["cjk/zh.tsv", "cjk/zh_hant.tsv"])
     def test_no_chinese_letter_is_lost(self, name: str) -> None:
-        cutter = Segmenters()
+        segmenters = Segmenters()
         for line in shared_data(name).read_text(encoding="utf-8").splitlines()[::5]:
-            assert "".join(cutter.chinese(line)) == line
+            assert "".join(segmenters.chinese(line)) == line
 
     @needs_ja
     def test_no_japanese_letter_is_lost(self) -> None:
-        cutter = Segmenters()
+        segmenters = Segmenters()
         for line in shared_data("cjk/ja.tsv").read_text(encoding="utf-8").splitlines()[::5]:
             run = "".join(char for char in line if unicodedata.category(char) == "Lo")
-            assert "".join(cutter.japanese(run)) == run
+            assert "".join(segmenters.japanese(run)) == run
 
     @needs_zh
     @needs_ja
     @pytest.mark.parametrize("piece", ["一", "北京大学", "あ", "カ", "東京に住む"])
     def test_time_is_linear_on_long_runs(self, piece: str) -> None:
-        """As in test_cutter.py: eight times the run may take 24 times as long (quadratic: 64)."""
-        cutter = Segmenters()
-        small, large = best_time(cutter, piece, 2_500), best_time(cutter, piece, 20_000)
+        """As in tests/native/test_analyzer.py: eight times the run may take 24 times as long (quadratic: 64)."""
+        segmenters = Segmenters()
+        small, large = best_time(segmenters, piece, 2_500), best_time(segmenters, piece, 20_000)
         assert large < 0.3
         if large > 0.002:  # below that, noise of the clock and fixed costs decide
             assert large < 24 * small
@@ -116,13 +116,13 @@ class TestTexts:
     @needs_zh
     @needs_ja
     def test_from_eight_threads(self) -> None:
-        cutter = Segmenters()
+        segmenters = Segmenters()
         wrong: list[object] = []
 
         def cut() -> None:
             for _ in range(50):
                 for run, words in (CHINESE[0], JAPANESE[0]):
-                    found = cutter.words_of_run(run)
+                    found = segmenters.words_of_run(run)
                     if found != words:
                         wrong.append(found)
 
@@ -134,12 +134,12 @@ class TestTexts:
         assert wrong == []
 
 
-def best_time(cutter: Segmenters, piece: str, size: int) -> float:
+def best_time(segmenters: Segmenters, piece: str, size: int) -> float:
     run = piece * (size // len(piece.encode()))
     times = []
     for _ in range(4):
         start = time.thread_time()
-        found = cutter.words_of_run(run)
+        found = segmenters.words_of_run(run)
         times.append(time.thread_time() - start)
         assert "".join(found) == run
     return min(times)

@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from sonicpy._native.text import PART, STOP, Terms
+from sonicpy._native.terms import PART, STOP, Terms
 from sonicpy.store.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, Pop, Push
 
 SHOWN_BYTES = 40

@@ -5,7 +5,7 @@ from pathlib import Path
 from sonicpy._native.lengths import pack_length
 from sonicpy._native.objects import RecordRow
 from sonicpy._native.postings import ObjectRecord, unpack_block
-from sonicpy._native.text import PART, STOP, Terms
+from sonicpy._native.terms import PART, STOP, Terms
 from sonicpy.store import environment as tables
 from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.environment import Transaction

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from sonicpy._native.postings import IID_MAX, POSTINGS_PER_BLOCK, TermInfo, pack_varints, unpack_varints
-from sonicpy._native.text import PART, STOP, Terms
+from sonicpy._native.terms import PART, STOP, Terms
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.graph.pool import GraphPool
 from sonicpy.graph.word_graph import WordGraph

@@ -32,7 +32,7 @@ from sonicpy._native.postings import (
     word_key,
 )
 from sonicpy._native.term_cache import TermCache
-from sonicpy._native.text import STOP, Terms
+from sonicpy._native.terms import STOP, Terms
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -424,7 +424,7 @@ def test_wrong_use_raises_and_does_not_crash(why: str) -> None:
     """In a process of its own: what goes wrong here goes wrong with the memory."""
     script = (
         "from sonicpy._native.object_change import *\nfrom sonicpy._native.postings import *\n"
-        "from sonicpy._native.term_cache import *\nfrom sonicpy._native.text import Terms\n"
+        "from sonicpy._native.term_cache import *\nfrom sonicpy._native.terms import Terms\n"
         f"try:\n    {UNSAFE[why].replace(chr(10), chr(10) + '    ')}\n"
         "except (ValueError, IndexError, TypeError) as fault: print(type(fault).__name__)"
     )

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sonicpy._native.postings import DamagedBytes, pack_varints
 from sonicpy._native.records import RECORD_BYTES_MAX, frame_records, pack_record, unpack_record
-from sonicpy._native.text import Terms
+from sonicpy._native.terms import Terms
 
 Row = tuple[bytes, int, int]
 

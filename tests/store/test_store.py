@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sonicpy._native.text import Terms
+from sonicpy._native.terms import Terms
 from sonicpy.errors import StoreDamaged, StoreError, StoreLocked
 from sonicpy.store import environment as tables
 from sonicpy.store.environment import Environment

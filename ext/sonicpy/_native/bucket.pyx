@@ -12,7 +12,7 @@ from sonicpy._native.names cimport WaitingNames, name_hash
 from sonicpy._native.objects cimport PLACES, NewestRow
 from sonicpy._native.postings cimport ObjectRecord, empty_record
 from sonicpy._native.term_cache cimport TermCache
-from sonicpy._native.text cimport Terms
+from sonicpy._native.terms cimport Terms
 
 from sonicpy._native.postings import IID_MAX, DamagedBytes
 

@@ -26,7 +26,7 @@ from sonicpy._native.automaton cimport (
     width_flag,
 )
 from sonicpy._native.memory cimport reserve
-from sonicpy._native.utf8 cimport character_bytes, is_utf8, lead_bits, lead_byte, read
+from sonicpy._native.utf8 cimport character_bytes, decode, is_utf8, lead_bits, lead_byte
 
 cdef enum:
     DISTANCE_MAX = 3
@@ -62,7 +62,7 @@ cdef bint read_pattern(Pattern *self, const uint8_t *text, Py_ssize_t size, bint
     while at < size:
         if count == PATTERN_MAX:
             return False
-        points[count] = read(text, at, &width)
+        points[count] = decode(text, at, &width)
         at += width
         count += 1
     self.size = count

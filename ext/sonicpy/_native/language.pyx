@@ -1,12 +1,12 @@
-"""Guesses the language of a text from its script and its letters: naive Bayes over n-grams of one to three letters.
+"""Guess the language of a text from its script and its letters: naive Bayes over n-grams of one to three letters.
 
-The table (ext/tables/languages.py draws it) is mapped read-only, so processes share it and only the pages in use
-are in memory. Invariant: the answer depends on the text and the table alone; every n-gram counts once, in whole
-numbers, without chance and without rounding.
+The table (described in ext/tables/languages.py) is mapped read-only, so processes share it and only the pages in use
+are in memory. Invariant: only the text and the table decide the answer; every n-gram counts once, in whole numbers,
+without chance and without rounding.
 
-The text is read once: each character becomes a class (script and letter), runs of others one BREAK. The script with
-the most weight decides which languages are candidates; where it has one language, that is the answer. Otherwise the
-rows of all n-grams of the words in that script are added up, and the highest sum wins.
+The text is read once: each character becomes a class (script and letter), each run of others one BREAK. The languages
+of the script with the most weight are the candidates. If there is one, it is the answer; otherwise the rows of all
+n-grams of the words in that script are added up, and the highest sum wins.
 """
 
 import mmap
@@ -27,24 +27,24 @@ cdef extern from *:
 
 cdef enum:
     VERSION = 2
-    MAX_CHARS = 1024        # of one text, the rest is not looked at; 1024 * 3 n-grams * 255 fit into 31 bits
+    MAX_CHARS = 1024        # of one text, the rest is not read; 1024 * 3 n-grams * 255 fit into 31 bits
     MAX_SCRIPTS = 64
-    NARROW_ROW = 8          # weights in a row, one for each language of the script, by the build
+    NARROW_ROW = 8          # weights in a row, one for each language of the script; the build chooses the width
     WIDE_ROW = 48
     PLACES_AT_ONCE = 85     # 85 * 3 n-grams * 255 fit into 16 bits
-    LATIN = 0               # the first script of every table
+    LATIN = 0               # number of the first script in every table
     BREAK = 0
     MARK = 0xFFFF
     BORDER = 1
     FIRST_LETTER = 2
     NONE = -1
     NO_ROW = 0xFFFFFFFF
-    NO_SCORE = -(1 << 30)   # below all that priors and n-grams add up to
+    NO_SCORE = -(1 << 30)   # below every sum of priors and n-grams
 
 cdef double SCALE = 25.0    # steps of the table to one nat
 
-MAGIC = b"sonicLNG"
-UNCLEAR = ""                # what ClearTexts answers where n-grams are not enough: no code is empty
+cdef bytes MAGIC = b"sonicLNG"
+UNCLEAR = ""                # what ClearTexts returns if n-grams are not enough; no code is empty
 
 cdef struct Head:
     char magic[8]
@@ -60,7 +60,7 @@ cdef struct Head:
     uint32_t han_and_kana
     uint32_t unused
 
-cdef struct Language:
+cdef struct LanguageRow:
     char code[4]
     int32_t prior
 
@@ -82,7 +82,7 @@ cdef struct Slot:
 
 cdef struct Table:
     const uint8_t* data
-    const Language* languages
+    const LanguageRow* languages
     const Script* scripts
     const uint8_t* page_map
     const uint16_t* pages
@@ -91,9 +91,9 @@ cdef struct Table:
     int kana
 
 cdef struct Place:
-    # A letter of a word, or its end, and which rows speak of it.
-    uint32_t pair           # of the letter and of it with the letter before: where the row begins, in weights
-    uint32_t triple         # of it with the two letters before; NO_ROW: the table has none
+    # A letter of a word, or its end, and the rows of its n-grams.
+    uint32_t pair           # row of the letter alone and with the letter before it: where it begins, in weights
+    uint32_t triple         # row of the letter with the two before it; NO_ROW: the table has none
 
 
 cdef inline bint is_blank(uint32_t char) noexcept nogil:
@@ -103,7 +103,7 @@ cdef inline bint is_blank(uint32_t char) noexcept nogil:
 cdef inline int classify_kind(
     const Table* table, int kind, const void* data, Py_ssize_t size, uint16_t* classes
 ) noexcept:
-    """`classify` for one width of characters: called with a constant, so that the compiler makes one of each."""
+    """Do `classify` for one width of characters. Calls pass a constant, so the compiler makes one function for each."""
     cdef int count = 0, chunk = 0
     cdef uint32_t char
     cdef uint16_t char_class
@@ -133,9 +133,9 @@ cdef inline int classify_kind(
 
 
 cdef int classify(const Table* table, str text, Py_ssize_t size, uint16_t* classes) noexcept:
-    """Write the classes of the first `size` characters, at most as many, and return their number.
+    """Write the classes of the first `size` characters and return their number, at most `size`.
 
-    Addresses say nothing of the language around them: from a chunk with `://` or `@` in it, the part in ASCII goes.
+    Addresses say nothing of the language around them: a chunk with `://` or `@` in it loses its part in ASCII.
     """
     cdef int kind = PyUnicode_KIND(text)
     cdef const void* data = PyUnicode_DATA(text)
@@ -149,7 +149,7 @@ cdef int classify(const Table* table, str text, Py_ssize_t size, uint16_t* class
 cdef int main_script(const Table* table, const uint16_t* classes, int count) noexcept nogil:
     """Return the script with the most bytes of text, the first of equals, or NONE.
 
-    Han and kana count as one; they are Japanese if more than one letter in twenty is kana.
+    Han and kana count as one script: kana if more than one letter in twenty is kana, otherwise Han.
     """
     cdef uint32_t totals[MAX_SCRIPTS]
     cdef uint32_t kana, cjk, best_total = 0
@@ -182,14 +182,14 @@ cdef inline uint32_t triple_row(const Slot* slots, uint32_t shift, uint32_t row_
 cdef int find_places(
     const Table* table, int script, uint16_t* classes, int count, Place* places
 ) noexcept nogil:
-    """Write every letter and every end of the words in `script`, at most `count` + 1, and return their number.
+    """Write a place for every letter and end of the words in `script`; return their number, at most `count` + 1.
 
     `classes` has room for one more.
     """
     cdef const Script* chosen = &table.scripts[script]
     cdef const uint16_t* pairs = <const uint16_t*>(table.data + chosen.pairs_at)
     cdef const Slot* slots = <const Slot*>(table.data + chosen.slots_at)
-    # In variables of their own, or the compiler reads the table again after each place that it writes.
+    # Local copies: otherwise the compiled code would read the table again after each place that it writes.
     cdef uint32_t base = <uint32_t>script << 8, letter_count = chosen.letter_count
     cdef uint32_t row_weights = chosen.row_weights, shift = 32 - chosen.slot_bits
     cdef uint32_t letter, last = BORDER, last_two = 0      # last_two: the letter before `last`, 0 at a word's start
@@ -216,8 +216,8 @@ cdef inline void add_rows(
 ) noexcept nogil:
     """Add the rows of all places to the scores.
 
-    Called with a constant `row_weights`: the compiler then holds all sums of 16 bits in registers and adds a row with a
-    few vector instructions.
+    Calls pass a constant `row_weights`, so the compiler keeps all sums of 16 bits in registers and adds a row with a few
+    vector instructions.
     """
     cdef uint16_t sums[WIDE_ROW]
     cdef const uint16_t* pair_row
@@ -258,7 +258,15 @@ cdef void add_up(
 
 
 cdef class Detector:
-    """The table of one file, and the questions that can be asked of it. Safe for any number of threads."""
+    """The table of one file. Any number of threads may use it.
+
+    Args:
+        path: the file to map.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: the file is not a whole table.
+    """
 
     cdef Table table
     cdef Py_buffer buffer
@@ -266,12 +274,11 @@ cdef class Detector:
     cdef list numbers           # of each script: {code: number of the language within it}
 
     def __cinit__(self, path):
-        """Map the table at `path`. Raise OSError if it cannot be read, ValueError if it is not a whole table."""
         PyObject_GetBuffer(map_file(os.fspath(path)), &self.buffer, PyBUF_SIMPLE)
         cdef const uint8_t* data = <const uint8_t*>self.buffer.buf
         cdef const Head* head = <const Head*>data
         self.table.data = data
-        self.table.languages = <const Language*>(data + head.languages_at)
+        self.table.languages = <const LanguageRow*>(data + head.languages_at)
         self.table.scripts = <const Script*>(data + head.scripts_at)
         self.table.page_map = data + head.page_map_at
         self.table.pages = <const uint16_t*>(data + head.pages_at)
@@ -294,15 +301,15 @@ cdef class Detector:
     def guess(self, str text not None):
         """Return (language, lead) for the first 1024 characters of `text`.
 
-        language: ISO 639-3 code; None for a text without letters or in a script of no known language.
-        lead: nats by which it leads the runner-up; infinite where the script decides.
+        language: ISO 639-3 code; None if the text has no letters or its script has no known language.
+        lead: nats between it and the runner-up; infinite if the script decides.
         """
         cdef double lead = 0.0
         cdef int language = self.best(text, PyUnicode_GET_LENGTH(text), &lead)
         return (None if language == NONE else self.codes[language]), lead
 
     def scores(self, str text not None):
-        """Return {language: nats} for the same characters; empty where n-grams play no part."""
+        """Return {language: nats} for the same characters; empty if the script decides."""
         cdef int32_t scores[WIDE_ROW]
         cdef const Script* chosen
         cdef int script = self.score(text, PyUnicode_GET_LENGTH(text), scores)
@@ -312,14 +319,13 @@ cdef class Detector:
         return {self.codes[chosen.first_language + i]: scores[i] / SCALE for i in range(chosen.language_count)}
 
     def guess_with(self, str text not None, list evidence not None):
-        """Return the language for which n-grams and evidence together speak most, the first of equals.
+        """Return the language that n-grams and evidence together support most, the first of equals.
+
+        Returns None if the script decides.
 
         Args:
             text: its first 1024 characters count.
-            evidence: (language, nats), added up in this order; languages that are not written in the text's script
-                play no part.
-
-        Returns None where n-grams play no part.
+            evidence: (language, nats), added up in this order; languages of other scripts do not count.
         """
         cdef int32_t scores[WIDE_ROW]
         cdef double nats[WIDE_ROW]
@@ -367,13 +373,13 @@ cdef class Detector:
         return <int>chosen.first_language + best
 
     cdef int score(self, str text, Py_ssize_t size, int32_t* scores) noexcept:
-        """Return the main script of the first `size` characters or NONE; where it has n-grams, write the scores."""
+        """Return the main script of the first `size` characters, or NONE; write the scores if it has n-grams."""
         cdef uint16_t classes[MAX_CHARS + 1]
         cdef Place places[MAX_CHARS + 1]
         cdef int count = classify(&self.table, text, min(size, <Py_ssize_t>MAX_CHARS), classes)
         cdef int script
         if PyUnicode_IS_ASCII(text):
-            script = LATIN if count else NONE  # what comes first is never a BREAK
+            script = LATIN if count else NONE  # the first class is never a BREAK
         else:
             script = main_script(&self.table, classes, count)
         if script != NONE and self.table.scripts[script].row_weights:
@@ -382,12 +388,12 @@ cdef class Detector:
 
 
 cdef class ClearTexts:
-    """Guesses of texts whose letters alone decide, and of texts that are too short; UNCLEAR for all others.
+    """Guesses the language of texts whose letters alone decide and of texts that are too short; others are UNCLEAR.
 
     Args:
-        known: the languages that may be answered; for one of the table that is not among them None is.
+        known: the languages that `guess` may return; it returns None instead of other languages of the table.
         min_bytes: a text that is shorter in UTF-8 has no language.
-        max_bytes: of UTF-8, no more of a text is examined.
+        max_bytes: at most this many bytes of a text in UTF-8 count.
         sure_lead: nats by which one language must lead.
     """
 
@@ -418,7 +424,7 @@ cdef class ClearTexts:
         return self.answers[language] if lead >= self.sure_lead else UNCLEAR
 
     cdef Py_ssize_t examined(self, str text) noexcept:
-        """Return how many characters count; 0: too few for a language; -1: a normal form may change some of them."""
+        """Return how many characters count; 0: too few for a language; -1: NFC may change some of them."""
         cdef int kind = PyUnicode_KIND(text)
         cdef const void* data = PyUnicode_DATA(text)
         cdef Py_ssize_t length = PyUnicode_GET_LENGTH(text), used = 0, i
@@ -427,7 +433,7 @@ cdef class ClearTexts:
             return 0 if length < self.min_bytes else min(length, self.max_bytes)
         for i in range(min(length, self.max_bytes)):
             char = PyUnicode_READ(kind, data, i)
-            if char >= 0x300 and not 0x400 <= char < 0x483:  # below them are no marks, and no letter that decomposes
+            if char >= 0x300 and not 0x400 <= char < 0x483:  # below 0x300, and from 0x400 to 0x482, are no marks, and NFC changes nothing
                 return -1
             used += 1 if char < 0x80 else 2
             if used > self.max_bytes:
@@ -435,8 +441,8 @@ cdef class ClearTexts:
         return 0 if used < self.min_bytes else min(length, self.max_bytes)
 
 
-def map_file(path):
-    """Return the mapped file at `path`, once its head and its checksum are right."""
+cdef object map_file(path):
+    """Map the file at `path`, check its head and its checksum, and return it."""
     cdef Head head
     with open(path, "rb") as file:
         first = file.read(sizeof(Head))
@@ -445,7 +451,7 @@ def map_file(path):
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     memcpy(&head, <const char*>first, sizeof(Head))
     if head.version != VERSION:
-        raise ValueError(f"{path} is a language table of version {head.version}; this build reads version {VERSION}")
+        raise ValueError(f"{path} is a language table of version {head.version}, but this build reads version {VERSION}")
     if head.size != <uint64_t>len(mapped) or head.crc32 != zlib.crc32(memoryview(mapped)[sizeof(Head):]):
-        raise ValueError(f"{path} is a damaged language table: its size or its checksum is not that of its head")
+        raise ValueError(f"{path} is a damaged language table: its head gives another size or checksum")
     return mapped

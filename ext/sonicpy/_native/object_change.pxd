@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from sonicpy._native.postings cimport Held, ObjectRecord, Word
 from sonicpy._native.term_cache cimport Entry, TermCache
-from sonicpy._native.text cimport Terms
+from sonicpy._native.terms cimport Terms
 
 cdef enum Step:
     NOTHING  # linked already, nothing to change

@@ -30,7 +30,7 @@ from sonicpy._native.postings cimport (
     write_word,
 )
 from sonicpy._native.term_cache cimport Entry, TermCache, hash_of, make_room, take_tail
-from sonicpy._native.text cimport F_PART, F_STOP, Terms
+from sonicpy._native.terms cimport F_PART, F_STOP, Terms
 
 from sonicpy._native.postings import DamagedBytes
 

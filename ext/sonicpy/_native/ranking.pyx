@@ -16,7 +16,7 @@ from sonicpy._native.memory cimport grown
 from sonicpy._native.object_table cimport SPARE_OBJECTS_MAX, SPARES, ObjectTable, check_dead
 from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, PostingList, TermInfo, decode
 from sonicpy._native.score_parts cimport Part, Parts, add_part, parts_tuple
-from sonicpy._native.text cimport F_PART, F_SPECIAL, F_STOP, Terms
+from sonicpy._native.terms cimport F_PART, F_SPECIAL, F_STOP, Terms
 from sonicpy._native.top_k cimport (
     COMPLETED,
     CORRECTED,

@@ -25,7 +25,7 @@ from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from sonicpy._native.text cimport Terms
+from sonicpy._native.terms cimport Terms
 from sonicpy._native.varint cimport get_varint, put_varint, varint_bytes
 
 from sonicpy._native.postings import DamagedBytes

@@ -1,6 +1,11 @@
-"""UTF-8: one character decoded, trusted or checked, and the parts of a lead byte."""
+"""UTF-8: the only decoder and encoder of the native modules.
+
+`decode` trusts its input and is for text that Python holds or that `is_utf8` has checked. `decode_checked` is for bytes
+from elsewhere.
+"""
 
 from libc.stdint cimport uint8_t, uint32_t
+
 
 cdef inline int character_bytes(uint8_t lead) noexcept nogil:
     """Return how many bytes a character has that begins with `lead`."""
@@ -8,7 +13,7 @@ cdef inline int character_bytes(uint8_t lead) noexcept nogil:
 
 
 cdef inline uint32_t lead_bits(uint8_t lead) noexcept nogil:
-    """Return the bits of the code point that stand in its lead byte."""
+    """Return the bits of the code point that the first byte of a character holds."""
     return lead & (0x7F if lead < 0xC0 else 0x1F if lead < 0xE0 else 0x0F if lead < 0xF0 else 0x07)
 
 
@@ -19,53 +24,75 @@ cdef inline uint8_t lead_byte(uint32_t point) noexcept nogil:
     return 0xC0 | point >> 6 if point < 0x800 else 0xE0 | point >> 12 if point < 0x10000 else 0xF0 | point >> 18
 
 
-cdef inline uint32_t read(const uint8_t *text, Py_ssize_t at, int *width) noexcept nogil:
-    """Decode the character at `at` of text that is valid UTF-8; `width` becomes its number of bytes."""
+cdef inline uint32_t decode(const uint8_t *text, Py_ssize_t at, int *width) noexcept nogil:
+    """Return the character at `at` of valid UTF-8, and its number of bytes in `width`."""
     cdef uint32_t lead = text[at]
     if lead < 0x80:
         width[0] = 1
         return lead
     if lead < 0xE0:
         width[0] = 2
-        return (lead & 0x1F) << 6 | (text[at + 1] & 0x3F)
+        return ((lead & 0x1F) << 6) | (text[at + 1] & 0x3F)
     if lead < 0xF0:
         width[0] = 3
-        return (lead & 0x0F) << 12 | (<uint32_t> text[at + 1] & 0x3F) << 6 | (text[at + 2] & 0x3F)
+        return ((lead & 0x0F) << 12) | ((<uint32_t> text[at + 1] & 0x3F) << 6) | (text[at + 2] & 0x3F)
     width[0] = 4
     return (
-        (lead & 0x07) << 18
-        | (<uint32_t> text[at + 1] & 0x3F) << 12
-        | (<uint32_t> text[at + 2] & 0x3F) << 6
+        ((lead & 0x07) << 18)
+        | ((<uint32_t> text[at + 1] & 0x3F) << 12)
+        | ((<uint32_t> text[at + 2] & 0x3F) << 6)
         | (text[at + 3] & 0x3F)
     )
 
 
-cdef inline int valid_width(const uint8_t *text, Py_ssize_t size) noexcept nogil:
-    """Return how many bytes the first character of `size` > 0 bytes has; 0: they do not begin with valid UTF-8."""
+cdef inline int decode_checked(const uint8_t *text, Py_ssize_t size, uint32_t *point) noexcept nogil:
+    """Decode the first of `size` > 0 bytes; return how many bytes its character has, or 0 if it is not valid UTF-8."""
     cdef uint8_t lead = text[0]
     cdef int width = character_bytes(lead), step
-    cdef uint32_t point
     if lead < 0x80:
+        point[0] = lead
         return 1
     if lead < 0xC2 or lead > 0xF4 or size < width:
         return 0
     for step in range(1, width):
         if text[step] & 0xC0 != 0x80:
             return 0
-    point = read(text, 0, &width)
-    if width == 3 and (point < 0x800 or 0xD800 <= point < 0xE000):  # too long a form, or a surrogate
+    point[0] = decode(text, 0, &width)
+    if width == 3 and (point[0] < 0x800 or 0xD800 <= point[0] < 0xE000):
         return 0
-    if width == 4 and not 0x10000 <= point < 0x110000:
+    if width == 4 and not 0x10000 <= point[0] < 0x110000:
         return 0
     return width
 
 
 cdef inline bint is_utf8(const uint8_t *text, Py_ssize_t size) noexcept nogil:
-    cdef Py_ssize_t at = 0
+    cdef uint32_t point
     cdef int width
-    while at < size:
-        width = valid_width(text + at, size - at)
+    while size > 0:
+        width = decode_checked(text, size, &point)
         if width == 0:
             return False
-        at += width
+        text += width
+        size -= width
     return True
+
+
+cdef inline int encode(uint8_t *out, uint32_t point) noexcept nogil:
+    """Write a character and return its number of bytes; `out` has room for four."""
+    if point < 0x80:
+        out[0] = <uint8_t> point
+        return 1
+    if point < 0x800:
+        out[0] = <uint8_t> (0xC0 | (point >> 6))
+        out[1] = <uint8_t> (0x80 | (point & 0x3F))
+        return 2
+    if point < 0x10000:
+        out[0] = <uint8_t> (0xE0 | (point >> 12))
+        out[1] = <uint8_t> (0x80 | ((point >> 6) & 0x3F))
+        out[2] = <uint8_t> (0x80 | (point & 0x3F))
+        return 3
+    out[0] = <uint8_t> (0xF0 | (point >> 18))
+    out[1] = <uint8_t> (0x80 | ((point >> 12) & 0x3F))
+    out[2] = <uint8_t> (0x80 | ((point >> 6) & 0x3F))
+    out[3] = <uint8_t> (0x80 | (point & 0x3F))
+    return 4

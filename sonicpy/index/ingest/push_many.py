@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Protocol
 
-from sonicpy._native.text import Terms
+from sonicpy._native.terms import Terms
 from sonicpy.api.rows import Progress, PushReport, Refused, Row
 from sonicpy.errors import StoreError
 from sonicpy.store.log import RECORD_MAX_BYTES

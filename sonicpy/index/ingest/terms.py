@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from sonicpy._native.text import STOP, Terms
+from sonicpy._native.terms import STOP, Terms
 from sonicpy.errors import CommandError
 
 FREQUENCY_MAX = 255

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from sonicpy._native.object_table import ObjectTable
 from sonicpy._native.ranking import Ranker
 from sonicpy._native.sonic_table import SonicTable
-from sonicpy._native.text import SPECIAL, Terms
+from sonicpy._native.terms import SPECIAL, Terms
 from sonicpy.api.explanation import (
     DROPPED,
     Alternate,

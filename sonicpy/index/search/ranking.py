@@ -17,7 +17,7 @@ from sonicpy._native.object_table import ObjectTable
 from sonicpy._native.postings import WORD_BYTES_MAX, PostingList, TermInfo
 from sonicpy._native.ranking import Ranker
 from sonicpy._native.sonic_table import SonicTable, completion_score, correction_score
-from sonicpy._native.text import PART, SPECIAL, STOP, Terms
+from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
 from sonicpy.config import SearchConfig
 from sonicpy.index.search.expansion import alternates, edits_allowed_by_sonic
 from sonicpy.index.search.lexicon import Lexicon

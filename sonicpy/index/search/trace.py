@@ -6,7 +6,7 @@ The rankings write here only where they are given a Trace; so what is explained 
 from dataclasses import dataclass, field
 
 from sonicpy._native.postings import TermInfo
-from sonicpy._native.text import PART, SPECIAL, STOP
+from sonicpy._native.terms import PART, SPECIAL, STOP
 from sonicpy.index.search.expansion import Expansion
 
 TOO_COMMON = "so many objects hold it that it is ignored (search.query_minimum_term_idf_default)"

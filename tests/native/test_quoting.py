@@ -1,4 +1,4 @@
-"""sonicpy._native.channel: cutting, names and replies, against tables and against the slow twins."""
+"""Words and quoted texts of a line, against tables and against the slow twin."""
 
 import sys
 import time
@@ -8,14 +8,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sonicpy._native.channel import LineReader, are_names, event, marker, split_head, take_text, take_words
-from tests.reference import channel as slow
-from tests.reference.channel import WHITE_SPACE, SlowLines, quoted_text, words_of
+from sonicpy._native.quoting import split_head, take_text, take_words
+from tests.reference.channel import WHITE_SPACE, quoted_text, words_of
 
 HEADS = [
     (b"PING", ("PING", 4), "one word"),
     (b"  PING  \r", ("PING", 9), "white space around it"),
-    (b"QUERY c b", ("QUERY", 6), "the offset stands on the second word"),
+    (b"QUERY c b", ("QUERY", 6), "the offset is that of the second word"),
     (b"QUERY \t\xc2\xa0 c", ("QUERY", 10), "a mixed run is one separator"),
     (b"", ("", 0), "empty"),
     (b" \t\x0b\x0c\r", ("", 5), "blank"),
@@ -164,71 +163,3 @@ def test_time_is_linear_in_the_line(line: bytes) -> None:
     split_head(line)
     take_text(line, 0)
     assert time.thread_time() - start < 2, "4 MB take some milliseconds; a quadratic pass would take an hour"
-
-
-STEPS = st.lists(
-    st.sampled_from([b"", b"a", b"\n", b"\r", b"bb\n", b"c" * 9, b"\n\n", b"d\r\n", b"e" * 700, None]), max_size=60
-)
-
-
-@settings(max_examples=500)
-@given(STEPS, st.sampled_from([10, 1_000, 100_000]))
-@example([b"a\n" + b"b" * 600, None, b"c" * 600, b"\n", None, b"d" * 2_000, b"\n", None, None], 100_000)
-def test_lines_are_those_of_the_twin(steps: list[bytes | None], longest: int) -> None:
-    lines, twin = LineReader(longest), SlowLines(longest)
-    for step in [*steps, None, None, None]:
-        if step is None:
-            assert lines.take_line() == twin.take_line()
-            assert lines.overflowed == twin.overflowed
-        else:
-            lines.feed(step)
-            twin.feed(step)
-
-
-def test_a_reader_that_was_closed_takes_nothing() -> None:
-    lines = LineReader(10)
-    lines.feed(b"a\nb")
-    lines.close()
-    lines.feed(b"c\n")
-    assert lines.take_line() is None
-
-
-NAMES = st.text(st.characters(max_codepoint=0x180), max_size=4) | st.sampled_from(["a" * 128, "a" * 129, 5, None, b"a"])
-
-
-@given(NAMES, NAMES, NAMES)
-@example("a", "b", None)
-def test_names(collection: object, bucket: object, oid: object) -> None:
-    expected = slow.is_name(collection) and slow.is_name(bucket) and (oid is None or slow.is_name(oid))
-    assert are_names(collection, bucket, oid) == expected
-
-
-@pytest.mark.parametrize("code", range(256))
-def test_every_character_is_in_names_or_not(code: int) -> None:
-    assert are_names(chr(code), "b") == slow.is_name(chr(code))
-
-
-BITS = st.integers(0, 2**64 - 1)
-
-
-@given(st.lists(st.text(max_size=5) | st.text("ab:", max_size=20), max_size=12), BITS)
-def test_events_are_those_of_the_twin(items: list[str], bits: int) -> None:
-    try:
-        expected = slow.event("QUERY", items, bits)
-    except UnicodeEncodeError:
-        with pytest.raises(UnicodeEncodeError):
-            event("QUERY", items, bits)
-        return
-    assert event("QUERY", items, bits) == expected
-    assert event("QUERY", iter(items), bits) == expected
-    assert marker(bits) == slow.marker(bits)
-
-
-def test_events_of_what_is_no_text() -> None:
-    with pytest.raises(TypeError):
-        event("QUERY", ["a", 5], 0)  # type: ignore[list-item]
-    with pytest.raises(ValueError, match="ASCII"):
-        event("é", [], 0)
-    for bits in (-1, 2**64):
-        with pytest.raises(OverflowError):
-            marker(bits)

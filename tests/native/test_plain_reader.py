@@ -1,10 +1,12 @@
-"""The compiled reader of plain lines: whatever it reads, `parse` reads the same; and it reads what clients send."""
+"""PlainReader: it reads what clients send, and `parse` makes the same command of every line that it reads."""
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sonicpy._native.channel import LineReader, PlainLine, PlainReader, split_head
+from sonicpy._native.lines import LineReader
+from sonicpy._native.plain import PlainLine, PlainReader
+from sonicpy._native.quoting import split_head
 from sonicpy.channel import commands, replies
 from sonicpy.channel.commands import Mode
 from sonicpy.channel.meta import LIMIT_CEILING
@@ -120,7 +122,7 @@ def test_names_of_collections_are_the_same_strings_again() -> None:
 
 
 @given(st.lists(st.text("ab\u00e9\u00ff\u0100", min_size=1, max_size=3), min_size=1, max_size=400))
-def test_names_that_share_a_slot_are_told_apart(names: list[str]) -> None:
+def test_names_that_share_a_slot_stay_different(names: list[str]) -> None:
     read = READERS[Mode.INGEST].read
     for name in names:
         assert read(f"COUNTB {name} {name[::-1]}".encode()) == (name, name[::-1])
@@ -211,18 +213,18 @@ def test_take_command_takes_plain_lines_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "shape", "trouble"),
+    ("result", "shape", "message"),
     [
         (commands.Push, (3, True), "has 5 fields"),
         (commands.Push, (3, True, (None, None)), "has 5 fields"),
-        (commands.Push, (5,), "is no tuple"),
-        (commands.Push, (-1, True), "is no tuple"),
+        (commands.Push, (5,), "is not a tuple"),
+        (commands.Push, (-1, True), "is not a tuple"),
         (commands.Ping, (), "has 0 fields"),
     ],
 )
-def test_shapes_that_do_not_fit_their_type_are_refused(said: type, shape: tuple[object, ...], trouble: str) -> None:
-    with pytest.raises(ValueError, match=trouble):
-        PlainLine(b"X", said, *shape)  # type: ignore[arg-type]
+def test_shapes_that_do_not_fit_their_type_are_refused(result: type, shape: tuple[object, ...], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        PlainLine(b"X", result, *shape)  # type: ignore[arg-type]
 
 
 def test_only_shapes_are_taken() -> None:

@@ -1,7 +1,7 @@
-"""How Sonic cuts a text, straight from chapter 7.2 of the protocol notes: the judge of `Analyzer` in its compat form.
+"""How Sonic turns a text into words: the judge of `Analyzer` in its compat form.
 
-The shapes are regular expressions tried in the order of the table at every place, left to right. `\\w` and `\\s` of
-Python are not the notes' classes, so both are spelled out.
+The shapes are regular expressions, tried in the order of the table at every place, left to right. `\\w` and `\\s` of
+Python are other classes than those of Sonic, so both are spelled out.
 """
 
 import re
@@ -28,7 +28,7 @@ def is_alphanumeric(char: str) -> bool:
 
 
 def is_word_char(char: str) -> bool:
-    """Return whether the notes' class *w* holds the character: letters, marks, digits, connectors, joiners."""
+    """Return whether Sonic's class *w* holds the character: letters, marks, digits, connectors, joiners."""
     category = unicodedata.category(char)
     return category[0] in "LM" or category in ("Nd", "Nl", "Pc") or ord(char) in CIRCLED_LETTERS | JOINERS
 
@@ -47,7 +47,7 @@ def _class(points: Collection[int]) -> str:
 W = _class([point for point in range(sys.maxunicode + 1) if is_word_char(chr(point))])
 S = _class(WHITE_SPACE)
 
-PATTERNS = {  # \d of Python is Unicode's Nd, which is what the notes mean by *d*
+PATTERNS = {  # \d of Python is Unicode's Nd, which is Sonic's class *d*
     "mail": rf"[{W}.+\-]+@[{W}\-]+\.[{W}.\-]+",
     "username": rf"@[^{S}]*[{W}]",
     "url": rf"[{W}]{{2,}}://[^{S}]*[^{S}.]",
@@ -60,14 +60,14 @@ ANY_PATTERN = re.compile("|".join(f"(?P<{name}>{shape})" for name, shape in PATT
 
 
 class Found(NamedTuple):
-    """A term of a text, how often it occurs (at most 255), and whether it came out of a pattern."""
+    """A term of a text, how often it occurs (at most 255), and whether a pattern gave it."""
 
     word: str
     count: int
     special: bool
 
 
-def cut(
+def analyze(
     text: str,
     *,
     fold: Callable[[str], str] = str.casefold,
@@ -123,7 +123,7 @@ MARKS = ("Extend", "Format", "ZWJ")
 RUN_BYTES = 40
 
 
-def cut_in_pairs(text: str) -> list[tuple[str, str]]:
+def analyze_in_pairs(text: str) -> list[tuple[str, str]]:
     """Return the words of `text` and what each is: a word, a letter of a run, or a pair of neighbours in a run."""
     out: list[tuple[str, str]] = []
     while text:
@@ -144,7 +144,7 @@ def cut_in_pairs(text: str) -> list[tuple[str, str]]:
 
 
 def _leading_letters(text: str) -> list[str]:
-    """The letters without blanks that a text begins with, each with the marks upon it."""
+    """The letters without blanks that a text begins with, each with its marks."""
     letters: list[str] = []
     for char in text:
         if letters and char in _marks():

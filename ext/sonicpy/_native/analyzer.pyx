@@ -1,0 +1,290 @@
+"""The analyzer: text in, terms out. It finds patterns and words, folds them and counts the distinct ones.
+
+It makes one pass over the UTF-8 of a text. Patterns (patterns.pxd) come first, the text between them is cut at word
+borders (word_break.pxd), pieces are folded (folding.pxd) and gathered (terms.pyx). Pieces that need more than
+one-to-one folding, which are rare, go through the `normalize` callable. The time is linear in the length of any text.
+"""
+
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.unicode cimport PyUnicode_DecodeUTF8
+from libc.stdint cimport uint8_t, uint32_t
+from libc.string cimport memcpy
+
+cimport cython
+
+from sonicpy._native.characters cimport (
+    ALPHANUMERIC, BYTE_KINDS, IN_WORD, NO_ASCII, UNSPACED, properties, properties_at,
+)
+from sonicpy._native.folding cimport ascii_word_end, fold
+from sonicpy._native.patterns cimport PHONE, Match, Scan, begin_scan, next_match
+from sonicpy._native.stop_set cimport StopSet
+from sonicpy._native.terms cimport F_PART, F_SPECIAL, F_STOP, Collector, Terms, hash_bytes
+from sonicpy._native.utf8 cimport decode
+from sonicpy._native.word_break cimport letter_end, word_end
+
+cdef extern from "Python.h":
+    const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *size) except NULL
+
+cdef enum:
+    RUN_BYTES = 40  # a longer run without blanks is no word: only its parts are terms
+    F_TERM = F_SPECIAL | F_STOP | F_PART
+    UNSTEMMED = 128  # only while a piece is on its way: it is of a run without blanks, and stemmers do not know it
+
+
+@cython.final
+cdef class Analyzer:
+    """How texts become terms, whatever their language; a BoundAnalyzer does the work.
+
+    Args:
+        normalize: str -> str, full case folding and all else that one piece needs; its result is split at white
+            space. Called for the pieces that one-to-one folding cannot do, or for all with `always_normalize`.
+        always_normalize: call `normalize` for every piece (diacritics are folded).
+        composes: pieces that a Unicode normal form may change go through `normalize`.
+        patterns: look for mail addresses, numbers and so on; their words are SPECIAL.
+        split_patterns: cut patterns into words; otherwise a pattern is one term.
+        fold_special: fold special words as others; otherwise they keep their letters as typed.
+        at_borders: patterns begin and end at word borders (Sonic's do not).
+        bigrams: a run of letters of scripts without blanks (Han, kana, Thai, Lao, Khmer, Burmese) is one word, any two
+            neighbours in it are a term flagged PART, and each single letter is one flagged STOP. Otherwise each letter
+            is a word.
+        words_of_run: str -> list of str, the words of such a run by a dictionary. If it returns words, they take the
+            place of the run itself.
+    """
+
+    cdef object _normalize, _words_of_run
+    cdef Collector _spare  # empty, left by the text before; None while one is analyzed
+    cdef bint _always_normalize, _composes, _patterns, _split_patterns, _fold_special, _at_borders, _bigrams
+
+    def __init__(
+        self, normalize, *, bint always_normalize=False, bint composes=True, bint patterns=True,
+        bint split_patterns=True, bint fold_special=True, bint at_borders=True, bint bigrams=False, words_of_run=None,
+    ):
+        self._normalize = normalize
+        self._always_normalize = always_normalize
+        self._composes = composes
+        self._patterns = patterns
+        self._split_patterns = split_patterns
+        self._fold_special = fold_special
+        self._at_borders = at_borders
+        self._bigrams = bigrams
+        self._words_of_run = words_of_run
+
+
+@cython.final
+cdef class BoundAnalyzer:
+    """An Analyzer with the rules of one language.
+
+    Args:
+        analyzer: what holds for every language.
+        stops: ordinary words in here are left out (`drop_stops`) or flagged STOP; None: no stop words.
+        stem: str -> str for ordinary words, called after stop words are found; None: no stemming.
+        segment: str -> list of str that cuts at word borders instead of UAX #29; pieces without a letter or number are
+            passed over.
+
+    Special words and single letters of a run without blanks follow none of these rules.
+    """
+
+    cdef Analyzer _analyzer
+    cdef StopSet _stops
+    cdef bint _drop_stops
+    cdef object _stem, _segment
+
+    def __cinit__(
+        self, Analyzer analyzer not None, StopSet stops=None, bint drop_stops=False, stem=None, segment=None
+    ):
+        self._analyzer = analyzer
+        self._stops = stops
+        self._drop_stops = drop_stops
+        self._stem = stem
+        self._segment = segment
+
+    def analyze(self, str text not None) -> Terms:
+        """Return the distinct terms of `text`.
+
+        Raises:
+            UnicodeEncodeError: `text` holds a lone surrogate.
+        """
+        cdef Py_ssize_t size
+        cdef const uint8_t *utf8 = <const uint8_t *> PyUnicode_AsUTF8AndSize(text, &size)
+        cdef Analyzer analyzer = self._analyzer
+        cdef Collector collector = analyzer._spare
+        cdef Terms terms
+        analyzer._spare = None  # a callable may analyze another text meanwhile
+        if collector is None:
+            collector = Collector()
+        if analyzer._patterns:
+            self.add_all(collector, utf8, size)
+        else:
+            self.add_words(collector, utf8, size, 0)
+        terms = collector.finish()
+        if collector.is_small():
+            collector.clear()
+            analyzer._spare = collector
+        return terms
+
+    cdef int add_all(self, Collector terms, const uint8_t *text, Py_ssize_t size) except -1:
+        """Add the patterns of the text and the words between them."""
+        cdef Scan scan
+        cdef Match match
+        cdef Py_ssize_t plain = 0
+        begin_scan(&scan, self._analyzer._at_borders, self._analyzer._bigrams)
+        while next_match(text, size, &scan, &match):
+            self.add_words(terms, text + plain, match.begin - plain, 0)
+            self.add_pattern(terms, text + match.begin, &match)
+            plain = match.end
+        self.add_words(terms, text + plain, size - plain, 0)
+        return 0
+
+    cdef int add_pattern(self, Collector terms, const uint8_t *text, const Match *match) except -1:
+        """Add the words of a match, or the match as one word."""
+        cdef bint splits = self._analyzer._split_patterns
+        cdef bytes digits
+        if splits and self.add_words(terms, text, match.end - match.begin, F_SPECIAL):
+            return 0
+        if not splits and match.kind == PHONE:
+            digits = PyBytes_FromStringAndSize(<const char *> text, match.end - match.begin).translate(None, b" .-")
+            return self.add_piece(terms, <const uint8_t *> digits, len(digits), F_SPECIAL)
+        return self.add_piece(terms, text, match.core_end - match.begin, F_SPECIAL)
+
+    cdef int add_words(self, Collector terms, const uint8_t *text, Py_ssize_t size, uint8_t flags) except -1:
+        """Add every piece of the text that holds a letter or number; return how many there were."""
+        cdef Py_ssize_t at = 0, end
+        cdef bint has_word
+        cdef bint bigrams = self._analyzer._bigrams
+        cdef bint folds = not self._analyzer._always_normalize and (
+            self._analyzer._fold_special or not flags & F_SPECIAL
+        )
+        cdef uint8_t kind
+        cdef uint32_t hashed
+        cdef int words = 0
+        if self._segment is not None and size:
+            for piece in self._segment(PyUnicode_DecodeUTF8(<const char *> text, size, NULL)):
+                words += self.add_segment(terms, piece, flags)
+            return words
+        while at < size:
+            kind = BYTE_KINDS[text[at]]
+            if kind & IN_WORD and folds:
+                end = ascii_word_end(text, size, at, terms.room(size - at), &hashed, &has_word)
+                if end >= 0:
+                    if has_word:
+                        words += 1
+                        self.add_hashed(terms, end - at, hashed, flags, end - at)
+                    at = end
+                    continue
+            elif not kind & (IN_WORD | NO_ASCII) and (at + 1 == size or text[at + 1] < 0x80):
+                at += 1  # no word begins here, and no mark follows
+                continue
+            if bigrams and properties_at(text, size, at) & UNSPACED:
+                at = self.add_run(terms, text, size, at, flags)
+                words += 1
+                continue
+            end = word_end(text, size, at, &has_word)
+            if has_word:
+                words += 1
+                self.add_piece(terms, text + at, end - at, flags)
+            at = end
+        return words
+
+    cdef int add_segment(self, Collector terms, str piece, uint8_t flags) except -1:
+        """Add a piece that a callable cut, if it holds a letter or number; return whether it does."""
+        cdef Py_ssize_t size, at = 0
+        cdef int width
+        cdef const uint8_t *utf8 = <const uint8_t *> PyUnicode_AsUTF8AndSize(piece, &size)
+        while at < size:
+            if properties(decode(utf8, at, &width)) & ALPHANUMERIC:
+                self.add_piece(terms, utf8, size, flags)
+                return 1
+            at += width
+        return 0
+
+    cdef Py_ssize_t add_run(
+        self, Collector terms, const uint8_t *text, Py_ssize_t size, Py_ssize_t at, uint8_t flags
+    ) except -1:
+        """Add the run of letters without blanks that begins at `at`, its pairs and its letters; return its end.
+
+        A run that needs more than one-to-one folding is normalised as a whole first: neither a dictionary nor the
+        border between two letters may depend on how a letter is spelled.
+        """
+        cdef Py_ssize_t first = at, part_size
+        cdef const uint8_t *part_utf8
+        cdef Analyzer analyzer = self._analyzer
+        while at < size and properties_at(text, size, at) & UNSPACED:
+            at = letter_end(text, size, at)
+        if not analyzer._always_normalize and fold(text + first, at - first, terms.room(2 * (at - first)), True) >= 0:
+            self.add_letters(terms, text + first, at - first, flags | UNSTEMMED)
+            return at
+        for part in analyzer._normalize(PyUnicode_DecodeUTF8(<const char *> text + first, at - first, NULL)).split():
+            part_utf8 = <const uint8_t *> PyUnicode_AsUTF8AndSize(part, &part_size)
+            self.add_letters(terms, part_utf8, part_size, flags | UNSTEMMED)
+        return at
+
+    cdef int add_letters(self, Collector terms, const uint8_t *run, Py_ssize_t size, uint8_t flags) except -1:
+        """Add a run, or its words by a dictionary, then its pairs of letters and its letters."""
+        cdef Py_ssize_t at = 0, letter, before = 0, letters = 0
+        while at < size:
+            at = letter_end(run, size, at)
+            letters += 1
+        pieces = None
+        if letters > 1 and self._analyzer._words_of_run is not None:
+            pieces = self._analyzer._words_of_run(PyUnicode_DecodeUTF8(<const char *> run, size, NULL))
+        if pieces:
+            for piece in pieces:
+                self.add_segment(terms, piece, flags)
+        elif letters <= 2 or size <= RUN_BYTES:
+            self.add_piece(terms, run, size, flags)
+        if letters == 1:
+            return 0
+        at = 0
+        while at < size:
+            letter = at
+            at = letter_end(run, size, at)
+            self.add_piece(terms, run + letter, at - letter, flags | F_STOP)
+            if (letters > 2 or pieces) and letter > 0:
+                self.add_piece(terms, run + before, at - before, flags | F_PART)
+            before = letter
+        return 0
+
+    cdef int add_piece(self, Collector terms, const uint8_t *piece, Py_ssize_t size, uint8_t flags) except -1:
+        """Fold a piece and add the words it becomes, mostly one."""
+        cdef Analyzer analyzer = self._analyzer
+        cdef Py_ssize_t folded = -1
+        if flags & F_SPECIAL and not analyzer._fold_special:
+            memcpy(terms.room(size), piece, size)
+            return self.add_word(terms, size, flags, size)
+        if not analyzer._always_normalize:
+            folded = fold(piece, size, terms.room(2 * size), analyzer._composes)
+        if folded >= 0:
+            return self.add_word(terms, folded, flags, size)
+        for part in analyzer._normalize(PyUnicode_DecodeUTF8(<const char *> piece, size, NULL)).split():
+            self.add_word(terms, write_word(terms, part), flags, size)
+        return 0
+
+    cdef int add_word(self, Collector terms, Py_ssize_t size, uint8_t flags, Py_ssize_t typed) except -1:
+        """Take the `size` bytes just written to the collector's room as a folded word."""
+        return self.add_hashed(terms, size, hash_bytes(terms._bytes + terms._used, size), flags, typed)
+
+    cdef inline int add_hashed(
+        self, Collector terms, Py_ssize_t size, uint32_t hashed, uint8_t flags, Py_ssize_t typed
+    ) except -1:
+        """Apply the rules of the language to a folded word and add what is left of it."""
+        if not flags & (F_SPECIAL | F_STOP):
+            if self._stops is not None and self._stops.holds(terms._bytes + terms._used, size, hashed):
+                if self._drop_stops:
+                    return 0
+                flags |= F_STOP
+            if self._stem is not None and not flags & UNSTEMMED:
+                size = write_word(
+                    terms, self._stem(PyUnicode_DecodeUTF8(<const char *> terms._bytes + terms._used, size, NULL))
+                )
+                if size == 0:
+                    return 0
+                hashed = hash_bytes(terms._bytes + terms._used, size)
+        return terms.add(size, flags & F_TERM, hashed, <uint32_t> typed)
+
+
+cdef Py_ssize_t write_word(Collector terms, str word) except -1:
+    """Write a word to the collector's room and return its number of bytes."""
+    cdef Py_ssize_t size
+    cdef const char *utf8 = PyUnicode_AsUTF8AndSize(word, &size)
+    memcpy(terms.room(size), utf8, size)
+    return size

@@ -1,0 +1,26 @@
+"""Which names of collections, buckets and objects are valid."""
+
+cdef extern from "Python.h":
+    bint PyUnicode_IS_COMPACT_ASCII(object)
+    unsigned char* PyUnicode_1BYTE_DATA(object)
+    Py_ssize_t PyUnicode_GET_LENGTH(object)
+
+
+def are_names(collection, bucket, object=None):
+    """Return whether all that are given are strings of 1 to 128 ASCII characters without white space."""
+    return is_name(collection) and is_name(bucket) and (object is None or is_name(object))
+
+
+cdef inline bint is_name(object name):
+    cdef Py_ssize_t size, at
+    cdef const unsigned char* letters
+    cdef unsigned char blank = 0
+    if type(name) is not str or not PyUnicode_IS_COMPACT_ASCII(name):
+        return False
+    size = PyUnicode_GET_LENGTH(name)
+    letters = PyUnicode_1BYTE_DATA(name)
+    if not 0 < size <= NAME_MAX_BYTES:
+        return False
+    for at in range(size):
+        blank |= (letters[at] == 0x20) | ((letters[at] >= 0x09) & (letters[at] <= 0x0D))
+    return blank == 0

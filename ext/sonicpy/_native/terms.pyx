@@ -1,0 +1,155 @@
+"""The distinct terms of a text with their counts, and the collector that gathers them.
+
+The collector writes the bytes of each word once and makes a Python object for each distinct term only.
+"""
+
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.list cimport PyList_New, PyList_SET_ITEM
+from cpython.ref cimport Py_INCREF
+from libc.stdint cimport int32_t, uint8_t, uint32_t
+from libc.stdlib cimport free, malloc, realloc
+from libc.string cimport memset
+
+import secrets
+
+cimport cython
+
+SPECIAL = F_SPECIAL
+STOP = F_STOP
+PART = F_PART
+
+cdef enum:
+    COUNT_MAX = 255  # a term frequency is one byte: rankings do not tell larger ones apart
+    REUSED_BYTES = 1 << 14  # a collector of at most this size serves the next text too
+    REUSED_ENTRIES = 1 << 10
+
+HASH_SEED = secrets.randbits(32) | 1
+
+
+@cython.no_gc  # its lists hold bytes and numbers: no cycle begins here
+cdef class Terms:
+    """The distinct terms of a text, in the order of their first occurrence.
+
+    Attributes:
+        words: each term in UTF-8.
+        counts: one byte for each term: how often it occurs, at most 255.
+        flags: one byte for each term: SPECIAL, STOP and PART.
+        typed: for each term, the number of its bytes in the text, before folding.
+    """
+
+    def __init__(self, list words, bytes counts, bytes flags, list typed=None):
+        if not len(words) == len(counts) == len(flags):
+            raise ValueError(f"{len(words)} words need as many counts and flags, not {len(counts)} and {len(flags)}")
+        self.words = words
+        self.counts = counts
+        self.flags = flags
+        self.typed = [len(word) for word in words] if typed is None else typed
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __eq__(self, other) -> bool:
+        return (
+            isinstance(other, Terms)
+            and self.words == other.words
+            and self.counts == other.counts
+            and self.flags == other.flags
+        )
+
+    def __repr__(self) -> str:
+        return f"Terms({self.words!r}, {self.counts!r}, {self.flags!r})"
+
+
+@cython.final
+cdef class Collector:
+    """Gathers the folded words of one text; equal words share an entry of an open-addressing table."""
+
+    def __cinit__(self):
+        self._capacity = 256
+        self._entry_capacity = 32
+        self._mask = 63
+        self._bytes = <uint8_t *> malloc(self._capacity)
+        self._entries = <Entry *> malloc(self._entry_capacity * sizeof(Entry))
+        self._slots = <int32_t *> malloc((self._mask + 1) * sizeof(int32_t))
+        if self._bytes == NULL or self._entries == NULL or self._slots == NULL:
+            raise MemoryError
+        memset(self._slots, 0xFF, (self._mask + 1) * sizeof(int32_t))
+
+    def __dealloc__(self):
+        free(self._bytes)
+        free(self._entries)
+        free(self._slots)
+
+    cdef int widen(self, Py_ssize_t size) except -1:
+        """Make room for `size` more bytes."""
+        cdef uint8_t *grown
+        cdef Py_ssize_t capacity = self._capacity
+        while self._used + size > capacity:
+            capacity *= 2
+        grown = <uint8_t *> realloc(self._bytes, capacity)
+        if grown == NULL:
+            raise MemoryError
+        self._bytes = grown
+        self._capacity = capacity
+        return 0
+
+    cdef int grow(self) except -1:
+        """Double the table."""
+        cdef Py_ssize_t capacity = 2 * self._entry_capacity, number
+        cdef uint32_t slots = 2 * (self._mask + 1), slot
+        cdef Entry *entries = <Entry *> realloc(self._entries, capacity * sizeof(Entry))
+        if entries == NULL:
+            raise MemoryError
+        self._entries = entries
+        self._entry_capacity = capacity
+        cdef int32_t *table = <int32_t *> realloc(self._slots, slots * sizeof(int32_t))
+        if table == NULL:
+            raise MemoryError
+        self._slots = table
+        self._mask = slots - 1
+        memset(table, 0xFF, slots * sizeof(int32_t))
+        for number in range(self._count):
+            slot = entries[number].hashed & self._mask
+            while table[slot] >= 0:
+                slot = (slot + 1) & self._mask
+            table[slot] = <int32_t> number
+            entries[number].slot = slot
+        return 0
+
+    cdef bint is_small(self) noexcept:
+        return self._capacity <= REUSED_BYTES and self._entry_capacity <= REUSED_ENTRIES
+
+    cdef void clear(self) noexcept:
+        """Drop all words; the room stays."""
+        cdef Py_ssize_t number
+        for number in range(self._count):
+            self._slots[self._entries[number].slot] = -1
+        self._count = 0
+        self._used = 0
+
+    cdef Terms finish(self):
+        """Return the terms that were added."""
+        cdef Py_ssize_t number
+        cdef Entry *entry
+        cdef list words = PyList_New(self._count), typed = PyList_New(self._count)
+        cdef bytes counts = PyBytes_FromStringAndSize(NULL, self._count)
+        cdef bytes flags = PyBytes_FromStringAndSize(NULL, self._count)
+        cdef uint8_t *count_bytes = <uint8_t *> <char *> counts
+        cdef uint8_t *flag_bytes = <uint8_t *> <char *> flags
+        cdef Terms terms = Terms.__new__(Terms)
+        cdef object value
+        for number in range(self._count):
+            entry = &self._entries[number]
+            value = PyBytes_FromStringAndSize(<char *> self._bytes + entry.start, entry.size)
+            Py_INCREF(value)
+            PyList_SET_ITEM(words, number, value)
+            value = entry.typed
+            Py_INCREF(value)
+            PyList_SET_ITEM(typed, number, value)
+            count_bytes[number] = <uint8_t> min(entry.count, <uint32_t> COUNT_MAX)
+            flag_bytes[number] = entry.flags
+        terms.words = words
+        terms.counts = counts
+        terms.flags = flags
+        terms.typed = typed
+        return terms

@@ -1,0 +1,26 @@
+"""Word borders for Python; the rules are in word_break.pxd."""
+
+from libc.stdint cimport uint8_t
+
+cdef extern from "Python.h":
+    const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *size) except NULL
+
+
+def word_borders(str text not None) -> list:
+    """Return every word border of `text` as an offset in characters, the first and last included (UAX #29).
+
+    Raises:
+        UnicodeEncodeError: `text` holds a lone surrogate.
+    """
+    cdef Py_ssize_t size, at = 0, end, step
+    cdef const uint8_t *utf8 = <const uint8_t *> PyUnicode_AsUTF8AndSize(text, &size)
+    cdef bint has_word
+    cdef Py_ssize_t characters = 0
+    borders = [0] if size else []
+    while at < size:
+        end = word_end(utf8, size, at, &has_word)
+        for step in range(at, end):
+            characters += (utf8[step] & 0xC0) != 0x80
+        borders.append(characters)
+        at = end
+    return borders

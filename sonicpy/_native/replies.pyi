@@ -1,0 +1,3 @@
+from collections.abc import Iterable
+
+def event(kind: str, items: Iterable[str], bits: int) -> bytes: ...

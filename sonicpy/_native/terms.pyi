@@ -1,0 +1,11 @@
+SPECIAL: int
+STOP: int
+PART: int
+
+class Terms:
+    words: list[bytes]
+    counts: bytes
+    flags: bytes
+    typed: list[int]
+    def __init__(self, words: list[bytes], counts: bytes, flags: bytes, typed: list[int] | None = None) -> None: ...
+    def __len__(self) -> int: ...
