@@ -23,9 +23,9 @@ LINK = ["-fsanitize=address"] if SANITIZE else []
 GENERATED = "build/generated"
 
 MODULES = [
-    "bm25", "bucket", "bucket_cache", "channel", "graph", "language", "lengths", "names", "object_change",
-    "object_table", "objects", "postings", "ranking", "readers", "records", "sonic_table", "term_cache", "text",
-    "walking",
+    "add_terms", "bm25", "bucket", "bucket_cache", "channel", "graph", "keys", "language", "lengths", "name_map",
+    "name_rows", "object_change", "object_record", "object_table", "objects", "postings", "ranking", "readers",
+    "records", "remove_terms", "sonic_table", "term_cache", "term_rows", "text", "varint", "walking",
 ]  # fmt: skip
 DIRECTIVES = {
     "language_level": 3,

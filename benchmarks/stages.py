@@ -10,9 +10,9 @@ from pathlib import Path
 
 from benchmarks.data import queries
 from sonicpy import Config
+from sonicpy._native.add_terms import AddTerms
 from sonicpy._native.bm25 import idf
-from sonicpy._native.object_change import AddTerms
-from sonicpy._native.postings import ObjectRecord
+from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.ranking import Ranker
 from sonicpy._native.term_cache import TermCache
 from sonicpy._native.text import Terms

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar, TypeVarTuple, cast
 
-from sonicpy._native.postings import DamagedBytes
+from sonicpy._native.varint import DamagedBytes
 from sonicpy.config import Config
 from sonicpy.errors import StoreDamaged
 from sonicpy.graph.pool import GraphPool, Name

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sonicpy._native.postings import DamagedBytes
+from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.store.bucket_writer import writer_of
 from sonicpy.store.environment import SCOPES

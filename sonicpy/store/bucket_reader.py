@@ -3,8 +3,11 @@
 from collections.abc import Iterable, Iterator
 from typing import cast
 
+from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow, oids_in
-from sonicpy._native.postings import DamagedBytes, ObjectRecord, PostingList, TermInfo, likely_words
+from sonicpy._native.postings import PostingList
+from sonicpy._native.term_rows import TermInfo, likely_words
+from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import OBJECTS, POSTINGS, TERMS

@@ -3,7 +3,7 @@
 from typing import Self
 
 from sonicpy._native.bucket import Counters
-from sonicpy._native.postings import DamagedBytes, pack_varints, unpack_varints
+from sonicpy._native.varint import DamagedBytes, pack_varints, unpack_varints
 from sonicpy.errors import StoreDamaged
 
 FIELD_NAMES = (

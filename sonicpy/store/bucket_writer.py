@@ -2,9 +2,11 @@
 
 from sonicpy._native.bucket import PushWriter
 from sonicpy._native.lengths import pack_length
-from sonicpy._native.object_change import ObjectChange, RemoveTerms
+from sonicpy._native.object_change import ObjectChange
+from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow
-from sonicpy._native.postings import DamagedBytes, ObjectRecord
+from sonicpy._native.remove_terms import RemoveTerms
+from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged
 from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.bucket_state import BucketState

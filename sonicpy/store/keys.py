@@ -16,7 +16,7 @@
 The packers of the hot path are compiled (sonicpy._native.postings); the others stand here.
 """
 
-from sonicpy._native.postings import block_key, bucket_key, object_key, term_key, word_key
+from sonicpy._native.keys import block_key, bucket_key, object_key, term_key, word_key
 from sonicpy.ids import Scope
 
 __all__ = [

@@ -7,9 +7,9 @@ it needs no lexer, no configuration and no clock.
 from collections.abc import Callable
 from typing import NamedTuple
 
-from sonicpy._native.postings import DamagedBytes
 from sonicpy._native.records import pack_record, unpack_record
 from sonicpy._native.text import Terms
+from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged
 
 

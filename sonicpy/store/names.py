@@ -8,7 +8,8 @@ and their records tell their names.
 
 from collections.abc import Iterator
 
-from sonicpy._native.names import NameMerge, WaitingNames, name_hash, name_key, named, pack_names, unpack_names
+from sonicpy._native.name_map import NameMap, name_hash
+from sonicpy._native.name_rows import NameMerge, name_key, named, pack_names, unpack_names
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import OBJECTS, OIDS, Transaction
@@ -25,7 +26,7 @@ FOLDED_MIN = 8
 """Names that go into rows at a commit while more than enough wait, besides two for each new one."""
 
 
-class NewNames(WaitingNames):
+class NewNames(NameMap):
     """The names of a bucket that `oids` may not hold yet."""
 
     __slots__ = ("_until",)

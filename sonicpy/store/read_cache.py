@@ -6,7 +6,8 @@ common words more often.
 """
 
 from sonicpy._native.bucket_cache import BucketCache, CachingReader
-from sonicpy._native.postings import PostingList, TermInfo
+from sonicpy._native.postings import PostingList
+from sonicpy._native.term_rows import TermInfo
 from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import Transaction

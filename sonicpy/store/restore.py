@@ -14,7 +14,7 @@ steps with it, so they are kept until a commit has passed, and done again where 
 from collections.abc import Callable, Iterator
 from itertools import islice
 
-from sonicpy._native.postings import bucket_key
+from sonicpy._native.keys import bucket_key
 from sonicpy.errors import StoreError
 from sonicpy.ids import Scope
 from sonicpy.store.apply import apply_mutation

@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from sonicpy._native.postings import pack_varints, unpack_varints
+from sonicpy._native.varint import pack_varints, unpack_varints
 from sonicpy.errors import StoreDamaged, StoreError, StoreFull
 from sonicpy.store import folder as store_folder
 from sonicpy.store.apply import apply_mutation, apply_pushes

@@ -8,22 +8,14 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import chain, groupby
 
+from sonicpy._native.keys import bucket_key
 from sonicpy._native.lengths import pack_length
-from sonicpy._native.names import slice_start, unpack_names
+from sonicpy._native.name_rows import slice_start, unpack_names
+from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow
-from sonicpy._native.postings import (
-    COMMON_FROM_BLOCK,
-    POSTINGS_PER_BLOCK,
-    WORD_BYTES_MAX,
-    DamagedBytes,
-    ObjectRecord,
-    TermInfo,
-    bucket_key,
-    only_refers,
-    term_id_in,
-    unpack_block,
-    unpack_varints,
-)
+from sonicpy._native.postings import POSTINGS_PER_BLOCK, unpack_block
+from sonicpy._native.term_rows import COMMON_FROM_BLOCK, WORD_BYTES_MAX, TermInfo, only_refers, term_id_in
+from sonicpy._native.varint import DamagedBytes, unpack_varints
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.ids import Scope
 from sonicpy.store.bucket_state import BucketState

@@ -9,8 +9,9 @@ from enum import IntEnum
 from itertools import chain
 from typing import Any
 
+from sonicpy._native.keys import bucket_key
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, record_at, row_keys
-from sonicpy._native.postings import DamagedBytes, bucket_key, pack_varints, unpack_varints
+from sonicpy._native.varint import DamagedBytes, pack_varints, unpack_varints
 from sonicpy.errors import StoreDamaged
 from sonicpy.ids import Scope
 from sonicpy.store.bucket_state import BucketState

@@ -4,7 +4,7 @@ Common words change with nearly every text. By their letters they are spread ove
 would have to write them all; by their numbers they stand together in a few.
 """
 
-from sonicpy._native.postings import common_keys, with_common
+from sonicpy._native.term_rows import common_keys, with_common
 from sonicpy.store.environment import COMMON, WORDS, Row, Transaction
 
 

@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from hashlib import blake2b
 
 from sonicpy._native.lengths import pack_length
+from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.objects import RecordRow
-from sonicpy._native.postings import POSTINGS_PER_BLOCK, WORD_BYTES_MAX, ObjectRecord, TermInfo, unpack_block
+from sonicpy._native.postings import POSTINGS_PER_BLOCK, unpack_block
+from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo
 from sonicpy.store import environment as tables
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import BUCKET_TABLES, TABLE_NAMES, Transaction

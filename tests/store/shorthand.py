@@ -3,8 +3,9 @@
 from pathlib import Path
 
 from sonicpy._native.lengths import pack_length
+from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.objects import RecordRow
-from sonicpy._native.postings import ObjectRecord, unpack_block
+from sonicpy._native.postings import unpack_block
 from sonicpy._native.text import PART, STOP, Terms
 from sonicpy.store import environment as tables
 from sonicpy.store.bucket_reader import BucketReader

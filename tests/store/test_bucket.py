@@ -10,12 +10,15 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from sonicpy._native.postings import IID_MAX, POSTINGS_PER_BLOCK, TermInfo, pack_varints, unpack_varints
+from sonicpy._native.keys import IID_MAX
+from sonicpy._native.postings import POSTINGS_PER_BLOCK
+from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.text import PART, STOP, Terms
+from sonicpy._native.varint import pack_varints, unpack_varints
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.graph.pool import GraphPool
 from sonicpy.graph.word_graph import WordGraph
-from sonicpy.index.maintenance.consolidate import GraphLimits, publish, read_words, prune_pending, write_graph
+from sonicpy.index.maintenance.consolidate import GraphLimits, prune_pending, publish, read_words, write_graph
 from sonicpy.store import environment as tables
 from sonicpy.store import names
 from sonicpy.store.bucket_reader import BucketReader

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from sonicpy._native.postings import POSTINGS_PER_BLOCK, only_refers
+from sonicpy._native.postings import POSTINGS_PER_BLOCK
+from sonicpy._native.term_rows import only_refers
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.graph.pool import GraphPool
 from sonicpy.index.maintenance.consolidate import GraphLimits, read_words

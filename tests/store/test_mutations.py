@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sonicpy._native.postings import pack_varints
 from sonicpy._native.text import Terms
+from sonicpy._native.varint import pack_varints
 from sonicpy.errors import StoreDamaged
 from sonicpy.store.mutations import (
     FlushBucket,

@@ -11,18 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sonicpy._native.names import (
-    NameMerge,
-    WaitingNames,
-    name_hash,
-    name_key,
-    named,
-    pack_names,
-    slice_start,
-    slice_to_split,
-    unpack_names,
-)
-from sonicpy._native.postings import DamagedBytes
+from sonicpy._native.name_map import NameMap, name_hash
+from sonicpy._native.name_rows import NameMerge, name_key, named, pack_names, slice_start, slice_to_split, unpack_names
+from sonicpy._native.varint import DamagedBytes
 from sonicpy.store import names
 from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.bucket_state import BucketState
@@ -181,7 +172,7 @@ def test_numbers_of_slices_that_cannot_be(before: int, after: int) -> None:
 )
 def test_names_wait_in_order(changes: list[tuple[str, int, int]], until: int) -> None:
     """Judged by a set: also names at the end of all hashes, those that clash, and those that stand close together."""
-    waiting, held, taken = WaitingNames(), set[tuple[int, int]](), 0
+    waiting, held, taken = NameMap(), set[tuple[int, int]](), 0
     for kind, hash, number in changes:
         if kind == "a":
             waiting.add(hash, number)
@@ -205,7 +196,7 @@ def test_names_wait_in_order(changes: list[tuple[str, int, int]], until: int) ->
 
 
 def test_many_names_wait_in_few_bytes() -> None:
-    waiting = WaitingNames()
+    waiting = NameMap()
     for number in range(20_000):
         waiting.add(name_hash(b"%d" % number), number)
     row, are_left = waiting.take(19_990, 20_000)
@@ -219,7 +210,7 @@ def test_many_names_wait_in_few_bytes() -> None:
 
 
 def test_no_hash_is_larger() -> None:
-    waiting = WaitingNames()
+    waiting = NameMap()
     with pytest.raises(ValueError, match="40 bits"):
         waiting.add(2**40, 1)
     waiting.add(2**40 - 1, 1)

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sonicpy._native.postings import DamagedBytes, pack_varints
 from sonicpy._native.records import RECORD_BYTES_MAX, frame_records, pack_record, unpack_record
 from sonicpy._native.text import Terms
+from sonicpy._native.varint import DamagedBytes, pack_varints
 
 Row = tuple[bytes, int, int]
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sonicpy._native.postings import TermInfo
 from sonicpy._native.ranking import Ranker
+from sonicpy._native.term_rows import TermInfo
 from sonicpy.store import read_cache as snapshot
 from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.environment import IDLE_MAX

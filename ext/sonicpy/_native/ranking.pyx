@@ -24,7 +24,8 @@ from sonicpy._native.object_table cimport (
     check_dead,
     grown,
 )
-from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, PostingList, TermInfo, decode
+from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, PostingList, decode
+from sonicpy._native.term_rows cimport TermInfo
 from sonicpy._native.score_parts cimport Part, Parts, take_part, told
 from sonicpy._native.text cimport F_PART, F_SPECIAL, F_STOP, Terms
 from sonicpy._native.walking cimport BEST_MAX, WALKED_MAX, Lists, Run, walk

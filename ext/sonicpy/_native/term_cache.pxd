@@ -2,7 +2,7 @@
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
-from sonicpy._native.postings cimport Word
+from sonicpy._native.term_rows cimport Word
 
 cdef struct Entry:
     Word word

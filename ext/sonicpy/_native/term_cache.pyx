@@ -8,20 +8,14 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, qsort, realloc
 from libc.string cimport memcmp, memcpy, memset
 
-from sonicpy._native.postings cimport (
-    BLOCK_POSTINGS,
-    TERM_ID_BYTES,
-    Posting,
-    is_common,
-    put_big_endian,
-    read_block,
-    write_word,
-)
+from sonicpy._native.keys cimport TERM_ID_BYTES, put_big_endian
+from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, read_block
+from sonicpy._native.term_rows cimport is_common, write_word
 from sonicpy._native.varint cimport put_varint
 
 import os
 
-from sonicpy._native.postings import DamagedBytes
+from sonicpy._native.varint import DamagedBytes
 
 cdef uint32_t HASH_START = <uint32_t> int.from_bytes(os.urandom(4), "little")
 

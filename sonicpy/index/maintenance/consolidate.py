@@ -17,7 +17,8 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from sonicpy._native.postings import bucket_key, live_words
+from sonicpy._native.keys import bucket_key
+from sonicpy._native.term_rows import live_words
 from sonicpy.errors import GraphError
 from sonicpy.graph.builder import WordGraphBuilder
 from sonicpy.graph.pool import GraphPool

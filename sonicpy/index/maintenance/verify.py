@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
-from sonicpy._native.postings import bucket_key, live_words
+from sonicpy._native.keys import bucket_key
+from sonicpy._native.term_rows import live_words
 from sonicpy.errors import GraphError, StoreDamaged, StoreError
 from sonicpy.graph.pool import GraphPool
 from sonicpy.graph.word_graph import WordGraph

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby, islice
 
 from sonicpy._native.graph import dissimilarity
-from sonicpy._native.postings import WORD_BYTES_MAX, TermInfo
+from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo
 from sonicpy.graph.pending import PendingWords
 from sonicpy.graph.pool import GraphPool
 from sonicpy.graph.word_graph import WordGraph
