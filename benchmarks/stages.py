@@ -30,7 +30,7 @@ from sonicpy.server.dispatch import CALLS
 from sonicpy.server.service import COMMIT_CHANGES
 from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.log import Log
-from sonicpy.store.mutations import Push, pack_mutation
+from sonicpy.store.mutations import PushTerms, pack_mutation
 from sonicpy.version import VERSION
 
 Work = Callable[[int], object]
@@ -269,9 +269,9 @@ def filled_index(texts: list[str], folder: Path) -> Iterator[Index]:
         yield index
 
 
-def pushes(texts: list[str]) -> list[Push]:
+def pushes(texts: list[str]) -> list[PushTerms]:
     """Return the mutations of texts."""
-    return [Push(COLLECTION, BUCKET, oid(number), terms, WINDOW) for number, terms in enumerate(lexed(texts))]
+    return [PushTerms(COLLECTION, BUCKET, oid(number), terms, WINDOW) for number, terms in enumerate(lexed(texts))]
 
 
 def lexed(texts: list[str]) -> list[Terms]:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.store.environment import Environment
-from sonicpy.store.log import sync_folder
+from sonicpy.store.platform import sync_folder
 
 BACKUP_FILE = "sonicpy.backup"
 MAGIC = b"SONICBAK"

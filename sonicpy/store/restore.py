@@ -17,13 +17,14 @@ from itertools import islice
 from sonicpy._native.keys import bucket_key
 from sonicpy.errors import StoreError
 from sonicpy.ids import Scope
+from sonicpy.store.any_store import AnyStore
 from sonicpy.store.apply import apply_mutation
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import BUCKET_TABLES, PENDING, SCOPES, Row
 from sonicpy.store.keys import collection_prefix, scope_of
 from sonicpy.store.mutations import FlushCollection
-from sonicpy.store.store import Store
-from sonicpy.store.view import View, WriteView
+from sonicpy.store.view import View
+from sonicpy.store.write_view import WriteView
 
 STAGING = ""
 """The collection of staged buckets."""
@@ -41,7 +42,7 @@ def is_staged(scope: Scope) -> bool:
     return scope.collection == STAGING
 
 
-def drop_staged(store: Store) -> None:
+def drop_staged(store: AnyStore) -> None:
     """Forget the buckets that an unfinished restore left behind. Raises StoreError if that cannot be committed."""
     with store.reading() as view:
         staged = [scope_of(key) for key, _ in view.transaction.rows(SCOPES, collection_prefix(STAGING))]
@@ -59,7 +60,7 @@ class Restoration:
         commit: makes what was changed visible, and raises StoreError where that fails.
     """
 
-    def __init__(self, store: Store, source: View, commit: Callable[[], None]) -> None:
+    def __init__(self, store: AnyStore, source: View, commit: Callable[[], None]) -> None:
         self._store = store
         self._source = source
         self._commit = commit

@@ -1,7 +1,7 @@
 """Delete the rows of flushed buckets, a few at a time: their names are free again since the flush."""
 
 from sonicpy.store.environment import BUCKET_TABLES, DROPPED
-from sonicpy.store.view import WriteView
+from sonicpy.store.write_view import WriteView
 
 
 def sweep(view: WriteView, rows: int) -> bool:

@@ -15,7 +15,7 @@ from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow
 from sonicpy._native.postings import POSTINGS_PER_BLOCK, unpack_block
 from sonicpy._native.term_rows import COMMON_FROM_BLOCK, WORD_BYTES_MAX, TermInfo, only_refers, term_id_in
-from sonicpy._native.varint import DamagedBytes, unpack_varints
+from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.ids import Scope
 from sonicpy.store.bucket_state import BucketState
@@ -25,7 +25,6 @@ from sonicpy.store.environment import (
     COMMON,
     DROPPED,
     LENGTHS,
-    META,
     OBJECTS,
     OIDS,
     PENDING,
@@ -38,10 +37,11 @@ from sonicpy.store.environment import (
 )
 from sonicpy.store.keys import BUCKET_MAX, bucket_of, length_key, scope_key, scope_of, term_key, word_key
 from sonicpy.store.lengths import OBJECTS_PER_ROW
+from sonicpy.store.meta import NEXT_BUCKET
 from sonicpy.store.names import name_hash, stored_names
 from sonicpy.store.restore import is_staged
 from sonicpy.store.store import buckets_in, miscounted_tables
-from sonicpy.store.view import NEXT_BUCKET, Why
+from sonicpy.store.write_view import Why
 
 NUMBER_BYTES = 5
 """Of a term id and of an IID in a key."""
@@ -54,8 +54,8 @@ def table_faults(transaction: Transaction) -> Iterator[str]:
     for key, row in transaction.rows(SCOPES, b""):
         try:
             states[scope_of(key)] = BucketState.unpack(row)
-        except (StoreDamaged, UnicodeDecodeError, IndexError) as trouble:
-            yield f"the row {key!r} of scopes cannot be read: {trouble}"
+        except (StoreDamaged, UnicodeDecodeError, IndexError) as error:
+            yield f"the row {key!r} of scopes cannot be read: {error}"
     yield from _number_faults(transaction, states)
     for scope, state in states.items():
         if is_staged(scope):
@@ -64,8 +64,8 @@ def table_faults(transaction: Transaction) -> Iterator[str]:
         try:
             for fault in _BucketCheck(transaction, state).faults():
                 yield f"{name}: {fault}"
-        except (DamagedBytes, StoreError) as trouble:
-            yield f"{name}: cannot be read to its end: {trouble}"
+        except (DamagedBytes, StoreError) as error:
+            yield f"{name}: cannot be read to its end: {error}"
 
 
 def _number_faults(transaction: Transaction, states: dict[Scope, BucketState]) -> Iterator[str]:
@@ -80,11 +80,10 @@ def _number_faults(transaction: Transaction, states: dict[Scope, BucketState]) -
     dropped = {bucket_of(key) for key, _ in transaction.rows(DROPPED, b"")}
     for number in dropped & set(named):
         yield f"{'/'.join(named[number])}: its number {number} is marked as flushed"
-    row = transaction.get(META, NEXT_BUCKET)
     try:
-        (following,) = unpack_varints(row) if row else (0,)
-    except ValueError:
-        yield "meta does not tell the next bucket number any more"
+        following = NEXT_BUCKET.read(transaction) or 0
+    except StoreDamaged as error:
+        yield str(error)
         following = BUCKET_MAX + 1
     for number in dropped | set(named):
         if number >= following:

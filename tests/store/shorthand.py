@@ -11,9 +11,10 @@ from sonicpy.store import environment as tables
 from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.environment import Transaction
 from sonicpy.store.keys import bucket_key
-from sonicpy.store.mutations import Push
+from sonicpy.store.mutations import PushTerms
 from sonicpy.store.store import Store
-from sonicpy.store.view import View, WriteView
+from sonicpy.store.view import View
+from sonicpy.store.write_view import WriteView
 from tests.reference.store import ExportedObject
 
 ANALYSER = {"lexer": "1", "stopwords.mode": "weigh"}
@@ -35,8 +36,8 @@ def terms(text: str) -> Terms:
     return Terms(words, bytes(counts), bytes(flags))
 
 
-def push(oid: str, text: str, window: int = 0, bucket: str = "b", collection: str = "c") -> Push:
-    return Push(collection, bucket, oid, terms(text), window)
+def push(oid: str, text: str, window: int = 0, bucket: str = "b", collection: str = "c") -> PushTerms:
+    return PushTerms(collection, bucket, oid, terms(text), window)
 
 
 def found(store: Store, word: str, bucket: str = "b", collection: str = "c") -> list[str]:

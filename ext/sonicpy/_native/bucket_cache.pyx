@@ -31,8 +31,7 @@ cdef class BucketCache:
     cdef object _lengths
 
     def __init__(self, Py_ssize_t words_max, Py_ssize_t names_max, dict names not None):
-        self._words_max = words
-        self._names_max = names
+        self._words_max, self._names_max = words_max, names_max
         self._words, self._older_words = {}, {}
         self._postings, self._older_postings = {}, {}
         self._names = names
