@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 
-JUDGES = ["tests/channel", "tests/graph", "tests/index", "tests/lexer", "tests/store"]
+JUDGES = ["tests/channel", "tests/graph", "tests/index", "tests/lexer", "tests/native", "tests/store"]
 
 
 @pytest.mark.full

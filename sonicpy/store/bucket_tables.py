@@ -48,7 +48,7 @@ class BucketTables:
         self._transaction.put_many(POSTINGS, rows)
 
     def drop_first_block(self, change: ObjectChange, number: int) -> None:
-        """Delete the used-up first block of word `number` of a change, and tell the change which block follows."""
+        """Delete the used-up first block of word `number` of a change, and give the change the block that follows."""
         key = change.first_block_key(number)
         self._transaction.delete(POSTINGS, key)
         following = self._transaction.first(POSTINGS, key)

@@ -42,7 +42,7 @@ class Log:
     """Appends records and reads them back; positions rise and are never used twice.
 
     Args:
-        folder: created where it is missing.
+        folder: created if it is missing.
 
     Raises:
         StoreError: the folder cannot be used, or a segment has an unknown format version.
@@ -76,7 +76,7 @@ class Log:
         if segments and segments[0].start > position:
             raise StoreDamaged(
                 f"the log in {self._folder} begins at {segments[0].start}, but the store needs it from {position} on: "
-                "put back the log files that were here, or move the folder away to go on without what they held"
+                "put back the log files that were here, or move the folder away to go on without what they hold"
             )
         for segment in segments:
             if segment.start > position:  # the segment before is damaged: no later record counts

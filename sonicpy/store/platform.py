@@ -1,4 +1,4 @@
-"""What differs between Linux and macOS: waiting for the disk, and telling one boot of the machine from another."""
+"""What differs between Linux and macOS: waiting for the disk, and identifying a boot of the machine."""
 
 import errno
 import fcntl
@@ -10,7 +10,7 @@ BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 """A random id of this boot; Linux alone has it."""
 SYSCTL = "/usr/sbin/sysctl"
 BOOT_NAMES = ("kern.bootsessionuuid", "kern.boottime")
-"""What tells a boot elsewhere: macOS has a random id; the time of the boot also changes when the clock is set."""
+"""What identifies a boot elsewhere: macOS has a random id; the boot time also changes when the clock is set."""
 SYSCTL_TIMEOUT_S = 5
 NO_FULL_SYNC = {errno.ENOTSUP, errno.EINVAL, errno.ENOTTY}
 """Errors of F_FULLFSYNC where the file system does not know it."""
@@ -44,7 +44,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def boot_id() -> str:
-    """Return what tells this boot of the machine from others; empty if the system does not say.
+    """Return what identifies this boot of the machine; empty if the system does not say.
 
     For the moments when a store is opened and closed: outside of Linux it starts a process.
     """

@@ -1,7 +1,7 @@
 """The store: an environment, a log, and one open write transaction between them.
 
     apply   carry out a mutation in the open transaction (begun when needed)
-    seal    write the records of what was applied since the last seal to the log: only then may a client be told OK
+    seal    write the records of what was applied since the last seal to the log: only then may a client get OK
     commit  make it visible to other transactions; the commit notes the log position it covers
     sync    wait for the disk; then older segments of the log go
 
@@ -271,7 +271,7 @@ class Store(StoreReader):
         return view if view is not None and view.owner == threading.get_ident() else None
 
     def readable_stamp(self) -> int | None:
-        """Return `stamp` if this thread reads what it stands for; None: it reads an older commit."""
+        """Return `stamp` if this thread reads the state it belongs to; None: it reads an older commit."""
         stamp = self.stamp  # read before the count: a change raises the count first
         return stamp if not self.uncommitted or self._owner == threading.get_ident() else None
 

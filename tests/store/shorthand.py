@@ -8,6 +8,7 @@ from sonicpy._native.objects import RecordRow
 from sonicpy._native.postings import unpack_block
 from sonicpy._native.text import PART, STOP, Terms
 from sonicpy.store import environment as tables
+from sonicpy.store.any_store import AnyStore
 from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.environment import Transaction
 from sonicpy.store.keys import bucket_key
@@ -40,7 +41,7 @@ def push(oid: str, text: str, window: int = 0, bucket: str = "b", collection: st
     return PushTerms(collection, bucket, oid, terms(text), window)
 
 
-def found(store: Store, word: str, bucket: str = "b", collection: str = "c") -> list[str]:
+def found(store: AnyStore, word: str, bucket: str = "b", collection: str = "c") -> list[str]:
     """Return the objects that a word finds, newest association first."""
     with store.reading() as view:
         state = view.bucket(collection, bucket)

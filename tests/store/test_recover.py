@@ -10,6 +10,7 @@ from sonicpy.errors import StoreError, StoreFull
 from sonicpy.store import environment as tables
 from sonicpy.store import store as store_module
 from sonicpy.store.environment import Environment, MapFull, Transaction
+from sonicpy.store.meta import ANALYZER, FORMAT, POSITION
 from sonicpy.store.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, PopTerms
 from sonicpy.store.store import Store
 from tests.reference.store import Model
@@ -184,7 +185,7 @@ def test_a_fault_at_any_write_of_an_opening_can_be_tried_again(tmp_path: Path, f
         assert found(opened, "alpha") == ["o3", "o2"], at
         with opened.reading() as view:
             rows = dict(view.transaction.rows(tables.META, b""))
-        assert {store_module.FORMAT, store_module.ANALYSER, store_module.POSITION} <= set(rows), at
+        assert {FORMAT.name, ANALYZER.name, POSITION.name} <= set(rows), at
         check_consistent(opened)
         opened.close()
         shutil.rmtree(tmp_path / str(at))

@@ -115,3 +115,16 @@ def test_a_fault_while_rows_are_written_loses_nothing(tmp_path: Path) -> None:
     assert found(store, "alpha") == ["o2", "o1"]
     check_consistent(store)
     store.close()
+
+
+def test_objects_are_read_before_they_are_committed(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    for number in range(40):
+        store.apply(push(f"o{number}", "alpha"))
+        with store.reading() as view:
+            state = view.bucket("c", "b")
+            assert state is not None
+            records = list(BucketReader(view, state).objects())
+        assert [(iid, record.oid.decode()) for iid, record in records] == [(n, f"o{n}") for n in range(number + 1)]
+    check_consistent(store)
+    store.close()

@@ -25,8 +25,8 @@ cdef class AddTerms(ObjectChange):
     """One PUSH: gives an object the terms of a text.
 
     Call in this order: read `word_keys`, `take_rows`; read the block keys it returns, `take_blocks`; `trim` until
-    it returns nothing, `finish`; then write `blocks`, `new_terms()`, `changed_words()` and `record()`. The rows of
-    words are in the cache.
+    it returns nothing, `finish`; then write `blocks`, `new_terms()`, `changed_words()` and `record()`. The cache holds
+    the changed rows of words.
 
     Args:
         terms: words, counts and flags of the text.
@@ -66,7 +66,7 @@ cdef class AddTerms(ObjectChange):
         return self._next_term
 
     cdef list look_up(self):
-        """Find the words in the cache and return the keys of those that are not there."""
+        """Look the words up in the cache; return the keys of those that it lacks."""
         cdef uint8_t key[4 + TERM_KEY_BYTES]
         cdef Py_ssize_t number, size
         cdef bytes word
@@ -89,7 +89,7 @@ cdef class AddTerms(ObjectChange):
 
     cdef int check_cache(self) except -1:
         if self._generation != self._cache._generation:
-            raise ValueError("the rows of words that are to be changed were forgotten")
+            raise ValueError("the cache has dropped the rows of words that are to be changed")
         return 0
 
     cpdef list take_rows(self, list found):
@@ -246,8 +246,8 @@ cdef class AddTerms(ObjectChange):
     cpdef list trim(self, uint64_t window):
         """Forget postings beyond the newest `window` of each word (0: keep all).
 
-        Return the edits whose first block is used up: delete that block, find the next one, call `advance`, or, if
-        there is none, `advance_to_tail`; then call `trim` again until it returns nothing.
+        Return the numbers of the words whose first block is used up: delete that block, find the next one, call
+        `advance`, or, if there is none, `advance_to_tail`; then call `trim` again until it returns nothing.
         """
         cdef list used_up = []
         cdef Py_ssize_t number
@@ -269,7 +269,7 @@ cdef class AddTerms(ObjectChange):
         return used_up
 
     def advance_to_tail(self, Py_ssize_t number) -> None:
-        """Say that no block of `postings` follows the used-up first block of edit `number`.
+        """Make the tail the first block of word `number`: no block of `postings` follows its used-up one.
 
         Raises:
             DamagedBytes: the tail holds no posting either.
@@ -277,13 +277,13 @@ cdef class AddTerms(ObjectChange):
         cdef Word *word = self.word_of(number)
         cdef Entry *entry = self._edits[number].entry
         if entry == NULL:
-            raise ValueError("the rows of words have not been taken yet")
+            raise ValueError("take_rows was not called yet")
         if entry.tail_size == 0 or word.first_block == word.last_block:
             raise DamagedBytes("a word counts postings that it does not have")
         self.advance(number, word.last_block, entry.tail[0])
 
     cpdef finish(self):
-        """Let the cache know the rows that changed, and count the words that came alive."""
+        """Mark the changed rows in the cache, and count the words that appeared."""
         cdef Py_ssize_t number
         cdef Edit *edit
         self.check_cache()
@@ -304,7 +304,7 @@ cdef class AddTerms(ObjectChange):
         ]
 
     cpdef bytes record(self):
-        """Return the object's record as it is after the change."""
+        """Return the object's record after the change."""
         cdef Py_ssize_t number, kept = 0, old_at = 0, new_at = 0, old = self._record._count
         cdef Held *changed = <Held *> malloc((self._count + 1) * sizeof(Held))
         cdef Held *merged = <Held *> malloc((old + self._count + 1) * sizeof(Held))
@@ -334,7 +334,7 @@ cdef class AddTerms(ObjectChange):
 cdef AddTerms begin_add_terms(
     uint32_t bucket, uint64_t iid, Terms terms, ObjectRecord record, uint64_t next_term, TermCache cache
 ):
-    """Return a AddTerms, without what a call from Python costs."""
+    """Return an AddTerms, without the cost of a call from Python."""
     cdef AddTerms link = AddTerms.__new__(AddTerms)
     link.set_up(bucket, iid, terms, record, next_term, cache)
     return link

@@ -25,7 +25,7 @@ def bucket_key(uint32_t bucket) -> bytes:
 cpdef bytes word_key(uint32_t bucket, bytes term):
     """Return the key of `term` in `words`: the bucket, then the term.
 
-    A term of more than 500 bytes is kept as its first 466, 0xFF (never a byte of UTF-8) and the BLAKE2b of all of it.
+    A term of more than 500 bytes becomes its first 466, 0xFF (never a byte of UTF-8) and the BLAKE2b of all of it.
     """
     cdef Py_ssize_t size = len(term)
     cdef bytes key

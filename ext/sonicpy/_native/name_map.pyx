@@ -18,7 +18,7 @@ NAME_HASH_BITS = HASH_BITS
 
 
 cpdef uint64_t name_hash(bytes oid) except? 0:
-    """Return the 40 bits that an OID is found by, of its BLAKE2b; others may have the same."""
+    """Return the first 40 bits of the BLAKE2b of an OID, by which it is found; other OIDs may have the same."""
     if oid is None:
         raise TypeError("an OID is bytes")
     cdef uint64_t digest = blake2b(<const uint8_t *> oid, len(oid), HASH_BITS // 8), hash = 0
@@ -29,14 +29,14 @@ cpdef uint64_t name_hash(bytes oid) except? 0:
 
 
 cdef class NameMap:
-    """The names of new objects, by hash.
+    """The IIDs of new objects, by the hash of their OID.
 
-    A table with open addressing whose entries stand in order: the home of a name is told by the first bits of its
-    hash, and an entry stands at its home or behind it, where a smaller one took that place. No name wraps around: there
-    is room for all of them behind the last home.
+    A hash table with open addressing whose entries are sorted: the first bits of a hash choose its home, and an entry
+    is at its home or behind it, if smaller entries took that place. No entry wraps around: there is room for all of
+    them behind the last home.
 
     Attributes:
-        added: how many were added; the owner sets it back.
+        added: how many were added; the owner resets it.
     """
 
     def __cinit__(self):
@@ -65,16 +65,16 @@ cdef class NameMap:
         return tuple(iids)
 
     def add(self, uint64_t hash, uint64_t iid) -> None:
-        """Note the name of a new object.
+        """Add the name of a new object.
 
         Raises:
-            ValueError: no hash is so large.
+            ValueError: the hash has more than 40 bits.
         """
         self.put(hash, iid)
 
     cdef int put(self, uint64_t hash, uint64_t iid) except -1:
         if hash >> HASH_BITS:
-            raise ValueError(f"a hash of names has {HASH_BITS} bits")
+            raise ValueError(f"the hash of a name has {HASH_BITS} bits")
         self.added += 1
         if self._count >= self._count_max:
             self.resize(2 * self._count)
@@ -82,7 +82,7 @@ cdef class NameMap:
         return 0
 
     def drop(self, uint64_t hash, uint64_t iid) -> None:
-        """Forget a name, if it is here."""
+        """Remove a name, if it is here."""
         cdef NameEntry *slot = self.first(hash)
         if slot == NULL:
             return
@@ -92,15 +92,15 @@ cdef class NameMap:
             self.remove(slot)
 
     def take(self, Py_ssize_t limit, uint64_t until) -> tuple:
-        """Take some names out, by rising hash, those behind the ones that were taken before.
+        """Remove the next names, by rising hash; several calls make a round through all hashes.
 
         Args:
-            limit: so many at the most.
+            limit: how many at most.
             until: only objects with a smaller IID.
 
         Returns:
-            (their row, whether others are left); with the last ones a round ends, and the next call begins with the
-            smallest hash again.
+            (their row, whether others are left in this round); after a round, the next call begins with the smallest
+            hash again.
         """
         cdef uint8_t *room
         cdef uint8_t *out
@@ -132,16 +132,16 @@ cdef class NameMap:
             free(room)
 
     cdef inline Py_ssize_t slots(self) noexcept nogil:
-        """How many slots there are, besides an empty one behind them."""
+        """Return how many slots there are, without the empty one behind them."""
         return (<Py_ssize_t> 1 << self._bits) + self._count_max
 
     cdef inline NameEntry *home(self, uint64_t hash) noexcept nogil:
         return self._slots + (hash >> (HASH_BITS - self._bits))
 
     cdef inline NameEntry *first(self, uint64_t hash) noexcept nogil:
-        """Return the slot of the first name with this hash, or where it would stand; NULL: there can be none.
+        """Return the slot of the first name with this hash, or the slot where it would be; NULL: there can be none.
 
-        Empty slots have the largest hash there is, and one stands behind all others.
+        Empty slots have the largest hash, and one of them is behind all others.
         """
         cdef NameEntry *slot
         if self._slots == NULL or hash >> HASH_BITS:
@@ -152,7 +152,7 @@ cdef class NameMap:
         return slot
 
     cdef void insert(self, uint64_t hash, uint64_t iid) noexcept nogil:
-        """Put a name where it belongs, and those that stand there and right behind it one further; there is room."""
+        """Insert a name in its place and move those right behind it by one slot; there is room."""
         cdef NameEntry *slot = self.first(hash)
         cdef NameEntry new, old
         while slot.hash == hash and slot.iid < iid:
@@ -169,7 +169,7 @@ cdef class NameMap:
         slot[0] = new
 
     cdef void remove(self, NameEntry *slot) noexcept nogil:
-        """Take a name out, and let those right behind it that are not at home move up."""
+        """Remove a name, and move those right behind it that are not at home up by one slot."""
         while slot[1].hash != UINT64_MAX and self.home(slot[1].hash) <= slot:
             slot[0] = slot[1]
             slot += 1
@@ -177,7 +177,7 @@ cdef class NameMap:
         self._count -= 1
 
     cdef int resize(self, Py_ssize_t names) except -1:
-        """Make a table that has room for so many names, three for four homes; at least for those that are here."""
+        """Make room for a number of names, three for four homes; at least for those that are here."""
         cdef NameEntry *old = self._slots
         cdef NameEntry *slot
         cdef Py_ssize_t number, old_slots = self.slots()

@@ -2,9 +2,9 @@
 
     row     per entry, by rising hash, then IID: v(hash - hash before), v(IID)
 
-Linear hashing on the first bits (Litwin, "Linear hashing: a new tool for file and table addressing", 1980) decides which
-hashes a row holds, its slice: with S slices and 2^b <= S < 2^(b+1), the first S - 2^b of the slices of b bits are split
-in two. The key of a slice holds its smallest hash, so the rows of a bucket sort as hashes do.
+Linear hashing on the first bits (Litwin, "Linear hashing: a new tool for file and table addressing", 1980) decides
+which hashes a row holds, its slice: with S slices and 2^b <= S < 2^(b+1), the first S - 2^b of the slices of b bits are
+split in two. The key of a slice holds its smallest hash, so the rows of a bucket sort as hashes do.
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
@@ -33,7 +33,7 @@ cdef enum:
 
 
 cdef int whole_bits(uint64_t slices) noexcept nogil:
-    """Return how many first bits tell a slice that was not split, of at least one slice."""
+    """Return how many first bits choose a slice that was not split; there is at least one slice."""
     cdef int bits = 0
     while bits < HASH_BITS and (<uint64_t> 2 << bits) <= slices:
         bits += 1
@@ -41,7 +41,7 @@ cdef int whole_bits(uint64_t slices) noexcept nogil:
 
 
 cdef int slice_bits(uint64_t hash, uint64_t slices) noexcept nogil:
-    """Return how many first bits tell the slice that a hash belongs to."""
+    """Return how many first bits choose the slice of a hash."""
     cdef int bits = whole_bits(slices)
     return bits + (bits < HASH_BITS and hash >> (HASH_BITS - bits) < slices - (<uint64_t> 1 << bits))
 
@@ -62,7 +62,7 @@ cdef uint64_t next_split(uint64_t slices) noexcept nogil:
 
 
 def slice_start(uint64_t hash, uint64_t slices) -> int:
-    """Return the smallest hash of the slice that a hash belongs to; there is at least one slice."""
+    """Return the smallest hash of the slice of a hash; there is at least one slice."""
     return start_of(hash, slices)
 
 
@@ -80,7 +80,7 @@ def name_key(uint32_t bucket, uint64_t hash, uint64_t slices) -> bytes:
 # -- rows -------------------------------------------------------------------------------------------------------------
 
 
-cdef struct Reader:  # reads a row entry by entry: it stands at one, or at the end of the row
+cdef struct Reader:  # reads a row entry by entry: it is at one, or at the end of the row
     const uint8_t *at  # where the entry begins
     const uint8_t *iid  # where its IID does
     const uint8_t *next
@@ -115,8 +115,10 @@ cdef inline int advance(Reader *reader) except -1:
 
 
 cdef inline void skim(Reader *reader, uint64_t hash) noexcept nogil:
-    """Pass over entries with smaller hashes, as long as both numbers of each stand in eight bytes, as they nearly always
-    do: only `hash` and `next` are right after it."""
+    """Skip entries with smaller hashes while both numbers of each fit eight bytes, as they nearly always do.
+
+    Only `hash` and `next` are valid afterwards.
+    """
     cdef const uint8_t *at = reader.next
     cdef uint64_t both, ends, found = reader.hash, step
     while reader.end - at >= 8:
@@ -147,7 +149,7 @@ cdef int advance_bytewise(Reader *reader) except -1:
 
 
 cdef inline uint64_t joined(uint64_t packed) noexcept nogil:
-    """Return the number of a varint of at most eight bytes: their lower seven bits, joined."""
+    """Return the value of a varint of at most eight bytes: their lower seven bits, joined."""
     packed &= <uint64_t> 0x7F7F7F7F7F7F7F7F
     packed = packed & <uint64_t> 0x007F007F007F007F | (packed & <uint64_t> 0x7F007F007F007F00) >> 1
     packed = packed & <uint64_t> 0x00003FFF00003FFF | (packed & <uint64_t> 0x3FFF00003FFF0000) >> 2
@@ -220,22 +222,22 @@ def named(bytes row not None, uint64_t hash) -> tuple:
 
 
 cdef class NameMerge:
-    """Puts names into the rows of their slices, and splits slices that are too large: some rows after the other.
+    """Puts names into the rows of their slices, and splits slices that are too large, some rows at a time.
 
         while keys := merge.next_keys():
             write(merge.rows(read(keys)))
 
     Args:
-        bucket: whose names they are.
+        bucket: its number.
         names: their row.
         before: how many slices there are, at least one.
-        after: how many there shall be, not less.
+        after: how many there will be, not less.
 
     Raises:
-        DamagedBytes: `names` is no row, or there cannot be so many slices.
+        DamagedBytes: `names` is no row, or the numbers of slices are impossible.
 
     Attributes:
-        emptied: keys of rows that are to be deleted in the end.
+        emptied: keys of rows to delete in the end.
     """
     cdef uint32_t _bucket
     cdef uint64_t _before, _after
@@ -291,7 +293,7 @@ cdef class NameMerge:
         begin(&self._reader, names)
 
     def next_keys(self) -> list:
-        """Return the keys of the rows to read next, in their order; empty: every name is in its row."""
+        """Return the keys of the rows to read next, in order; empty: every name is in its row."""
         cdef Py_ssize_t number
         self._given = self._next
         self._next = min(self._count, self._given + ROWS_AT_ONCE)
@@ -301,10 +303,10 @@ cdef class NameMerge:
         return self._keys
 
     def rows(self, list found not None) -> list:
-        """Return the (key, row) to write in the place of those that were read.
+        """Return the (key, row) pairs that replace those that were read.
 
         Args:
-            found: (key, row) of those keys that there are, in their order.
+            found: (key, row) of the keys that have a row, in order.
 
         Raises:
             DamagedBytes: a row is cut off.
@@ -325,7 +327,7 @@ cdef class NameMerge:
         return changed
 
     cdef int merge(self, uint64_t start, bytes key, bytes row, list changed) except -1:
-        """Merge names into the slice that begins with a hash, and divide it as it shall be."""
+        """Merge names into the slice that begins with a hash, and split it as `after` demands."""
         cdef uint64_t end = end_of(start, self._before), next_start = start, until, iid, last
         cdef uint8_t *out
         cdef uint8_t *first
@@ -356,8 +358,8 @@ cdef class NameMerge:
         return 0
 
     cdef uint8_t *room(self, uint64_t start, uint64_t end, bytes row) except NULL:
-        """Return room for what becomes of a slice: what is held, new names, and after each and at the start of each
-        smaller slice a hash told anew."""
+        """Return room for the new rows of a slice: its entries, new names, and a whole hash after each new name and at
+        the start of each smaller slice."""
         cdef Py_ssize_t size = 0 if row is None else len(row)
         cdef Reader reader = self._reader
         cdef uint8_t *room
@@ -377,7 +379,7 @@ cdef class NameMerge:
 
 
 cdef uint8_t *copy_held(Reader *held, uint8_t *out, uint64_t *last, uint64_t hash, uint64_t iid) except NULL:
-    """Copy the entries before (hash, IID); `last` is the hash before them, and then the last of theirs."""
+    """Copy the entries before (hash, IID); `last` goes in as the hash before them and comes out as their last one."""
     cdef const uint8_t *start = held.at
     if not is_before(held, hash, iid):
         return out

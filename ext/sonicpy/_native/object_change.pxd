@@ -7,9 +7,9 @@ from sonicpy._native.term_cache cimport Entry
 from sonicpy._native.term_rows cimport Word
 
 cdef enum Step:
-    NOTHING  # linked already, nothing to change
+    NOTHING  # the object holds the term: nothing to change
     APPEND  # a new posting at the head of the list
-    RAISE  # linked already, with a smaller tf
+    RAISE  # the object holds the term with a smaller tf
 
 cdef struct Edit:
     Word *word

@@ -12,7 +12,7 @@ from sonicpy._native.term_rows cimport is_live
 
 
 cdef class ObjectChange:
-    """The words of one change, with the row of each while it is being changed."""
+    """The words that one command changes, each with its row."""
     def __cinit__(self):
         self._edits = NULL
 
@@ -37,7 +37,7 @@ cdef class ObjectChange:
         return 0
 
     cpdef list changed_words(self):
-        """Return the keys of the words that appeared or vanished, as they stand in `pending`."""
+        """Return the keys of the words that appeared or vanished, as in `pending`."""
         cdef Py_ssize_t number
         self.check_cache()
         return [
@@ -47,7 +47,7 @@ cdef class ObjectChange:
         ]
 
     cdef void count_turned(self) noexcept:
-        """Count the words that appeared or vanished, and by how many there are more now."""
+        """Count the words that appeared or vanished, and by how many the live words grew."""
         cdef Py_ssize_t number
         cdef int change
         cdef Edit *edit
@@ -59,22 +59,22 @@ cdef class ObjectChange:
             self.turned += change != 0
 
     cdef int check_cache(self) except -1:
-        """Raise ValueError if the rows that `word` points to are gone."""
+        """Raise ValueError if the cache has dropped the rows that `word` points to."""
         return 0
 
     cdef Word *word_of(self, Py_ssize_t number) except NULL:
         self.check_cache()
         if not 0 <= number < self._count:
-            raise IndexError(f"there are {self._count} edits, none with the number {number}")
+            raise IndexError(f"there are {self._count} words, none with the number {number}")
         return self._edits[number].word
 
     def first_block_key(self, Py_ssize_t number) -> bytes:
-        """Return the key of the first block of edit `number`."""
+        """Return the key of the first block of word `number`."""
         cdef Word *word = self.word_of(number)
         return block_key(self._bucket, word.term_id, word.first_block)
 
     def advance(self, Py_ssize_t number, uint64_t block, uint64_t count) -> None:
-        """Say which block follows the used-up first block of edit `number`, and how many postings it holds."""
+        """Make `block`, with `count` postings, the first one of word `number`, whose first block is used up."""
         cdef Word *word = self.word_of(number)
         word.first_block = block
         word.first_count = count

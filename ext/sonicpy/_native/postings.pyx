@@ -22,9 +22,9 @@ POSTINGS_PER_BLOCK = BLOCK_POSTINGS
 
 
 cdef inline int take_posting(const uint8_t **at, const uint8_t *end, uint64_t *iid, uint64_t *tf) noexcept nogil:
-    """Read the posting behind that of `iid`, which becomes its object; -1: it is cut off."""
+    """Read the next posting; `iid` goes in as that of the posting before, and comes out as its own. -1: cut off."""
     cdef uint64_t found = 0
-    # One or two bytes are what nearly every posting has.
+    # Nearly every posting takes one or two bytes.
     if end - at[0] >= 2 and at[0][0] < 0x80:
         found = at[0][0]
         at[0] += 1
@@ -103,13 +103,13 @@ def unpack_block(bytes block) -> list:
 
 
 cdef inline void *shrunk(void *room, size_t size) noexcept nogil:
-    """Give back what of a room is not used."""
+    """Free the unused end of a buffer."""
     cdef void *smaller = realloc(room, size if size else 1)
     return room if smaller == NULL else smaller
 
 
 cdef class PostingList:
-    """The postings of a word, decoded: five bytes each, for those that read them again and again."""
+    """A postings list, decoded: five bytes a posting, for lists that are read again and again."""
 
     def __cinit__(self):
         self._iids = NULL
@@ -121,7 +121,7 @@ cdef class PostingList:
 
     @staticmethod
     def of(list blocks not None) -> PostingList | None:
-        """Return the postings of some blocks, oldest first, or None: a number in them is too large for this.
+        """Return the postings of blocks, oldest first; None: an IID or tf does not fit (32 and 8 bits).
 
         Raises:
             DamagedBytes: a block cannot be read.
@@ -149,7 +149,7 @@ cdef class PostingList:
         return self
 
     cdef int read(self, const uint8_t *block, Py_ssize_t size) noexcept nogil:
-        """Decode a block behind those that were read; return how many postings it holds, -1: damaged, or TOO_LARGE."""
+        """Decode the next block; return how many postings it holds, -1: damaged, or TOO_LARGE."""
         cdef const uint8_t *at = block + 1
         cdef const uint8_t *end = block + size
         cdef uint32_t *iids = self._iids + self._count
@@ -178,14 +178,14 @@ cdef class PostingList:
 
     @property
     def size_bytes(self) -> int:
-        """About how much memory it takes."""
+        """About how many bytes of memory it takes."""
         return LIST_BYTES + 5 * self._count
 
     def __len__(self) -> int:
         return self._count
 
     cdef void copy(self, Posting *out) noexcept nogil:
-        """Write the postings where there is room for all of them."""
+        """Write the postings to `out`, which has room for all of them."""
         cdef Py_ssize_t place
         for place in range(self._count):
             out[place].iid = self._iids[place]

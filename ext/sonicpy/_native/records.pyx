@@ -146,7 +146,7 @@ cdef bytes packed(int kind, object fields):
 
 
 cdef Py_ssize_t size_of_terms(Terms terms) except -1:
-    """Return how many bytes `put_terms` writes, once it is sure that it can."""
+    """Return how many bytes `put_terms` writes, after checking that it can."""
     cdef list words = terms.words
     cdef Py_ssize_t total, size, number, count = len(words)
     cdef PyObject *word
@@ -163,7 +163,7 @@ cdef Py_ssize_t size_of_terms(Terms terms) except -1:
 
 
 cdef void put_terms(uint8_t *out, Terms terms) noexcept:
-    """Write terms into as many bytes as `size_of_terms` said."""
+    """Write terms into the bytes that `size_of_terms` counted."""
     cdef const uint8_t *counts = <const uint8_t *> PyBytes_AS_STRING(terms.counts)
     cdef const uint8_t *flags = <const uint8_t *> PyBytes_AS_STRING(terms.flags)
     cdef list words = terms.words

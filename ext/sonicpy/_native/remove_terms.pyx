@@ -18,10 +18,10 @@ cdef class RemoveTerms(ObjectChange):
 
     Call in this order: read `word_keys`, `take_rows`; read the block keys it returns, `take_blocks`; for each of
     `used_up` delete the first block, find the next, `advance`, or, if there is none, `advance_to_tail`; then write
-    what `words()` and the lists say.
+    `words()` and the lists.
 
     Args:
-        words: the terms to take away; those the object does not hold are passed over.
+        words: the terms to take away; those that the object does not hold are ignored.
         record: what the object holds.
     """
     cdef ObjectRecord _record
@@ -135,7 +135,7 @@ cdef class RemoveTerms(ObjectChange):
         return 0
 
     def advance_to_tail(self, Py_ssize_t number) -> None:
-        """Say that no block of `postings` follows the used-up first block of edit `number`."""
+        """Make the tail the first block of word `number`: no block of `postings` follows its used-up one."""
         cdef Word *word = self.word_of(number)
         cdef bytes tail = self._tails[number]
         if tail:
@@ -144,14 +144,14 @@ cdef class RemoveTerms(ObjectChange):
             self.empty(number, word)
 
     cdef void empty(self, Py_ssize_t number, Word *word):
-        """Note that a word has no living posting left."""
+        """Mark a word as one without living postings."""
         self._tails[number] = b""
         word.first_block = word.last_block + 1
         word.first_count = word.dead = 0
 
     def words(self) -> list:
-        """Return the (key, row) pairs to write in `words`; fills `common`, `deleted_words`, `deleted_common` and
-        `deleted_terms` on the way."""
+        """Return the (key, row) pairs to write in `words`; also fill `common`, `deleted_words`, `deleted_common` and
+        `deleted_terms`."""
         cdef list rows = []
         cdef Py_ssize_t number
         cdef Edit *edit
@@ -177,7 +177,7 @@ cdef class RemoveTerms(ObjectChange):
         return rows
 
     def record(self) -> bytes | None:
-        """Return the object's record as it is after the change; None: no term is left."""
+        """Return the object's record after the change; None: no term is left."""
         cdef Py_ssize_t step, number, kept = 0, old = self._record._count
         cdef set gone = {
             self._edits[number].word.term_id for number in range(self._count) if self._edits[number].has_row

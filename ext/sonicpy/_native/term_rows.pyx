@@ -45,7 +45,7 @@ def term_id_in(bytes row not None) -> int:
     """Return the term id that a row of `words` begins with.
 
     Raises:
-        DamagedBytes: there is none.
+        DamagedBytes: the row is cut off.
     """
     cdef const uint8_t *at = <const uint8_t *> <const char *> row
     cdef uint64_t term_id
@@ -81,7 +81,7 @@ def common_keys(list rows not None) -> list:
 
 
 def with_common(list rows not None, list common not None) -> list:
-    """Return (key, row) pairs of `words`, those that only refer to `common` with the rows that stand there.
+    """Return (key, row) pairs of `words`; a row that only refers to `common` is replaced by the row there.
 
     Args:
         common: the (key, row) pairs found for `common_keys(rows)`, in their order.
@@ -118,7 +118,7 @@ cdef bytes write_word(const Word *word, const uint8_t *tail, Py_ssize_t tail_siz
 
 
 cdef class TermInfo:
-    """A word's row, read: the fields of the layout, and whether the word is to be listed and counted."""
+    """A word's row, decoded: the fields of the layout, and whether the word is listed and counted."""
 
     def __init__(self, bytes row not None, Py_ssize_t term_bytes):
         self._tail_at = read_word(row, &self._word)
@@ -127,7 +127,7 @@ cdef class TermInfo:
 
     @property
     def tail(self) -> bytes:
-        """The block with the newest postings; empty: there are none in it."""
+        """The block with the newest postings; empty if the word has none."""
         return self._row[self._tail_at :]
 
     @property
@@ -136,17 +136,17 @@ cdef class TermInfo:
 
     @property
     def holders(self) -> int:
-        """Objects that hold the word, those beyond the window included."""
+        """How many objects hold the word, those beyond the window included."""
         return self._word.holders
 
     @property
     def hidden_holders(self) -> int:
-        """Holders for which it is a stop word or a part of a run without blanks."""
+        """How many holders have it only as a stop word or as a part of a run without blanks."""
         return self._word.hidden_holders
 
     @property
     def df(self) -> int:
-        """Living postings."""
+        """How many living postings it has."""
         return self._word.df
 
     @property
@@ -168,7 +168,7 @@ cdef class TermInfo:
 
     @property
     def live(self) -> bool:
-        """Some object holds it as a word of its own, and it is short enough to be shown."""
+        """Whether some object holds it as a word of its own, and it is short enough to be shown."""
         return is_live(&self._word, self._size)
 
 
@@ -177,8 +177,8 @@ def likely_words(list rows, bytes prefix not None, Py_ssize_t limit) -> list:
 
     Args:
         rows: (key, row) pairs by key, the first ones not before `prefix`.
-        prefix: what keys must begin with, the bucket's number included.
-        limit: so many words at the most.
+        prefix: the beginning of keys, the bucket's number included.
+        limit: how many words at most.
 
     Returns:
         (-holders, number of bytes, word) of each, most frequent first.
@@ -211,7 +211,7 @@ def live_words(list rows not None, bytes prefix not None) -> list:
 
     Args:
         rows: (key, row) pairs by key, the first ones not before `prefix`.
-        prefix: the bucket's number, as it stands in keys.
+        prefix: the bucket's number, as keys begin with it.
 
     Raises:
         DamagedBytes: a row cannot be read.
