@@ -55,7 +55,7 @@ cdef class CachingReader:
 
     Args:
         cache: what was read of the bucket before.
-        source: reads what the cache lacks; see `Source` in the stub.
+        source: reads what the cache lacks; see `CacheSource` in the stub.
     """
     cdef BucketCache _cache
     cdef object _source
