@@ -23,9 +23,10 @@ LINK = ["-fsanitize=address"] if SANITIZE else []
 GENERATED = "build/generated"
 
 MODULES = [
-    "analyzer", "bm25", "bucket", "bucket_cache", "corrector", "graph", "graph_builder", "ids", "language", "lengths",
-    "lines", "names", "object_change", "object_table", "objects", "plain", "postings", "quoting", "ranking", "readers",
-    "records", "replies", "sonic_table", "stop_set", "term_cache", "terms", "walking", "word_break",
+    "add_terms", "analyzer", "bm25", "bucket", "bucket_cache", "corrector", "graph", "graph_builder", "ids", "keys",
+    "language", "lengths", "lines", "name_map", "name_rows", "object_change", "object_record", "object_table",
+    "objects", "plain", "postings", "quoting", "ranking", "readers", "records", "remove_terms", "replies",
+    "sonic_table", "stop_set", "term_cache", "term_rows", "terms", "varint", "walking", "word_break",
 ]  # fmt: skip
 DIRECTIVES = {
     "language_level": 3,

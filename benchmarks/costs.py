@@ -25,7 +25,7 @@ from sonicpy.lexer.lexer import Lexer
 from sonicpy.lexer.stopwords import StopWords
 from sonicpy.server.committer import COMMIT_CHANGES
 from sonicpy.server.dispatch import CALLS
-from sonicpy.store.mutations import Push, pack_mutation
+from sonicpy.store.mutations import PushTerms, pack_mutation
 from tests.support.texts import messages, oid, queries, quoted
 
 QUERIES = 5_000
@@ -66,7 +66,7 @@ def push_stages(texts: list[str], lines: list[bytes], lexer: Lexer) -> None:
     row("  language", cpu_us(lambda: [guesser.guess(text) for text in texts], count))
     row("  text to terms, in a known language", cpu_us(lambda: [lexer.lex(text, "eng") for text in texts], count))
     terms = [lexer.lex(text, None) for text in texts]
-    mutations = [Push(COLLECTION, BUCKET, oid(number), found, WINDOW) for number, found in enumerate(terms)]
+    mutations = [PushTerms(COLLECTION, BUCKET, oid(number), found, WINDOW) for number, found in enumerate(terms)]
     row("  log record", cpu_us(lambda: [pack_mutation(mutation) for mutation in mutations], count))
     applying = sealing = committing = 0.0
     with tempfile.TemporaryDirectory() as folder, Index(Path(folder, "stages"), autocommit=False) as index:

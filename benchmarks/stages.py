@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sonicpy import Config
+from sonicpy._native.add_terms import AddTerms
 from sonicpy._native.bm25 import idf
-from sonicpy._native.object_change import AddTerms
-from sonicpy._native.postings import ObjectRecord
+from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.ranking import Ranker
 from sonicpy._native.term_cache import TermCache
 from sonicpy._native.terms import Terms
@@ -29,7 +29,7 @@ from sonicpy.server.committer import COMMIT_CHANGES
 from sonicpy.server.dispatch import CALLS
 from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.log import Log
-from sonicpy.store.mutations import Push, pack_mutation
+from sonicpy.store.mutations import PushTerms, pack_mutation
 from sonicpy.version import VERSION
 from tests.support.texts import oid, queries, quoted
 
@@ -269,9 +269,9 @@ def filled_index(texts: list[str], folder: Path) -> Iterator[Index]:
         yield index
 
 
-def pushes(texts: list[str]) -> list[Push]:
+def pushes(texts: list[str]) -> list[PushTerms]:
     """Return the mutations of texts."""
-    return [Push(COLLECTION, BUCKET, oid(number), terms, WINDOW) for number, terms in enumerate(lexed(texts))]
+    return [PushTerms(COLLECTION, BUCKET, oid(number), terms, WINDOW) for number, terms in enumerate(lexed(texts))]
 
 
 def lexed(texts: list[str]) -> list[Terms]:

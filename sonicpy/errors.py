@@ -14,13 +14,13 @@ SonicError
     IndexClosed      the program: an Index is used after it was closed, or in a forked process
   EvaluationError    the operator: nothing to evaluate, or a file of judgements cannot be read
   WorkerError        the operator: worker processes cannot do their job; it is tried again later
-  ClientError        who calls a server: it could not be asked, or not this
+  ClientError        the program that calls a server: the server could not be asked, or not this
     ConnectionLost   no connection, or it ended before the answer came
     TimedOut         no answer in time
     WrongPassword    the server wants a password, or another one
     NotOffered       this server does not know the command or option
-    NotSonic         what listens there does not speak Sonic Channel, or its certificate is not trusted
-    TooLong          a query or a word is longer than the lines this server takes
+    NotSonic         the program at that address does not speak Sonic Channel, or its certificate is not trusted
+    TooLong          a query or a word is longer than the lines that the server accepts
 """
 
 
@@ -37,7 +37,7 @@ class CommandError(SonicError):
 
     Args:
         code: the wire code, for example `invalid_format`.
-        detail: what stands in brackets behind the code, or None for a bare code.
+        detail: the text in brackets behind the code, or None for a bare code.
     """
 
     def __init__(self, code: str, detail: str | None = None) -> None:
@@ -94,11 +94,11 @@ class WorkerError(SonicError):
 
 
 class EvaluationError(SonicError):
-    """What is to be evaluated cannot be read, or the package that judges it is missing."""
+    """The input of an evaluation cannot be read, or the package that evaluates it is missing."""
 
 
 class ClientError(SonicError):
-    """A server could not be asked, or not this; what the server itself refuses is a CommandError."""
+    """A server could not be asked, or not this; a refusal by the server is a CommandError."""
 
 
 class ConnectionLost(ClientError, ConnectionError):
@@ -106,7 +106,7 @@ class ConnectionLost(ClientError, ConnectionError):
 
     Args:
         message: what happened, and with which server.
-        was_sent: the command may have reached the server: whether it was carried out is not known.
+        was_sent: whether the command may have reached the server, so that it is unknown whether it was carried out.
     """
 
     def __init__(self, message: str, was_sent: bool = True) -> None:
@@ -143,8 +143,8 @@ class NotOffered(ClientError):
 
 
 class NotSonic(ClientError):
-    """What listens there does not speak Sonic Channel, or its certificate is not trusted."""
+    """The program at that address does not speak Sonic Channel, or its certificate is not trusted."""
 
 
 class TooLong(ClientError):
-    """A query or a word is longer than the lines this server takes; only texts can be cut into several lines."""
+    """A query or a word is longer than the lines that the server accepts; only texts can be split into lines."""

@@ -1,21 +1,15 @@
-"""Names and numbers that every layer shares: scopes, objects, terms, and which names are valid."""
+"""Names that every layer shares, and which of them are valid."""
 
-from typing import NamedTuple, NewType
+from typing import NamedTuple
 
 from sonicpy._native.ids import are_names
 from sonicpy.errors import CommandError
-
-Iid = NewType("Iid", int)
-"""An object's number inside one bucket; given once, never again."""
-
-TermId = NewType("TermId", int)
-"""A term's number inside one bucket; given once, never again."""
 
 NAME_MAX_BYTES = 128
 
 
 class Scope(NamedTuple):
-    """The two levels of name space."""
+    """The name of a bucket: its collection, and its name in that."""
 
     collection: str
     bucket: str
@@ -40,7 +34,7 @@ def check_object(name: str) -> None:
 
 
 def check_names(collection: str, bucket: str, object: str | None = None) -> None:
-    """Raise CommandError unless all that are given are names."""
+    """Raise CommandError unless the collection, the bucket and, if given, the object have valid names."""
     if are_names(collection, bucket, object):
         return
     check_collection(collection)

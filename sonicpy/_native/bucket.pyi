@@ -1,8 +1,25 @@
+from typing import Protocol
+
 from sonicpy._native.lengths import Lengths
-from sonicpy._native.names import WaitingNames
-from sonicpy._native.objects import NewestRow
+from sonicpy._native.name_map import NameMap
+from sonicpy._native.object_change import ObjectChange
+from sonicpy._native.object_record import ObjectRecord
+from sonicpy._native.objects import BufferedRow
 from sonicpy._native.term_cache import TermCache
 from sonicpy._native.terms import Terms
+
+Rows = list[tuple[bytes, bytes]]
+
+class PushTables(Protocol):
+    def stored_names(self, hash: int) -> tuple[int, ...]: ...
+    def find_among(self, iids: tuple[int, ...], oid: bytes) -> tuple[int, ObjectRecord] | None: ...
+    def read_words(self, keys: list[bytes]) -> Rows: ...
+    def read_blocks(self, keys: list[bytes]) -> Rows: ...
+    def write_blocks(self, rows: Rows) -> None: ...
+    def drop_first_block(self, change: ObjectChange, number: int) -> None: ...
+    def write_terms(self, rows: Rows) -> None: ...
+    def note_appeared(self, keys: list[bytes]) -> None: ...
+    def put_record(self, iid: int, record: bytes) -> None: ...
 
 class Counters:
     bucket: int
@@ -36,6 +53,12 @@ class Counters:
 
 class PushWriter:
     def __init__(
-        self, counters: Counters, terms: TermCache, names: WaitingNames, newest: NewestRow, lengths: Lengths
+        self,
+        counters: Counters,
+        terms: TermCache,
+        names: NameMap,
+        newest: BufferedRow,
+        lengths: Lengths,
+        tables: PushTables,
     ) -> None: ...
     def push(self, oid: str, terms: Terms, window: int, *, new: bool = False) -> bool: ...

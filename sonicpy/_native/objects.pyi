@@ -12,7 +12,7 @@ class RecordRow:
     def put(self, place: int, record: bytes) -> bytes: ...
     def drop(self, place: int) -> bytes: ...
 
-class NewestRow(RecordRow):
+class BufferedRow(RecordRow):
     number: int
     is_changed: bool
     packed: bytes

@@ -2,7 +2,8 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from sonicpy._native.object_table import ObjectTable
-from sonicpy._native.postings import PostingList, TermInfo
+from sonicpy._native.postings import PostingList
+from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.terms import Terms
 
 class Reader(Protocol):

@@ -5,17 +5,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Self, TypeVar, TypeVarTuple, cast
+from typing import Self, TypeVar, TypeVarTuple
 
-from sonicpy._native.postings import DamagedBytes
+from sonicpy._native.varint import DamagedBytes
 from sonicpy.config import Config
 from sonicpy.errors import StoreDamaged
 from sonicpy.graph.pool import GraphPool, Name
 from sonicpy.index.maintenance.consolidate import GraphLimits, graph_folder
-from sonicpy.index.registry import GoneStore, claimed, guard
+from sonicpy.index.registry import claimed, guard
 from sonicpy.index.search.lexicon import Lexicon, Lexicons
 from sonicpy.index.search.suggest_cache import Answers
 from sonicpy.lexer.lexer import Lexer
+from sonicpy.store.any_store import AnyStore, ClosedStore
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import SCOPES
 from sonicpy.store.mutations import Mutation
@@ -42,7 +43,7 @@ class IndexBase:
     """Whether changes are refused; see `sonicpy.open`."""
     folder: Path
     """The folder, as it was given."""
-    store: Store
+    store: AnyStore
     graphs: GraphPool
 
     def __init__(
@@ -137,7 +138,7 @@ class IndexBase:
 
     def forget_bucket(self, bucket: int, version: int) -> None:
         """Drop a graph, and what is held in memory, of a bucket that was flushed."""
-        self.store.pending_buckets.discard(bucket)
+        self.store.forget_pending_bucket(bucket)
         self.graphs.forget(bucket, version)
 
     def close(self) -> None:
@@ -146,9 +147,9 @@ class IndexBase:
         Waits until other threads have their answers; what they ask later raises IndexClosed.
         """
         with self._lock:
-            if isinstance(self.store, GoneStore):
+            if isinstance(self.store, ClosedStore):
                 return
-            self.store = cast(Store, GoneStore(f"the index in {self.store.folder} was closed: open it again"))
+            self.store = ClosedStore(f"the index in {self.store.folder} was closed: open it again")
             self._let_go()
 
     def __enter__(self) -> Self:

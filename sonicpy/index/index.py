@@ -26,7 +26,7 @@ from sonicpy.index.search.query import query, query_hits
 from sonicpy.index.search.suggest import suggest_alphabetical, suggest_likely
 from sonicpy.langcodes import LANG_CODES
 from sonicpy.lexer.lexer import NO_LANGUAGE
-from sonicpy.store.mutations import FlushBucket, FlushCollection, FlushObject, Pop, Push
+from sonicpy.store.mutations import FlushBucket, FlushCollection, FlushObject, PopTerms, PushTerms
 
 Answer = TypeVar("Answer")
 
@@ -62,7 +62,7 @@ class Index(IndexContents):
             StoreError: the text was not stored.
         """
         check_names(collection, bucket, object)
-        self._change(Push(collection, bucket, object, self._lex(text, lang), self._window))
+        self._change(PushTerms(collection, bucket, object, self._lex(text, lang), self._window))
 
     def push_terms(
         self, collection: str, bucket: str, object: str, terms: Mapping[str, int], hidden: Mapping[str, int] = NO_TERMS
@@ -78,7 +78,7 @@ class Index(IndexContents):
             StoreError: they were not stored.
         """
         check_names(collection, bucket, object)
-        self._change(Push(collection, bucket, object, packed_terms(terms, hidden), self._window))
+        self._change(PushTerms(collection, bucket, object, packed_terms(terms, hidden), self._window))
 
     def push_many(
         self,
@@ -123,7 +123,7 @@ class Index(IndexContents):
         self._consolidate_crowded(touched)
         return report
 
-    def _push_chunk(self, touched: set[Scope], pushes: list[Push], *, new: bool) -> list[int]:
+    def _push_chunk(self, touched: set[Scope], pushes: list[PushTerms], *, new: bool) -> list[int]:
         with self._lock:
             there = self.store.apply_pushes(pushes, new=new)
             self._finish_change()
@@ -137,7 +137,7 @@ class Index(IndexContents):
         check_names(collection, bucket, object)
         words = _lexed(self._lexer.lex_every_way, text)
         # Which flags and counts they have does not matter for what is taken away.
-        return self._change(Pop(collection, bucket, object, Terms(words, b"\1" * len(words), bytes(len(words)))))
+        return self._change(PopTerms(collection, bucket, object, Terms(words, b"\1" * len(words), bytes(len(words)))))
 
     def flush(self, collection: str, bucket: str | None = None, object: str | None = None) -> int:
         """Forget a collection, a bucket or an object; return 1 or 0 (it existed or not), or the words of the object.

@@ -15,10 +15,10 @@ import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NoReturn, Protocol
+from typing import Protocol
 
-from sonicpy.errors import IndexClosed, StoreLocked
-from sonicpy.store.store import Store
+from sonicpy.errors import StoreLocked
+from sonicpy.store.any_store import AnyStore, ClosedStore
 
 Folder = tuple[int, int]
 """Its device and inode: two paths may lead to one folder."""
@@ -34,7 +34,7 @@ _opened: dict[Folder, str] = {}
 class Closeable(Protocol):
     """An open index, as the guard sees it."""
 
-    store: Store
+    store: AnyStore
 
 
 _indexes: weakref.WeakSet[Closeable] = weakref.WeakSet()
@@ -74,16 +74,6 @@ class Claim:
             self._folder = None
 
 
-class GoneStore:
-    """Stands where a store was: whoever uses it is told why it is gone."""
-
-    def __init__(self, reason: str) -> None:
-        self._reason = reason
-
-    def __getattr__(self, name: str) -> NoReturn:
-        raise IndexClosed(self._reason)
-
-
 @contextmanager
 def claimed(path: Path, *, writes: bool) -> Iterator[Claim]:
     """A claim for the length of a `with` block in which a store is opened; kept if that went well.
@@ -109,7 +99,7 @@ def guard(index: Closeable, claim: Claim, temporary: Path | None) -> "weakref.fi
     return weakref.finalize(index, _let_go, index.store, claim, temporary, os.getpid())
 
 
-def _let_go(store: Store, claim: Claim, temporary: Path | None, process: int) -> None:
+def _let_go(store: AnyStore, claim: Claim, temporary: Path | None, process: int) -> None:
     if os.getpid() != process:
         return  # all of it belongs to the process that forked
     try:
@@ -126,9 +116,9 @@ def _forked() -> None:
     parent = os.getppid()
     for index in list(_indexes):
         store = index.store
-        if isinstance(store, GoneStore):
+        if isinstance(store, ClosedStore):
             continue
-        index.store = GoneStore(  # type: ignore[assignment]
+        index.store = ClosedStore(
             f"the index in {store.folder} belongs to process {parent}, which this one was forked from: "
             "open it in a process that was started afresh (spawn), with read_only=True while the other has it open"
         )
@@ -142,7 +132,7 @@ def _forked() -> None:
         )
 
 
-def _keep_for_ever(store: Store) -> None:
+def _keep_for_ever(store: AnyStore) -> None:
     """Make sure that a store of the parent is never taken down here, not even at the end of the interpreter.
 
     It would clear the parent's places in LMDB's table of readers, which both processes share, and release its locks.

@@ -2,20 +2,20 @@
 
 from collections.abc import Sequence
 
-from sonicpy._native.postings import DamagedBytes
+from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.store.bucket_writer import writer_of
 from sonicpy.store.environment import SCOPES
 from sonicpy.store.keys import collection_prefix, scope_of
-from sonicpy.store.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, Pop, Push
-from sonicpy.store.view import WriteView
+from sonicpy.store.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, PopTerms, PushTerms
+from sonicpy.store.write_view import WriteView
 
 
-def apply_pushes(view: WriteView, pushes: Sequence[Push], *, new: bool) -> list[int]:
+def apply_pushes(view: WriteView, pushes: Sequence[PushTerms], *, new: bool) -> list[int]:
     """Carry out PUSHes one after the other; return the places of those left out.
 
     Args:
-        new: leave out those whose object is there already.
+        new: leave out those whose object exists.
 
     Raises:
         StoreError: the transaction failed; nothing in it can be used any more.
@@ -26,29 +26,29 @@ def apply_pushes(view: WriteView, pushes: Sequence[Push], *, new: bool) -> list[
             if not writer_of(view, collection, bucket).push(oid, terms, window, new=new):
                 left_out.append(place)
     except (DamagedBytes, OverflowError) as error:
-        raise _told(error) from error
+        raise _store_error(error) from error
     return left_out
 
 
 def apply_mutation(view: WriteView, mutation: Mutation) -> int:
-    """Change the store and return what the client is told: words that went, or 0/1 for existence; 0 for Push.
+    """Change the store; return the number for the client: words that went, or 0/1 for existence; 0 for PushTerms.
 
     Raises:
         StoreError: the transaction failed; nothing in it can be used any more.
     """
     try:
-        if isinstance(mutation, Push):
+        if isinstance(mutation, PushTerms):
             collection, bucket, oid, terms, window = mutation
             writer_of(view, collection, bucket).push(oid, terms, window)
             return 0
-        return _take_away(view, mutation)
+        return _remove(view, mutation)
     except (DamagedBytes, OverflowError) as error:
-        raise _told(error) from error
+        raise _store_error(error) from error
 
 
-def _take_away(view: WriteView, mutation: Pop | FlushObject | FlushBucket | FlushCollection) -> int:
+def _remove(view: WriteView, mutation: PopTerms | FlushObject | FlushBucket | FlushCollection) -> int:
     match mutation:
-        case Pop(collection, bucket, oid, terms):
+        case PopTerms(collection, bucket, oid, terms):
             if view.bucket(collection, bucket) is None:
                 return 0
             return writer_of(view, collection, bucket).pop(oid, terms.words)
@@ -66,8 +66,8 @@ def _take_away(view: WriteView, mutation: Pop | FlushObject | FlushBucket | Flus
             return int(bool(scopes))
 
 
-def _told(error: DamagedBytes | OverflowError) -> StoreError:
-    """Return what an error in compiled code is to those above: numbers are used up, or bytes are damaged."""
+def _store_error(error: DamagedBytes | OverflowError) -> StoreError:
+    """Return the StoreError for an error of native code: numbers are used up, or bytes are damaged."""
     if isinstance(error, OverflowError):
         return StoreError(str(error))
     return StoreDamaged(f"the store is damaged: {error}")

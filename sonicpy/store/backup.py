@@ -1,10 +1,10 @@
-"""A backup: the tables of a store at one moment, in one file that is there as a whole or not at all.
+"""A backup: the tables of a store at one moment, in one file that exists as a whole or not at all.
 
     <folder>/sonicpy.backup     what `Environment.copy` wrote, then the seal
     seal                        "SONICBAK" | format version u16 (little-endian) | BLAKE2b-256 of everything before it
 
-It is written beside (`sonicpy.backup.new`) and renamed, so that the one before stays until the new one is whole. It
-holds neither log nor graphs: the copy is made of a commit, and graphs are built again from the words.
+It is written as `sonicpy.backup.new` and renamed, so that the one before stays until the new one is whole. It holds
+neither log nor graphs: it is a copy of a commit, and graphs are built again from the words.
 """
 
 import fcntl
@@ -17,7 +17,7 @@ from pathlib import Path
 
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.store.environment import Environment
-from sonicpy.store.log import sync_folder
+from sonicpy.store.platform import sync_folder
 
 BACKUP_FILE = "sonicpy.backup"
 MAGIC = b"SONICBAK"
@@ -30,7 +30,7 @@ def write_backup(environment: Environment, folder: Path) -> Path:
     """Copy what was committed last into a folder; return the file. May be called from any thread.
 
     Args:
-        folder: created where it is missing; a backup that is already there is replaced once the new one is whole.
+        folder: created if it is missing; a backup in it is replaced once the new one is whole.
 
     Raises:
         StoreError: it could not be written; the one before is still there.
@@ -103,7 +103,7 @@ def check_seal(path: Path) -> int:
 
 
 def _fill(environment: Environment, descriptor: int) -> None:
-    os.ftruncate(descriptor, 0)  # what a backup that was killed left behind
+    os.ftruncate(descriptor, 0)  # a killed process may have left a part of a backup
     environment.copy(descriptor)
     content = os.fstat(descriptor).st_size
     os.write(descriptor, SEAL.pack(MAGIC, FORMAT_VERSION, _digest(descriptor, content)))

@@ -3,8 +3,11 @@
 from collections.abc import Iterable, Iterator
 from typing import cast
 
+from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow, oids_in
-from sonicpy._native.postings import DamagedBytes, ObjectRecord, PostingList, TermInfo, likely_words
+from sonicpy._native.postings import PostingList
+from sonicpy._native.term_rows import TermInfo, likely_words
+from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import OBJECTS, POSTINGS, TERMS
@@ -23,7 +26,7 @@ class BucketReader:
         self._transaction = view.transaction
 
     def words(self, terms: list[bytes]) -> list[TermInfo | None]:
-        """Return the row of each term, None for those that no object holds."""
+        """Return the row of each term, None for a term that no object holds."""
         keys = [word_key(self.state.bucket, term) for term in terms]
         found = self._view.word_rows(keys)
         return [
@@ -48,11 +51,11 @@ class BucketReader:
         return blocks
 
     def postings(self, word: TermInfo) -> PostingList | list[bytes]:
-        """Return a word's postings as ranking takes them: decoded where they are remembered, else their blocks."""
+        """Return a word's postings as ranking takes them: decoded where they are cached, else their blocks."""
         return self.blocks(word)
 
     def oids(self, iids: list[int]) -> list[str]:
-        """Return the names of objects, in the order of their numbers."""
+        """Return the OIDs of objects, in the order of `iids`."""
         bucket = self.state.bucket
         names = oids_in(self._view.record_rows(bucket, iids), bucket, iids)
         if None in names:
@@ -60,25 +63,24 @@ class BucketReader:
         return cast(list[str], names)
 
     def object(self, oid: str) -> ObjectRecord | None:
-        """Return what an object holds, or None."""
-        name = oid.encode()
-        found = self._find(name, name_hash(name))
+        """Return the record of an object, or None."""
+        found = find_object(self._view, self.state, oid)
         return None if found is None else found[1]
 
     def objects(self) -> Iterator[tuple[int, ObjectRecord]]:
-        """Yield the numbers of all objects and what they hold, in the order in which they were made."""
+        """Yield the IID and the record of every object, by rising IID."""
         self._view.flush_records(self.state.bucket)
         for key, row in self._transaction.rows(OBJECTS, bucket_key(self.state.bucket)):
             first = int.from_bytes(key[4:], "big") * OBJECTS_PER_RECORD_ROW
             for place, packed in RecordRow(row).records():
-                yield first + place, self._unpacked(first + place, packed)
+                yield first + place, _unpacked(self.state.bucket, first + place, packed)
 
     def object_numbered(self, iid: int) -> ObjectRecord:
-        """Return what the object with this number holds. Raises StoreDamaged if there is none."""
+        """Return the record of the object with this IID. Raises StoreDamaged if there is none."""
         packed = self._view.record(self.state.bucket, iid)
         if packed is None:
             raise StoreDamaged(f"bucket {self.state.bucket}: object {iid} is missing")
-        return self._unpacked(iid, packed)
+        return _unpacked(self.state.bucket, iid, packed)
 
     def terms(self, term_ids: list[int]) -> list[str]:
         """Return the terms with these numbers. Raises StoreDamaged if one is missing."""
@@ -102,11 +104,10 @@ class BucketReader:
                 yield key[4:], TermInfo(row, len(key) - 4)
 
     def likely_words(self, prefix: bytes, limit: int, examined: int) -> list[bytes]:
-        """Return the live words that begin with `prefix`: those that most objects hold first, then short ones.
+        """Return at most `limit` live words with a prefix, first those that most objects hold, then short ones.
 
         Args:
-            limit: so many at the most.
-            examined: about so many words, the first in byte order, are compared.
+            examined: about how many words to compare, the first ones in byte order.
         """
         key_prefix = word_key(self.state.bucket, prefix)
         best: list[tuple[int, int, bytes]] = []
@@ -117,24 +118,31 @@ class BucketReader:
                 break
         return [word for _, _, word in best]
 
-    def _find(self, oid: bytes, hash: int) -> tuple[int, ObjectRecord] | None:
-        """Return the number and the record of an object, or None."""
-        return self._find_among(self._view.named(self.state, oid, hash), oid)
 
-    def _find_among(self, iids: Iterable[int], oid: bytes) -> tuple[int, ObjectRecord] | None:
-        """Return the number and the record of the object among some that has an OID, or None."""
-        bucket = self.state.bucket
-        for iid in iids:
-            packed = self._view.record(bucket, iid)
-            if packed is None:
-                raise StoreDamaged(f"bucket {bucket}: object {iid} has a name but no record")
-            record = self._unpacked(iid, packed)
-            if record.oid == oid:
-                return iid, record
-        return None
+def find_object(view: View, state: BucketState, oid: str) -> tuple[int, ObjectRecord] | None:
+    """Return the IID and the record of an object, or None."""
+    name = oid.encode()
+    return find_among(view, state.bucket, view.named(state, name, name_hash(name)), name)
 
-    def _unpacked(self, iid: int, packed: bytes) -> ObjectRecord:
-        try:
-            return ObjectRecord.unpack(packed)
-        except DamagedBytes as error:
-            raise StoreDamaged(f"bucket {self.state.bucket}, object {iid}: {error}") from error
+
+def find_among(view: View, bucket: int, iids: Iterable[int], oid: bytes) -> tuple[int, ObjectRecord] | None:
+    """Return the IID and the record of the object among some that has an OID, or None.
+
+    Raises:
+        StoreDamaged: one of them has no record, or it cannot be read.
+    """
+    for iid in iids:
+        packed = view.record(bucket, iid)
+        if packed is None:
+            raise StoreDamaged(f"bucket {bucket}: object {iid} has a name but no record")
+        record = _unpacked(bucket, iid, packed)
+        if record.oid == oid:
+            return iid, record
+    return None
+
+
+def _unpacked(bucket: int, iid: int, packed: bytes) -> ObjectRecord:
+    try:
+        return ObjectRecord.unpack(packed)
+    except DamagedBytes as error:
+        raise StoreDamaged(f"bucket {bucket}, object {iid}: {error}") from error

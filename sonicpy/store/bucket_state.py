@@ -3,7 +3,7 @@
 from typing import Self
 
 from sonicpy._native.bucket import Counters
-from sonicpy._native.postings import DamagedBytes, pack_varints, unpack_varints
+from sonicpy._native.varint import DamagedBytes, pack_varints, unpack_varints
 from sonicpy.errors import StoreDamaged
 
 FIELD_NAMES = (
@@ -13,21 +13,21 @@ FIELD_NAMES = (
 
 
 class BucketState(Counters):
-    """What is known of a bucket as a whole; as a row: the fields as varints, in this order.
+    """The counters of a bucket as a whole. Its row holds the fields as varints, in this order.
 
     Attributes:
         bucket: its number: part of every key; a flushed bucket's is never used again.
-        next_iid: of the next new object.
-        next_term: of the next new term.
+        next_iid: the IID of the next new object.
+        next_term: the id of the next new term.
         objects: how many there are.
         total_length: sum of the lengths of all objects.
         live_words: words that some object holds as words of their own, of at most 40 bytes.
-        pending_seq: how many words were ever put into `pending`: orders them against a consolidation's snapshot.
-        lexicon_version: of the bucket's word graph; 0: none was built yet.
+        pending_seq: how many words were ever added to `pending`; it orders them against a consolidation's snapshot.
+        lexicon_version: the version of the bucket's word graph; 0: none was built yet.
         graph_words: how many words that graph holds.
-        graph_seq: how many of the edits it holds.
-        named: objects with a smaller IID are found through `oids`; newer ones may not be in it yet.
-        slices: in how many slices `oids` divides the hashes of names.
+        graph_seq: the `pending_seq` up to which the graph holds pending words.
+        named: `oids` holds all objects with a smaller IID; newer ones may still be missing there.
+        slices: into how many slices `oids` divides the hashes of names.
     """
 
     __slots__ = ()

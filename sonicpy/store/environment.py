@@ -3,8 +3,8 @@
 Invariants:
 - A write transaction is begun, used, committed and aborted on one thread.
 - The map is only resized while no transaction of this process is open (`set_mapsize` would kill it).
-- A read transaction is kept for the next reader only until the next commit: pages that it shows cannot be used again.
-- Values are handed out as copies, so no view into LMDB's memory outlives a call.
+- An idle read transaction waits for the next reader only until the next commit: pages that it shows cannot be reused.
+- Callers get copies of values, so no view into LMDB's memory outlives a call.
 - Every lmdb error leaves this file as a StoreError.
 """
 
@@ -49,7 +49,7 @@ DATA_FILE: Final = "data.mdb"
 DATA_BYTES_MIN: Final = 8192  # the two pages that LMDB writes when it makes the file
 LOCK_FILE: Final = "lock.mdb"
 LOCK_BYTES: Final = 1024 + 64 * MAX_READERS  # at least what LMDB maps: a head, and a slot for each reader
-IDLE_MAX: Final = 8  # read transactions kept for the next readers
+IDLE_MAX: Final = 8  # read transactions that wait for the next readers
 GROW_WHEN_USED: Final = 0.75  # of the map: growth happens between transactions, long before it is needed
 
 Row = tuple[bytes, bytes]
@@ -59,8 +59,8 @@ class MapFull(StoreFull):
     """The reserved map is used up: it can grow once the transaction is gone."""
 
 
-class Companion(Protocol):
-    """What goes with a transaction."""
+class CachedView(Protocol):
+    """What readers of a snapshot hand on to the next one."""
 
     def end(self) -> None: ...
 
@@ -68,15 +68,15 @@ class Companion(Protocol):
 class Transaction:
     """One transaction; `write` says which kind. Not to be shared between threads.
 
-    The ignored type errors: lmdb's stubs allow for memoryviews, which it only gives to those who ask for buffers.
+    The ignored type errors: lmdb's stubs allow for memoryviews, which it returns only if asked for buffers.
     """
 
-    __slots__ = ("_commits", "_cursors", "_tables", "_txn", "companion", "write")
+    __slots__ = ("_commits", "_cursors", "_tables", "_txn", "cached_view", "write")
 
     def __init__(self, txn: lmdb.Transaction, tables: list[lmdb._Database], write: bool, commits: int = 0) -> None:
         self._commits = commits
-        self.companion: Companion | None = None
-        """What readers leave here for the next reader of the same snapshot."""
+        self.cached_view: CachedView | None = None
+        """For the next reader of the same snapshot."""
         self._txn = txn
         self._tables = tables
         self._cursors: list[lmdb.Cursor | None] = [None] * len(tables)
@@ -84,7 +84,7 @@ class Transaction:
 
     @property
     def number(self) -> int:
-        """Which commit it shows; a write transaction has the number of the next one."""
+        """The number of the commit it shows; a write transaction has the number of the next one."""
         number: int = self._txn.id()
         return number
 
@@ -176,8 +176,7 @@ class Transaction:
             raise translated(error) from error
 
     def rows(self, table: int, prefix: bytes, start: bytes | None = None) -> Iterator[Row]:
-        """Yield the rows whose keys begin with `prefix`, in key order, from `start` on; rows are not to be changed
-        meanwhile."""
+        """Yield the rows whose keys begin with `prefix`, in key order, from `start` on. No row may change meanwhile."""
         try:
             with self._txn.cursor(db=self._tables[table]) as cursor:
                 found = cursor.set_range(start or prefix) if start or prefix else cursor.first()
@@ -231,9 +230,9 @@ class Transaction:
         self._txn.commit()
 
     def _abort(self) -> None:
-        if self.companion is not None:
-            self.companion.end()
-            self.companion = None
+        if self.cached_view is not None:
+            self.cached_view.end()
+            self.cached_view = None
         self._txn.abort()
 
 
@@ -241,11 +240,11 @@ class Environment:
     """One folder of storage.
 
     Args:
-        folder: created where it is missing.
+        folder: created if it is missing.
         map_bytes: address space to reserve; the file itself grows as it is written.
         sync: every commit waits for the disk.
         read_only: for another process than the one that writes.
-        copied: `folder` is the file of a copy, which nobody writes; for reading.
+        copied: `folder` is the file of a copy, which no process writes; for reading.
         unlocked: as read_only, where LMDB's lock file cannot be written; the caller keeps writers away.
 
     Raises:
@@ -266,7 +265,7 @@ class Environment:
         read_only = read_only or copied or unlocked
         self._turn = threading.Condition()
         self._open: OpenTransactions[Transaction] = OpenTransactions(
-            0 if read_only else IDLE_MAX  # what another process writes is asked anew each time
+            0 if read_only else IDLE_MAX  # another process writes: every read needs a new transaction
         )
         self._copies = 0
         try:
@@ -297,7 +296,7 @@ class Environment:
                 return Transaction(self._env.begin(write=write), self._tables, write, commits)
             except lmdb.MapResizedError:
                 self._ended()
-                self._adopt_size()
+                self._use_new_size()
             except lmdb.Error as error:
                 self._ended()
                 raise translated(error) from error
@@ -307,7 +306,7 @@ class Environment:
         return self._open.take() or self.begin(write=False)
 
     def give_back(self, transaction: Transaction) -> None:
-        """End reading; the next reader may go on with the same transaction if nothing was committed since."""
+        """End reading; the next reader may use the same transaction if nothing was committed since."""
         if not self._open.keep(transaction, transaction._commits):
             self.abort(transaction)
 
@@ -315,7 +314,7 @@ class Environment:
         """Make the transaction's rows visible to other transactions and processes.
 
         Raises:
-            StoreFull, StoreError: nothing of the transaction is kept.
+            StoreFull, StoreError: nothing of the transaction was committed.
         """
         try:
             transaction._commit()
@@ -324,8 +323,8 @@ class Environment:
             raise translated(error) from error
         finally:
             self._ended()
-        for kept in self._open.note_commit():
-            kept._abort()
+        for idle in self._open.note_commit():
+            idle._abort()
 
     def abort(self, transaction: Transaction) -> None:
         """End the transaction and forget what it wrote."""
@@ -346,7 +345,7 @@ class Environment:
     def sync(self) -> None:
         """Wait until everything committed is on the disk; may be called from any thread.
 
-        Readers that died without a word are cleared too: pages they once read would never be used again.
+        It also clears the slots of readers that died: pages that they once read would never be reused.
         """
         try:
             self._env.reader_check()
@@ -361,14 +360,14 @@ class Environment:
             StoreError: it could not be written.
         """
         try:
-            with self.copying(), self.reading():  # a map that is copied from must not grow
+            with self.copying(), self.reading():  # the map must not grow while it is copied
                 self._env.copyfd(descriptor, compact=True)
         except lmdb.Error as error:
             raise StoreError(f"the store cannot be copied: {error}") from error
 
     @contextmanager
     def copying(self) -> Iterator[None]:
-        """For the length of a `with` block the map does not ask for room, and `close` waits."""
+        """For the length of a `with` block `needs_room` is False, and `close` waits."""
         with self._turn:
             self._copies += 1
         try:
@@ -379,9 +378,9 @@ class Environment:
                 self._turn.notify_all()
 
     def needs_room(self) -> bool:
-        """Whether so much of the map is used that it should grow before the next transaction.
+        """Return whether so much of the map is used that it should grow before the next transaction.
 
-        Not while a copy is made, which growing would wait for.
+        False during a copy: growing would wait for its end.
         """
         return not self._copies and self.used_bytes() > GROW_WHEN_USED * self.map_bytes()
 
@@ -405,8 +404,8 @@ class Environment:
                 self._open.growing = False
                 self._turn.notify_all()
 
-    def _adopt_size(self) -> None:
-        """Take over the size of the map, which the process that writes has changed."""
+    def _use_new_size(self) -> None:
+        """Use the size of the map that the writing process has set."""
         with self._turn:
             if not self.can_grow():
                 raise StoreError("the store has grown while this thread reads it: end that, then ask again")
@@ -421,7 +420,7 @@ class Environment:
         return not self._open.is_here
 
     def last_commit(self) -> int:
-        """Return the number of the last commit, whoever made it."""
+        """Return the number of the last commit of any process."""
         number: int = self._env.info()["last_txnid"]
         return number
 
@@ -436,25 +435,25 @@ class Environment:
         return size
 
     def close(self) -> None:
-        """Close the environment once no copy is made of it and no other thread reads it."""
+        """Close the environment, after copies of it and reads by other threads have ended."""
         with self._turn:
             self._turn.wait_for(lambda: not self._copies)
             self._wait_for_readers(besides=get_ident())
         self._env.close()
 
     def _wait_for_readers(self, besides: int | None = None) -> None:
-        """Wait until no transaction is open, but for those of the thread `besides`; the turn is held."""
+        """Wait until no transaction is open, except those of the thread `besides`. The caller holds `_turn`."""
         self._open.awaited += 1
         try:
             self._turn.wait_for(lambda: not self._open.is_elsewhere(besides))
-            for kept in self._open.drop():
-                kept._abort()
+            for idle in self._open.drop():
+                idle._abort()
         finally:
             self._open.awaited -= 1
 
     def _note_begin(self) -> None:
         if self._open.growing and not self._open.is_here:
-            # A thread that has one open goes on: the growth waits for it anyway.
+            # A thread that already has one open may go on: the growth waits for it anyway.
             self._turn.wait_for(lambda: not self._open.growing)
         self._open.begin()
 
@@ -466,7 +465,7 @@ class Environment:
 
 
 def forget_unfinished(path: Path) -> None:
-    """Delete a data file whose making ran out of disk: it has never held anything, and LMDB would always refuse it."""
+    """Delete a data file that the disk had no room for when it was created: it is empty, and LMDB always refuses it."""
     try:
         size = path.stat().st_size
     except FileNotFoundError:
@@ -476,7 +475,7 @@ def forget_unfinished(path: Path) -> None:
 
 
 def reserve_lock_file(path: Path) -> None:
-    """Give the lock file its room on the disk before LMDB maps it: a page without room would kill the process."""
+    """Reserve the blocks of the lock file before LMDB maps it: a page without one would kill the process."""
     if not hasattr(os, "posix_fallocate"):
         return
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
@@ -487,7 +486,7 @@ def reserve_lock_file(path: Path) -> None:
 
 
 def translated(error: lmdb.Error) -> StoreError:
-    """Return the StoreError that stands for an error of lmdb."""
+    """Return the StoreError for an error of lmdb."""
     if isinstance(error, lmdb.MapFullError):
         return MapFull("the map of the store is full")
     if isinstance(error, lmdb.DiskError):

@@ -1,6 +1,6 @@
-"""The folder of a store: who may write it, and whether the machine was switched off under it.
+"""The folder of a store: which process may write it, and whether the machine stopped while it was open.
 
-    sonicpy.lock   held (flock) by the one process that writes; its number stands in it
+    sonicpy.lock   held (flock) by the one process that writes; holds its process id
     sonicpy.boot   {"boot": id of the boot the store was last written in, "clean": closed in order}
     data.mdb, lock.mdb   LMDB        log/   the log        graph/   word graphs
 
@@ -15,11 +15,11 @@ from types import TracebackType
 
 from sonicpy.errors import StoreError, StoreFull, StoreLocked
 from sonicpy.store.environment import DATA_FILE
+from sonicpy.store.platform import boot_id
 
 LOCK_FILE = "sonicpy.lock"
 BOOT_FILE = "sonicpy.boot"
 LMDB_LOCK_FILE = "lock.mdb"
-BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 def holds_store(folder: Path) -> bool:
@@ -30,7 +30,7 @@ def holds_store(folder: Path) -> bool:
 def is_there(path: Path) -> bool:
     """Return whether a file exists. Raises StoreError if this process may not look into its folder."""
     try:
-        path.stat()  # not exists(), which tells from Python 3.14 on that what is hidden is not there
+        path.stat()  # not exists(): from Python 3.14 on it says that a hidden file is missing
     except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: NUL, which no path has in it
         return False
     except OSError as error:
@@ -68,7 +68,7 @@ class WriterLock:
             raise StoreFull(f"cannot write the store folder {folder}: {error.strerror}") from error
 
     def release(self) -> None:
-        """Give the right back; in a forked process the one that has it keeps it."""
+        """Give the right back. In a forked process, the parent keeps it."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
         self._descriptor = -1
@@ -83,7 +83,7 @@ class WriterLock:
 
 
 class ReaderLock:
-    """Keeps writers away from a store for as long as it is read without LMDB's own locks; held until `release`.
+    """Keeps writers away from a store while it is read without LMDB's own locks; held until `release`.
 
     Raises:
         StoreLocked: a process writes the store.
@@ -94,7 +94,7 @@ class ReaderLock:
         try:
             self._descriptor = os.open(folder / LOCK_FILE, os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError:
-            return  # a copy that nobody has written yet
+            return  # a copy that no process has written yet
         except OSError as error:
             raise StoreError(f"cannot read {folder / LOCK_FILE}: {error.strerror}") from error
         try:
@@ -108,14 +108,14 @@ class ReaderLock:
             ) from error
 
     def release(self) -> None:
-        """Let writers come."""
+        """Let processes write the store again."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
         self._descriptor = -1
 
 
 def _holder(descriptor: int) -> str:
-    """Return who keeps a writer away, and what to do about it."""
+    """Return which process keeps a writer away, and what to do about it."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError:
@@ -151,11 +151,3 @@ def note_boot(folder: Path, *, clean: bool) -> None:
         os.replace(temporary, folder / BOOT_FILE)
     except OSError as error:
         raise StoreFull(f"cannot write the store folder {folder}: {error.strerror}") from error
-
-
-def boot_id() -> str:
-    """Return what tells this boot of the machine from others; empty where the system does not say."""
-    try:
-        return BOOT_ID.read_text().strip()
-    except OSError:
-        return ""

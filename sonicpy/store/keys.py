@@ -13,10 +13,10 @@
     pending    as words
     doomed     bucket u32        (dropped buckets whose rows are still to be deleted)
 
-The packers of the hot path are compiled (sonicpy._native.postings); the others stand here.
+The packers of the hot path are native (sonicpy._native.keys); the others are here.
 """
 
-from sonicpy._native.postings import block_key, bucket_key, object_key, term_key, word_key
+from sonicpy._native.keys import block_key, bucket_key, object_key, term_key, word_key
 from sonicpy.ids import Scope
 
 __all__ = [
@@ -26,7 +26,7 @@ __all__ = [
 
 BUCKET_MAX = 0xFFFFFFFF
 
-length_key = object_key  # the row number stands where an IID would
+length_key = object_key  # the row number takes the place of an IID
 
 
 def collection_prefix(collection: str) -> bytes:

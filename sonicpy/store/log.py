@@ -4,8 +4,8 @@
     header    "SONICLOG" | format version u16 | first position u64                 (little-endian)
     record    size u32 | CRC-32 of the payload u32 | payload (never empty)         (little-endian)
 
-A position counts the bytes of records since the store was made, headers left out. A record is whole or it does not
-count: everything from the first damaged one on was never acknowledged, or is lost with the disk.
+A position counts the bytes of records since the store was made, headers left out. Only whole
+records count: everything from the first damaged one on was never acknowledged, or the disk has lost it.
 """
 
 import contextlib
@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 from sonicpy._native.records import RECORD_BYTES_MAX, frame_records
 from sonicpy.errors import StoreDamaged, StoreError, StoreFull
+from sonicpy.store.platform import sync_file, sync_folder
 
 MAGIC = b"SONICLOG"
 FORMAT_VERSION = 1
@@ -41,7 +42,7 @@ class Log:
     """Appends records and reads them back; positions rise and are never used twice.
 
     Args:
-        folder: created where it is missing.
+        folder: created if it is missing.
 
     Raises:
         StoreError: the folder cannot be used, or a segment has an unknown format version.
@@ -55,8 +56,8 @@ class Log:
         self._older: list[Segment] = []
         self._current = Segment(folder, 0)
         self._begun = 0  # segments
-        self._listed = 0  # as many of them the folder's list on the disk names
-        self._has_rest = False  # half a record may stand behind the last whole one
+        self._listed = 0  # how many of them the folder's list on the disk names
+        self._may_have_rest = False  # half a record may follow the last whole one
         self.position = 0
         """Where the next record goes: the end of the last acknowledged one."""
         try:
@@ -75,10 +76,10 @@ class Log:
         if segments and segments[0].start > position:
             raise StoreDamaged(
                 f"the log in {self._folder} begins at {segments[0].start}, but the store needs it from {position} on: "
-                "put back the log files that were here, or move the folder away to go on without what they held"
+                "put back the log files that were here, or move the folder away to go on without what they hold"
             )
         for segment in segments:
-            if segment.start > position:  # the one before is damaged: nothing behind that place can count
+            if segment.start > position:  # the segment before is damaged: no later record counts
                 return
             for start, end, payload in read_segment(segment):
                 if start >= position:
@@ -86,7 +87,7 @@ class Log:
                     yield position, payload
 
     def start(self, position: int) -> list[Path]:
-        """Begin a new segment at `position`, the end of what replay gave; return damaged files that were set aside.
+        """Begin a new segment at `position`, where replay ended; return damaged files that were set aside.
 
         Nothing is ever appended behind a damaged record: older segments stay until `retire`, unless they claim
         positions from `position` on, which were never acknowledged or cannot be read.
@@ -118,17 +119,17 @@ class Log:
         except ValueError as error:
             raise StoreError(str(error)) from None
         try:
-            if self._has_rest:
-                self._cut_off()
-            self._has_rest = True
+            if self._may_have_rest:
+                self._truncate()
+            self._may_have_rest = True
             written = os.write(self._descriptor, framed)
             if written != len(framed):
                 raise OSError(0, f"only {written} of {len(framed)} bytes were taken")
         except OSError as error:
-            with contextlib.suppress(OSError):  # then the next append tries again before it writes
-                self._cut_off()
+            with contextlib.suppress(OSError):  # the next append tries again before it writes
+                self._truncate()
             raise StoreFull(f"cannot write the log in {self._folder}: {error.strerror}") from error
-        self._has_rest = False
+        self._may_have_rest = False
         self.position = position = self.position + written
         return position
 
@@ -155,16 +156,16 @@ class Log:
         Raises:
             StoreError: the disk failed; nothing is counted as done.
         """
-        descriptors: list[int] = []  # of our own: another thread may sync the same segments meanwhile, and close them
+        descriptors: list[int] = []  # duplicates: another thread may sync the same segments meanwhile, and close them
         try:
             with self._switching:
-                position = self.position  # taken before: what is appended meanwhile is not promised
+                position = self.position  # read first: what is appended meanwhile is not promised
                 begun = self._begun
                 older = self._unsynced.copy()
                 for descriptor in (self._descriptor, *(descriptor for _, descriptor in older)):
                     descriptors.append(os.dup(descriptor))
             for descriptor in descriptors:
-                os.fdatasync(descriptor)
+                sync_file(descriptor)
             if self._listed < begun:
                 sync_folder(self._folder)
         except OSError as error:
@@ -184,8 +185,8 @@ class Log:
         """Return how many bytes of records the current segment holds."""
         return self.position - self._current.start
 
-    def kept_bytes(self) -> int:
-        """Return how many bytes of records all segments hold."""
+    def size_bytes(self) -> int:
+        """Return how many bytes of records all segments hold together."""
         return self.position - min(segment.start for segment in (*self._older, self._current))
 
     def close(self) -> None:
@@ -207,7 +208,7 @@ class Log:
                 raise OSError(0, "its header was not taken whole")
         except OSError as error:
             os.close(descriptor)
-            with contextlib.suppress(OSError):  # without a header it is passed over
+            with contextlib.suppress(OSError):  # replay ignores a segment without a header
                 path.unlink()
             raise StoreFull(f"cannot begin the log file {path}: {error.strerror}") from error
         with self._switching:
@@ -217,13 +218,13 @@ class Log:
             self._descriptor = descriptor
             self._current = Segment(path, position)
             self._begun += 1
-            self._has_rest = False
+            self._may_have_rest = False
             self.position = position
 
-    def _cut_off(self) -> None:
-        """Take away what a failed write left behind the last whole record."""
+    def _truncate(self) -> None:
+        """Cut off what a failed write left behind the last whole record."""
         os.ftruncate(self._descriptor, HEADER.size + self.position - self._current.start)
-        self._has_rest = False
+        self._may_have_rest = False
 
 
 def read_segment(segment: Segment) -> Iterator[tuple[int, int, bytes]]:
@@ -260,12 +261,12 @@ def read_segment(segment: Segment) -> Iterator[tuple[int, int, bytes]]:
 
 
 def log_faults(folder: Path, position: int) -> Iterator[str]:
-    """Yield what is wrong with a log that nobody writes.
+    """Yield what is wrong with a log that no process writes.
 
-    Half a record at the very end is none: it was never acknowledged.
+    Half a record at the very end is no fault: it was never acknowledged.
 
     Args:
-        position: which the environment covers; from there on the log has to be whole.
+        position: that the environment covers; from there on the log has to be whole.
     """
     segments = segments_in(folder)
     if segments and segments[0].start > position:
@@ -299,15 +300,6 @@ def segments_in(folder: Path) -> list[Segment]:
     """Return the segments of a log, oldest first."""
     found = []
     for path in folder.glob("*.log"):
-        if SEGMENT_NAME.fullmatch(path.name):  # other names are files of somebody else
+        if SEGMENT_NAME.fullmatch(path.name):  # the others belong to other programs
             found.append(Segment(path, int(path.stem, 16)))
     return sorted(found, key=lambda segment: segment.start)
-
-
-def sync_folder(folder: Path) -> None:
-    """Wait until the folder's list of files is on the disk."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -1,20 +1,20 @@
-"""The five changes a store knows; `_native.records` draws their bytes in the log.
+"""The five changes that a store knows, and the kind of log record of each; `_native.records` draws their bytes.
 
-A mutation holds everything that decides its effect (names, terms after lexing, the window in force), so that replaying
-it needs no lexer, no configuration and no clock.
+A mutation holds everything that decides its effect (names, terms after analysis, the window in force), so that replay
+needs no lexer, no configuration and no clock.
 """
 
 from collections.abc import Callable
 from typing import NamedTuple
 
-from sonicpy._native.postings import DamagedBytes
-from sonicpy._native.records import pack_record, unpack_record
+from sonicpy._native.records import RecordCodec
 from sonicpy._native.terms import Terms
+from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged
 
 
-class Push(NamedTuple):
-    """Give an object the terms of a text; `window` is how many newest objects each word keeps (0: all)."""
+class PushTerms(NamedTuple):
+    """Give an object the terms of a text; `window` is how many of its newest postings each word keeps (0: all)."""
 
     collection: str
     bucket: str
@@ -23,7 +23,7 @@ class Push(NamedTuple):
     window: int
 
 
-class Pop(NamedTuple):
+class PopTerms(NamedTuple):
     """Take the terms of a text from an object."""
 
     collection: str
@@ -33,7 +33,7 @@ class Pop(NamedTuple):
 
 
 class FlushObject(NamedTuple):
-    """Forget an object."""
+    """Delete an object."""
 
     collection: str
     bucket: str
@@ -41,23 +41,26 @@ class FlushObject(NamedTuple):
 
 
 class FlushBucket(NamedTuple):
-    """Forget a bucket."""
+    """Delete a bucket."""
 
     collection: str
     bucket: str
 
 
 class FlushCollection(NamedTuple):
-    """Forget a collection."""
+    """Delete a collection."""
 
     collection: str
 
 
-Mutation = Push | Pop | FlushObject | FlushBucket | FlushCollection
+Mutation = PushTerms | PopTerms | FlushObject | FlushBucket | FlushCollection
 
-KINDS: dict[int, type[Mutation]] = {1: Push, 2: Pop, 3: FlushObject, 4: FlushBucket, 5: FlushCollection}
+KINDS: dict[int, type[Mutation]] = {1: PushTerms, 2: PopTerms, 3: FlushObject, 4: FlushBucket, 5: FlushCollection}
+"""The mutation of each kind of log record, by the byte that the record begins with. A number is never used again."""
 
-pack_mutation: Callable[[Mutation], bytes] = pack_record
+_CODEC = RecordCodec(KINDS)
+
+pack_mutation: Callable[[Mutation], bytes] = _CODEC.pack
 """Return the log record of a mutation."""
 
 
@@ -68,9 +71,7 @@ def unpack_mutation(record: bytes) -> Mutation:
         StoreDamaged: the record is of no known kind or is cut off.
     """
     try:
-        mutation = KINDS.get(record[0])
-        if mutation is None:
-            raise StoreDamaged(f"a record of the log has the unknown kind {record[0]}")
-        return mutation._make(unpack_record(record))
-    except (DamagedBytes, IndexError, UnicodeDecodeError) as error:
+        mutation: Mutation = _CODEC.unpack(record)
+    except (DamagedBytes, UnicodeDecodeError) as error:
         raise StoreDamaged(f"a record of the log cannot be read: {error}") from error
+    return mutation

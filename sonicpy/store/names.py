@@ -1,14 +1,15 @@
-"""Which object has an OID: `oids` by the hash of the OID, and the newest names in memory.
+"""Which object has an OID: `oids` by the hash of the OID, and the OIDs of new objects in memory.
 
-A row for each name would be changed on a page of its own by nearly every PUSH, because hashes have nothing to do with
-each other. So names wait in memory until there are thousands, then go into rows of about a hundred, a slice of all
-hashes each (`sonicpy._native.names`). Nothing is lost with the memory: objects from `BucketState.named` on may wait,
-and their records tell their names.
+With a row for each name, nearly every PUSH would change a page of its own, because hashes are spread evenly. So names
+wait in memory until there are thousands, then go into rows of about a hundred, a slice of all hashes each
+(`sonicpy._native.name_rows`). Nothing is lost with the memory: the names that wait belong to objects from
+`BucketState.named` on, whose records hold them.
 """
 
 from collections.abc import Iterator
 
-from sonicpy._native.names import NameMerge, WaitingNames, name_hash, name_key, named, pack_names, unpack_names
+from sonicpy._native.name_map import NameMap, name_hash
+from sonicpy._native.name_rows import NameMerge, name_key, named, pack_names, unpack_names
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import OBJECTS, OIDS, Transaction
@@ -17,7 +18,7 @@ from sonicpy.store.keys import bucket_key, object_key
 __all__ = ["NewNames", "drop_stored_name", "find_new", "name_hash", "new_names", "stored_names"]
 
 NAMES_PER_SLICE = 128
-"""At the most, on average: 900 bytes."""
+"""The largest average: 900 bytes."""
 WAITING_MIN = 1_000
 WAITING_MAX = 8_000
 """Names that wait: a sixteenth of all, within these bounds."""
@@ -25,7 +26,7 @@ FOLDED_MIN = 8
 """Names that go into rows at a commit while more than enough wait, besides two for each new one."""
 
 
-class NewNames(WaitingNames):
+class NewNames(NameMap):
     """The names of a bucket that `oids` may not hold yet."""
 
     __slots__ = ("_until",)
@@ -52,7 +53,7 @@ class NewNames(WaitingNames):
 
 
 def new_names(transaction: Transaction, state: BucketState) -> NewNames:
-    """Return the names of the objects that `oids` may not hold, as their records tell them."""
+    """Return the names of the objects that `oids` may not hold, read from their records."""
     names = NewNames()
     for iid, oid in _newest(transaction, state):
         names.add(name_hash(oid), iid)
@@ -73,7 +74,7 @@ def stored_names(transaction: Transaction, state: BucketState, hash: int) -> tup
 
 
 def find_new(transaction: Transaction, state: BucketState, oid: bytes) -> Iterator[int]:
-    """Yield the IID of an object that `oids` may not hold, without anything in memory."""
+    """Yield the IID of an object that `oids` may not hold, for readers without `NewNames`."""
     return (iid for iid, other in _newest(transaction, state) if other == oid)
 
 
@@ -100,7 +101,7 @@ def _newest(transaction: Transaction, state: BucketState) -> Iterator[tuple[int,
 
 
 def _merge(transaction: Transaction, state: BucketState, names: bytes) -> None:
-    """Put a row of names into the rows of their slices, and split slices where there are too few by now."""
+    """Put a row of names into the rows of their slices, and split slices if there are too few."""
     before = max(state.slices, 1)
     state.slices = max(before, -(-state.objects // NAMES_PER_SLICE))
     merge = NameMerge(state.bucket, names, before, state.slices)

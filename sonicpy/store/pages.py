@@ -1,4 +1,4 @@
-"""Rows of a table, some at a time: few at first, for those who soon have enough."""
+"""Rows of a table, some at a time: few at first, for readers who soon have enough."""
 
 from collections.abc import Callable, Iterator
 
@@ -13,11 +13,11 @@ def pages(read: Callable[[bytes, int], list[Row]], prefix: bytes, size: int = RO
     """Yield the rows whose keys begin with `prefix`, in key order.
 
     Args:
-        read: returns the first rows whose keys are not before a given one, and how many at the most.
-        size: so many rows are read with the first call, then four times as many each time.
+        read: returns the first rows whose keys are not before a given one, at most a given number.
+        size: how many rows the first call reads; each further call reads four times as many.
 
     Yields:
-        Rows read with one call; behind the last ones there may be some without the prefix.
+        The rows of one call; the last ones may lack the prefix.
     """
     start = prefix
     while True:

@@ -1,32 +1,27 @@
-"""A store that another process may write: every read shows its last commit, no change is taken.
+"""A store that another process may write: every read shows its last commit, every change is refused.
 
-A reader holds a place in LMDB's table of readers, so that the writer leaves alone what is being read. Who may not write
-that table (a medium or a folder without the right to write) keeps writers away instead, for as long as it reads.
+A reader takes a slot in LMDB's table of readers, so that the writer does not reuse the pages being read. A process that
+may not write that table (a read-only medium, no permission) keeps writers away instead while it reads.
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import NoReturn, TypeVar
 
 from sonicpy.errors import ReadOnly, StoreError
-from sonicpy.store.environment import DATA_FILE, META, Environment
+from sonicpy.store.any_store import RefusesChanges
+from sonicpy.store.environment import DATA_FILE, Environment
 from sonicpy.store.folder import LMDB_LOCK_FILE, ReaderLock, holds_store
-from sonicpy.store.mutations import Mutation, Push
-from sonicpy.store.read_cache import SnapshotCache
-from sonicpy.store.store import ANALYSER, FORMAT, Store, check_analyser, check_format
-from sonicpy.store.view import WriteView
-from sonicpy.store.write_cache import WriteCache
-
-Answer = TypeVar("Answer")
+from sonicpy.store.meta import FORMAT, check_analyzer, check_format
+from sonicpy.store.reader import StoreReader
 
 
-class ReadOnlyStore(Store):
+class ReadOnlyStore(StoreReader, RefusesChanges):
     """A folder that this process only reads.
 
     Args:
         folder: holds a store.
-        analyser: what decides which terms are stored; must be what the store was made with.
+        analyzer: what decides which terms are stored; must be what the store was made with.
         map_bytes: address space to reserve; it grows as the writer's does.
 
     Raises:
@@ -34,90 +29,60 @@ class ReadOnlyStore(Store):
         StoreError: there is no store, or it cannot be opened; one sentence says why.
     """
 
-    def __init__(self, folder: Path, analyser: dict[str, str], *, map_bytes: int) -> None:
+    has_dropped = False
+
+    def __init__(self, folder: Path, analyzer: Mapping[str, str], *, map_bytes: int) -> None:
         if not holds_store(folder):
             raise StoreError(
                 f"there is no store in {folder} ({DATA_FILE} is missing): open it for writing once, or start a server"
             )
-        self.folder = folder
-        self.durability = "interval"
-        self.uncommitted = self.stamp = self.recoveries = 0
-        self._memory = WriteCache()
-        self._memory.has_dropped = False
-        self._view = None
-        self._is_lost = False
-        self._read_lengths = {}
-        self._remembered = SnapshotCache(-1)
-        self._refusing = None
         unlocked = not _may_write(folder)
-        self._readers = ReaderLock(folder) if unlocked else None
+        self._reader_lock = ReaderLock(folder) if unlocked else None
         try:
-            self._environment = Environment(folder, map_bytes, sync=False, read_only=True, unlocked=unlocked)
+            environment = Environment(folder, map_bytes, sync=False, read_only=True, unlocked=unlocked)
             try:
-                self._check_made_with(analyser)
+                _check_made_with(folder, environment, analyzer)
             except BaseException:
-                self._environment.close()
+                environment.close()
                 raise
         except BaseException:
             self.leave_to_parent()
             raise
+        super().__init__(folder, environment)
 
-    def apply(self, mutation: Mutation) -> int:
-        """Refuse: raise ReadOnly."""
-        self._refuse()
-
-    def apply_pushes(self, pushes: Sequence[Push], *, new: bool = False) -> list[int]:
-        """Refuse: raise ReadOnly."""
-        self._refuse()
-
-    def maintain(self, work: Callable[[WriteView], Answer]) -> Answer:
-        """Refuse: raise ReadOnly."""
-        self._refuse()
-
-    def seal(self) -> None:
-        """Refuse: raise ReadOnly."""
-        self._refuse()
-
-    def commit(self) -> None:
-        """Refuse: raise ReadOnly."""
-        self._refuse()
-
-    def sync(self) -> None:
-        """Refuse: raise ReadOnly."""
-        self._refuse()
-
-    def sync_log(self) -> int:
-        """Refuse: raise ReadOnly."""
-        self._refuse()
+    def refusal(self) -> ReadOnly:
+        """Return why changes are refused."""
+        return ReadOnly(f"the index in {self.folder} is open for reading only: open it without read_only to change it")
 
     def readable_stamp(self) -> int:
-        """Return the number of the last commit, whoever made it: the same number, the same answers."""
+        """Return the number of the last commit of any process: the same number, the same answers."""
         return self._environment.last_commit()
 
+    def pending_buckets(self) -> set[int]:
+        """Return no bucket: consolidation is the writer's."""
+        return set()
+
     def log_bytes(self) -> int:
-        """Return how many bytes of log the writer keeps."""
+        """Return how many bytes of log files the folder holds."""
         return sum(path.stat().st_size for path in (self.folder / "log").glob("*.log"))
 
     def leave_to_parent(self) -> None:
-        """Let go of what a forked process must not hold."""
-        if self._readers is not None:
-            self._readers.release()
+        """Release what a forked process must not hold."""
+        if self._reader_lock is not None:
+            self._reader_lock.release()
 
     def close(self) -> None:
         """End reading."""
         self._environment.close()
         self.leave_to_parent()
 
-    def _refuse(self) -> NoReturn:
-        raise ReadOnly(f"the index in {self.folder} is open for reading only: open it without read_only to change it")
 
-    def _check_made_with(self, analyser: dict[str, str]) -> None:
-        with self._environment.reading() as transaction:
-            form = transaction.get(META, FORMAT)
-            if form is None:
-                raise StoreError(f"the store in {self.folder} is only being made: try again")
-            check_format(form)
-            check_analyser(self.folder, transaction.get(META, ANALYSER), analyser)
+def _check_made_with(folder: Path, environment: Environment, analyzer: Mapping[str, str]) -> None:
+    with environment.reading() as transaction:
+        if FORMAT.read(transaction) is None:
+            raise StoreError(f"another process is creating the store in {folder}: try again")
+        check_format(transaction)
+        check_analyzer(folder, transaction, analyzer)
 
 
 def _may_write(folder: Path) -> bool:

@@ -4,31 +4,32 @@
     (graphs   the owner builds the word graphs of the staged buckets)
     switch    one transaction forgets the old buckets and gives the staged ones their names
 
-A staged name has the empty collection, which no client can name. Whatever ends it before the switch, a crash too,
-leaves staged buckets behind, and `drop_staged` forgets them: at the next restore, and when an index is opened.
+A staged name has the empty collection, which no client can name. If the restore ends before the switch, even by a
+crash, staged buckets remain, and `drop_staged` deletes them: at the next restore, and when an index is opened.
 
-None of it stands in the log: steps are committed as they go. An undone transaction (see `Store`) takes uncommitted
-steps with it, so they are kept until a commit has passed, and done again where it was undone meanwhile.
+The log holds none of it: steps are committed as they go. A recovery of the store (see `Store`) undoes uncommitted
+steps, so `Restoration` holds them until a commit has passed, and repeats them after a recovery.
 """
 
 from collections.abc import Callable, Iterator
 from itertools import islice
 
-from sonicpy._native.postings import bucket_key
+from sonicpy._native.keys import bucket_key
 from sonicpy.errors import StoreError
 from sonicpy.ids import Scope
+from sonicpy.store.any_store import AnyStore
 from sonicpy.store.apply import apply_mutation
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import BUCKET_TABLES, PENDING, SCOPES, Row
 from sonicpy.store.keys import collection_prefix, scope_of
 from sonicpy.store.mutations import FlushCollection
-from sonicpy.store.store import Store
-from sonicpy.store.view import View, WriteView
+from sonicpy.store.view import View
+from sonicpy.store.write_view import WriteView
 
 STAGING = ""
 """The collection of staged buckets."""
 STEP_ROWS = 200
-"""Rows copied between two turns of others: about 0.3 ms."""
+"""Rows copied in one step, between turns of clients: about 0.3 ms."""
 COMMIT_STEPS = 5
 """Steps after which they are committed: about 2 ms."""
 TRIES = 3
@@ -37,12 +38,12 @@ Step = Callable[[WriteView], None]
 
 
 def is_staged(scope: Scope) -> bool:
-    """Return whether a bucket is only being restored and has no name yet."""
+    """Return whether a bucket is still being restored."""
     return scope.collection == STAGING
 
 
-def drop_staged(store: Store) -> None:
-    """Forget the buckets that an unfinished restore left behind. Raises StoreError if that cannot be committed."""
+def drop_staged(store: AnyStore) -> None:
+    """Delete the buckets that an unfinished restore left behind. Raises StoreError if that cannot be committed."""
     with store.reading() as view:
         staged = [scope_of(key) for key, _ in view.transaction.rows(SCOPES, collection_prefix(STAGING))]
     if staged:
@@ -54,12 +55,12 @@ class Restoration:
     """The way from a backup to a store.
 
     Args:
-        store: that is written; its thread is the one that calls the methods.
-        source: what the backup shows.
-        commit: makes what was changed visible, and raises StoreError where that fails.
+        store: to write; the thread that owns it calls the methods.
+        source: a view of the backup.
+        commit: makes changes visible, and raises StoreError if that fails.
     """
 
-    def __init__(self, store: Store, source: View, commit: Callable[[], None]) -> None:
+    def __init__(self, store: AnyStore, source: View, commit: Callable[[], None]) -> None:
         self._store = store
         self._source = source
         self._commit = commit
@@ -69,7 +70,7 @@ class Restoration:
         self._scopes = [(scope, state) for scope, state in scopes if not is_staged(scope)]
 
     def fill(self) -> Iterator[None]:
-        """Copy the buckets under staged names; between two steps others may use the store.
+        """Copy the buckets under staged names; between two steps the store may be used otherwise.
 
         Raises:
             StoreError: it could not be written.
@@ -78,7 +79,7 @@ class Restoration:
         for number, (_, state) in enumerate(self._scopes):
             self._do(_staging(_staged(number), state))
             for table in BUCKET_TABLES:
-                if table == PENDING:  # their graphs will hold every word
+                if table == PENDING:  # the graphs that are built will hold every word
                     continue
                 rows = self._source.transaction.rows(table, bucket_key(state.bucket))
                 while some := [(key[4:], row) for key, row in islice(rows, STEP_ROWS)]:
@@ -93,7 +94,7 @@ class Restoration:
         return [state.bucket for state in states if state is not None]
 
     def switch(self) -> None:
-        """Let the staged buckets take the place of the collections that the backup holds.
+        """Replace the collections that the backup holds by the staged buckets.
 
         Raises:
             StoreError: it could not be committed, or a staged bucket is not complete; nothing was replaced.
@@ -133,7 +134,7 @@ class Restoration:
             for step in self._steps:
                 self._store.maintain(step)
             self._commit()
-        raise StoreError("the store was undone again and again while a backup was restored into it; try again")
+        raise StoreError("the store had to recover again and again while a backup was restored into it; try again")
 
 
 def _staged(number: int) -> Scope:

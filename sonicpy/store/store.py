@@ -1,93 +1,81 @@
 """The store: an environment, a log, and one open write transaction between them.
 
     apply   carry out a mutation in the open transaction (begun when needed)
-    seal    write the records of what was applied since the last seal to the log: only then may a client be told OK
+    seal    write the records of what was applied since the last seal to the log: only then may a client get OK
     commit  make it visible to other transactions; the commit notes the log position it covers
     sync    wait for the disk; then older segments of the log go
 
-Invariant: the environment never holds what the log does not, so `commit` seals first. Whatever fails inside the open
-transaction has one answer, `_recover`: forget the transaction and every state taken from it, begin again, and replay
-the log from the position of the last commit. The same routine runs when a store is opened.
+Invariant: the environment never holds what the log does not, so `commit` seals first. Every failure inside the open
+transaction has one answer, `_recover`: abort the transaction, drop the write cache, begin again, and replay the log
+from the position of the last commit. The same routine runs when a store is opened.
 """
 
-import json
 import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from sonicpy._native.postings import pack_varints, unpack_varints
 from sonicpy.errors import StoreDamaged, StoreError, StoreFull
 from sonicpy.store import folder as store_folder
 from sonicpy.store.apply import apply_mutation, apply_pushes
-from sonicpy.store.backup import write_backup
-from sonicpy.store.environment import META, PENDING, TABLE_NAMES, Environment, MapFull, Transaction
+from sonicpy.store.environment import PENDING, TABLE_NAMES, Environment, MapFull, Transaction
 from sonicpy.store.keys import BUCKET_MAX, bucket_key, bucket_of
 from sonicpy.store.log import RECORD_MAX_BYTES, Log
-from sonicpy.store.mutations import Mutation, Push, pack_mutation, unpack_mutation
-from sonicpy.store.read_cache import Snapshot, SnapshotCache
+from sonicpy.store.meta import FORMAT, POSITION, check_analyzer, check_format, read_position, write_identity
+from sonicpy.store.mutations import Mutation, PushTerms, pack_mutation, unpack_mutation
+from sonicpy.store.reader import StoreReader
 from sonicpy.store.sweep import sweep
-from sonicpy.store.view import View, WriteView
+from sonicpy.store.view import View
 from sonicpy.store.write_cache import WriteCache
+from sonicpy.store.write_view import WriteView
 
 logger = logging.getLogger(__name__)
 
 Answer = TypeVar("Answer")
 Given = TypeVar("Given")
 
-FORMAT_VERSION = 3
-FORMAT = b"format"
-ANALYSER = b"analyser"
-POSITION = b"position"
-
 SEGMENT_BYTES = 2 << 20  # a segment of the log; older ones go once a sync covers them
 GROWTHS_MAX = 20  # doublings of the map in one recovery: far more than any disk holds
 
 
-class Store:
+class Store(StoreReader):
     """A folder that one process writes.
 
     Args:
-        folder: created where it is missing.
-        analyser: what decides which terms are stored, key by key; must be what the store was made with.
+        folder: created if it is missing.
+        analyzer: what decides which terms are stored, key by key; must be what the store was made with.
         map_bytes: address space to reserve for the environment (sparse).
         durability: "interval": `sync` is called about once a second; "commit": every seal waits for the disk.
 
     Raises:
         StoreLocked: another process writes it.
         StoreError: it cannot be opened; one sentence says why and what to do.
+
+    Attributes:
+        stamp: grows before and after every change of what is read: the same stamp, the same answers.
     """
 
     def __init__(
-        self, folder: Path, analyser: Mapping[str, str], *, map_bytes: int, durability: str = "interval"
+        self, folder: Path, analyzer: Mapping[str, str], *, map_bytes: int, durability: str = "interval"
     ) -> None:
-        self.folder = folder
-        self.durability = durability
-        self._analyser = dict(analyser)
-        self._view: WriteView | None = None
-        self._owner = 0
-        self._memory = WriteCache()
-        self._read_lengths: dict[int, tuple[int, bytearray]] = {}  # by snapshots
-        self._remembered = SnapshotCache(-1)
-        self._is_lost = False  # the open transaction failed, and its recovery has not passed yet
-        self._unsealed: list[bytes] = []
-        self._refusing: StoreError | None = None
-        self.uncommitted = 0
-        """Mutations applied since the last commit."""
-        self.stamp = 0
-        """Grows before and after everything that changes what is read: the same stamp, the same answers."""
-        self.recoveries = 0
-        """How often changes were undone: what was read inside the open transaction before may not be so any more."""
         self._lock = store_folder.WriterLock(folder)
         try:
-            switched_off = store_folder.was_switched_off(folder)
+            was_switched_off = store_folder.was_switched_off(folder)
             self._log = Log(folder / "log")
-            self._environment = Environment(folder, map_bytes, sync=durability == "commit")
+            super().__init__(folder, Environment(folder, map_bytes, sync=durability == "commit"))
+            self.durability = durability
+            self.stamp = 0
+            self._analyzer = dict(analyzer)
+            self._view: WriteView | None = None
+            self._owner = 0
+            self._write_cache = WriteCache()
+            self._is_lost = False  # the open transaction failed, and its recovery has not passed yet
+            self._unsealed: list[bytes] = []
+            self._refusal: StoreError | None = None
             try:
-                self._open(switched_off)
+                self._open(was_switched_off)
             except BaseException:
                 self._release()
                 raise
@@ -98,17 +86,17 @@ class Store:
     # -- changing ------------------------------------------------------------------------------------------------
 
     def apply(self, mutation: Mutation) -> int:
-        """Carry out a mutation; return what the client is told once `seal` has passed.
+        """Carry out a mutation; return the number for the client, which may have it once `seal` has passed.
 
         Raises:
-            StoreError: it was not carried out; everything applied before it stands.
+            StoreError: it was not carried out; everything applied before it is.
         """
-        if self._refusing is not None:
-            raise self._refusing
+        if self._refusal is not None:
+            raise self._refusal
         record = pack_mutation(mutation)
         if len(record) > RECORD_MAX_BYTES:
             raise StoreError(
-                f"a change of {len(record)} bytes of terms is refused: at most {RECORD_MAX_BYTES} are taken; "
+                f"a change of {len(record)} bytes of terms is refused: at most {RECORD_MAX_BYTES} are accepted; "
                 "split the text"
             )
         self.uncommitted += 1  # from before it can be read: see readable_stamp
@@ -120,17 +108,17 @@ class Store:
         self._unsealed.append(record)
         return result
 
-    def apply_pushes(self, pushes: Sequence[Push], *, new: bool = False) -> list[int]:
+    def apply_pushes(self, pushes: Sequence[PushTerms], *, new: bool = False) -> list[int]:
         """Carry out many PUSHes as one change; return the places of those left out.
 
         Args:
-            new: leave out those whose object is there already.
+            new: leave out those whose object exists.
 
         Raises:
-            StoreError: none of them was carried out; everything applied before it stands.
+            StoreError: none of them was carried out; everything applied before them is.
         """
-        if self._refusing is not None:
-            raise self._refusing
+        if self._refusal is not None:
+            raise self._refusal
         records = [pack_mutation(push) for push in pushes]
         self.uncommitted += len(records)  # from before it can be read: see readable_stamp
         try:
@@ -173,33 +161,29 @@ class Store:
         try:
             self._commit_environment()
         except StoreError as error:
-            self._refusing = StoreFull(f"changes are refused until the store can be written again: {error}")
+            self._refusal = StoreFull(f"changes are refused until the store can be written again: {error}")
             self._recover(error)
-            raise self._refusing from error
-        self._refusing = None
+            raise self._refusal from error
+        self._refusal = None
         if self._environment.needs_room() and self._environment.can_grow():
             self._environment.grow()
         if self._log.bytes_in_segment() > SEGMENT_BYTES:
             self._begin_segment()
 
     def shorten_log(self) -> None:
-        """Let the next `sync` drop all of the log, if everything in it is committed; for the thread that changes the
-        store, when nothing was changed for a while."""
+        """Begin a new segment if everything in the log is committed, so that the next `sync` deletes the older ones.
+
+        For the thread that changes the store, when nothing was changed for a while.
+        """
         if self._view is None and not self._is_lost and self._log.position == self._committed_position:
             self._begin_segment()
 
-    def rollback(self) -> None:
-        """Undo what was applied since the last seal."""
-        self.uncommitted -= len(self._unsealed)
-        self._unsealed = []
-        self._recover(None)
-
     def sync_log(self) -> int:
-        """Wait until the log is on the disk; return the position that holds for. May be called from any thread."""
+        """Wait until the log is on the disk; return up to which position it is. May be called from any thread."""
         return self._log.sync()
 
     def sync(self) -> None:
-        """Wait until log and environment are on the disk, then drop what the log need not keep.
+        """Wait until log and environment are on the disk, then delete the segments of the log that are not needed.
 
         May be called from any thread, but from one at a time.
 
@@ -213,11 +197,11 @@ class Store:
 
     def sweep(self, rows: int) -> bool:
         """Delete at most about `rows` rows of flushed buckets; return whether any are left."""
-        self._memory.has_dropped = self.maintain(lambda view: sweep(view, rows))
-        return self._memory.has_dropped
+        self._write_cache.has_dropped = self.maintain(lambda view: sweep(view, rows))
+        return self._write_cache.has_dropped
 
     def maintain(self, work: Callable[[WriteView], Answer]) -> Answer:
-        """Let `work` change rows in a way that needs no log record: losing it loses nothing that was acknowledged.
+        """Let `work` change rows in a way that needs no log record, because it changes nothing that was acknowledged.
 
         Raises:
             StoreError: it failed twice.
@@ -225,7 +209,7 @@ class Store:
         return self._at_most_twice(_do, work)
 
     def flush_term_rows(self) -> None:
-        """Write the rows of words that PUSH changed: the next commit has less to do.
+        """Write the rows of words that PUSH changed, so that the next commit has less to write.
 
         Raises:
             StoreError: it failed twice; nothing is lost.
@@ -234,16 +218,19 @@ class Store:
         if view is not None and view.terms.changed:
             self.maintain(WriteView.flush_term_rows)
 
-    @property
     def pending_buckets(self) -> set[int]:
-        """The ids of the buckets that may have words waiting for consolidation."""
-        return self._memory.pending_buckets
+        """Return the ids of the buckets that may have words waiting for consolidation."""
+        return self._write_cache.pending_buckets.copy()
+
+    def forget_pending_bucket(self, bucket: int) -> None:
+        """Drop a bucket from `pending_buckets`: it was flushed."""
+        self._write_cache.pending_buckets.discard(bucket)
 
     def take_flushed(self) -> dict[int, int]:
         """Return the buckets whose flush was committed since the last call, with the versions of their graphs."""
         if self.uncommitted:
             return {}
-        flushed, self._memory.flushed = self._memory.flushed, {}
+        flushed, self._write_cache.flushed = self._write_cache.flushed, {}
         return flushed
 
     @property
@@ -254,27 +241,9 @@ class Store:
     @property
     def refusing(self) -> bool:
         """Whether mutations are refused because the last commit failed."""
-        return self._refusing is not None
+        return self._refusal is not None
 
     # -- reading -------------------------------------------------------------------------------------------------
-
-    @contextmanager
-    def reading(self) -> Iterator[View]:
-        """A view for the length of a `with` block: the open write transaction on its own thread, else a snapshot."""
-        view = self.take_view()
-        try:
-            yield view
-        finally:
-            self.give_back(view)
-
-    @contextmanager
-    def snapshot(self) -> Iterator[View]:
-        """A view of the last commit for the length of a `with` block."""
-        view = self.take_snapshot()
-        try:
-            yield view
-        finally:
-            self.give_back(view)
 
     def take_view(self) -> View:
         """Return the view of the open write transaction on its own thread, else of the last commit; `give_back` has to
@@ -285,27 +254,10 @@ class Store:
         """
         return self.open_view() or self.take_snapshot()
 
-    def take_snapshot(self) -> View:
-        """Return a view of the last commit; `give_back` has to follow on the same thread."""
-        transaction = self._environment.take_snapshot()
-        view = transaction.companion
-        if not isinstance(view, View):
-            remembered = self._remembered
-            if remembered.commit != transaction.number:
-                remembered = self._remembered = SnapshotCache(transaction.number, remembered)
-            view = transaction.companion = Snapshot(transaction, self._read_lengths, remembered)
-        return view
-
-    def give_back(self, view: View) -> None:
-        """End reading what `take_view` or `take_snapshot` gave."""
-        transaction = view.transaction
-        if not transaction.write:
-            self._environment.give_back(transaction)
-
     @property
     def has_dropped(self) -> bool:
         """Whether rows of flushed buckets may wait for `sweep`."""
-        return self._memory.has_dropped
+        return self._write_cache.has_dropped
 
     def open_view(self) -> View | None:
         """Return the view of the open write transaction if this thread owns one, for reading.
@@ -318,33 +270,17 @@ class Store:
         view = self._view  # read once: another thread may end its transaction and begin the next meanwhile
         return view if view is not None and view.owner == threading.get_ident() else None
 
-    def backup(self, folder: Path) -> Path:
-        """Copy what was committed last into a folder; return the file. May be called from any thread.
-
-        Raises:
-            StoreError: it could not be written; a backup that was there still is.
-        """
-        return write_backup(self._environment, folder)
-
     def readable_stamp(self) -> int | None:
-        """Return `stamp` if what this thread reads now is what it stands for; None: others read an older commit."""
-        stamp = self.stamp  # before the count: a change raises the count first
+        """Return `stamp` if this thread reads the state it belongs to; None: it reads an older commit."""
+        stamp = self.stamp  # read before the count: a change raises the count first
         return stamp if not self.uncommitted or self._owner == threading.get_ident() else None
 
-    def size_bytes(self) -> int:
-        """Return how much of the environment is used."""
-        return self._environment.used_bytes()
-
-    def map_bytes(self) -> int:
-        """Return how much address space is reserved for the environment now."""
-        return self._environment.map_bytes()
-
     def log_bytes(self) -> int:
-        """Return how many bytes of records the log keeps."""
-        return self._log.kept_bytes()
+        """Return how many bytes of records the log holds."""
+        return self._log.size_bytes()
 
     def leave_to_parent(self) -> None:
-        """In a forked process: let go of the lock, which the process that forked holds on to."""
+        """In a forked process: release the lock here; the parent keeps it."""
         self._lock.release()
 
     def close(self) -> None:
@@ -366,16 +302,16 @@ class Store:
         except StoreFull as error:  # the old segment goes on
             logger.error("%s", error)
 
-    def _open(self, switched_off: bool) -> None:
-        if switched_off:
+    def _open(self, was_switched_off: bool) -> None:
+        if was_switched_off:
             logger.warning("the machine stopped while %s was open: checking every row", self.folder)
             self._check()
             logger.warning("every row of %s can be read", self.folder)
         with self._environment.reading() as transaction:
-            self._is_new = transaction.get(META, FORMAT) is None
+            self._is_new = FORMAT.read(transaction) is None
             if not self._is_new:
-                check_format(transaction.get(META, FORMAT))
-                check_analyser(self.folder, transaction.get(META, ANALYSER), self._analyser)
+                check_format(transaction)
+                check_analyzer(self.folder, transaction, self._analyzer)
             self._committed_position = read_position(transaction)
         self._recover(None, from_log_end=self._committed_position)
         # Replay, commit, sync, then a new segment: nothing is ever appended behind a record that may be damaged.
@@ -388,7 +324,7 @@ class Store:
         store_folder.note_boot(self.folder, clean=False)
 
     def _commit_environment(self) -> None:
-        """Commit the open transaction with the log position it covers; where the map is full, in a larger one.
+        """Commit the open transaction with the log position it covers; if the map is full, in a larger one.
 
         Raises:
             StoreError: the commit failed and the transaction is to be recovered.
@@ -397,10 +333,9 @@ class Store:
             try:
                 view = self._writing()
                 view.flush()
-                view.transaction.put(META, POSITION, pack_varints((self._log.position,)))
+                POSITION.write(view.transaction, self._log.position)
                 if self._is_new:
-                    view.transaction.put(META, FORMAT, str(FORMAT_VERSION).encode())
-                    view.transaction.put(META, ANALYSER, json.dumps(self._analyser, sort_keys=True).encode())
+                    write_identity(view.transaction, self._analyzer)
                 self._view = None
                 number = view.transaction.number
                 self._environment.commit(view.transaction)
@@ -415,33 +350,23 @@ class Store:
                 self._committed_position = self._log.position
                 self.uncommitted = 0
                 self.stamp += 1
-                self._hand_on_lengths(number)
+                self._lengths_cache.move_to(number, lambda bucket: self._write_cache.of(bucket).lengths)
                 return
         raise StoreFull("the store cannot be committed: its map is full whatever its size")
 
-    def _hand_on_lengths(self, number: int) -> None:
-        """Give to the readers of the commit with this number the lengths of buckets that were read of the one before:
-        to gather them from their rows takes long."""
-        for bucket, (read, _) in list(self._read_lengths.items()):
-            lengths = self._memory.of(bucket).lengths if read == number - 1 else None
-            if lengths is not None:
-                self._read_lengths[bucket] = (number, lengths.packed.copy())
-            else:
-                self._read_lengths.pop(bucket, None)
-
     def _writing(self) -> WriteView:
-        """Return the view of the open write transaction, begun or recovered where there is none."""
+        """Return the view of the open write transaction; begin or recover one if there is none."""
         if self._is_lost:
             self._recover(None)
         if self._view is None:
             self._owner = threading.get_ident()
-            self._view = WriteView(self._environment.begin(write=True), self._memory, self._owner)
+            self._view = WriteView(self._environment.begin(write=True), self._write_cache, self._owner)
         return self._view
 
     def _at_most_twice(self, work: Callable[[WriteView, Given], Answer], given: Given) -> Answer:
         """Run `work` in the open transaction; after an error of the storage once more, in a recovered one.
 
-        Whatever else it raises, nothing half done stays behind.
+        If it raises anything else, the transaction is recovered too, so nothing half done stays.
         """
         self.stamp += 1
         try:
@@ -468,14 +393,14 @@ class Store:
         """Begin a fresh write transaction that holds every sealed record and every one applied since.
 
         Args:
-            cause: why; a full map is grown first.
-            from_log_end: at the start, the position of the last commit; the end of the log is found on the way.
+            cause: why; if it is a full map, the map grows first.
+            from_log_end: when a store is opened, the position of the last commit; replay finds the end of the log.
         """
         self._is_lost = True
         for _ in range(GROWTHS_MAX):
             self.recoveries += 1
             self.stamp += 1
-            self._memory.undo()
+            self._write_cache.undo()
             self._drop_transaction()
             if isinstance(cause, MapFull):
                 self._environment.grow()
@@ -503,8 +428,7 @@ class Store:
     def _replay(self, from_log_end: int | None) -> None:
         self._is_lost = False
         view = self._writing()
-        self._memory.pending_buckets.clear()
-        self._memory.pending_buckets.update(buckets_in(view.transaction, PENDING))
+        self._write_cache.pending_buckets = set(buckets_in(view.transaction, PENDING))
         position = read_position(view.transaction)
         if from_log_end is None and position == self._log.position and not self._unsealed:
             return
@@ -551,33 +475,3 @@ def buckets_in(transaction: Transaction, table: int) -> Iterator[int]:
         bucket = bucket_of(row[0])
         yield bucket
         row = transaction.first(table, bucket_key(bucket + 1)) if bucket < BUCKET_MAX else None
-
-
-def read_position(transaction: Transaction) -> int:
-    """Return the log position that the last commit covers."""
-    row = transaction.get(META, POSITION)
-    return unpack_varints(row)[0] if row else 0
-
-
-def check_format(row: bytes | None) -> None:
-    """Raise StoreError unless the store has the format of this version."""
-    if row != str(FORMAT_VERSION).encode():
-        found = row.decode("ascii", "replace") if row else "none"
-        raise StoreError(
-            f"the store has format version {found}, this sonicpy reads {FORMAT_VERSION}: "
-            "export it with the version that wrote it and import it here"
-        )
-
-
-def check_analyser(folder: Path, row: bytes | None, analyser: Mapping[str, str]) -> None:
-    """Raise StoreError unless the store was made with the same analysis of texts."""
-    try:
-        held: dict[str, str] = json.loads(row or b"{}")
-    except ValueError as error:
-        raise StoreDamaged(f"the store {folder} does not tell any more how its texts were cut: {error}") from error
-    for key in sorted({*held, *analyser}):
-        if held.get(key) != analyser.get(key):
-            raise StoreError(
-                f"the store {folder} was made with {key} = {held.get(key, 'unset')}, not {analyser.get(key, 'unset')}: "
-                "texts would be cut differently from those it holds; set it back, or export and import into a new store"
-            )

@@ -1,13 +1,13 @@
-"""Delete the rows of flushed buckets, a few at a time: their names are free again since the flush."""
+"""Delete the rows of flushed buckets, a few at a time; their names have been free since the flush."""
 
 from sonicpy.store.environment import BUCKET_TABLES, DROPPED
-from sonicpy.store.view import WriteView
+from sonicpy.store.write_view import WriteView
 
 
 def sweep(view: WriteView, rows: int) -> bool:
     """Delete at most about `rows` rows of flushed buckets; return whether any are left.
 
-    Needs no log record: nothing can read these rows any more, and a restart goes on where the last commit stood.
+    It needs no log record: nothing reads these rows any more, and after a restart it continues from the last commit.
     """
     transaction = view.transaction
     while rows > 0:

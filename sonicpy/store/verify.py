@@ -1,29 +1,21 @@
-"""Check every table against every other: one line for each thing that is wrong.
+"""Check every table against every other: one line for each fault.
 
-Rows are read once, in order. Per term of a bucket its row is kept, and a balance: every posting that the records of
-objects tell of adds its hash, every posting that is there takes its hash away, so what is left over is a fault.
+Every row is read once, in order. In memory there is the row of each term of a bucket, and its balance: every posting
+that the record of an object names adds its hash, every posting in a block subtracts its hash, so a rest is a fault.
 """
 
 from collections import Counter
 from collections.abc import Iterator
 from itertools import chain, groupby
 
+from sonicpy._native.keys import bucket_key
 from sonicpy._native.lengths import pack_length
-from sonicpy._native.names import slice_start, unpack_names
+from sonicpy._native.name_rows import slice_start, unpack_names
+from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow
-from sonicpy._native.postings import (
-    COMMON_FROM_BLOCK,
-    POSTINGS_PER_BLOCK,
-    WORD_BYTES_MAX,
-    DamagedBytes,
-    ObjectRecord,
-    TermInfo,
-    bucket_key,
-    only_refers,
-    term_id_in,
-    unpack_block,
-    unpack_varints,
-)
+from sonicpy._native.postings import POSTINGS_PER_BLOCK, unpack_block
+from sonicpy._native.term_rows import COMMON_FROM_BLOCK, WORD_BYTES_MAX, TermInfo, only_refers, term_id_in
+from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.ids import Scope
 from sonicpy.store.bucket_state import BucketState
@@ -33,7 +25,6 @@ from sonicpy.store.environment import (
     COMMON,
     DROPPED,
     LENGTHS,
-    META,
     OBJECTS,
     OIDS,
     PENDING,
@@ -46,10 +37,11 @@ from sonicpy.store.environment import (
 )
 from sonicpy.store.keys import BUCKET_MAX, bucket_of, length_key, scope_key, scope_of, term_key, word_key
 from sonicpy.store.lengths import OBJECTS_PER_ROW
+from sonicpy.store.meta import NEXT_BUCKET
 from sonicpy.store.names import name_hash, stored_names
 from sonicpy.store.restore import is_staged
 from sonicpy.store.store import buckets_in, miscounted_tables
-from sonicpy.store.view import NEXT_BUCKET, Why
+from sonicpy.store.write_view import Why
 
 NUMBER_BYTES = 5
 """Of a term id and of an IID in a key."""
@@ -62,18 +54,18 @@ def table_faults(transaction: Transaction) -> Iterator[str]:
     for key, row in transaction.rows(SCOPES, b""):
         try:
             states[scope_of(key)] = BucketState.unpack(row)
-        except (StoreDamaged, UnicodeDecodeError, IndexError) as trouble:
-            yield f"the row {key!r} of scopes cannot be read: {trouble}"
+        except (StoreDamaged, UnicodeDecodeError, IndexError) as error:
+            yield f"the row {key!r} of scopes cannot be read: {error}"
     yield from _number_faults(transaction, states)
     for scope, state in states.items():
         if is_staged(scope):
-            continue  # half of it may be there
+            continue  # it may hold half of its rows
         name = "/".join(scope)
         try:
             for fault in _BucketCheck(transaction, state).faults():
                 yield f"{name}: {fault}"
-        except (DamagedBytes, StoreError) as trouble:
-            yield f"{name}: cannot be read to its end: {trouble}"
+        except (DamagedBytes, StoreError) as error:
+            yield f"{name}: cannot be read to its end: {error}"
 
 
 def _number_faults(transaction: Transaction, states: dict[Scope, BucketState]) -> Iterator[str]:
@@ -88,11 +80,10 @@ def _number_faults(transaction: Transaction, states: dict[Scope, BucketState]) -
     dropped = {bucket_of(key) for key, _ in transaction.rows(DROPPED, b"")}
     for number in dropped & set(named):
         yield f"{'/'.join(named[number])}: its number {number} is marked as flushed"
-    row = transaction.get(META, NEXT_BUCKET)
     try:
-        (following,) = unpack_varints(row) if row else (0,)
-    except ValueError:
-        yield "meta does not tell the next bucket number any more"
+        following = NEXT_BUCKET.read(transaction) or 0
+    except StoreDamaged as error:
+        yield str(error)
         following = BUCKET_MAX + 1
     for number in dropped | set(named):
         if number >= following:
@@ -154,7 +145,7 @@ class _BucketCheck:
             if is_common and row.term_id != term_id:
                 yield f"word {_shown(key)} refers to the row of the term id {row.term_id}, not {term_id}"
             if is_common != (row.last_block >= COMMON_FROM_BLOCK):
-                yield f"word {_shown(key)} with {row.last_block} blocks stands in {'common' if is_common else 'words'}"
+                yield f"word {_shown(key)} with {row.last_block} blocks is in {'common' if is_common else 'words'}"
             live += row.live
             if row.term_id in self._words:
                 yield f"word {_shown(key)} has the term id {row.term_id} of another one"
@@ -241,7 +232,7 @@ class _BucketCheck:
             self._holders[term_id] += 1
             if hidden:
                 self._hidden[term_id] += 1
-            if block >= word.first_block:  # older ones were forgotten
+            if block >= word.first_block:  # the window has pushed older ones out
                 balance[term_id] += hash((block, iid, tf))
 
     def _length_faults(self) -> Iterator[str]:
@@ -283,7 +274,7 @@ class _BucketCheck:
             for iid, tf in postings:
                 self._balance[word.term_id] -= hash((number, iid, tf))
         if word.df != total - word.dead:
-            yield f"it has {total} postings, {word.dead} of them forgotten, and counts {word.df}"
+            yield f"it has {total} postings, {word.dead} of them beyond the window, and counts {word.df}"
         if not blocks:
             if (word.first_block, word.dead, word.first_count) != (word.last_block + 1, 0, 0):
                 yield f"it has no postings, but a first block {word.first_block}"
@@ -301,18 +292,18 @@ class _BucketCheck:
                     f"that hide it instead of {counted[0]} and {counted[1]}"
                 )
             if self._balance[term_id]:
-                yield f"word {self._name(term_id)}: its postings are not those that the records of objects tell of"
+                yield f"word {self._name(term_id)}: its postings are not those that the records of objects name"
 
     def _pending_faults(self) -> Iterator[str]:
         state, numbers = self._state, set[int]()
         if state.graph_seq > state.pending_seq:
-            yield f"its graph holds {state.graph_seq} edits of {state.pending_seq}"
+            yield f"its graph holds pending words up to number {state.graph_seq}, the last is {state.pending_seq}"
         for key, row in self._rows(PENDING):
             number = int.from_bytes(row[:6], "big")
             if len(row) != 7 or row[6] > max(Why) or len(key) > WORD_BYTES_MAX or not 0 < number <= state.pending_seq:
-                yield f"pending word {_shown(key)} has the row {row.hex()}; the last edit is {state.pending_seq}"
+                yield f"pending word {_shown(key)} has the row {row.hex()}; the last number is {state.pending_seq}"
             elif number in numbers:
-                yield f"pending word {_shown(key)} has the edit {number} of another one"
+                yield f"pending word {_shown(key)} has the number {number} of another one"
             numbers.add(number)
 
     def _counter_faults(self) -> Iterator[str]:

@@ -1,15 +1,15 @@
-"""The rows of words: in `words` by their letters, those of common words in `common` by their numbers.
+"""The rows of words: in `words` by their letters, those of common words in `common` by their term ids.
 
 Common words change with nearly every text. By their letters they are spread over all pages of a table, and every commit
-would have to write them all; by their numbers they stand together in a few.
+would have to write them all; by their term ids they fill a few pages.
 """
 
-from sonicpy._native.postings import common_keys, with_common
+from sonicpy._native.term_rows import common_keys, with_common
 from sonicpy.store.environment import COMMON, WORDS, Row, Transaction
 
 
 def stored_words(transaction: Transaction, keys: list[bytes]) -> list[Row]:
-    """Return (key, row) for those of some keys of words that exist, in the order of `keys`.
+    """Return (key, row) for the keys of words that exist, in the order of `keys`.
 
     Raises:
         DamagedBytes: the row of a common word is missing.

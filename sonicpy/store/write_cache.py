@@ -1,10 +1,10 @@
-"""What the one writer remembers from commit to commit: the store as its open transaction shows it.
+"""What the writer caches from commit to commit: the store as its open transaction shows it.
 
-Nothing is lost with it: what is held back (rows of words, the newest row of records, counters, lengths) is written
-before every commit, and the log tells it again.
+Nothing is lost with the cache: what changed in it (rows of words, the newest row of records, counters, lengths) is
+written before every commit, and replaying the log brings back the rest.
 """
 
-from sonicpy._native import objects
+from sonicpy._native.objects import BufferedRow
 from sonicpy._native.term_cache import TermCache
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import OBJECTS, Transaction
@@ -12,14 +12,14 @@ from sonicpy.store.keys import object_key
 from sonicpy.store.lengths import Lengths
 from sonicpy.store.names import NewNames
 
-TERMS_KEPT = 20_000  # about 4 MB
-BUCKETS_KEPT = 1_000
+TERMS_MAX = 20_000  # about 4 MB
+BUCKETS_MAX = 1_000
 
 
-class NewestRow(objects.NewestRow):
+class NewestRow(BufferedRow):
     """The row of records that new objects of a bucket go to; it may be newer than what the table holds.
 
-    It is written once it is full, or at a commit: then the rows of the table are filled to the brim.
+    It is written once it is full, or at a commit, so that pages of the table are filled completely.
     """
 
     __slots__ = ("_is_stored",)
@@ -30,7 +30,7 @@ class NewestRow(objects.NewestRow):
         self._is_stored = packed is not None
 
     def write(self, transaction: Transaction, bucket: int) -> None:
-        """Put the row behind all others of the table, if it changed since the last time."""
+        """Write the row behind all others of the table, if it changed since the last time."""
         if not self.is_changed:
             return
         key = object_key(bucket, self.number)
@@ -43,14 +43,14 @@ class NewestRow(objects.NewestRow):
         self.is_changed = False
 
     def begin(self, number: int) -> None:
-        """Go on with the next row; this one was written."""
+        """Go on with the next row, after this one was written."""
         super().__init__(b"")
         self.number = number
         self._is_stored = False
 
 
 class BucketWriteCache:
-    """What is remembered of one bucket; None: it was not asked for yet.
+    """What is cached of one bucket; None: it was not read yet.
 
     Attributes:
         pending_words: those that appeared or vanished since its graph was built.
@@ -66,48 +66,54 @@ class BucketWriteCache:
 
 
 class WriteCache:
-    """What is remembered of all buckets."""
+    """What is cached of all buckets, and what the writer notes beside the tables.
+
+    Attributes:
+        pending_buckets: the ids of buckets that may have pending words.
+        flushed: buckets that were flushed since `Store.take_flushed`, with the versions of their graphs.
+        has_dropped: whether rows of flushed buckets may wait for `sweep`; the first sweep finds out.
+        terms: rows of words.
+        states: of buckets, by scope.
+    """
 
     def __init__(self) -> None:
         self.pending_buckets: set[int] = set()
         self.flushed: dict[int, int] = {}
-        """Buckets that went since the owner last asked, with the versions of their graphs."""
+        self.has_dropped = True
         self.terms = TermCache()
         self.states: dict[tuple[str, str], BucketState] = {}
-        self.has_dropped = True
-        """Rows of flushed buckets may wait for the sweeper; the first sweep finds out."""
         self._buckets: dict[int, BucketWriteCache] = {}
 
     def of(self, bucket: int) -> BucketWriteCache:
-        """Return what is remembered of a bucket, by its number."""
-        held = self._buckets.get(bucket)
-        if held is None:
-            held = self._buckets[bucket] = BucketWriteCache()
-        return held
+        """Return the cache of a bucket, by its number."""
+        cache = self._buckets.get(bucket)
+        if cache is None:
+            cache = self._buckets[bucket] = BucketWriteCache()
+        return cache
 
     def undo(self) -> None:
-        """Forget what may hold changes of a transaction that was lost; `pending_buckets` is the caller's."""
+        """Drop what may hold changes of a lost transaction; the caller reads `pending_buckets` again."""
         self.flushed.clear()
         self.terms.clear()
         self.states.clear()
         self._buckets.clear()
 
     def forget(self, bucket: int) -> None:
-        """Drop what is known of a bucket that was flushed; its rows of words were written."""
+        """Drop what is cached of a flushed bucket; its rows of words must have been written."""
         self.pending_buckets.discard(bucket)
         self._buckets.pop(bucket, None)
         self.terms.clear()
 
     def forget_pending(self, bucket: int) -> None:
-        """Drop what is known of the pending words of a bucket."""
+        """Drop what is cached of the pending words of a bucket."""
         self.pending_buckets.discard(bucket)
         self.of(bucket).pending_words = None
 
     def shrink(self) -> None:
-        """Keep to a few MB; everything was written."""
-        if len(self.terms) > TERMS_KEPT:
+        """Drop what exceeds a few MB; everything must have been written."""
+        if len(self.terms) > TERMS_MAX:
             self.terms.clear()
-        if len(self.states) > BUCKETS_KEPT:
+        if len(self.states) > BUCKETS_MAX:
             self.states.clear()
-        if len(self._buckets) > BUCKETS_KEPT:
+        if len(self._buckets) > BUCKETS_MAX:
             self._buckets.clear()

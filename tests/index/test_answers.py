@@ -1,4 +1,4 @@
-"""SnapshotCache suggestions are never older than what was pushed, on whatever thread one asks."""
+"""Cached suggestions are never older than what was pushed, on whatever thread one asks."""
 
 import random
 import threading
@@ -7,6 +7,7 @@ from pathlib import Path
 from sonicpy import Index
 from sonicpy.index.search.suggest_cache import KEPT, Answers
 from tests.index.shorthand import B, C, open_index, push
+from tests.store.trouble import roll_back
 
 WORDS = [f"{head}{tail}" for head in ("amber", "amble", "birch") for tail in ("", "a", "es", "ing", "ling")]
 ASKED = ["a", "am", "amb", "ambe", "bir", "birchs", "ambre"]
@@ -69,7 +70,7 @@ def test_undone_changes_are_not_remembered(tmp_path: Path) -> None:
         index._autocommit = False
         push(index, "o2", "amble")
         assert index.suggest(C, B, "am") == ["amber", "amble"]
-        index.store.rollback()
+        roll_back(index.store)
         assert index.suggest(C, B, "am") == ["amber"]
         index._autocommit = True
 

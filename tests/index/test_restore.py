@@ -14,6 +14,7 @@ from sonicpy.store.keys import word_key
 from sonicpy.store.restore import STEP_ROWS
 from tests.index.shorthand import B, C, contents, found, open_index, push
 from tests.store.consistency import check_consistent
+from tests.store.trouble import roll_back
 
 WORDS = "amber birch cedar dahlia elder fennel ginger hazel iris juniper".split()
 
@@ -190,7 +191,7 @@ def test_a_transaction_undone_at_any_step_is_done_again(index: Index, tmp_path: 
         with index.restoration(tmp_path / "backup") as restoration:
             for step, _ in enumerate(restoration.fill()):
                 if step == victim:
-                    index.store.rollback()
+                    roll_back(index.store)
             for bucket in restoration.staged_buckets():
                 index.consolidate_bucket(bucket)
             restoration.switch()

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from sonicpy._native.keys import IID_MAX
 from sonicpy._native.lengths import pack_length, unpack_length
 from sonicpy._native.object_table import ObjectTable
-from sonicpy._native.postings import IID_MAX, PostingList, pack_block
+from sonicpy._native.postings import PostingList, pack_block
 from sonicpy._native.ranking import Ranker
 from sonicpy._native.sonic_table import SonicTable, completion_score, correction_score
 from tests.reference import ranking as twin

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from sonicpy._native.terms import PART, STOP, Terms
-from sonicpy.store.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, Pop, Push
+from sonicpy.store.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, PopTerms, PushTerms
 
 SHOWN_BYTES = 40
 """Longer words are neither listed nor counted."""
@@ -91,10 +91,10 @@ class Model:
     def apply(self, mutation: Mutation) -> int:
         """Change the model as `Store.apply` changes a store; return what the client is told."""
         match mutation:
-            case Push(collection, bucket, oid, terms, window):
+            case PushTerms(collection, bucket, oid, terms, window):
                 self.buckets.setdefault((collection, bucket), Bucket()).push(oid, terms, window)
                 return 0
-            case Pop(collection, bucket, oid, terms):
+            case PopTerms(collection, bucket, oid, terms):
                 return self.buckets.get((collection, bucket), Bucket()).pop(oid, terms.words)
             case FlushObject(collection, bucket, oid):
                 return self.buckets.get((collection, bucket), Bucket()).flush_object(oid)

@@ -9,7 +9,7 @@ import pytest
 from sonicpy import Index
 from sonicpy.server import committer
 from sonicpy.server.committer import COMMIT_CHANGES, FLUSH_ROWS_CHANGES
-from sonicpy.store.view import WriteView
+from sonicpy.store.write_view import WriteView
 from tests.in_loop import Address, serving
 
 Ask = Callable[[bytes, int], Awaitable[list[bytes]]]

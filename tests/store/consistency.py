@@ -8,15 +8,19 @@ from collections.abc import Iterator
 from hashlib import blake2b
 
 from sonicpy._native.lengths import pack_length
+from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.objects import RecordRow
-from sonicpy._native.postings import POSTINGS_PER_BLOCK, WORD_BYTES_MAX, ObjectRecord, TermInfo, unpack_block
+from sonicpy._native.postings import POSTINGS_PER_BLOCK, unpack_block
+from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo
 from sonicpy.store import environment as tables
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import BUCKET_TABLES, TABLE_NAMES, Transaction
 from sonicpy.store.keys import bucket_key, bucket_of, scope_of, word_key
 from sonicpy.store.lengths import OBJECTS_PER_ROW
-from sonicpy.store.store import Store, read_position
-from sonicpy.store.view import NEXT_BUCKET, View, WriteView
+from sonicpy.store.meta import NEXT_BUCKET, read_position
+from sonicpy.store.store import Store
+from sonicpy.store.view import View
+from sonicpy.store.write_view import WriteView
 
 Rows = dict[bytes, bytes]
 
@@ -54,8 +58,7 @@ def _scope_faults(transaction: Transaction) -> Iterator[str]:
         yield f"scopes {scopes} and buckets {names} do not name each other"
     if dropped & set(names):
         yield f"buckets {dropped & set(names)} are dropped and named"
-    row = transaction.get(tables.META, NEXT_BUCKET)
-    next_bucket = unpack_one(row) if row else 0
+    next_bucket = NEXT_BUCKET.read(transaction) or 0
     if any(number >= next_bucket for number in dropped | set(names)):
         yield f"bucket numbers {dropped | set(names)} are not below the next one, {next_bucket}"
     for table in BUCKET_TABLES:

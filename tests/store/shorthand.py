@@ -3,16 +3,19 @@
 from pathlib import Path
 
 from sonicpy._native.lengths import pack_length
+from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.objects import RecordRow
-from sonicpy._native.postings import ObjectRecord, unpack_block
+from sonicpy._native.postings import unpack_block
 from sonicpy._native.terms import PART, STOP, Terms
 from sonicpy.store import environment as tables
+from sonicpy.store.any_store import AnyStore
 from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.environment import Transaction
 from sonicpy.store.keys import bucket_key
-from sonicpy.store.mutations import Push
+from sonicpy.store.mutations import PushTerms
 from sonicpy.store.store import Store
-from sonicpy.store.view import View, WriteView
+from sonicpy.store.view import View
+from sonicpy.store.write_view import WriteView
 from tests.reference.store import ExportedObject
 
 ANALYSER = {"lexer": "1", "stopwords.mode": "weigh"}
@@ -34,11 +37,11 @@ def terms(text: str) -> Terms:
     return Terms(words, bytes(counts), bytes(flags))
 
 
-def push(oid: str, text: str, window: int = 0, bucket: str = "b", collection: str = "c") -> Push:
-    return Push(collection, bucket, oid, terms(text), window)
+def push(oid: str, text: str, window: int = 0, bucket: str = "b", collection: str = "c") -> PushTerms:
+    return PushTerms(collection, bucket, oid, terms(text), window)
 
 
-def found(store: Store, word: str, bucket: str = "b", collection: str = "c") -> list[str]:
+def found(store: AnyStore, word: str, bucket: str = "b", collection: str = "c") -> list[str]:
     """Return the objects that a word finds, newest association first."""
     with store.reading() as view:
         state = view.bucket(collection, bucket)

@@ -10,7 +10,8 @@ import pytest
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.store.backup import BACKUP_FILE, SEAL, open_backup
 from sonicpy.store.environment import META, Environment
-from sonicpy.store.store import Store, read_position
+from sonicpy.store.meta import read_position
+from sonicpy.store.store import Store
 from tests.store.shorthand import count_objects, open_store, push
 
 

@@ -10,8 +10,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from sonicpy._native.postings import IID_MAX, POSTINGS_PER_BLOCK, TermInfo, pack_varints, unpack_varints
+from sonicpy._native.keys import IID_MAX
+from sonicpy._native.postings import POSTINGS_PER_BLOCK
+from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.terms import PART, STOP, Terms
+from sonicpy._native.varint import pack_varints, unpack_varints
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.graph.pool import GraphPool
 from sonicpy.graph.word_graph import WordGraph
@@ -22,13 +25,13 @@ from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.environment import MapFull
 from sonicpy.store.keys import scope_of
 from sonicpy.store.lengths import OBJECTS_PER_ROW
-from sonicpy.store.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, Pop, Push
+from sonicpy.store.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, PopTerms, PushTerms
 from sonicpy.store.store import Store
-from sonicpy.store.view import WriteView
+from sonicpy.store.write_view import WriteView
 from tests.reference.store import Model
 from tests.store.consistency import check_consistent
 from tests.store.shorthand import found, open_store, picture, push, terms
-from tests.store.trouble import failing_writes
+from tests.store.trouble import failing_writes, roll_back
 
 LONG_HEAD = b"h" * 470  # two terms that share more than the 466 bytes a long key keeps
 WORDS = [
@@ -99,22 +102,22 @@ class StoreMachine(RuleBasedStateMachine):
         assert self.store.apply(mutation) == self.model.apply(mutation)
 
     @rule(target=changes, scope=scopes, oid=oids, text=texts, window=windows)
-    def push(self, scope: tuple[str, str], oid: str, text: Terms, window: int) -> Push:
-        mutation = Push(*scope, oid, text, window)
+    def push(self, scope: tuple[str, str], oid: str, text: Terms, window: int) -> PushTerms:
+        mutation = PushTerms(*scope, oid, text, window)
         self.apply(mutation)
         return mutation
 
     @rule(change=changes)
-    def push_again(self, change: Push) -> None:
+    def push_again(self, change: PushTerms) -> None:
         self.apply(change)
 
     @rule(scope=scopes, oid=oids, text=texts)
     def pop(self, scope: tuple[str, str], oid: str, text: Terms) -> None:
-        self.apply(Pop(*scope, oid, text))
+        self.apply(PopTerms(*scope, oid, text))
 
     @rule(change=changes)
-    def pop_what_was_pushed(self, change: Push) -> None:
-        self.apply(Pop(change.collection, change.bucket, change.oid, change.terms))
+    def pop_what_was_pushed(self, change: PushTerms) -> None:
+        self.apply(PopTerms(change.collection, change.bucket, change.oid, change.terms))
 
     @rule(scope=scopes, oid=oids)
     def flush_object(self, scope: tuple[str, str], oid: str) -> None:
@@ -135,9 +138,9 @@ class StoreMachine(RuleBasedStateMachine):
         """What `maintain` did since the last commit may be lost by this, so there must be nothing of it."""
         self.store.commit()
         self.sealed = self.model.copy()
-        self.apply(Push("c", "b", "o1", terms("a b*2"), 2))
+        self.apply(PushTerms("c", "b", "o1", terms("a b*2"), 2))
         with failing_writes({at}, lambda: MapFull("on purpose") if full else StoreError("on purpose")):
-            self.apply(Push(*scope, oid, text, window))
+            self.apply(PushTerms(*scope, oid, text, window))
 
     @rule()
     def seal(self) -> None:
@@ -152,7 +155,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule()
     def roll_back(self) -> None:
-        self.store.rollback()
+        roll_back(self.store)
         self.model = self.sealed.copy()
 
     @rule()
@@ -161,13 +164,13 @@ class StoreMachine(RuleBasedStateMachine):
         self.store.commit()
         self.sealed = self.model.copy()
         pool = GraphPool(self.folder / "graphs")
-        for bucket in list(self.store.pending_buckets):
+        for bucket in self.store.pending_buckets():
             with self.store.snapshot() as view:
                 words = read_words(view, pool, bucket, GraphLimits())
                 built = None if words is None else write_graph(pool, words, GraphLimits())
                 scope = view.transaction.get(tables.BUCKETS, bucket.to_bytes(4, "big"))
             if built is None:
-                self.store.pending_buckets.discard(bucket)  # it was flushed
+                self.store.forget_pending_bucket(bucket)  # it was flushed
                 continue
             assert scope is not None
             graph = WordGraph(pool.path(bucket, built.version))
@@ -176,7 +179,7 @@ class StoreMachine(RuleBasedStateMachine):
             start: bytes | None = b""
             while start is not None:
                 start = self.store.maintain(lambda view, built=built, start=start: prune_pending(view, built, start))
-            assert bucket not in self.store.pending_buckets
+            assert bucket not in self.store.pending_buckets()
         self.store.commit()
 
     @rule(rows=st.sampled_from([1, 2, 7, 1000]))
@@ -227,7 +230,7 @@ def test_one_word_over_many_blocks_with_objects_going_in_between(tmp_path: Path,
             oid = f"o{dice.randrange(max(0, number - dice.choice([5, 200, 1500])), number)}"
             extra = dice.choice(
                 [
-                    Pop("c", "b", oid, terms("word")),
+                    PopTerms("c", "b", oid, terms("word")),
                     FlushObject("c", "b", oid),
                     push(oid, f"word*{dice.randrange(1, 20)} late", window),
                 ]
@@ -299,11 +302,11 @@ def test_a_word_pushed_out_of_the_window_does_not_come_back(store: Store) -> Non
     """The window is moved for good: what is popped from its new end is not filled up from the old one."""
     for number in range(5):
         store.apply(push(f"o{number}", "word", 2))
-    assert store.apply(Pop("c", "b", "o4", terms("word"))) == 1
+    assert store.apply(PopTerms("c", "b", "o4", terms("word"))) == 1
     assert found(store, "word") == ["o3"]
-    assert store.apply(Pop("c", "b", "o3", terms("word"))) == 1
+    assert store.apply(PopTerms("c", "b", "o3", terms("word"))) == 1
     assert found(store, "word") == []
-    assert store.apply(Pop("c", "b", "o0", terms("word"))) == 1, "it held the word all the time"
+    assert store.apply(PopTerms("c", "b", "o0", terms("word"))) == 1, "it held the word all the time"
     store.apply(push("o1", "word", 2))
     assert found(store, "word") == [], "it holds the word already: nothing changes"
     store.apply(push("new", "word", 2))
@@ -344,7 +347,7 @@ def test_a_word_is_a_stop_word_of_an_object_only_if_all_its_texts_say_so(store: 
     assert store.apply(FlushObject("c", "b", "o2")) == 0, "an object of stop words only counts none"
     store.apply(push("o1", "the"))
     store.apply(push("o1", "the!"))
-    assert store.apply(Pop("c", "b", "o1", terms("the! fox"))) == 2
+    assert store.apply(PopTerms("c", "b", "o1", terms("the! fox"))) == 2
     check_consistent(store)
     store.close()
 
@@ -354,7 +357,7 @@ def test_terms_that_share_their_head_stay_apart(store: Store) -> None:
     store.apply(push("o1", one))
     store.apply(push("o2", other))
     assert (found(store, one), found(store, other)) == (["o1"], ["o2"])
-    assert store.apply(Pop("c", "b", "o1", terms(one))) == 1
+    assert store.apply(PopTerms("c", "b", "o1", terms(one))) == 1
     assert (found(store, one), found(store, other)) == ([], ["o2"])
     assert store.apply(FlushObject("c", "b", "o2")) == 1
     check_consistent(store)
@@ -406,8 +409,12 @@ def test_damaged_rows_are_named_as_damage(store: Store, table: int) -> None:
 
     store.maintain(damage)
     store.commit()
-    store.rollback()  # nothing is remembered
-    for mutation in (push("o1", "alpha*3 gamma"), Pop("c", "b", "o1", terms("alpha")), FlushObject("c", "b", "o1")):
+    roll_back(store)  # nothing is cached
+    for mutation in (
+        push("o1", "alpha*3 gamma"),
+        PopTerms("c", "b", "o1", terms("alpha")),
+        FlushObject("c", "b", "o1"),
+    ):
         with pytest.raises(StoreDamaged):
             store.apply(mutation)
     with pytest.raises(StoreDamaged):

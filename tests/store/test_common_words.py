@@ -4,17 +4,20 @@ from pathlib import Path
 
 import pytest
 
-from sonicpy._native.postings import POSTINGS_PER_BLOCK, only_refers
+from sonicpy._native.postings import POSTINGS_PER_BLOCK
+from sonicpy._native.term_rows import only_refers
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.graph.pool import GraphPool
 from sonicpy.index.maintenance.consolidate import GraphLimits, read_words
 from sonicpy.store import environment as tables
 from sonicpy.store.bucket_reader import BucketReader
-from sonicpy.store.mutations import FlushObject, Pop
+from sonicpy.store.mutations import FlushObject, PopTerms
 from sonicpy.store.store import Store
-from sonicpy.store.view import View, WriteView
+from sonicpy.store.view import View
+from sonicpy.store.write_view import WriteView
 from tests.store.consistency import check_consistent
 from tests.store.shorthand import found, open_store, push, terms
+from tests.store.trouble import roll_back
 
 COUNT = 2 * POSTINGS_PER_BLOCK + 10
 
@@ -71,7 +74,7 @@ def test_a_change_writes_the_row_that_stands_apart_alone(tmp_path: Path) -> None
         words = dict(view.transaction.rows(tables.WORDS, b""))
         common = dict(view.transaction.rows(tables.COMMON, b""))
     store.apply(push("new", "shared"))
-    store.apply(Pop("c", "b", "o5", terms("shared")))
+    store.apply(PopTerms("c", "b", "o5", terms("shared")))
     store.commit()
     with store.snapshot() as view:
         assert dict(view.transaction.rows(tables.WORDS, b"")) == words
@@ -89,7 +92,7 @@ def test_they_go_with_their_last_object_and_may_come_again(tmp_path: Path) -> No
     with store.snapshot() as view:
         assert common_rows(view) == 1, "rare by now, but it keeps its place"
     assert found(store, "shared") == [f"o{COUNT - 1}"]
-    store.apply(Pop("c", "b", f"o{COUNT - 1}", terms("shared")))
+    store.apply(PopTerms("c", "b", f"o{COUNT - 1}", terms("shared")))
     store.commit()
     with store.snapshot() as view:
         assert common_rows(view) == 0
@@ -108,7 +111,7 @@ def test_a_row_that_is_missing_is_damage(tmp_path: Path) -> None:
     store.commit()
     store.maintain(lambda view: view.transaction.delete_rows(tables.COMMON, b"", 10))
     store.commit()
-    store.rollback()  # nothing is remembered
+    roll_back(store)  # nothing is cached
     with pytest.raises(StoreDamaged, match="row of a common word is missing"):
         store.apply(push("new", "shared"))
     with pytest.raises((StoreError, ValueError), match="row of a common word is missing"):

@@ -8,7 +8,7 @@ import pytest
 
 from sonicpy.errors import StoreError
 from sonicpy.store.log import HEADER
-from sonicpy.store.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, Pop
+from sonicpy.store.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, PopTerms
 from sonicpy.store.store import Store
 from tests.reference.store import Model
 from tests.store.consistency import check_consistent
@@ -19,7 +19,7 @@ RUN: list[Mutation] = [
     push("o1", "alpha beta*2", 2),
     push("o2", "alpha", 2),
     push("o3", "alpha gamma", 2),
-    Pop("c", "b", "o2", terms("alpha")),
+    PopTerms("c", "b", "o2", terms("alpha")),
     push("o9", "zeta", bucket="b2"),
     FlushObject("c", "b", "o1"),
     push("o1", "iota", collection="d"),

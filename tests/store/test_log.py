@@ -128,13 +128,13 @@ def test_a_second_rotation_in_a_row_begins_no_segment(log: Log, tmp_path: Path) 
     log.close()
 
 
-def test_kept_bytes_are_those_of_all_segments(log: Log) -> None:
+def test_size_bytes_are_those_of_all_segments(log: Log) -> None:
     first = log.append([b"x" * 100])
     log.rotate()
     end = log.append([b"y" * 10])
-    assert (log.kept_bytes(), log.bytes_in_segment()) == (end, end - first)
+    assert (log.size_bytes(), log.bytes_in_segment()) == (end, end - first)
     log.retire(first)
-    assert log.kept_bytes() == end - first
+    assert log.size_bytes() == end - first
     log.close()
 
 

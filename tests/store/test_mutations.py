@@ -4,16 +4,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sonicpy._native.postings import pack_varints
 from sonicpy._native.terms import Terms
+from sonicpy._native.varint import pack_varints
 from sonicpy.errors import StoreDamaged
 from sonicpy.store.mutations import (
     FlushBucket,
     FlushCollection,
     FlushObject,
     Mutation,
-    Pop,
-    Push,
+    PopTerms,
+    PushTerms,
     pack_mutation,
     unpack_mutation,
 )
@@ -24,17 +24,17 @@ texts = st.lists(st.tuples(st.binary(max_size=300), st.integers(0, 255), st.inte
     lambda rows: Terms([row[0] for row in rows], bytes(row[1] for row in rows), bytes(row[2] for row in rows))
 )
 mutations = st.one_of(
-    st.builds(Push, names, names, names, texts, st.integers(0, 2**40)),
-    st.builds(Pop, names, names, names, texts),
+    st.builds(PushTerms, names, names, names, texts, st.integers(0, 2**40)),
+    st.builds(PopTerms, names, names, names, texts),
     st.builds(FlushObject, names, names, names),
     st.builds(FlushBucket, names, names),
     st.builds(FlushCollection, names),
 )
 
 SAMPLES: list[Mutation] = [
-    Push("collection", "bucket", "x" * 128, terms("alpha beta*255 the!"), 1000),
-    Push("c", "b", "o", terms(""), 0),
-    Pop("c", "b", "o", terms("alpha")),
+    PushTerms("collection", "bucket", "x" * 128, terms("alpha beta*255 the!"), 1000),
+    PushTerms("c", "b", "o", terms(""), 0),
+    PopTerms("c", "b", "o", terms("alpha")),
     FlushObject("c", "\0", "o"),
     FlushBucket("c", "b"),
     FlushCollection("c"),
@@ -50,7 +50,7 @@ def test_mutations_come_back(mutation: Mutation) -> None:
 
 
 def test_the_layout_is_the_documented_one() -> None:
-    push = Push("c", "bu", "o" * 128, terms("alpha*3 the!"), 1000)
+    push = PushTerms("c", "bu", "o" * 128, terms("alpha*3 the!"), 1000)
     assert pack_mutation(push) == (
         b"\x01" + b"\x01c" + b"\x02bu" + b"\x80\x01" + b"o" * 128 + pack_varints([1000])
         + b"\x02" + b"\x05alpha\x03\x00" + b"\x03the\x01\x02"

@@ -10,7 +10,8 @@ from sonicpy.errors import StoreError, StoreFull
 from sonicpy.store import environment as tables
 from sonicpy.store import store as store_module
 from sonicpy.store.environment import Environment, MapFull, Transaction
-from sonicpy.store.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, Pop
+from sonicpy.store.meta import ANALYZER, FORMAT, POSITION
+from sonicpy.store.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, PopTerms
 from sonicpy.store.store import Store
 from tests.reference.store import Model
 from tests.store.consistency import check_consistent
@@ -22,7 +23,7 @@ RUN: list[Mutation | str] = [
     push("o2", "alpha gamma", 2),
     "seal",
     push("o3", "alpha delta", 2),
-    Pop("c", "b", "o2", terms("gamma")),
+    PopTerms("c", "b", "o2", terms("gamma")),
     "commit",
     push("o1", "beta*3 epsilon", 2),
     push("o9", "zeta", bucket="b2"),
@@ -33,7 +34,7 @@ RUN: list[Mutation | str] = [
     "commit",
     push("o9", "eta theta", bucket="b2"),
     "seal",
-    Pop("c", "b", "o4", terms("alpha nothing")),
+    PopTerms("c", "b", "o4", terms("alpha nothing")),
     FlushCollection("d"),
     push("o1", "iota", collection="d"),
     "commit",
@@ -184,7 +185,7 @@ def test_a_fault_at_any_write_of_an_opening_can_be_tried_again(tmp_path: Path, f
         assert found(opened, "alpha") == ["o3", "o2"], at
         with opened.reading() as view:
             rows = dict(view.transaction.rows(tables.META, b""))
-        assert {store_module.FORMAT, store_module.ANALYSER, store_module.POSITION} <= set(rows), at
+        assert {FORMAT.name, ANALYZER.name, POSITION.name} <= set(rows), at
         check_consistent(opened)
         opened.close()
         shutil.rmtree(tmp_path / str(at))
@@ -255,7 +256,7 @@ def test_after_a_failed_commit_reads_go_on_and_changes_wait(tmp_path: Path) -> N
                 store.commit()
             assert store.refusing
             assert found(store, "alpha") == ["o2", "o1"], "acknowledged"
-            for mutation in (push("o3", "alpha"), Pop("c", "b", "o1", terms("alpha")), FlushCollection("c")):
+            for mutation in (push("o3", "alpha"), PopTerms("c", "b", "o1", terms("alpha")), FlushCollection("c")):
                 with pytest.raises(StoreFull, match="refused"):
                     store.apply(mutation)
             store.seal()
@@ -320,19 +321,6 @@ def test_what_the_log_does_not_take_is_undone(tmp_path: Path, monkeypatch: pytes
     store = open_store(tmp_path)
     assert found(store, "alpha") == ["o3", "o1"]
     check_consistent(store)
-    store.close()
-
-
-def test_rollback_undoes_what_was_not_sealed(tmp_path: Path) -> None:
-    store = open_store(tmp_path)
-    store.apply(push("o1", "alpha"))
-    store.seal()
-    store.apply(FlushCollection("c"))
-    store.apply(push("o2", "beta"))
-    assert store.uncommitted == 3
-    store.rollback()
-    assert store.uncommitted == 1
-    assert (found(store, "alpha"), found(store, "beta")) == (["o1"], [])
     store.close()
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sonicpy._native.postings import TermInfo
 from sonicpy._native.ranking import Ranker
+from sonicpy._native.term_rows import TermInfo
 from sonicpy.store import read_cache as snapshot
 from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.environment import IDLE_MAX
@@ -70,7 +70,7 @@ def test_readers_between_two_commits_share_one_snapshot(store: Store) -> None:
 
 
 def test_what_is_asked_for_again_and_again_is_read_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(snapshot, "WORDS_KEPT", 2)
+    monkeypatch.setattr(snapshot, "WORDS_MAX", 2)
     read = noted_reads(monkeypatch)
     for word in (b"own0", b"own1", b"own2", b"nothing", b"own0"):
         names_of(store, b"shared")
@@ -88,13 +88,13 @@ def test_postings_that_are_asked_for_again_and_again_are_read_once(
         words = reader.words([b"shared", b"own0", b"own1", b"own2"])
         size = max(reader.postings(word).size_bytes for word in words if word is not None)  # type: ignore[union-attr]
     store.apply(push("o3", "other"))
-    store.commit()  # nothing is remembered
-    monkeypatch.setattr(snapshot, "POSTINGS_KEPT_BYTES", 2 * size)
+    store.commit()  # nothing is cached
+    monkeypatch.setattr(snapshot, "POSTINGS_MAX_BYTES", 2 * size)
     monkeypatch.setattr(snapshot, "LARGEST_SHARE", 1)
     read = []
-    original = snapshot.SnapshotReader.blocks
+    original = snapshot.SnapshotSource.blocks
     monkeypatch.setattr(
-        snapshot.SnapshotReader, "blocks", lambda self, word: read.append(word.term_id) or original(self, word)
+        snapshot.SnapshotSource, "blocks", lambda self, word: read.append(word.term_id) or original(self, word)
     )
     with store.snapshot() as view:
         reader = reader_of(view, state)
@@ -106,15 +106,15 @@ def test_postings_that_are_asked_for_again_and_again_are_read_once(
 
 
 def noted_reads(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
-    """Return a list to which terms go whose rows are read for a reader that remembers."""
+    """Return a list to which terms go whose rows are read because a cache lacks them."""
     read: list[bytes] = []
-    original = snapshot.SnapshotReader._read_words
+    original = snapshot.SnapshotSource.words
 
-    def note(self: snapshot.SnapshotReader, terms: list[bytes]) -> list[TermInfo | None]:
+    def note(self: snapshot.SnapshotSource, terms: list[bytes]) -> list[TermInfo | None]:
         read.extend(terms)
         return original(self, terms)
 
-    monkeypatch.setattr(snapshot.SnapshotReader, "_read_words", note)
+    monkeypatch.setattr(snapshot.SnapshotSource, "words", note)
     return read
 
 
@@ -125,16 +125,15 @@ def test_every_commit_is_seen_by_the_next_reader(store: Store) -> None:
         store.commit()
 
 
-def test_what_is_remembered_is_bounded(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("WORDS_KEPT", "NAMES_KEPT", "POSTINGS_KEPT_BYTES", "BUCKETS_KEPT"):
+def test_caches_are_bounded(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("WORDS_MAX", "NAMES_MAX", "POSTINGS_MAX_BYTES", "BUCKETS_MAX"):
         monkeypatch.setattr(snapshot, name, 2)
     for word in (b"shared", b"own0", b"own1", b"own2", b"nothing", b"shared"):
         expected = [] if word == b"nothing" else ["o0", "o1", "o2"]
         assert names_of(store, word) == expected
     with store.snapshot() as view:
-        remembered = view.remembered
-        (memory,) = remembered.buckets.values()
-    words, postings, names = memory.sizes
+        (cache,) = view.snapshot_cache.buckets.values()
+    words, postings, names = cache.sizes
     assert words <= 4 and names <= 3 and postings == 0, "two newer words, and two older ones"
 
 

@@ -15,12 +15,13 @@ from sonicpy._native.terms import Terms
 from sonicpy.errors import StoreDamaged, StoreError, StoreLocked
 from sonicpy.store import environment as tables
 from sonicpy.store.environment import Environment
-from sonicpy.store.folder import BOOT_FILE, LOCK_FILE, boot_id
+from sonicpy.store.folder import BOOT_FILE, LOCK_FILE
 from sonicpy.store.log import Log
-from sonicpy.store.mutations import FlushBucket, FlushObject, Pop, Push
-from sonicpy.store.store import ANALYSER as ANALYSER_KEY
-from sonicpy.store.store import FORMAT, Store
-from sonicpy.store.view import WriteView
+from sonicpy.store.meta import ANALYZER, FORMAT
+from sonicpy.store.mutations import FlushBucket, FlushObject, PopTerms, PushTerms
+from sonicpy.store.platform import boot_id
+from sonicpy.store.store import Store
+from sonicpy.store.write_view import WriteView
 from tests.store.consistency import check_consistent
 from tests.store.shorthand import ANALYSER, MAP_BYTES, found, open_store, push, terms
 
@@ -201,7 +202,7 @@ def test_another_analysis_is_refused_by_the_name_of_its_key(tmp_path: Path) -> N
     ]
     refusals = []
     for analyser, words in changed:
-        with pytest.raises(StoreError, match=f"{words}: texts would be cut differently.*export and import") as refusal:
+        with pytest.raises(StoreError, match=f"{words}: new texts would get other terms.*export and import") as refusal:
             Store(tmp_path, analyser, map_bytes=MAP_BYTES)
         refusals.append(refusal)
     assert len(refusals) == 3
@@ -212,7 +213,7 @@ def test_another_analysis_is_refused_by_the_name_of_its_key(tmp_path: Path) -> N
 
 def test_another_format_version_is_refused(tmp_path: Path) -> None:
     store = open_store(tmp_path)
-    store.maintain(lambda view: view.transaction.put(tables.META, FORMAT, b"4"))
+    store.maintain(lambda view: FORMAT.write(view.transaction, "4"))
     store.close()
     for _ in range(2):
         with pytest.raises(StoreError, match="format version 4, this sonicpy reads 3: export it with the version"):
@@ -260,7 +261,7 @@ def test_a_file_that_is_no_environment_is_refused(tmp_path: Path) -> None:
 
 def test_an_unreadable_analyser_row_is_named_as_damage(tmp_path: Path) -> None:
     store = open_store(tmp_path)
-    store.maintain(lambda view: view.transaction.put(tables.META, ANALYSER_KEY, b"\xff{"))
+    store.maintain(lambda view: view.transaction.put(tables.META, ANALYZER.name, b"\xff{"))
     store.close()
     with pytest.raises(StoreDamaged):
         open_store(tmp_path)
@@ -359,7 +360,7 @@ def test_any_valid_name_keeps_to_itself(tmp_path: Path) -> None:
 
 def test_unknown_names_give_zero_and_make_nothing(tmp_path: Path) -> None:
     store = open_store(tmp_path)
-    for mutation in (Pop("c", "b", "o", terms("a")), FlushObject("c", "b", "o"), FlushBucket("c", "b")):
+    for mutation in (PopTerms("c", "b", "o", terms("a")), FlushObject("c", "b", "o"), FlushBucket("c", "b")):
         assert store.apply(mutation) == 0
     store.commit()
     with store.reading() as view:
@@ -390,7 +391,7 @@ def test_a_text_too_large_for_the_log_is_refused_alone(tmp_path: Path) -> None:
     store.apply(push("o1", "alpha"))
     words = [b"%d" % number + b"x" * (1 << 20) for number in range(17)]
     with pytest.raises(StoreError):
-        store.apply(Push("c", "b", "large", Terms(words, b"\1" * 17, b"\0" * 17), 0))
+        store.apply(PushTerms("c", "b", "large", Terms(words, b"\1" * 17, b"\0" * 17), 0))
     store.apply(push("o2", "alpha"))
     store.seal()
     assert found(store, "alpha") == ["o2", "o1"]

@@ -11,7 +11,7 @@ from sonicpy.store import environment as tables
 from sonicpy.store import names
 from sonicpy.store.environment import TABLE_NAMES, Transaction
 from sonicpy.store.log import HEADER, RECORD, Log, log_faults
-from sonicpy.store.mutations import FlushBucket, FlushObject, Pop
+from sonicpy.store.mutations import FlushBucket, FlushObject, PopTerms
 from sonicpy.store.store import Store
 from sonicpy.store.verify import table_faults
 from sonicpy.store.view import View
@@ -35,7 +35,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
         text = " ".join(word + chance.choice(["", "*3", "!", "?"]) for word in words)
         match chance.randrange(8):
             case 0:
-                store.apply(Pop("c", "b", oid, terms(chance.choice(WORDS))))
+                store.apply(PopTerms("c", "b", oid, terms(chance.choice(WORDS))))
             case 1:
                 store.apply(FlushObject("c", "b", oid))
             case _:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sonicpy.errors import StoreError
 from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.environment import MapFull, Transaction
-from sonicpy.store.mutations import Pop
+from sonicpy.store.mutations import PopTerms
 from sonicpy.store.pages import pages
 from sonicpy.store.store import Store
 from tests.store.consistency import check_consistent
@@ -66,7 +66,7 @@ def test_what_waits_is_read_as_written_rows_are(twins: tuple[Store, Store], step
             elif what == "commit":
                 waiting.commit()
             else:
-                change = push(f"o{number}", text) if what == "push" else Pop("c", "b", f"o{number}", terms(text))
+                change = push(f"o{number}", text) if what == "push" else PopTerms("c", "b", f"o{number}", terms(text))
                 assert waiting.apply(change) == written.apply(change)
             written.flush_term_rows()
             assert seen(waiting) == seen(written)
@@ -113,5 +113,18 @@ def test_a_fault_while_rows_are_written_loses_nothing(tmp_path: Path) -> None:
     store.apply(push("o2", "alpha"))
     store.commit()
     assert found(store, "alpha") == ["o2", "o1"]
+    check_consistent(store)
+    store.close()
+
+
+def test_objects_are_read_before_they_are_committed(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    for number in range(40):
+        store.apply(push(f"o{number}", "alpha"))
+        with store.reading() as view:
+            state = view.bucket("c", "b")
+            assert state is not None
+            records = list(BucketReader(view, state).objects())
+        assert [(iid, record.oid.decode()) for iid, record in records] == [(n, f"o{n}") for n in range(number + 1)]
     check_consistent(store)
     store.close()

@@ -1,13 +1,16 @@
 """Writes that fail on purpose: which calls into the storage raise, and how many there were."""
 
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 from unittest import mock
 
-from sonicpy.errors import StoreError
+from sonicpy.errors import StoreError, StoreFull
+from sonicpy.store.any_store import AnyStore
 from sonicpy.store.environment import Transaction
+from sonicpy.store.log import Log
+from sonicpy.store.write_view import WriteView
 
 WRITES = ("put", "put_many", "append", "delete", "delete_rows")
 
@@ -37,3 +40,19 @@ def failing_writes(failing: Collection[int], fault: Callable[[], StoreError]) ->
     originals = {name: getattr(Transaction, name) for name in WRITES}
     with mock.patch.multiple(Transaction, **{name: wrapped(write) for name, write in originals.items()}):
         yield calls
+
+
+class Failed(Exception):
+    """Work inside the transaction fails."""
+
+
+def roll_back(store: AnyStore) -> None:
+    """Let the store undo what was not sealed, as it does when the log cannot be written, and read its tables anew."""
+
+    def fail(view: WriteView) -> None:
+        raise Failed
+
+    with mock.patch.object(Log, "append", side_effect=StoreFull("no room")), suppress(StoreFull):
+        store.seal()
+    with suppress(Failed):
+        store.maintain(fail)

@@ -5,7 +5,7 @@ from libc.string cimport memcpy, memset
 
 cdef extern from *:
     """
-    /* Macros, because compilers do not unroll so many rounds by themselves, which costs half of all instructions. */
+    /* Macros, because compilers do not unroll twelve rounds by themselves, which costs half of all instructions. */
 
     #define SONICPY_TURN(value, bits) ((value) >> (bits) | (value) << (64 - (bits)))
 
@@ -38,7 +38,7 @@ cdef enum:
 
 
 cdef inline uint64_t blake2b(const uint8_t *message, uint64_t size, int digest_bytes) noexcept nogil:
-    """Return the digest, its first byte lowest; what stands above its bytes does not count."""
+    """Return the digest, its first byte lowest; the caller ignores the bits above its bytes."""
     cdef uint64_t h[8]
     cdef uint8_t last[BLOCK_BYTES]
     cdef uint64_t hashed = 0

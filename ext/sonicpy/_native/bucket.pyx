@@ -1,26 +1,27 @@
-"""One bucket while it is written: its counters, and PUSH as far as it goes without a table.
+"""One bucket inside a write transaction: its counters, and PUSH.
 
-    Counters        what is known of a bucket as a whole
-    PushWriter      PUSH; who inherits from it reads and writes the tables
+    Counters        the numbers of a bucket as a whole
+    PushWriter      PUSH: works on cached rows, and asks its tables for what no cache holds
 """
 
 from libc.stdint cimport uint8_t, uint64_t
 
-from sonicpy._native.object_change cimport AddTerms, begin_add_terms
+from sonicpy._native.add_terms cimport AddTerms, begin_add_terms
 from sonicpy._native.lengths cimport Lengths, pack_length
-from sonicpy._native.names cimport WaitingNames, name_hash
-from sonicpy._native.objects cimport PLACES, NewestRow
-from sonicpy._native.postings cimport ObjectRecord, empty_record
+from sonicpy._native.name_map cimport NameMap, name_hash
+from sonicpy._native.objects cimport PLACES, BufferedRow
+from sonicpy._native.object_record cimport ObjectRecord, empty_record
 from sonicpy._native.term_cache cimport TermCache
 from sonicpy._native.terms cimport Terms
 
-from sonicpy._native.postings import IID_MAX, DamagedBytes
+from sonicpy._native.keys import IID_MAX
+from sonicpy._native.varint import DamagedBytes
 
 cdef uint64_t LARGEST_IID = IID_MAX
 
 
 cdef class Counters:
-    """The numbers that a bucket's row in `scopes` holds; `sonicpy.store.bucket_state.BucketState` tells what they mean."""
+    """The numbers that a bucket's row in `scopes` holds; `sonicpy.store.bucket_state.BucketState` explains them."""
     cdef public uint64_t bucket
     cdef public uint64_t next_iid
     cdef public uint64_t next_term
@@ -71,53 +72,46 @@ cdef class Counters:
 cdef class PushWriter:
     """PUSH into one bucket of an open transaction.
 
-    Rows of words, names, the newest row of records and lengths stand in memory. Only where that is not enough these
-    methods are called, which who inherits has to have:
-
-        _stored_names(hash)            the IIDs of the objects in `oids` whose OID has this hash
-        _find_among(iids, oid)         (IID, record) of the object among some that has an OID, or None
-        _read_words(keys)              (key, row) of those of some words that have a row, in their order
-        _read_blocks(keys)             the same for blocks of postings
-        _write_blocks(rows)            put rows into `postings`
-        _drop_first_block(link, n)     delete the used-up first block of edit n, and tell the link which one follows
-        _write_terms(rows)             put rows into `terms`
-        _note_appeared(words)          words, by their keys, are live now
-        _put_record(iid, record)       of an object that does not stand in the newest row
-
     Args:
         counters: of the bucket.
-        terms: the rows of words that PUSH changes.
-        names: those that `oids` may not hold yet.
+        terms: the cached rows of words.
+        names: the OIDs that `oids` may not hold yet.
         newest: the row that new objects go to.
         lengths: of all objects.
+        tables: `sonicpy.store.bucket_tables.BucketTables`, which reads and writes the rows that are not cached.
     """
     cdef Counters _counters
     cdef TermCache _terms
-    cdef WaitingNames _names
-    cdef NewestRow _newest
+    cdef NameMap _names
+    cdef BufferedRow _newest
     cdef Lengths _lengths
+    cdef object _tables
 
-    def __init__(
+    def __cinit__(
         self,
         Counters counters not None,
         TermCache terms not None,
-        WaitingNames names not None,
-        NewestRow newest not None,
+        NameMap names not None,
+        BufferedRow newest not None,
         Lengths lengths not None,
+        tables not None,
     ):
         self._counters = counters
         self._terms = terms
         self._names = names
         self._newest = newest
         self._lengths = lengths
+        self._tables = tables
 
     def push(self, str oid not None, Terms terms not None, uint64_t window, *, bint new=False) -> bool:
-        """Give an object (created where it is missing) the terms of a text; return whether that was done.
+        """Give an object (created if it is missing) the terms of a text; return False if `new` left it alone.
 
-        Terms it holds keep their places and the larger term frequency; new ones stand at the head of their lists.
+        Terms that the object holds keep their places and the larger term frequency; new ones become the newest postings
+        of their lists.
 
         Args:
-            new: do nothing if the object is there.
+            window: the postings to keep of each word, the newest; 0: all.
+            new: do nothing if the object exists.
 
         Raises:
             OverflowError: the bucket's numbers, or the blocks of a word, are used up.
@@ -128,14 +122,12 @@ cdef class PushWriter:
         cdef uint64_t hash = name_hash(name), iid
         cdef tuple iids, found = None
         cdef ObjectRecord record
-        cdef AddTerms link
-        if counters is None:
-            raise ValueError("who inherits from PushWriter has to call its __init__")
+        cdef AddTerms change
         iids = self._names.iids(hash)
         if counters.slices:
-            iids += <tuple> self._stored_names(hash)
+            iids += <tuple> self._tables.stored_names(hash)
         if iids:
-            found = self._find_among(iids, name)
+            found = self._tables.find_among(iids, name)
         if found is None:
             iid = counters.next_iid
             if iid > LARGEST_IID:
@@ -145,43 +137,43 @@ cdef class PushWriter:
             return False
         else:
             iid, record = found
-        link = begin_add_terms(counters.bucket, iid, terms, record, counters.next_term, self._terms)
-        if not self.link(link, window, found is None):
+        change = begin_add_terms(counters.bucket, iid, terms, record, counters.next_term, self._terms)
+        if not self.change_postings(change, window, found is None):
             return True
-        if link._next_term != counters.next_term:
-            self._write_terms(link.new_terms())
-            counters.next_term = link._next_term
-        if link.turned:
-            self._note_appeared(link.changed_words())
+        if change._next_term != counters.next_term:
+            self._tables.write_terms(change.new_terms())
+            counters.next_term = change._next_term
+        if change.turned:
+            self._tables.note_appeared(change.changed_words())
         if iid // PLACES == self._newest.number:
-            self._newest.put_record(<int> (iid % PLACES), link.record())
+            self._newest.put_record(<int> (iid % PLACES), change.record())
         else:
-            self._put_record(iid, link.record())
+            self._tables.put_record(iid, change.record())
         if found is None:
             self._names.put(hash, iid)
             counters.next_iid += 1
             counters.objects += 1
-        counters.live_words += link.live_change
-        counters.total_length += link.length_change
-        self._lengths.set(iid, pack_length(record.total_tf() + link.length_change))
+        counters.live_words += change.live_change
+        counters.total_length += change.length_change
+        self._lengths.set(iid, pack_length(record.total_tf() + change.length_change))
         return True
 
-    cdef bint link(self, AddTerms link, uint64_t window, bint is_new) except -1:
-        """Change the postings of an object's words; return False if there is nothing to change about the object."""
+    cdef bint change_postings(self, AddTerms change, uint64_t window, bint is_new) except -1:
+        """Change the postings of an object's words; return False if the object already holds all of it."""
         cdef list needed, used_up
         try:
-            needed = link.take_rows(self._read_words(link.word_keys) if link.word_keys else [])
-            link.take_blocks(self._read_blocks(needed) if needed else [])
-            if not (is_new or link.changed):
+            needed = change.take_rows(self._tables.read_words(change.word_keys) if change.word_keys else [])
+            change.take_blocks(self._tables.read_blocks(needed) if needed else [])
+            if not (is_new or change.changed):
                 return False
-            if link.blocks:
-                self._write_blocks(link.blocks)
-            used_up = link.trim(window)
+            if change.blocks:
+                self._tables.write_blocks(change.blocks)
+            used_up = change.trim(window)
             while used_up:
                 for number in used_up:
-                    self._drop_first_block(link, number)
-                used_up = link.trim(window)
+                    self._tables.drop_first_block(change, number)
+                used_up = change.trim(window)
         except DamagedBytes as error:
             raise DamagedBytes(f"bucket {self._counters.bucket}: {error}") from error
-        link.finish()
+        change.finish()
         return True

@@ -1,13 +1,13 @@
-"""What was read of a bucket in one commit, remembered: rows of words, their postings, names of objects.
+"""A cache of what was read of a bucket in one commit: rows of words, their postings, OIDs.
 
-    BucketCache          what was read; threads share it, since no step of a call lets another thread in
-    CachingReader     answers from it; who inherits from it reads what is not there
+    BucketCache       what was read; threads share it, since no step of a call lets another thread in
+    CachingReader     answers from it, and asks its source for what the cache lacks
 """
 
 from cpython.dict cimport PyDict_Clear, PyDict_GetItem, PyDict_SetItem, PyDict_Size
 from cpython.object cimport PyObject
 
-from sonicpy._native.postings cimport TermInfo
+from sonicpy._native.term_rows cimport TermInfo
 
 cdef object HOLE = object()
 
@@ -15,28 +15,30 @@ cdef object HOLE = object()
 cdef class BucketCache:
     """What was read of a bucket.
 
+    Rows of words are cached in two generations: when the newer one holds `words_max`, it becomes the older one, and the
+    older one before it is dropped. A row found in the older generation moves to the newer one, so what is asked for
+    again and again stays. Postings age in the same way, when the owner calls `age_postings`.
+
     Args:
-        words: rows of so many; then they are the older ones, which are asked when the newer ones do not know, and
-            those that were are forgotten. So what is asked for again and again stays.
-        names: of so many objects at the most; then all are forgotten.
-        held: names by IID that were read of older commits: a number means one object for ever.
+        words_max: rows of a generation.
+        names_max: OIDs; when there are more, all are dropped.
+        names: OIDs by IID that were read of older commits: an IID means one object for ever.
     """
-    cdef Py_ssize_t _most_words, _most_names
+    cdef Py_ssize_t _words_max, _names_max
     cdef dict _words, _older_words  # rows by term, None for one that no object holds
     cdef dict _postings, _older_postings  # by term id
     cdef dict _names  # by IID
     cdef object _lengths
 
-    def __init__(self, Py_ssize_t words, Py_ssize_t names, dict held not None):
-        self._most_words = words
-        self._most_names = names
+    def __init__(self, Py_ssize_t words_max, Py_ssize_t names_max, dict names not None):
+        self._words_max, self._names_max = words_max, names_max
         self._words, self._older_words = {}, {}
         self._postings, self._older_postings = {}, {}
-        self._names = held
+        self._names = names
 
     @property
     def sizes(self) -> tuple:
-        """How many words, postings and names are remembered."""
+        """How many words, postings and OIDs are cached."""
         return (
             len(self._words.keys() | self._older_words.keys()),
             len(self._postings.keys() | self._older_postings.keys()),
@@ -44,80 +46,76 @@ cdef class BucketCache:
         )
 
     def age_postings(self) -> None:
-        """Let the newer postings be the older ones, and forget those that were."""
+        """Make the newer postings the older ones, and drop those that were."""
         self._postings, self._older_postings = {}, self._postings
 
 
 cdef class CachingReader:
-    """Reads a bucket of one commit. What is not remembered these methods are called for, which who inherits from it
-    has to have:
-
-        _read_words(terms)      the row of each term, None for those that no object holds
-        _read_postings(row)     the postings of a word as ranking takes them, and whether to remember them
-        _has_room(size)         whether postings of so many bytes are to be remembered
-        _read_oids(iids)        the names of objects, in the order of their numbers
-        _read_lengths()         the packed lengths of all objects, by IID
+    """Reads a bucket of one commit, through a cache.
 
     Args:
-        memory: what was read of the bucket before.
+        cache: what was read of the bucket before.
+        source: reads what the cache lacks; see `CacheSource` in the stub.
     """
-    cdef BucketCache _memory
+    cdef BucketCache _cache
+    cdef object _source
 
-    def __init__(self, BucketCache memory not None):
-        self._memory = memory
+    def __init__(self, BucketCache cache not None, source not None):
+        self._cache = cache
+        self._source = source
 
     def words(self, list terms not None) -> list:
-        """Return the row of each term, None for those that no object holds."""
-        cdef BucketCache memory = self._memory
+        """Return the row of each term, None for a term that no object holds."""
+        cdef BucketCache cache = self._cache
         cdef list missing = []
-        cdef list found = looked_up(memory._words, memory._older_words, memory._most_words, terms, missing)
+        cdef list found = looked_up(cache._words, cache._older_words, cache._words_max, terms, missing)
         cdef list read
         if missing:
-            read = self._read_words(missing)
-            if PyDict_Size(memory._words) + len(missing) > memory._most_words:
-                memory._words, memory._older_words = {}, memory._words
-            remember(memory._words, found, missing, read)
+            read = self._source.words(missing)
+            if PyDict_Size(cache._words) + len(missing) > cache._words_max:
+                cache._words, cache._older_words = {}, cache._words
+            fill(cache._words, found, missing, read)
         return found
 
     def postings(self, TermInfo word not None):
         """Return a word's postings as ranking takes them."""
         cdef object term_id = word._word.term_id
-        cdef PyObject *held = PyDict_GetItem(self._memory._postings, term_id)
+        cdef PyObject *held = PyDict_GetItem(self._cache._postings, term_id)
         if held != NULL:
             return <object> held
-        held = PyDict_GetItem(self._memory._older_postings, term_id)
+        held = PyDict_GetItem(self._cache._older_postings, term_id)
         if held != NULL:
             postings = <object> held
-            is_kept = self._has_room(postings.size_bytes)
+            is_cached = self._source.has_room(postings.size_bytes)
         else:
-            postings, is_kept = self._read_postings(word)
-        if is_kept:
-            PyDict_SetItem(self._memory._postings, term_id, postings)
+            postings, is_cached = self._source.read_postings(word)
+        if is_cached:
+            PyDict_SetItem(self._cache._postings, term_id, postings)
         return postings
 
     def oids(self, list iids not None) -> list:
-        """Return the names of objects, in the order of their numbers."""
-        cdef BucketCache memory = self._memory
+        """Return the OIDs of objects, in the order of `iids`."""
+        cdef BucketCache cache = self._cache
         cdef list missing = []
-        cdef list found = looked_up(memory._names, None, memory._most_names, iids, missing)
+        cdef list found = looked_up(cache._names, None, cache._names_max, iids, missing)
         cdef list read
         if missing:
-            read = self._read_oids(missing)
-            if PyDict_Size(memory._names) + len(missing) > memory._most_names:
-                PyDict_Clear(memory._names)
-            remember(memory._names, found, missing, read)
+            read = self._source.oids(missing)
+            if PyDict_Size(cache._names) + len(missing) > cache._names_max:
+                PyDict_Clear(cache._names)
+            fill(cache._names, found, missing, read)
         return found
 
     def lengths(self):
         """Return the packed lengths of all objects, by IID, as bytes or a bytearray; not to be changed."""
-        if self._memory._lengths is None:
-            self._memory._lengths = self._read_lengths()
-        return self._memory._lengths
+        if self._cache._lengths is None:
+            self._cache._lengths = self._source.lengths()
+        return self._cache._lengths
 
 
 cdef list looked_up(dict held, dict older, Py_ssize_t most, list keys, list missing):
-    """Return what is held under some keys; those that are not there go to `missing` and leave a HOLE. What only the
-    older ones know goes to the newer ones, while these are not too many."""
+    """Return the cached values of some keys; a key that has none goes to `missing` and leaves a HOLE. A value that only
+    `older` has moves to `held`, while that has fewer than `most`."""
     cdef list found = []
     cdef PyObject *value
     for key in keys:
@@ -134,8 +132,8 @@ cdef list looked_up(dict held, dict older, Py_ssize_t most, list keys, list miss
     return found
 
 
-cdef int remember(dict held, list found, list missing, list read) except -1:
-    """Put what was read into the holes, and among what is held."""
+cdef int fill(dict held, list found, list missing, list read) except -1:
+    """Put what was read into the holes, and into the cache."""
     cdef Py_ssize_t number, at = 0
     if len(read) != len(missing):
         raise ValueError(f"{len(missing)} keys need as many values, not {len(read)}")

@@ -1,4 +1,4 @@
-"""The lengths of objects, for those that set them in compiled code."""
+"""The lengths of objects, for native code that sets them."""
 
 from libc.stdint cimport uint8_t, uint64_t
 
@@ -9,6 +9,6 @@ cpdef double unpack_length(uint8_t packed) noexcept
 cdef class Lengths:
     cdef readonly bytearray packed
     cdef set _changed  # numbers of rows
-    cdef Py_ssize_t _last_row  # the one that was put there last
+    cdef Py_ssize_t _last_row  # the one added last
 
     cdef int set(self, Py_ssize_t iid, uint8_t length) except -1

@@ -21,7 +21,7 @@ for _number in range(256):
 
 
 cpdef uint8_t pack_length(uint64_t length) noexcept:
-    """Return the byte that stands for an object's length: exact below 64, then 16 steps a doubling (up to 250,000)."""
+    """Return an object's length as one byte: exact below 64, then 16 steps a doubling (up to 250,000)."""
     cdef double step
     if length < EXACT_LENGTHS:
         return <uint8_t> length
@@ -30,12 +30,12 @@ cpdef uint8_t pack_length(uint64_t length) noexcept:
 
 
 cpdef double unpack_length(uint8_t packed) noexcept:
-    """Return the length that a byte of `pack_length` stands for."""
+    """Return the length of a byte that `pack_length` returned."""
     return LENGTHS[packed]
 
 
 cdef class Lengths:
-    """The packed lengths of a bucket's objects, by IID; 0: there is no such one.
+    """The packed lengths of a bucket's objects, by IID; 0: no such object.
 
     Args:
         packed: those of the first objects.
@@ -47,7 +47,7 @@ cdef class Lengths:
         self._last_row = -1
 
     def __setitem__(self, Py_ssize_t iid, uint8_t length) -> None:
-        """Note the packed length of an object; those before it that are missing get 0."""
+        """Set the packed length of an object; missing ones before it become 0."""
         self.set(iid, length)
 
     cdef int set(self, Py_ssize_t iid, uint8_t length) except -1:

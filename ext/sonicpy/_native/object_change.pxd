@@ -1,15 +1,15 @@
-"""The changes of one command, for those that carry them out in compiled code."""
+"""The words of an object that change, for the two kinds of changes."""
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
-from sonicpy._native.postings cimport Held, ObjectRecord, Word
-from sonicpy._native.term_cache cimport Entry, TermCache
-from sonicpy._native.terms cimport Terms
+from sonicpy._native.object_record cimport Held
+from sonicpy._native.term_cache cimport Entry
+from sonicpy._native.term_rows cimport Word
 
 cdef enum Step:
-    NOTHING  # linked already, nothing to change
+    NOTHING  # the object holds the term: nothing to change
     APPEND  # a new posting at the head of the list
-    RAISE  # linked already, with a smaller tf
+    RAISE  # the object holds the term with a smaller tf
 
 cdef struct Edit:
     Word *word
@@ -43,34 +43,3 @@ cdef class ObjectChange:
     cdef int check_cache(self) except -1
     cdef Word *word_of(self, Py_ssize_t number) except NULL
     cpdef list changed_words(self)
-
-
-cdef class AddTerms(ObjectChange):
-    cdef ObjectRecord _record
-    cdef TermCache _cache
-    cdef uint64_t _generation
-    cdef bytes _counts, _flags
-    cdef uint64_t _next_term
-    cdef readonly bint changed
-
-    cdef int set_up(
-        self, uint32_t bucket, uint64_t iid, Terms terms, ObjectRecord record, uint64_t next_term, TermCache cache
-    ) except -1
-    cdef list look_up(self)
-    cdef int load(self, Edit *edit, bytes key, bytes row) except -1
-    cdef int create(self, Edit *edit, bytes key) except -1
-    cdef int link(self, Edit *edit) except -1
-    cdef int link_again(self, Edit *edit, Held *held) except -1
-    cdef int append(self, Edit *edit) except -1
-    cdef int raise_tf(self, Edit *edit, dict held) except -1
-    cpdef list take_rows(self, list found)
-    cpdef take_blocks(self, list found)
-    cpdef list trim(self, uint64_t window)
-    cpdef finish(self)
-    cpdef list new_terms(self)
-    cpdef bytes record(self)
-
-
-cdef AddTerms begin_add_terms(
-    uint32_t bucket, uint64_t iid, Terms terms, ObjectRecord record, uint64_t next_term, TermCache cache
-)

@@ -1,4 +1,4 @@
-"""Rows of records, for those that put records into them in compiled code."""
+"""Rows of records, for native code that puts records into them."""
 
 from libc.stdint cimport uint8_t, uint64_t
 
@@ -17,13 +17,13 @@ cdef struct Item:
 cdef class RecordRow:
     cdef Item *_items
     cdef int _count
-    cdef bytes _row  # what the items point into
+    cdef bytes _row  # the items point into it
 
     cdef int index_of(self, uint8_t place) noexcept nogil
     cdef bytes put_record(self, int place, bytes record)
     cdef bytes packed_from(self, int first)
 
 
-cdef class NewestRow(RecordRow):
+cdef class BufferedRow(RecordRow):
     cdef public uint64_t number
     cdef public bint is_changed

@@ -1,10 +1,10 @@
-"""Rows of `objects`: the records of up to sixteen neighbouring IIDs in one row, each OID told by what it has in common
-with the one before.
+"""Rows of `objects`: the records of up to sixteen neighbouring IIDs in one row; each OID is stored as its difference
+from the one before.
 
     row     per object, by rising place: place u8, shared u8, own u8, own bytes of the OID, v(size of rest), rest
 
-The place is IID % 16; an OID is the first `shared` bytes of the OID before it, and its own bytes. A record (postings.pyx)
-is taken and given whole: u8 length and bytes of the OID, then the rest.
+The place is IID % 16; an OID is the first `shared` bytes of the OID before it, and its own bytes. Callers pass and get
+whole records (object_record.pyx): u8 length and bytes of the OID, then the rest.
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
@@ -13,10 +13,10 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
-from sonicpy._native.postings cimport term_key
+from sonicpy._native.keys cimport term_key
 from sonicpy._native.varint cimport get_varint, put_varint
 
-from sonicpy._native.postings import DamagedBytes
+from sonicpy._native.varint import DamagedBytes
 
 OBJECTS_PER_RECORD_ROW = PLACES
 
@@ -47,7 +47,7 @@ cdef int read_item(const uint8_t **at, const uint8_t *end, int before, Item *ite
 
 
 cdef bint find_item(bytes row, int place, Item *item) except -1:
-    """Read a row as far as a place; return whether something is there."""
+    """Read a row up to a place; return whether the place holds a record."""
     cdef const uint8_t *at = <const uint8_t *> row
     cdef const uint8_t *end = at + len(row)
     cdef int before = -1
@@ -67,7 +67,7 @@ def row_keys(uint32_t bucket, list iids not None) -> list:
 
 
 def oids_in(dict rows not None, uint32_t bucket, list iids not None) -> list:
-    """Return the OIDs of objects, in their order, None for those that are not there.
+    """Return the OIDs of objects, in their order, None for those that are missing.
 
     Args:
         rows: by their keys.
@@ -144,7 +144,7 @@ cdef class RecordRow:
         ]
 
     def put(self, int place, bytes record not None) -> bytes:
-        """Return the row with a record at a place, in the place of the one that was there.
+        """Return the row with a record put at a place; it replaces the one that was there.
 
         Raises:
             ValueError: there is no such place.
@@ -174,7 +174,7 @@ cdef class RecordRow:
         return self.packed_from(self._count - 1 if number == self._count - 1 else 0)
 
     def drop(self, int place) -> bytes:
-        """Return the row without what is at a place; empty: nothing is left."""
+        """Return the row without the record at a place; empty if no record is left."""
         cdef int number = self.index_of(<uint8_t> place) if 0 <= place < PLACES else self._count
         if number < self._count and self._items[number].place == place:
             self._count -= 1
@@ -183,8 +183,8 @@ cdef class RecordRow:
         return self.packed_from(0)
 
     cdef bytes packed_from(self, int first):
-        """Return the row of the items, and let them point into that from now on; those before `first` stand in the row
-        so far as they are."""
+        """Return the row of the items, which point into it from now on. Items before `first` are copied from the row so
+        far."""
         cdef Py_ssize_t size = 0, kept = 0
         cdef const uint8_t *old = <const uint8_t *> self._row
         cdef int number
@@ -233,17 +233,17 @@ cdef class RecordRow:
         return row
 
 
-cdef class NewestRow(RecordRow):
-    """The row that new objects of a bucket go to, with what is to be known of it until it is written.
+cdef class BufferedRow(RecordRow):
+    """A row that changes in memory before its owner writes it.
 
     Attributes:
         number: IID // 16 of its objects.
-        is_changed: since it was written; the owner takes it back.
+        is_changed: whether it changed since the owner wrote it; the owner resets it.
     """
 
     @property
     def packed(self) -> bytes:
-        """The row as it is by now."""
+        """The row with all changes."""
         return self._row
 
     cdef bytes put_record(self, int place, bytes record):
@@ -252,13 +252,13 @@ cdef class NewestRow(RecordRow):
         return row
 
     def drop(self, int place) -> bytes:
-        """Return the row without what is at a place; empty: nothing is left."""
+        """Return the row without the record at a place; empty if no record is left."""
         self.is_changed = True
         return RecordRow.drop(self, place)
 
 
 cdef inline void copy_item(Item *copy, const Item *item) noexcept nogil:
-    """Copy what counts: of the OID its own bytes."""
+    """Copy an item; of its OID only the bytes in use."""
     copy.place = item.place
     copy.oid_size = item.oid_size
     memcpy(copy.oid, item.oid, item.oid_size)

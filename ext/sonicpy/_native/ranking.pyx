@@ -14,7 +14,8 @@ from libc.string cimport memset
 from sonicpy._native.bm25 cimport PackedLengths, idf, lengths_of, norms_of, packed_length, part_of_score
 from sonicpy._native.memory cimport grown
 from sonicpy._native.object_table cimport SPARE_OBJECTS_MAX, SPARES, ObjectTable, check_dead
-from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, PostingList, TermInfo, decode
+from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, PostingList, decode
+from sonicpy._native.term_rows cimport TermInfo
 from sonicpy._native.score_parts cimport Part, Parts, add_part, parts_tuple
 from sonicpy._native.terms cimport F_PART, F_SPECIAL, F_STOP, Terms
 from sonicpy._native.top_k cimport (

@@ -1,6 +1,6 @@
-"""Which threads have transactions open, and the read transactions that wait for the next reader.
+"""The open transactions of each thread, and the idle read transactions that wait for the next reader.
 
-No call lets another thread in between a look and what follows from it, so that who reads again and again needs no lock.
+No call lets another thread in between a check and the step that depends on it, so readers need no lock.
 """
 
 from cpython.dict cimport PyDict_DelItem, PyDict_GetItem, PyDict_SetItem
@@ -14,23 +14,23 @@ cdef class OpenTransactions:
 
     Attributes:
         commits: how many this process has made.
-        growing: nobody may begin a transaction.
-        awaited: how many wait for transactions to end; nothing is kept for the next reader then.
+        growing: no thread may begin a transaction.
+        awaited: how many threads wait for transactions to end; if any, no transaction stays idle.
 
     Args:
-        most_kept: so many read transactions are kept for the next readers.
+        idle_max: how many read transactions may wait for the next readers.
     """
     cdef readonly uint64_t commits
     cdef public bint growing
     cdef public Py_ssize_t awaited
-    cdef dict _counts  # by thread; no thread stands at 0
+    cdef dict _counts  # by thread, never 0
     cdef list _idle  # that show the last commit
-    cdef Py_ssize_t _most_kept
+    cdef Py_ssize_t _idle_max
 
-    def __init__(self, Py_ssize_t most_kept):
+    def __init__(self, Py_ssize_t idle_max):
         self._counts = {}
         self._idle = []
-        self._most_kept = most_kept
+        self._idle_max = idle_max
 
     @property
     def is_here(self) -> bool:
@@ -46,7 +46,7 @@ cdef class OpenTransactions:
         self.count_up()
 
     def end(self) -> None:
-        """Count a transaction of this thread no longer."""
+        """Stop counting a transaction of this thread."""
         self.count_down()
 
     cdef int count_up(self) except -1:
@@ -65,31 +65,30 @@ cdef class OpenTransactions:
         return 0
 
     def take(self):
-        """Return a transaction that was kept, which this thread has open now; None: there is none, or none may be
-        begun."""
+        """Return an idle transaction, which now counts as this thread's; None: there is none, or none may begin."""
         if self.growing or not self._idle:
             return None
         self.count_up()
         return self._idle.pop()
 
     def keep(self, transaction, uint64_t commits) -> bool:
-        """Keep a read transaction that this thread has no longer open, if the next reader may go on with it.
+        """Let a read transaction of this thread wait for the next reader; return False if it must end instead.
 
         Args:
-            commits: how many there were when it began.
+            commits: how many this process had made when it began.
         """
-        if self.awaited or commits != self.commits or len(self._idle) >= self._most_kept:
+        if self.awaited or commits != self.commits or len(self._idle) >= self._idle_max:
             return False
         self._idle.append(transaction)
         self.count_down()
         return True
 
     def note_commit(self) -> list:
-        """Count a commit; return the transactions that were kept, which show an older one now."""
+        """Count a commit; return the idle transactions, which show an older one now."""
         self.commits += 1
         return self.drop()
 
     def drop(self) -> list:
-        """Return the transactions that were kept; they are no longer."""
+        """Return the idle transactions and forget them."""
         idle, self._idle = self._idle, []
         return idle

@@ -1,4 +1,4 @@
-"""The bytes of the log: what a change of the store holds, and the frames in which it is written.
+"""The bytes of the log: what a mutation of the store holds, and the frames that carry it.
 
 Layouts (v = varint of varint.pxd; numbers of fixed size are little-endian):
 
@@ -13,8 +13,8 @@ Layouts (v = varint of varint.pxd; numbers of fixed size are little-endian):
 
     terms    v(number), then of each v(size), bytes, count u8, flags u8
 
-The fields of a change are a tuple: collection, bucket, oid, terms, window, as far as it has them. As each kind ends at
-another of them, the number of fields tells the kind.
+A mutation is a named tuple: the names, then terms and window if its kind has them. `RecordCodec` gets the class of each
+kind; LAYOUTS says what each kind holds.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
@@ -28,15 +28,13 @@ from libc.string cimport memcpy
 from sonicpy._native.terms cimport Terms
 from sonicpy._native.varint cimport get_varint, put_varint, varint_bytes
 
-from sonicpy._native.postings import DamagedBytes
+from sonicpy._native.varint import DamagedBytes
 
 cdef extern from "Python.h":
     const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *size) except NULL
 
 cdef enum:
-    PUSH = 1
-    POP = 2
-    FLUSH_COLLECTION = 5
+    KINDS = 6  # one more than the largest
     NAMES_MAX = 3
     FRAME_BYTES = 8
     RECORD_MAX = 1 << 24
@@ -45,65 +43,114 @@ cdef enum:
 RECORD_BYTES_MAX = RECORD_MAX
 
 
-cdef inline int fields_of(int kind) noexcept nogil:
-    return 6 - kind
+cdef struct Layout:
+    int fields
+    int names
+    bint has_terms
+    bint has_window  # only with terms
+
+cdef Layout[KINDS] LAYOUTS
+LAYOUTS[1] = Layout(5, 3, True, True)
+LAYOUTS[2] = Layout(4, 3, True, False)
+LAYOUTS[3] = Layout(3, 3, False, False)
+LAYOUTS[4] = Layout(2, 2, False, False)
+LAYOUTS[5] = Layout(1, 1, False, False)
 
 
-cdef inline int names_of(int kind) noexcept nogil:
-    return min(fields_of(kind), NAMES_MAX)
+cdef class RecordCodec:
+    """Packs mutations into records and unpacks them.
 
-
-# -- fields to records --------------------------------------------------------------------------------------------
-
-def pack_record(fields not None) -> bytes:
-    """Return the record of a change.
+    Args:
+        classes: the named tuple of each kind, by its number.
 
     Raises:
-        TypeError: these are not the fields of a change.
+        ValueError: there is no such kind, or a class has another number of fields than its kind.
     """
+    cdef list _classes  # by kind, None where there is none
+
+    def __cinit__(self, dict classes not None):
+        cdef int kind
+        self._classes = [None] * KINDS
+        for kind, mutation_class in classes.items():
+            if not 0 < kind < KINDS:
+                raise ValueError(f"there is no kind {kind} of records")
+            if len(mutation_class._fields) != LAYOUTS[kind].fields:
+                raise ValueError(f"a record of kind {kind} has {LAYOUTS[kind].fields} fields: {mutation_class._fields}")
+            self._classes[kind] = mutation_class
+
+    def pack(self, mutation not None) -> bytes:
+        """Return the record of a mutation.
+
+        Raises:
+            TypeError: it is of no known class, or a field has the wrong type.
+        """
+        cdef object mutation_class = type(mutation)
+        cdef int kind = 1
+        while kind < KINDS and PyList_GET_ITEM(self._classes, kind) != <PyObject *> mutation_class:
+            kind += 1
+        if kind == KINDS:
+            raise TypeError(f"{mutation_class.__name__} is no mutation that the log knows")
+        if not PyTuple_Check(mutation) or PyTuple_GET_SIZE(mutation) != LAYOUTS[kind].fields:
+            raise TypeError(f"{mutation_class.__name__} has {LAYOUTS[kind].fields} fields")
+        return packed(kind, mutation)
+
+    def unpack(self, bytes record not None):
+        """Return the mutation of a record.
+
+        Raises:
+            DamagedBytes: the record is of no known kind, is cut off, or has bytes behind its end.
+            UnicodeDecodeError: a name is not UTF-8.
+        """
+        cdef int kind = (<const uint8_t *> PyBytes_AS_STRING(record))[0]  # of an empty record 0
+        if not 0 < kind < KINDS or self._classes[kind] is None:
+            raise DamagedBytes(f"it has the unknown kind {kind}")
+        return self._classes[kind]._make(fields_in(kind, record))
+
+
+# -- mutations to records -----------------------------------------------------------------------------------------
+
+cdef bytes packed(int kind, object fields):
     cdef const char *names[NAMES_MAX]
     cdef Py_ssize_t sizes[NAMES_MAX]
+    cdef const Layout *layout = &LAYOUTS[kind]
     cdef Py_ssize_t total = 1
     cdef uint64_t window = 0
     cdef Terms terms = None
     cdef bytes record
     cdef uint8_t *out
-    cdef int kind, number
-    if not PyTuple_Check(fields) or not 1 <= PyTuple_GET_SIZE(fields) <= fields_of(PUSH):
-        raise TypeError("a change is a tuple of one to five fields")
-    kind = 6 - <int> PyTuple_GET_SIZE(fields)
-    for number in range(names_of(kind)):
+    cdef int number
+    for number in range(layout.names):
         names[number] = PyUnicode_AsUTF8AndSize(<object> PyTuple_GET_ITEM(fields, number), &sizes[number])
         total += varint_bytes(sizes[number]) + sizes[number]
-    if kind == PUSH:
-        window = <object> PyTuple_GET_ITEM(fields, 4)
+    if layout.has_window:
+        window = <object> PyTuple_GET_ITEM(fields, layout.names + 1)
         total += varint_bytes(window)
-    if kind <= POP:
-        if not isinstance(<object> PyTuple_GET_ITEM(fields, 3), Terms):
-            raise TypeError("the fourth field of a change is Terms")
-        terms = <Terms> PyTuple_GET_ITEM(fields, 3)
+    if layout.has_terms:
+        if not isinstance(<object> PyTuple_GET_ITEM(fields, layout.names), Terms):
+            raise TypeError("the terms of a mutation are Terms")
+        terms = <Terms> PyTuple_GET_ITEM(fields, layout.names)
         total += size_of_terms(terms)  # no code of Python runs between this and `put_terms`
     record = PyBytes_FromStringAndSize(NULL, total)
     out = <uint8_t *> PyBytes_AS_STRING(record)
     out[0] = <uint8_t> kind
     out += 1
-    for number in range(names_of(kind)):
+    for number in range(layout.names):
         out = put_varint(out, sizes[number])
         memcpy(out, names[number], sizes[number])
         out += sizes[number]
-    if kind == PUSH:
+    if layout.has_window:
         out = put_varint(out, window)
-    if kind <= POP:
+    if layout.has_terms:
         put_terms(out, terms)
     return record
 
 
 cdef Py_ssize_t size_of_terms(Terms terms) except -1:
-    """Return how many bytes `put_terms` writes, once it is sure that it can."""
+    """Return how many bytes `put_terms` writes, after checking that it can."""
     cdef list words = terms.words
     cdef Py_ssize_t total, size, number, count = len(words)
     cdef PyObject *word
-    if len(terms.counts) != count or len(terms.flags) != count:  # whoever holds the list of words can change it
+    if len(terms.counts) != count or len(terms.flags) != count:  # the list of words can be changed from outside
         raise ValueError(f"{count} words need as many counts and flags, not {len(terms.counts)} and {len(terms.flags)}")
     total = varint_bytes(count) + 2 * count
     for number in range(count):
@@ -116,7 +163,7 @@ cdef Py_ssize_t size_of_terms(Terms terms) except -1:
 
 
 cdef void put_terms(uint8_t *out, Terms terms) noexcept:
-    """Write terms into as many bytes as `size_of_terms` said."""
+    """Write terms into the bytes that `size_of_terms` counted."""
     cdef const uint8_t *counts = <const uint8_t *> PyBytes_AS_STRING(terms.counts)
     cdef const uint8_t *flags = <const uint8_t *> PyBytes_AS_STRING(terms.flags)
     cdef list words = terms.words
@@ -134,38 +181,30 @@ cdef void put_terms(uint8_t *out, Terms terms) noexcept:
         out += 2
 
 
-# -- records to fields --------------------------------------------------------------------------------------------
+# -- records to mutations -----------------------------------------------------------------------------------------
 
-def unpack_record(bytes record not None) -> tuple:
-    """Return the fields of a record; its kind is its first byte.
-
-    Raises:
-        DamagedBytes: it is of no known kind, is cut off, or something follows it.
-        UnicodeDecodeError: a name is not UTF-8.
-    """
+cdef list fields_in(int kind, bytes record):
     cdef const uint8_t *at = <const uint8_t *> PyBytes_AS_STRING(record)
     cdef const uint8_t *end = at + PyBytes_GET_SIZE(record)
-    cdef int kind = at[0] if at < end else 0
+    cdef const Layout *layout = &LAYOUTS[kind]
     cdef uint64_t size = 0, window = 0
     cdef list fields = []
     cdef int number
-    if not PUSH <= kind <= FLUSH_COLLECTION:
-        raise DamagedBytes("it has no known kind")
     at += 1
-    for number in range(names_of(kind)):
+    for number in range(layout.names):
         if get_varint(&at, end, &size) < 0 or size > <uint64_t> (end - at):
             raise DamagedBytes("a name is cut off")
         fields.append(PyUnicode_DecodeUTF8(<const char *> at, size, NULL))
         at += size
-    if kind == PUSH and get_varint(&at, end, &window) < 0:
+    if layout.has_window and get_varint(&at, end, &window) < 0:
         raise DamagedBytes("its window is cut off")
-    if kind <= POP:
+    if layout.has_terms:
         fields.append(take_terms(&at, end))
-    if kind == PUSH:
+    if layout.has_window:
         fields.append(window)
     if at != end:
         raise DamagedBytes("there are bytes behind its end")
-    return tuple(fields)
+    return fields
 
 
 cdef Terms take_terms(const uint8_t **at, const uint8_t *end):
@@ -214,8 +253,8 @@ def frame_records(list records not None) -> bytes:
     return framed
 
 
-# Of our own because a call of zlib's from here costs as much as the sum over a usual record. Eight bytes a step:
-# table n holds what a byte does to the sum once n zero bytes have followed it (Kounavis and Berry, "Novel table
+# Our own CRC-32, because a call of zlib's costs as much as the checksum of a usual record. It takes eight bytes a step:
+# table n holds what a byte does to the checksum once n zero bytes have followed it (Kounavis and Berry, "Novel table
 # lookup-based algorithms for high-performance CRC generation", 2008).
 cdef uint32_t[8][256] CRC_TABLES
 

@@ -1,8 +1,8 @@
-"""Rows of words, decoded, for those that change them."""
+"""Cached rows of words, for native code that changes them."""
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
-from sonicpy._native.postings cimport Word
+from sonicpy._native.term_rows cimport Word
 
 cdef struct Entry:
     Word word
@@ -10,10 +10,10 @@ cdef struct Entry:
     uint8_t *tail  # a block; its size is 0 if it holds no posting
     uint32_t tail_size, tail_room
     uint8_t *key
-    uint32_t key_size  # 0: forgotten
+    uint32_t key_size  # 0: dropped
     uint32_t hash
     bint is_dirty
-    bint is_apart  # its row stands in `common`, and `words` refers to it
+    bint is_apart  # its row is in `common`, and `words` refers to it
 
 
 cdef class TermCache:

@@ -1,6 +1,6 @@
-"""Rows of words, decoded: a common word is read and written once for many texts.
+"""A cache of rows of words, decoded: a common word is read and written once for many texts.
 
-PUSH changes them here; those that changed are given to write when they are asked for.
+PUSH changes rows here; `rows` returns the changed ones for writing.
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
@@ -8,28 +8,22 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, qsort, realloc
 from libc.string cimport memcmp, memcpy, memset
 
-from sonicpy._native.postings cimport (
-    BLOCK_POSTINGS,
-    TERM_ID_BYTES,
-    Posting,
-    is_common,
-    put_big_endian,
-    read_block,
-    write_word,
-)
+from sonicpy._native.keys cimport TERM_ID_BYTES, put_big_endian
+from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, read_block
+from sonicpy._native.term_rows cimport is_common, write_word
 from sonicpy._native.varint cimport put_varint
 
 import os
 
-from sonicpy._native.postings import DamagedBytes
+from sonicpy._native.varint import DamagedBytes
 
 cdef uint32_t HASH_START = <uint32_t> int.from_bytes(os.urandom(4), "little")
 
 
 cdef class TermCache:
-    """Rows of words as they are by now, decoded; those that changed wait to be written.
+    """Rows of words with their latest changes, decoded; changed rows wait to be written.
 
-    Whoever changes a row in the store by another way must `forget` it here first, or `clear` all.
+    Before a row changes in the tables by another way, call `forget` or `clear`.
     """
     def __cinit__(self):
         self._mask = 1023
@@ -54,8 +48,10 @@ cdef class TermCache:
         return self._dirty_count
 
     def rows(self) -> tuple:
-        """Return the (key, row) pairs that wait to be written, in `words` and in `common`, by key. They wait no
-        longer."""
+        """Return the (key, row) pairs that wait to be written, in `words` and in `common`, by key.
+
+        They count as written.
+        """
         cdef list words = [], common = []
         cdef Entry *entry
         cdef Py_ssize_t number
@@ -76,7 +72,7 @@ cdef class TermCache:
         return words, common
 
     def waiting(self, list keys not None) -> dict:
-        """Return the rows, by their keys, of those of some words whose rows wait to be written."""
+        """Return the rows of words that wait to be written, by their keys, without the keys of other rows."""
         cdef dict rows = {}
         cdef bytes key
         cdef Entry *entry
@@ -106,7 +102,7 @@ cdef class TermCache:
         return rows
 
     def forget(self, list keys) -> None:
-        """Forget rows, by their keys, that are about to be changed in the store.
+        """Drop rows, by their keys, that are about to change in the tables.
 
         Raises:
             ValueError: rows wait to be written.
@@ -122,8 +118,8 @@ cdef class TermCache:
                 self._generation += 1
 
     def clear(self) -> None:
-        """Forget everything, also what was not written."""
-        if not self._count:  # so nobody points to an entry either
+        """Drop everything, changed rows too."""
+        if not self._count:  # so nothing points to an entry either
             return
         self.free_entries()
         memset(self._slots, 0, (self._mask + 1) * sizeof(Entry *))
@@ -188,7 +184,7 @@ cdef class TermCache:
         return 0
 
     cdef int mark(self, Entry *entry) except -1:
-        """Note that a row changed."""
+        """Mark a row as changed."""
         cdef Entry **grown
         if entry.is_dirty:
             return 0
@@ -213,7 +209,7 @@ cdef inline bytes row_of(const Entry *entry):
 
 
 cdef int compare(const Entry *entry, const uint8_t *key, Py_ssize_t size) noexcept nogil:
-    """Return whether the key of an entry is before (-), behind (+) or another key."""
+    """Compare the key of an entry with another key: negative if it is before that, positive if behind."""
     cdef int order = memcmp(entry.key, key, min(<Py_ssize_t> entry.key_size, size))
     return order if order else (entry.key_size > size) - (entry.key_size < size)
 
@@ -244,7 +240,7 @@ cdef int by_place(const void *left, const void *right) noexcept nogil:
 
 
 cdef uint32_t hash_of(const uint8_t *key, Py_ssize_t size) noexcept nogil:
-    """FNV-1a, from a random start, so that nobody outside can choose words that collide."""
+    """FNV-1a, from a random start, so that no client can choose words that collide."""
     cdef uint32_t hash = HASH_START
     cdef Py_ssize_t step
     for step in range(size):
@@ -271,7 +267,7 @@ cdef int take_tail(Entry *entry, const uint8_t *tail, Py_ssize_t size) except -1
 
 
 cdef int make_room(Entry *entry, Py_ssize_t size) except -1:
-    """Make room for so many bytes of a tail, and as many more."""
+    """Make room for a tail of twice `size` bytes."""
     cdef uint8_t *grown = <uint8_t *> realloc(entry.tail, 2 * size)
     if grown == NULL:
         raise MemoryError

@@ -14,7 +14,7 @@ from sonicpy._native.terms import Terms
 from sonicpy.api.rows import Progress, PushReport, Refused, Row
 from sonicpy.errors import StoreError
 from sonicpy.store.log import RECORD_MAX_BYTES
-from sonicpy.store.mutations import Push
+from sonicpy.store.mutations import PushTerms
 
 CHUNK_ROWS = 4_096
 """Rows applied at once. Of a small commit much is rows of common words, written again with the next; other threads
@@ -26,7 +26,7 @@ CHUNK_CHARACTERS = 1 << 20
 class Taker(Protocol):
     """What takes the rows of a chunk; returns the places of those whose objects are there already."""
 
-    def __call__(self, pushes: list[Push], *, new: bool) -> list[int]: ...
+    def __call__(self, pushes: list[PushTerms], *, new: bool) -> list[int]: ...
 
 
 def push_rows(
@@ -81,7 +81,7 @@ def _collector_paused() -> Iterator[None]:
 
 def _cut_chunk(
     chunk: list[Row | Refused], first: int, lex: Callable[[str, str | None], Terms], window: int, report: PushReport
-) -> tuple[list[int], list[Push]]:
+) -> tuple[list[int], list[PushTerms]]:
     """Return the numbers of the rows that can be pushed, and their PUSHes; report the others."""
     places, pushes = [], []
     for place, row in enumerate(chunk, first):
@@ -109,7 +109,7 @@ def _next_chunk(rows: Iterator[Row | Refused]) -> list[Row | Refused]:
     return chunk
 
 
-def _cut(row: Row, lex: Callable[[str, str | None], Terms], window: int) -> Push | str:
+def _cut(row: Row, lex: Callable[[str, str | None], Terms], window: int) -> PushTerms | str:
     """Return the PUSH of a row, or why there is none."""
     try:
         terms = lex(row.text, row.lang)
@@ -118,4 +118,4 @@ def _cut(row: Row, lex: Callable[[str, str | None], Terms], window: int) -> Push
     # A text gives at most about three times its bytes of terms; only what may be too long is measured.
     if 16 * len(row.text) > RECORD_MAX_BYTES and sum(map(len, terms.words)) + 12 * len(terms) > RECORD_MAX_BYTES:
         return f"its terms take more than {RECORD_MAX_BYTES} bytes: split the text"
-    return Push(row.collection, row.bucket, row.object, terms, window)
+    return PushTerms(row.collection, row.bucket, row.object, terms, window)

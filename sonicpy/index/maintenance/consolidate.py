@@ -17,7 +17,8 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from sonicpy._native.postings import bucket_key, live_words
+from sonicpy._native.keys import bucket_key
+from sonicpy._native.term_rows import live_words
 from sonicpy.errors import GraphError
 from sonicpy.graph.builder import WordGraphBuilder
 from sonicpy.graph.pool import GraphPool
@@ -25,7 +26,8 @@ from sonicpy.graph.word_graph import WordGraph
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import PENDING, Environment, Transaction
 from sonicpy.store.pages import ROWS_MAX, pages
-from sonicpy.store.view import View, Why, WriteView
+from sonicpy.store.view import View
+from sonicpy.store.write_view import Why, WriteView
 
 TIDIED_ROWS = 200
 """Pending words forgotten between two turns: about 0.2 ms."""

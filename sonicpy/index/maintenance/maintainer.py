@@ -31,7 +31,7 @@ class IndexUpkeep(IndexBase):
 
     def pending_buckets(self) -> int:
         """Return how many buckets have words waiting for consolidation."""
-        return len(self.store.pending_buckets)
+        return len(self.store.pending_buckets())
 
     def open_graphs(self) -> int:
         """Return how many word graphs are open."""
@@ -69,7 +69,7 @@ class IndexUpkeep(IndexBase):
 
     def due_buckets(self) -> list[int]:
         """Return the ids of the buckets that have pending words, or a graph that cannot be read."""
-        return sorted(self.store.pending_buckets | self.graphs.broken)
+        return sorted(self.store.pending_buckets() | self.graphs.broken)
 
     def build_graph(self, bucket: int) -> Built | None:
         """Write the graph of a bucket from the last commit; None: the bucket is gone. Raises like `consolidate`."""

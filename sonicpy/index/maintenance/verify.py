@@ -6,19 +6,20 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
-from sonicpy._native.postings import bucket_key, live_words
+from sonicpy._native.keys import bucket_key
+from sonicpy._native.term_rows import live_words
 from sonicpy.errors import GraphError, StoreDamaged, StoreError
 from sonicpy.graph.pool import GraphPool
 from sonicpy.graph.word_graph import WordGraph
 from sonicpy.index.maintenance.consolidate import graph_folder
 from sonicpy.store.backup import BACKUP_FILE, open_backup
 from sonicpy.store.bucket_state import BucketState
-from sonicpy.store.environment import DATA_FILE, META, PENDING, SCOPES, Environment
+from sonicpy.store.environment import DATA_FILE, PENDING, SCOPES, Environment
 from sonicpy.store.folder import LOCK_FILE, holds_store, is_there
 from sonicpy.store.keys import scope_of
 from sonicpy.store.log import log_faults
+from sonicpy.store.meta import check_analyzer, check_format, read_position
 from sonicpy.store.pages import ROWS_MAX, pages
-from sonicpy.store.store import ANALYSER, FORMAT, check_analyser, check_format, read_position
 from sonicpy.store.verify import table_faults
 from sonicpy.store.view import View
 
@@ -42,7 +43,7 @@ def verify_folder(folder: Path) -> list[str]:
     environment = Environment(folder, data.stat().st_size, sync=False, read_only=True)
     try:
         with environment.reading() as transaction:
-            check_format(transaction.get(META, FORMAT))
+            check_format(transaction)
             graphs = graph_faults(View(transaction), GraphPool(graph_folder(folder)), partial(_version, environment))
             faults = [*table_faults(transaction), *graphs]
             if not is_written:
@@ -62,9 +63,9 @@ def verify_backup(folder: Path, analyser: Mapping[str, str] | None = None) -> li
         StoreError: there is no backup, it is not whole, or its texts were cut differently.
     """
     with open_backup(folder) as environment, environment.reading() as transaction:
-        check_format(transaction.get(META, FORMAT))
+        check_format(transaction)
         if analyser is not None:
-            check_analyser(folder, transaction.get(META, ANALYSER), analyser)
+            check_analyzer(folder, transaction, analyser)
         return list(table_faults(transaction))
 
 

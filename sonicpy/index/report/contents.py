@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from sonicpy.api.html import figures_table, index_tables
 from sonicpy.ids import check_collection, check_names
 from sonicpy.index.maintenance.maintainer import IndexUpkeep
-from sonicpy.index.registry import GoneStore
 from sonicpy.index.report import stats as figures
 from sonicpy.index.report.export import ExportedObject, holdings, scopes_of
 from sonicpy.index.report.stats import Figures
 from sonicpy.index.report.term_stats import ObjectStats, TermStats, object_stats, term_stats
+from sonicpy.store.any_store import ClosedStore
 from sonicpy.version import VERSION
 
 
@@ -79,13 +79,13 @@ class IndexContents(IndexUpkeep):
                 yield from object_stats(view, state)
 
     def __repr__(self) -> str:
-        if isinstance(self.store, GoneStore):
+        if isinstance(self.store, ClosedStore):
             return "<Index, closed>"
         return f"<{type(self).__name__} in {self.folder}>"
 
     def _repr_html_(self) -> str:
         """Return tables for notebooks."""
-        if isinstance(self.store, GoneStore):
+        if isinstance(self.store, ClosedStore):
             return figures_table(repr(self), {})
         return index_tables(repr(self), self.stats)
 

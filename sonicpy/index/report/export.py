@@ -11,7 +11,8 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from sonicpy._native.postings import TermInfo, unpack_block
+from sonicpy._native.postings import unpack_block
+from sonicpy._native.term_rows import TermInfo
 from sonicpy.ids import Scope
 from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.bucket_state import BucketState

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from sonicpy._native.keys import bucket_key
 from sonicpy._native.lengths import unpack_length
-from sonicpy._native.postings import bucket_key
 from sonicpy.graph.pool import GraphPool
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import DROPPED, PENDING, SCOPES, TERMS

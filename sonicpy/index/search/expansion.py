@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from sonicpy._native.postings import TermInfo
+from sonicpy._native.term_rows import TermInfo
 from sonicpy.index.search.lexicon import Lexicon, by_frequency
 
 EXAMINED = 16

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby, islice
 
 from sonicpy._native.corrector import dissimilarity
-from sonicpy._native.postings import WORD_BYTES_MAX, TermInfo
+from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo
 from sonicpy.graph.pending import PendingWords
 from sonicpy.graph.pool import GraphPool
 from sonicpy.graph.word_graph import WordGraph
@@ -41,14 +41,14 @@ class Lexicons:
     def of(self, view: View, collection: str, bucket: str) -> "Lexicon | None":
         """Return the words of a bucket, or None if there is no such bucket."""
         scope = (collection, bucket)
-        lexicon = view.kept.get(scope)
+        lexicon = view.cache.get(scope)
         if isinstance(lexicon, Lexicon):
             return lexicon
         state = view.bucket(collection, bucket)
         if state is None:
             return None
         lexicon = Lexicon(self, view, reader_of(view, state))
-        view.keep(scope, lexicon)
+        view.cache.put(scope, lexicon)
         return lexicon
 
     def pending(self, view: View, state: BucketState) -> PendingWords:

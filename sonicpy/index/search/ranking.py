@@ -14,9 +14,10 @@ from itertools import islice
 
 from sonicpy._native.bm25 import idf
 from sonicpy._native.object_table import ObjectTable
-from sonicpy._native.postings import WORD_BYTES_MAX, PostingList, TermInfo
+from sonicpy._native.postings import PostingList
 from sonicpy._native.ranking import Ranker
 from sonicpy._native.sonic_table import SonicTable, completion_score, correction_score
+from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo
 from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
 from sonicpy.config import SearchConfig
 from sonicpy.index.search.expansion import alternates, edits_allowed_by_sonic

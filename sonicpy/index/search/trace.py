@@ -5,7 +5,7 @@ The rankings write here only where they are given a Trace; so what is explained 
 
 from dataclasses import dataclass, field
 
-from sonicpy._native.postings import TermInfo
+from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.terms import PART, SPECIAL, STOP
 from sonicpy.index.search.expansion import Expansion
 

@@ -2,18 +2,14 @@
 
 import random
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow, oids_in, record_at, row_keys
-from sonicpy._native.postings import DamagedBytes
-from sonicpy.store.bucket_reader import BucketReader
+from sonicpy._native.varint import DamagedBytes
 from sonicpy.store.keys import object_key
-from tests.store.consistency import check_consistent
-from tests.store.shorthand import open_store, push
 
 oids = st.one_of(
     st.integers(0, 10**6).map(lambda number: b"object:%d" % number),
@@ -112,16 +108,3 @@ def test_damaged_rows_are_read_or_damage(held: list[tuple[int, bytes]], dice: ra
 def test_bytes_that_are_no_row_are_damage(packed: bytes, why: str) -> None:
     with pytest.raises(DamagedBytes):
         RecordRow(packed)
-
-
-def test_objects_are_read_before_they_are_committed(tmp_path: Path) -> None:
-    store = open_store(tmp_path)
-    for number in range(40):
-        store.apply(push(f"o{number}", "alpha"))
-        with store.reading() as view:
-            state = view.bucket("c", "b")
-            assert state is not None
-            records = list(BucketReader(view, state).objects())
-        assert [(iid, record.oid.decode()) for iid, record in records] == [(n, f"o{n}") for n in range(number + 1)]
-    check_consistent(store)
-    store.close()

@@ -1,8 +1,13 @@
-"""Names that wait, for those that look for them in compiled code."""
+"""The OIDs of new objects, for native code that adds some and looks for them."""
 
 from libc.stdint cimport uint64_t
 
-cdef struct Entry:
+cdef enum:
+    HASH_BITS = 40
+    VARINT_BYTES_MAX = 10
+    ENTRY_BYTES_MAX = 2 * VARINT_BYTES_MAX
+
+cdef struct NameEntry:
     uint64_t hash
     uint64_t iid
 
@@ -10,9 +15,9 @@ cdef struct Entry:
 cpdef uint64_t name_hash(bytes oid) except? 0
 
 
-cdef class WaitingNames:
-    cdef Entry *_slots
-    cdef int _bits  # of a hash, that tell its home
+cdef class NameMap:
+    cdef NameEntry *_slots
+    cdef int _bits  # of a hash, that choose its home
     cdef Py_ssize_t _count, _count_max
     cdef uint64_t _taken  # names with smaller hashes were taken in this round
     cdef public Py_ssize_t added
@@ -20,8 +25,8 @@ cdef class WaitingNames:
     cdef tuple iids(self, uint64_t hash)
     cdef int put(self, uint64_t hash, uint64_t iid) except -1
     cdef Py_ssize_t slots(self) noexcept nogil
-    cdef Entry *home(self, uint64_t hash) noexcept nogil
-    cdef Entry *first(self, uint64_t hash) noexcept nogil
+    cdef NameEntry *home(self, uint64_t hash) noexcept nogil
+    cdef NameEntry *first(self, uint64_t hash) noexcept nogil
     cdef void insert(self, uint64_t hash, uint64_t iid) noexcept nogil
-    cdef void remove(self, Entry *slot) noexcept nogil
+    cdef void remove(self, NameEntry *slot) noexcept nogil
     cdef int resize(self, Py_ssize_t names) except -1

@@ -8,9 +8,18 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sonicpy._native.postings import DamagedBytes, pack_varints
-from sonicpy._native.records import RECORD_BYTES_MAX, frame_records, pack_record, unpack_record
+from sonicpy._native.records import RECORD_BYTES_MAX, RecordCodec, frame_records
 from sonicpy._native.terms import Terms
+from sonicpy._native.varint import DamagedBytes, pack_varints
+from sonicpy.store.mutations import (
+    KINDS,
+    FlushBucket,
+    FlushCollection,
+    FlushObject,
+    Mutation,
+    PopTerms,
+    PushTerms,
+)
 
 Row = tuple[bytes, int, int]
 
@@ -27,26 +36,31 @@ def terms_of(rows: list[Row]) -> Terms:
 
 
 changes = st.one_of(
-    st.tuples(names, names, names, rows.map(terms_of), windows),
-    st.tuples(names, names, names, rows.map(terms_of)),
-    st.tuples(names, names, names),
-    st.tuples(names, names),
-    st.tuples(names),
+    st.builds(PushTerms, names, names, names, rows.map(terms_of), windows),
+    st.builds(PopTerms, names, names, names, rows.map(terms_of)),
+    st.builds(FlushObject, names, names, names),
+    st.builds(FlushBucket, names, names),
+    st.builds(FlushCollection, names),
 )
+codec = RecordCodec(KINDS)
+pack_record, unpack_record = codec.pack, codec.unpack
 
 
 # -- fields to records ------------------------------------------------------------------------------------------------
 
 
-def twin(fields: tuple[Any, ...]) -> bytes:
-    """`pack_record`, piece by piece."""
-    pieces = [bytes((6 - len(fields),))]
-    for name in fields[:3]:
-        pieces += [pack_varints([len(name.encode())]), name.encode()]
-    if len(fields) == 5:
-        pieces.append(pack_varints([fields[4]]))
-    if len(fields) >= 4:
-        terms = fields[3]
+def twin(mutation: Mutation) -> bytes:
+    """`RecordCodec.pack`, piece by piece."""
+    kind = {PushTerms: 1, PopTerms: 2, FlushObject: 3, FlushBucket: 4, FlushCollection: 5}[type(mutation)]
+    pieces = [bytes((kind,))]
+    for field in mutation._fields:
+        if field in ("collection", "bucket", "oid"):
+            name = getattr(mutation, field).encode()
+            pieces += [pack_varints([len(name)]), name]
+    if isinstance(mutation, PushTerms):
+        pieces.append(pack_varints([mutation.window]))
+    if isinstance(mutation, PushTerms | PopTerms):
+        terms = mutation.terms
         pieces.append(pack_varints([len(terms)]))
         for word, count, flags in zip(terms.words, terms.counts, terms.flags, strict=True):
             pieces += [pack_varints([len(word)]), word, bytes((count, flags))]
@@ -55,44 +69,63 @@ def twin(fields: tuple[Any, ...]) -> bytes:
 
 @settings(deadline=None, max_examples=200)
 @given(changes)
-@example(("x" * 128, "x" * 128, "x" * 128, terms_of([(LONGEST, 255, 7)] * 3), 1000))
-@example(("c", "b", "o", terms_of([(b"%d" % number, 255, 7) for number in range(20_000)]), 0))
-@example(("c", "b", "o", terms_of([(b"", 0, 0)])))
-def test_records_are_those_of_the_twin_and_come_back(fields: tuple[Any, ...]) -> None:
-    record = pack_record(fields)
-    assert record == twin(fields)
-    assert unpack_record(record) == fields
+@example(PushTerms("x" * 128, "x" * 128, "x" * 128, terms_of([(LONGEST, 255, 7)] * 3), 1000))
+@example(PushTerms("c", "b", "o", terms_of([(b"%d" % number, 255, 7) for number in range(20_000)]), 0))
+@example(PopTerms("c", "b", "o", terms_of([(b"", 0, 0)])))
+def test_records_are_those_of_the_twin_and_come_back(mutation: Mutation) -> None:
+    record = pack_record(mutation)
+    assert record == twin(mutation)
+    again = unpack_record(record)
+    assert (type(again), again) == (type(mutation), mutation)
+
+
+class Like(PopTerms):
+    """Not the class of a kind, although it has its fields."""
 
 
 @pytest.mark.parametrize(
-    "fields",
+    "mutation",
     [
         (),
-        ("c", "b", "o", terms_of([]), 0, 0),
-        (b"c",),
-        (None,),
-        ("c", 1),
-        ("c", "b", "o", None),
-        ("c", "b", "o", [b"word"]),
-        ("c", "b", "o", terms_of([]), None),
+        ("c", "b"),
         ["c", "b"],
+        None,
+        Like("c", "b", "o", terms_of([])),
+        FlushCollection(b"c"),
+        FlushCollection(None),
+        FlushBucket("c", 1),
+        PopTerms("c", "b", "o", None),
+        PopTerms("c", "b", "o", [b"word"]),
+        PushTerms("c", "b", "o", terms_of([]), None),
+        tuple.__new__(FlushObject, ("c", "b")),
+        tuple.__new__(FlushBucket, ("c", "b", "o")),
     ],
-    ids=repr,
 )
-def test_what_is_no_change_is_refused(fields: Any) -> None:
+def test_what_is_no_mutation_is_refused(mutation: Any) -> None:
     with pytest.raises(TypeError):
-        pack_record(fields)
+        pack_record(mutation)
+
+
+@pytest.mark.parametrize("classes", [{0: FlushBucket}, {6: FlushBucket}, {3: FlushBucket}, {4: FlushObject}], ids=repr)
+def test_a_class_has_the_fields_of_its_kind(classes: Any) -> None:
+    with pytest.raises(ValueError, match="kind"):
+        RecordCodec(classes)
+
+
+def test_a_kind_without_a_class_is_damage() -> None:
+    with pytest.raises(DamagedBytes, match="unknown kind 1"):
+        RecordCodec({5: FlushCollection}).unpack(pack_record(PushTerms("c", "b", "o", terms_of([]), 0)))
 
 
 @pytest.mark.parametrize(("window", "fault"), [(-1, OverflowError), (2**64, OverflowError), ("1", TypeError)])
 def test_windows_are_numbers_of_64_bits(window: Any, fault: type[Exception]) -> None:
     with pytest.raises(fault):
-        pack_record(("c", "b", "o", terms_of([]), window))
+        pack_record(PushTerms("c", "b", "o", terms_of([]), window))
 
 
 def test_names_have_to_be_text_that_can_be_written() -> None:
     with pytest.raises(UnicodeEncodeError):
-        pack_record(("c", "\ud800"))
+        pack_record(FlushBucket("c", "\ud800"))
 
 
 @pytest.mark.parametrize(("counts", "flags"), [(b"", b""), (b"\1", b"\0\0"), (b"\1\1", b"\0")])
@@ -108,7 +141,7 @@ def test_words_that_have_changed_since_are_refused(words: list[bytes]) -> None:
     terms = Terms([b"a", b"b"], b"\1\1", b"\0\0")
     terms.words[:] = words
     with pytest.raises(ValueError, match="need as many counts"):
-        pack_record(("c", "b", "o", terms))
+        pack_record(PopTerms("c", "b", "o", terms))
 
 
 @pytest.mark.parametrize("word", ["text", None, bytearray(b"a"), 1])
@@ -116,12 +149,12 @@ def test_words_have_to_be_bytes(word: Any) -> None:
     terms = Terms([b"a", b"b"], b"\1\1", b"\0\0")
     terms.words[1] = word
     with pytest.raises(TypeError, match="a word is bytes"):
-        pack_record(("c", "b", "o", terms))
+        pack_record(PopTerms("c", "b", "o", terms))
 
 
 def test_terms_that_were_never_filled_are_refused() -> None:
     with pytest.raises(TypeError):
-        pack_record(("c", "b", "o", Terms.__new__(Terms)))
+        pack_record(PopTerms("c", "b", "o", Terms.__new__(Terms)))
 
 
 def test_a_window_that_changes_the_words_changes_no_more() -> None:
@@ -135,24 +168,25 @@ def test_a_window_that_changes_the_words_changes_no_more() -> None:
 
         __index__ = __int__
 
-    assert pack_record(("c", "b", "o", terms, Window())) == twin(("c", "b", "o", terms, 7))
+    pushed = PushTerms("c", "b", "o", terms, Window())  # type: ignore[arg-type]
+    assert pack_record(pushed) == twin(pushed._replace(window=7))
 
 
 # -- records to fields ------------------------------------------------------------------------------------------------
 
 TERMS = terms_of([(b"alpha", 1, 0), (b"x" * 200, 2, 1), (b"", 3, 2)])
-CHANGES: list[tuple[Any, ...]] = [
-    ("collection", "bucket", "x" * 128, TERMS, 1000),
-    ("collection", "bucket", "object", TERMS),
-    ("collection", "bucket", "object"),
-    ("collection", "bucket"),
-    ("collection",),
+CHANGES: list[Mutation] = [
+    PushTerms("collection", "bucket", "x" * 128, TERMS, 1000),
+    PopTerms("collection", "bucket", "object", TERMS),
+    FlushObject("collection", "bucket", "object"),
+    FlushBucket("collection", "bucket"),
+    FlushCollection("collection"),
 ]
 
 
-@pytest.mark.parametrize("fields", CHANGES, ids=len)
-def test_every_truncation_and_every_tail_is_damage(fields: tuple[Any, ...]) -> None:
-    record = pack_record(fields)
+@pytest.mark.parametrize("mutation", CHANGES, ids=len)
+def test_every_truncation_and_every_tail_is_damage(mutation: Mutation) -> None:
+    record = pack_record(mutation)
     for size in range(len(record)):
         with pytest.raises(DamagedBytes):
             unpack_record(record[:size])
@@ -174,11 +208,11 @@ def test_what_says_it_is_huge_takes_no_memory(count: int) -> None:
             unpack_record(head + pack_varints([count]) + b"\0" * 30)
 
 
-@pytest.mark.parametrize("fields", CHANGES, ids=len)
+@pytest.mark.parametrize("mutation", CHANGES, ids=len)
 @settings(deadline=None, max_examples=300)
 @given(st.binary(max_size=60), st.randoms(use_true_random=False))
-def test_random_bytes_are_read_or_damage(fields: tuple[Any, ...], noise: bytes, dice: random.Random) -> None:
-    whole = pack_record(fields)
+def test_random_bytes_are_read_or_damage(mutation: Mutation, noise: bytes, dice: random.Random) -> None:
+    whole = pack_record(mutation)
     changed = bytearray(whole)
     changed[dice.randrange(len(whole))] = dice.randrange(256)
     for record in (whole[:1] + noise, whole[: dice.randrange(len(whole))] + noise, bytes(changed)):

@@ -1,27 +1,23 @@
-"""Names of objects: those that wait in memory, and rows of `oids`, which tell what objects have an OID of this hash.
-
-An entry is a hash of 40 bits and an IID.
+"""The rows of `oids`: which objects have an OID of a given hash (`name_hash` of name_map.pyx).
 
     row     per entry, by rising hash, then IID: v(hash - hash before), v(IID)
 
-Which hashes stand in which row is told by linear hashing on the first bits (Litwin, "Linear hashing: a new tool for file
-and table addressing", 1980): with S slices and 2^b <= S < 2^(b+1), the first S - 2^b of the slices of b bits are split
-in two. A slice is named by the smallest hash in it, so the rows of a bucket sort as hashes do.
-
-    WaitingNames    the names of new objects
-    NameMerge       puts some of them into their rows, and splits slices
+Linear hashing on the first bits (Litwin, "Linear hashing: a new tool for file and table addressing", 1980) decides
+which hashes a row holds, its slice: with S slices and 2^b <= S < 2^(b+1), the first S - 2^b of the slices of b bits are
+split in two. The key of a slice holds its smallest hash, so the rows of a bucket sort as hashes do.
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport UINT64_MAX, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, qsort, realloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 
-from sonicpy._native.blake2b cimport blake2b, eight_bytes
-from sonicpy._native.postings cimport term_key
+from sonicpy._native.blake2b cimport eight_bytes
+from sonicpy._native.keys cimport term_key
+from sonicpy._native.name_map cimport ENTRY_BYTES_MAX, HASH_BITS, VARINT_BYTES_MAX
 from sonicpy._native.varint cimport get_varint, put_varint
 
-from sonicpy._native.postings import DamagedBytes
+from sonicpy._native.varint import DamagedBytes
 
 cdef extern from *:
     """
@@ -30,31 +26,14 @@ cdef extern from *:
     int lowest_bit(uint64_t bits) noexcept nogil
 
 cdef enum:
-    HASH_BITS = 40
-    VARINT_BYTES_MAX = 10
-    ENTRY_BYTES_MAX = 2 * VARINT_BYTES_MAX
-    HOME_BITS_MIN = 3
     ROWS_AT_ONCE = 500  # that are read, merged and written: half a megabyte
-
-NAME_HASH_BITS = HASH_BITS
-
-
-cpdef uint64_t name_hash(bytes oid) except? 0:
-    """Return the 40 bits that an OID is found by, of its BLAKE2b; others may have the same."""
-    if oid is None:
-        raise TypeError("an OID is bytes")
-    cdef uint64_t digest = blake2b(<const uint8_t *> oid, len(oid), HASH_BITS // 8), hash = 0
-    cdef int number
-    for number in range(HASH_BITS // 8):
-        hash = hash << 8 | (digest >> 8 * number & 0xFF)
-    return hash
 
 
 # -- slices -----------------------------------------------------------------------------------------------------------
 
 
 cdef int whole_bits(uint64_t slices) noexcept nogil:
-    """Return how many first bits tell a slice that was not split, of at least one slice."""
+    """Return how many first bits choose a slice that was not split; there is at least one slice."""
     cdef int bits = 0
     while bits < HASH_BITS and (<uint64_t> 2 << bits) <= slices:
         bits += 1
@@ -62,7 +41,7 @@ cdef int whole_bits(uint64_t slices) noexcept nogil:
 
 
 cdef int slice_bits(uint64_t hash, uint64_t slices) noexcept nogil:
-    """Return how many first bits tell the slice that a hash belongs to."""
+    """Return how many first bits choose the slice of a hash."""
     cdef int bits = whole_bits(slices)
     return bits + (bits < HASH_BITS and hash >> (HASH_BITS - bits) < slices - (<uint64_t> 1 << bits))
 
@@ -83,7 +62,7 @@ cdef uint64_t next_split(uint64_t slices) noexcept nogil:
 
 
 def slice_start(uint64_t hash, uint64_t slices) -> int:
-    """Return the smallest hash of the slice that a hash belongs to; there is at least one slice."""
+    """Return the smallest hash of the slice of a hash; there is at least one slice."""
     return start_of(hash, slices)
 
 
@@ -101,7 +80,7 @@ def name_key(uint32_t bucket, uint64_t hash, uint64_t slices) -> bytes:
 # -- rows -------------------------------------------------------------------------------------------------------------
 
 
-cdef struct Reader:  # reads a row entry by entry: it stands at one, or at the end of the row
+cdef struct Reader:  # reads a row entry by entry: it is at one, or at the end of the row
     const uint8_t *at  # where the entry begins
     const uint8_t *iid  # where its IID does
     const uint8_t *next
@@ -136,8 +115,10 @@ cdef inline int advance(Reader *reader) except -1:
 
 
 cdef inline void skim(Reader *reader, uint64_t hash) noexcept nogil:
-    """Pass over entries with smaller hashes, as long as both numbers of each stand in eight bytes, as they nearly always
-    do: only `hash` and `next` are right after it."""
+    """Skip entries with smaller hashes while both numbers of each fit eight bytes, as they nearly always do.
+
+    Only `hash` and `next` are valid afterwards.
+    """
     cdef const uint8_t *at = reader.next
     cdef uint64_t both, ends, found = reader.hash, step
     while reader.end - at >= 8:
@@ -168,7 +149,7 @@ cdef int advance_bytewise(Reader *reader) except -1:
 
 
 cdef inline uint64_t joined(uint64_t packed) noexcept nogil:
-    """Return the number of a varint of at most eight bytes: their lower seven bits, joined."""
+    """Return the value of a varint of at most eight bytes: their lower seven bits, joined."""
     packed &= <uint64_t> 0x7F7F7F7F7F7F7F7F
     packed = packed & <uint64_t> 0x007F007F007F007F | (packed & <uint64_t> 0x7F007F007F007F00) >> 1
     packed = packed & <uint64_t> 0x00003FFF00003FFF | (packed & <uint64_t> 0x3FFF00003FFF0000) >> 2
@@ -237,200 +218,26 @@ def named(bytes row not None, uint64_t hash) -> tuple:
     return () if iids is None else tuple(iids)
 
 
-# -- names that wait --------------------------------------------------------------------------------------------------
-
-
-cdef class WaitingNames:
-    """The names of new objects, by hash.
-
-    A table with open addressing whose entries stand in order: the home of a name is told by the first bits of its
-    hash, and an entry stands at its home or behind it, where a smaller one took that place. No name wraps around: there
-    is room for all of them behind the last home.
-
-    Attributes:
-        added: how many were added; the owner sets it back.
-    """
-
-    def __cinit__(self):
-        self._slots = NULL
-        self._count = self._count_max = 0
-
-    def __dealloc__(self):
-        free(self._slots)
-
-    def __len__(self) -> int:
-        return self._count
-
-    def find(self, uint64_t hash) -> tuple:
-        """Return the IIDs of the objects whose OID has this hash."""
-        return self.iids(hash)
-
-    cdef tuple iids(self, uint64_t hash):
-        cdef Entry *slot = self.first(hash)
-        cdef list iids
-        if slot == NULL or slot.hash != hash:
-            return ()
-        iids = []
-        while slot.hash == hash:
-            iids.append(slot.iid)
-            slot += 1
-        return tuple(iids)
-
-    def add(self, uint64_t hash, uint64_t iid) -> None:
-        """Note the name of a new object.
-
-        Raises:
-            ValueError: no hash is so large.
-        """
-        self.put(hash, iid)
-
-    cdef int put(self, uint64_t hash, uint64_t iid) except -1:
-        if hash >> HASH_BITS:
-            raise ValueError(f"a hash of names has {HASH_BITS} bits")
-        self.added += 1
-        if self._count >= self._count_max:
-            self.resize(2 * self._count)
-        self.insert(hash, iid)
-        return 0
-
-    def drop(self, uint64_t hash, uint64_t iid) -> None:
-        """Forget a name, if it is here."""
-        cdef Entry *slot = self.first(hash)
-        if slot == NULL:
-            return
-        while slot.hash == hash and slot.iid != iid:
-            slot += 1
-        if slot.hash == hash:
-            self.remove(slot)
-
-    def take(self, Py_ssize_t limit, uint64_t until) -> tuple:
-        """Take some names out, by rising hash, those behind the ones that were taken before.
-
-        Args:
-            limit: so many at the most.
-            until: only objects with a smaller IID.
-
-        Returns:
-            (their row, whether others are left); with the last ones a round ends, and the next call begins with the
-            smallest hash again.
-        """
-        cdef uint8_t *room
-        cdef uint8_t *out
-        cdef uint64_t before = 0
-        cdef Entry *slot = self.first(self._taken)
-        cdef bint is_left = False
-        limit = max(min(limit, self._count), 0)
-        room = out = <uint8_t *> malloc(ENTRY_BYTES_MAX * limit + 1)
-        if room == NULL:
-            raise MemoryError
-        while slot != NULL and slot < self._slots + self.slots():
-            if slot.hash == UINT64_MAX or slot.iid >= until:
-                slot += 1
-            elif limit > 0:
-                out = put_varint(put_varint(out, slot.hash - before), slot.iid)
-                before = self._taken = slot.hash
-                limit -= 1
-                self.remove(slot)
-            else:
-                is_left = True
-                break
-        try:
-            if not is_left:
-                self._taken = 0
-            if self._bits > HOME_BITS_MIN and 8 * self._count < self._count_max:
-                self.resize(2 * self._count)
-            return PyBytes_FromStringAndSize(<char *> room, out - room), is_left
-        finally:
-            free(room)
-
-    cdef inline Py_ssize_t slots(self) noexcept nogil:
-        """How many slots there are, besides an empty one behind them."""
-        return (<Py_ssize_t> 1 << self._bits) + self._count_max
-
-    cdef inline Entry *home(self, uint64_t hash) noexcept nogil:
-        return self._slots + (hash >> (HASH_BITS - self._bits))
-
-    cdef inline Entry *first(self, uint64_t hash) noexcept nogil:
-        """Return the slot of the first name with this hash, or where it would stand; NULL: there can be none.
-
-        Empty slots have the largest hash there is, and one stands behind all others.
-        """
-        cdef Entry *slot
-        if self._slots == NULL or hash >> HASH_BITS:
-            return NULL
-        slot = self.home(hash)
-        while slot.hash < hash:
-            slot += 1
-        return slot
-
-    cdef void insert(self, uint64_t hash, uint64_t iid) noexcept nogil:
-        """Put a name where it belongs, and those that stand there and right behind it one further; there is room."""
-        cdef Entry *slot = self.first(hash)
-        cdef Entry new, old
-        while slot.hash == hash and slot.iid < iid:
-            slot += 1
-        if slot.hash == hash and slot.iid == iid:
-            return
-        self._count += 1
-        new.hash, new.iid = hash, iid
-        while slot.hash != UINT64_MAX:
-            old = slot[0]
-            slot[0] = new
-            new = old
-            slot += 1
-        slot[0] = new
-
-    cdef void remove(self, Entry *slot) noexcept nogil:
-        """Take a name out, and let those right behind it that are not at home move up."""
-        while slot[1].hash != UINT64_MAX and self.home(slot[1].hash) <= slot:
-            slot[0] = slot[1]
-            slot += 1
-        slot.hash = UINT64_MAX
-        self._count -= 1
-
-    cdef int resize(self, Py_ssize_t names) except -1:
-        """Make a table that has room for so many names, three for four homes; at least for those that are here."""
-        cdef Entry *old = self._slots
-        cdef Entry *slot
-        cdef Py_ssize_t number, old_slots = self.slots()
-        cdef Py_ssize_t homes = 1 << HOME_BITS_MIN
-        cdef int bits = HOME_BITS_MIN
-        while 3 * homes < 4 * max(names, self._count + 1):
-            homes *= 2
-            bits += 1
-        slot = <Entry *> malloc((homes + 3 * homes // 4 + 1) * sizeof(Entry))
-        if slot == NULL:
-            raise MemoryError
-        self._slots, self._bits, self._count_max, self._count = slot, bits, 3 * homes // 4, 0
-        memset(slot, 0xFF, (self.slots() + 1) * sizeof(Entry))
-        if old != NULL:
-            for number in range(old_slots):
-                if old[number].hash != UINT64_MAX:
-                    self.insert(old[number].hash, old[number].iid)
-            free(old)
-        return 0
-
-
-# -- from memory into rows --------------------------------------------------------------------------------------------
+# -- merging --------------------------------------------------------------------------------------------------------
 
 
 cdef class NameMerge:
-    """Puts names into the rows of their slices, and splits slices that are too large: some rows after the other.
+    """Puts names into the rows of their slices, and splits slices that are too large, some rows at a time.
 
         while keys := merge.next_keys():
             write(merge.rows(read(keys)))
 
     Args:
-        bucket: whose names they are.
+        bucket: its number.
         names: their row.
         before: how many slices there are, at least one.
-        after: how many there shall be, not less.
+        after: how many there will be, not less.
 
     Raises:
-        DamagedBytes: `names` is no row, or there cannot be so many slices.
+        DamagedBytes: `names` is no row, or the numbers of slices are impossible.
 
     Attributes:
-        emptied: keys of rows that are to be deleted in the end.
+        emptied: keys of rows to delete in the end.
     """
     cdef uint32_t _bucket
     cdef uint64_t _before, _after
@@ -486,7 +293,7 @@ cdef class NameMerge:
         begin(&self._reader, names)
 
     def next_keys(self) -> list:
-        """Return the keys of the rows to read next, in their order; empty: every name is in its row."""
+        """Return the keys of the rows to read next, in order; empty: every name is in its row."""
         cdef Py_ssize_t number
         self._given = self._next
         self._next = min(self._count, self._given + ROWS_AT_ONCE)
@@ -496,10 +303,10 @@ cdef class NameMerge:
         return self._keys
 
     def rows(self, list found not None) -> list:
-        """Return the (key, row) to write in the place of those that were read.
+        """Return the (key, row) pairs that replace those that were read.
 
         Args:
-            found: (key, row) of those keys that there are, in their order.
+            found: (key, row) of the keys that have a row, in order.
 
         Raises:
             DamagedBytes: a row is cut off.
@@ -520,7 +327,7 @@ cdef class NameMerge:
         return changed
 
     cdef int merge(self, uint64_t start, bytes key, bytes row, list changed) except -1:
-        """Merge names into the slice that begins with a hash, and divide it as it shall be."""
+        """Merge names into the slice that begins with a hash, and split it as `after` demands."""
         cdef uint64_t end = end_of(start, self._before), next_start = start, until, iid, last
         cdef uint8_t *out
         cdef uint8_t *first
@@ -551,8 +358,8 @@ cdef class NameMerge:
         return 0
 
     cdef uint8_t *room(self, uint64_t start, uint64_t end, bytes row) except NULL:
-        """Return room for what becomes of a slice: what is held, new names, and after each and at the start of each
-        smaller slice a hash told anew."""
+        """Return room for the new rows of a slice: its entries, new names, and a whole hash after each new name and at
+        the start of each smaller slice."""
         cdef Py_ssize_t size = 0 if row is None else len(row)
         cdef Reader reader = self._reader
         cdef uint8_t *room
@@ -572,7 +379,7 @@ cdef class NameMerge:
 
 
 cdef uint8_t *copy_held(Reader *held, uint8_t *out, uint64_t *last, uint64_t hash, uint64_t iid) except NULL:
-    """Copy the entries before (hash, IID); `last` is the hash before them, and then the last of theirs."""
+    """Copy the entries before (hash, IID); `last` goes in as the hash before them and comes out as their last one."""
     cdef const uint8_t *start = held.at
     if not is_before(held, hash, iid):
         return out

@@ -10,29 +10,15 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sonicpy._native.object_change import AddTerms, RemoveTerms
-from sonicpy._native.postings import (
-    COMMON_FROM_BLOCK,
-    IID_MAX,
-    POSTINGS_PER_BLOCK,
-    WORD_BYTES_MAX,
-    DamagedBytes,
-    ObjectRecord,
-    TermInfo,
-    block_key,
-    bucket_key,
-    common_keys,
-    object_key,
-    pack_block,
-    pack_varints,
-    term_key,
-    unpack_block,
-    unpack_varints,
-    with_common,
-    word_key,
-)
+from sonicpy._native.add_terms import AddTerms
+from sonicpy._native.keys import IID_MAX, block_key, bucket_key, object_key, term_key, word_key
+from sonicpy._native.object_record import ObjectRecord
+from sonicpy._native.postings import POSTINGS_PER_BLOCK, pack_block, unpack_block
+from sonicpy._native.remove_terms import RemoveTerms
 from sonicpy._native.term_cache import TermCache
+from sonicpy._native.term_rows import COMMON_FROM_BLOCK, WORD_BYTES_MAX, TermInfo, common_keys, with_common
 from sonicpy._native.terms import STOP, Terms
+from sonicpy._native.varint import DamagedBytes, pack_varints, unpack_varints
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -423,7 +409,8 @@ UNSAFE = {
 def test_wrong_use_raises_and_does_not_crash(why: str) -> None:
     """In a process of its own: what goes wrong here goes wrong with the memory."""
     script = (
-        "from sonicpy._native.object_change import *\nfrom sonicpy._native.postings import *\n"
+        "from sonicpy._native.add_terms import *\nfrom sonicpy._native.remove_terms import *\n"
+        "from sonicpy._native.object_record import *\nfrom sonicpy._native.postings import *\n"
         "from sonicpy._native.term_cache import *\nfrom sonicpy._native.terms import Terms\n"
         f"try:\n    {UNSAFE[why].replace(chr(10), chr(10) + '    ')}\n"
         "except (ValueError, IndexError, TypeError) as fault: print(type(fault).__name__)"

@@ -1,0 +1,60 @@
+"""The keys of the tables whose rows belong to a bucket; `sonicpy/store/keys.py` draws all keys.
+
+Numbers are big-endian, so that rows sort as their numbers do.
+"""
+
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy
+
+import hashlib
+
+cdef enum:
+    TERM_HEAD_BYTES = 466
+
+IID_MAX = (1 << 40) - 1
+
+
+def bucket_key(uint32_t bucket) -> bytes:
+    """Return the four bytes that every key of `bucket` begins with."""
+    cdef uint8_t key[4]
+    put_big_endian(key, bucket, 4)
+    return PyBytes_FromStringAndSize(<char *> key, 4)
+
+
+cpdef bytes word_key(uint32_t bucket, bytes term):
+    """Return the key of `term` in `words`: the bucket, then the term.
+
+    A term of more than 500 bytes becomes its first 466, 0xFF (never a byte of UTF-8) and the BLAKE2b of all of it.
+    """
+    cdef Py_ssize_t size = len(term)
+    cdef bytes key
+    if size > TERM_KEY_BYTES:
+        term = term[:TERM_HEAD_BYTES] + b"\xff" + hashlib.blake2b(term, digest_size=32).digest()
+        size = len(term)
+    key = PyBytes_FromStringAndSize(NULL, 4 + size)
+    put_big_endian(<uint8_t *> <char *> key, bucket, 4)
+    memcpy(<char *> key + 4, <const char *> term, size)
+    return key
+
+
+cpdef bytes term_key(uint32_t bucket, uint64_t term_id):
+    """Return the key of a term id in `terms`: bucket (4 bytes), term id (5)."""
+    cdef bytes key = PyBytes_FromStringAndSize(NULL, 9)
+    put_big_endian(<uint8_t *> <char *> key, bucket, 4)
+    put_big_endian(<uint8_t *> <char *> key + 4, term_id, 5)
+    return key
+
+
+cpdef bytes object_key(uint32_t bucket, uint64_t iid):
+    """Return the key of an object in `objects`: bucket (4 bytes), IID (5)."""
+    return term_key(bucket, iid)
+
+
+cpdef bytes block_key(uint32_t bucket, uint64_t term_id, uint32_t block):
+    """Return the key of a block in `postings`: bucket (4 bytes), term id (5), block number (4)."""
+    cdef bytes key = PyBytes_FromStringAndSize(NULL, 13)
+    put_big_endian(<uint8_t *> <char *> key, bucket, 4)
+    put_big_endian(<uint8_t *> <char *> key + 4, term_id, 5)
+    put_big_endian(<uint8_t *> <char *> key + 9, block, 4)
+    return key

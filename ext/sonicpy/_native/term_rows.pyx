@@ -1,0 +1,229 @@
+"""The rows of words: in `words` by their letters, those of common words in `common` by their term ids.
+
+    word   v(term id) v(holders) v(hidden holders) v(df) v(last block) v(first block) v(dead) v(first count)
+           and then its last block, if that holds postings
+
+v() is a varint (varint.pxd). A word that has begun its second block is common: `common` has its row, and its row in
+`words` is v(term id) alone. Common words change with nearly every text, and their rows in `common` fill a few pages.
+
+A word's living postings are those from place `dead` of block `first block` on to the end of block `last block`;
+emptied blocks in between are missing. The word's own row holds the last block, the tail, so that most words are read
+and written with one row; `postings` holds the full blocks. A word without postings has first block = last block + 1.
+`holders` counts the objects whose record names the word, also those the window has pushed out of the postings; hidden
+holders hold it only as a stop word or as a part of a run without blanks.
+"""
+
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcmp, memcpy
+
+from sonicpy._native.keys cimport term_key
+from sonicpy._native.varint cimport get_varint, put_varint
+
+from sonicpy._native.varint import DamagedBytes
+
+cdef enum:
+    WORD_FIELDS = 8
+
+WORD_BYTES_MAX = SHOWN_BYTES
+COMMON_FROM_BLOCK = COMMON_BLOCK
+
+
+cdef Py_ssize_t read_word(bytes row, Word *word) except -1:
+    """Read the numbers of a row and return where its tail begins."""
+    cdef const uint8_t *at = <const uint8_t *> row
+    cdef const uint8_t *end = at + len(row)
+    cdef uint64_t *fields = <uint64_t *> word
+    cdef int step
+    for step in range(WORD_FIELDS):
+        if get_varint(&at, end, &fields[step]) < 0:
+            raise DamagedBytes("the row of a word is cut off")
+    return at - <const uint8_t *> row
+
+
+def term_id_in(bytes row not None) -> int:
+    """Return the term id that a row of `words` begins with.
+
+    Raises:
+        DamagedBytes: the row is cut off.
+    """
+    cdef const uint8_t *at = <const uint8_t *> <const char *> row
+    cdef uint64_t term_id
+    if get_varint(&at, at + len(row), &term_id) < 0:
+        raise DamagedBytes("the row of a word is cut off")
+    return term_id
+
+
+def only_refers(bytes row not None) -> bool:
+    """Return whether a row of `words` is that of a common word: its term id alone."""
+    return referred_term(row) >= 0
+
+
+cdef int64_t referred_term(bytes row) noexcept:
+    """Return the term id that is all of a row of `words`; -1: the row holds more."""
+    cdef const uint8_t *at = <const uint8_t *> <const char *> row
+    cdef const uint8_t *end = at + len(row)
+    cdef uint64_t term_id
+    if len(row) >= WORD_FIELDS or get_varint(&at, end, &term_id) < 0 or at != end:
+        return -1
+    return <int64_t> term_id
+
+
+cdef uint32_t bucket_in(bytes key) noexcept:
+    cdef const uint8_t *at = <const uint8_t *> <const char *> key
+    return <uint32_t> at[0] << 24 | <uint32_t> at[1] << 16 | <uint32_t> at[2] << 8 | at[3]
+
+
+def common_keys(list rows not None) -> list:
+    """Return the keys in `common` of those (key, row) pairs of `words` that only refer there."""
+    cdef bytes key, row
+    return [term_key(bucket_in(key), referred_term(row)) for key, row in rows if referred_term(row) >= 0]
+
+
+def with_common(list rows not None, list common not None) -> list:
+    """Return (key, row) pairs of `words`; a row that only refers to `common` is replaced by the row there.
+
+    Args:
+        common: the (key, row) pairs found for `common_keys(rows)`, in their order.
+
+    Raises:
+        DamagedBytes: one is missing.
+    """
+    cdef list whole = []
+    cdef Py_ssize_t at = 0
+    cdef bytes key, row
+    for key, row in rows:
+        if referred_term(row) >= 0:
+            if at == len(common) or (<tuple> common[at])[0] != term_key(bucket_in(key), referred_term(row)):
+                raise DamagedBytes("the row of a common word is missing")
+            row = (<tuple> common[at])[1]
+            at += 1
+        whole.append((key, row))
+    return whole
+
+
+cdef bytes write_word(const Word *word, const uint8_t *tail, Py_ssize_t tail_size):
+    cdef uint8_t room[10 * WORD_FIELDS]
+    cdef uint8_t *out = room
+    cdef const uint64_t *fields = <const uint64_t *> word
+    cdef int step
+    cdef bytes row
+    for step in range(WORD_FIELDS):
+        out = put_varint(out, fields[step])
+    row = PyBytes_FromStringAndSize(NULL, (out - room) + tail_size)
+    memcpy(<char *> row, room, out - room)
+    if tail_size:
+        memcpy(<char *> row + (out - room), tail, tail_size)
+    return row
+
+
+cdef class TermInfo:
+    """A word's row, decoded: the fields of the layout, and whether the word is listed and counted."""
+
+    def __init__(self, bytes row not None, Py_ssize_t term_bytes):
+        self._tail_at = read_word(row, &self._word)
+        self._row = row
+        self._size = term_bytes
+
+    @property
+    def tail(self) -> bytes:
+        """The block with the newest postings; empty if the word has none."""
+        return self._row[self._tail_at :]
+
+    @property
+    def term_id(self) -> int:
+        return self._word.term_id
+
+    @property
+    def holders(self) -> int:
+        """How many objects hold the word, those beyond the window included."""
+        return self._word.holders
+
+    @property
+    def hidden_holders(self) -> int:
+        """How many holders have it only as a stop word or as a part of a run without blanks."""
+        return self._word.hidden_holders
+
+    @property
+    def df(self) -> int:
+        """How many living postings it has."""
+        return self._word.df
+
+    @property
+    def last_block(self) -> int:
+        return self._word.last_block
+
+    @property
+    def first_block(self) -> int:
+        return self._word.first_block
+
+    @property
+    def dead(self) -> int:
+        """How many postings at the head of the first block the window has pushed out."""
+        return self._word.dead
+
+    @property
+    def first_count(self) -> int:
+        return self._word.first_count
+
+    @property
+    def live(self) -> bool:
+        """Whether some object holds it as a word of its own, and it is short enough to be shown."""
+        return is_live(&self._word, self._size)
+
+
+def likely_words(list rows, bytes prefix not None, Py_ssize_t limit) -> list:
+    """Return the most frequent live words of some rows of `words`.
+
+    Args:
+        rows: (key, row) pairs by key, the first ones not before `prefix`.
+        prefix: the beginning of keys, the bucket's number included.
+        limit: how many words at most.
+
+    Returns:
+        (-holders, number of bytes, word) of each, most frequent first.
+
+    Raises:
+        DamagedBytes: a row cannot be read.
+    """
+    cdef Py_ssize_t size = len(prefix)
+    cdef bytes key
+    cdef Word word
+    cdef uint64_t least = 0
+    cdef list best = []
+    for key, row in rows:
+        if len(key) < size or memcmp(<const char *> key, <const char *> prefix, size) != 0:
+            break
+        read_word(row, &word)
+        if word.holders <= least or not is_live(&word, len(key) - 4):
+            continue
+        best.append((-<int64_t> word.holders, len(key) - 4, key[4:]))
+        if len(best) >= 4 * limit:
+            best.sort()
+            del best[limit:]
+            least = <uint64_t> -<int64_t> best[limit - 1][0] - 1 if limit else 0
+    best.sort()
+    return best[:limit]
+
+
+def live_words(list rows not None, bytes prefix not None) -> list:
+    """Return the live words of some rows of `words`.
+
+    Args:
+        rows: (key, row) pairs by key, the first ones not before `prefix`.
+        prefix: the bucket's number, as keys begin with it.
+
+    Raises:
+        DamagedBytes: a row cannot be read.
+    """
+    cdef Py_ssize_t size = len(prefix)
+    cdef list words = []
+    cdef bytes key
+    cdef Word word
+    for key, row in rows:
+        if len(key) < size or memcmp(<const char *> key, <const char *> prefix, size) != 0:
+            break
+        read_word(row, &word)
+        if is_live(&word, len(key) - size):
+            words.append(key[size:])
+    return words

@@ -1,0 +1,233 @@
+"""What an index needs of its store, whether that can be changed, can only be read, or is closed.
+
+Store           reads and changes
+ReadOnlyStore   reads, and refuses changes
+ClosedStore     refuses everything
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import NoReturn, Protocol, TypeVar
+
+from sonicpy.errors import IndexClosed, StoreError
+from sonicpy.store.mutations import Mutation, PushTerms
+from sonicpy.store.view import View
+from sonicpy.store.write_view import WriteView
+
+Answer = TypeVar("Answer")
+
+
+class AnyStore(Protocol):
+    """The methods and attributes that every store has; `Store` documents them.
+
+    Raises (each of them):
+        ReadOnly: a change of a store that is open for reading only.
+        IndexClosed: the store was closed.
+    """
+
+    @property
+    def folder(self) -> Path: ...
+    @property
+    def durability(self) -> str: ...
+    @property
+    def uncommitted(self) -> int: ...
+    @property
+    def recoveries(self) -> int: ...
+    @property
+    def refusing(self) -> bool: ...
+    @property
+    def log_position(self) -> int: ...
+    @property
+    def has_dropped(self) -> bool: ...
+
+    def reading(self) -> AbstractContextManager[View]: ...
+    def snapshot(self) -> AbstractContextManager[View]: ...
+    def take_view(self) -> View: ...
+    def take_snapshot(self) -> View: ...
+    def give_back(self, view: View) -> None: ...
+    def readable_stamp(self) -> int | None: ...
+    def backup(self, folder: Path) -> Path: ...
+    def size_bytes(self) -> int: ...
+    def map_bytes(self) -> int: ...
+    def log_bytes(self) -> int: ...
+    def pending_buckets(self) -> set[int]: ...
+
+    def apply(self, mutation: Mutation) -> int: ...
+    def apply_pushes(self, pushes: Sequence[PushTerms], *, new: bool = False) -> list[int]: ...
+    def maintain(self, work: Callable[[WriteView], Answer]) -> Answer: ...
+    def flush_term_rows(self) -> None: ...
+    def seal(self) -> None: ...
+    def commit(self) -> None: ...
+    def sync_log(self) -> int: ...
+    def sync(self) -> None: ...
+    def shorten_log(self) -> None: ...
+    def sweep(self, rows: int) -> bool: ...
+    def take_flushed(self) -> dict[int, int]: ...
+    def forget_pending_bucket(self, bucket: int) -> None: ...
+
+    def leave_to_parent(self) -> None: ...
+    def close(self) -> None: ...
+
+
+class RefusesChanges:
+    """The changes of a store that takes none: each raises the error of `refusal`."""
+
+    def refusal(self) -> StoreError:
+        """Return why changes are refused."""
+        raise NotImplementedError
+
+    @property
+    def refusing(self) -> bool:
+        """Whether changes are refused because a commit failed: none was tried."""
+        return False
+
+    @property
+    def log_position(self) -> NoReturn:
+        """Refuse."""
+        raise self.refusal()
+
+    def apply(self, mutation: Mutation) -> NoReturn:
+        """Refuse."""
+        raise self.refusal()
+
+    def apply_pushes(self, pushes: Sequence[PushTerms], *, new: bool = False) -> NoReturn:
+        """Refuse."""
+        raise self.refusal()
+
+    def maintain(self, work: Callable[[WriteView], Answer]) -> NoReturn:
+        """Refuse."""
+        raise self.refusal()
+
+    def flush_term_rows(self) -> NoReturn:
+        """Refuse."""
+        raise self.refusal()
+
+    def seal(self) -> NoReturn:
+        """Refuse."""
+        raise self.refusal()
+
+    def commit(self) -> NoReturn:
+        """Refuse."""
+        raise self.refusal()
+
+    def sync_log(self) -> NoReturn:
+        """Refuse."""
+        raise self.refusal()
+
+    def sync(self) -> NoReturn:
+        """Refuse."""
+        raise self.refusal()
+
+    def shorten_log(self) -> NoReturn:
+        """Refuse."""
+        raise self.refusal()
+
+    def sweep(self, rows: int) -> NoReturn:
+        """Refuse."""
+        raise self.refusal()
+
+    def take_flushed(self) -> NoReturn:
+        """Refuse."""
+        raise self.refusal()
+
+    def forget_pending_bucket(self, bucket: int) -> NoReturn:
+        """Refuse."""
+        raise self.refusal()
+
+
+class ClosedStore(RefusesChanges):
+    """Takes the place of a store that was closed: everything raises IndexClosed.
+
+    Args:
+        reason: the message, which says what to do.
+    """
+
+    def __init__(self, reason: str) -> None:
+        self._reason = reason
+
+    def refusal(self) -> IndexClosed:
+        """Return why everything is refused."""
+        return IndexClosed(self._reason)
+
+    @property
+    def folder(self) -> NoReturn:
+        """Refuse."""
+        raise self.refusal()
+
+    @property
+    def durability(self) -> NoReturn:
+        """Refuse."""
+        raise self.refusal()
+
+    @property
+    def uncommitted(self) -> NoReturn:
+        """Refuse."""
+        raise self.refusal()
+
+    @property
+    def recoveries(self) -> NoReturn:
+        """Refuse."""
+        raise self.refusal()
+
+    @property
+    def refusing(self) -> NoReturn:
+        """Refuse."""
+        raise self.refusal()
+
+    @property
+    def has_dropped(self) -> NoReturn:
+        """Refuse."""
+        raise self.refusal()
+
+    def reading(self) -> NoReturn:
+        """Refuse."""
+        raise self.refusal()
+
+    def snapshot(self) -> NoReturn:
+        """Refuse."""
+        raise self.refusal()
+
+    def take_view(self) -> NoReturn:
+        """Refuse."""
+        raise self.refusal()
+
+    def take_snapshot(self) -> NoReturn:
+        """Refuse."""
+        raise self.refusal()
+
+    def give_back(self, view: View) -> NoReturn:
+        """Refuse."""
+        raise self.refusal()
+
+    def readable_stamp(self) -> NoReturn:
+        """Refuse."""
+        raise self.refusal()
+
+    def backup(self, folder: Path) -> NoReturn:
+        """Refuse."""
+        raise self.refusal()
+
+    def size_bytes(self) -> NoReturn:
+        """Refuse."""
+        raise self.refusal()
+
+    def map_bytes(self) -> NoReturn:
+        """Refuse."""
+        raise self.refusal()
+
+    def log_bytes(self) -> NoReturn:
+        """Refuse."""
+        raise self.refusal()
+
+    def pending_buckets(self) -> NoReturn:
+        """Refuse."""
+        raise self.refusal()
+
+    def leave_to_parent(self) -> NoReturn:
+        """Refuse."""
+        raise self.refusal()
+
+    def close(self) -> NoReturn:
+        """Refuse."""
+        raise self.refusal()

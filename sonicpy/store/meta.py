@@ -1,0 +1,125 @@
+"""The rows of the `meta` table: what holds for a store as a whole.
+
+To add one, add a `MetaKey` to KEYS; `docs/storage-format.md` has to name it in the row of `meta`.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from sonicpy._native.varint import DamagedBytes, pack_varints, unpack_varints
+from sonicpy.errors import StoreDamaged, StoreError
+from sonicpy.store.environment import META, Transaction
+
+Value = TypeVar("Value")
+
+FORMAT_VERSION = 3
+
+
+@dataclass(frozen=True, slots=True)
+class MetaKey(Generic[Value]):
+    """A row of `meta`: its key, and how its value becomes bytes and comes back."""
+
+    name: bytes
+    pack: Callable[[Value], bytes]
+    unpack: Callable[[bytes], Value]
+
+    def read(self, transaction: Transaction) -> Value | None:
+        """Return the value, or None if the row is missing.
+
+        Raises:
+            StoreDamaged: the row cannot be read.
+        """
+        row = transaction.get(META, self.name)
+        try:
+            return None if row is None else self.unpack(row)
+        except ValueError as error:  # DamagedBytes among them
+            raise StoreDamaged(f"the row {self.name.decode()!r} of meta cannot be read: {error}") from error
+
+    def write(self, transaction: Transaction, value: Value) -> None:
+        """Write the value; raises StoreError as `Transaction.put` does."""
+        transaction.put(META, self.name, self.pack(value))
+
+
+def _pack_text(text: str) -> bytes:
+    return text.encode()
+
+
+def _unpack_text(row: bytes) -> str:
+    return row.decode("ascii", "replace")
+
+
+def _pack_number(number: int) -> bytes:
+    return pack_varints((number,))
+
+
+def _unpack_number(row: bytes) -> int:
+    numbers = unpack_varints(row)
+    if len(numbers) != 1:
+        raise DamagedBytes(f"it holds {len(numbers)} numbers instead of one")
+    return numbers[0]
+
+
+def _pack_settings(settings: Mapping[str, str]) -> bytes:
+    return json.dumps(dict(settings), sort_keys=True).encode()
+
+
+def _unpack_settings(row: bytes) -> Mapping[str, str]:
+    settings = json.loads(row)
+    if not isinstance(settings, dict):
+        raise ValueError("it is no JSON object")
+    return settings
+
+
+FORMAT: MetaKey[str] = MetaKey(b"format", _pack_text, _unpack_text)
+"""The format version of the store. Missing while the store is being created."""
+ANALYZER: MetaKey[Mapping[str, str]] = MetaKey(b"analyser", _pack_settings, _unpack_settings)
+"""What decides which terms of a text are stored, key by key."""
+POSITION: MetaKey[int] = MetaKey(b"position", _pack_number, _unpack_number)
+"""The log position that the last commit covers."""
+NEXT_BUCKET: MetaKey[int] = MetaKey(b"next bucket", _pack_number, _unpack_number)
+"""The id of the next new bucket."""
+
+KEYS = (FORMAT, ANALYZER, POSITION, NEXT_BUCKET)
+
+
+def write_identity(transaction: Transaction, analyzer: Mapping[str, str]) -> None:
+    """Note the format and the analyzer of a new store."""
+    FORMAT.write(transaction, str(FORMAT_VERSION))
+    ANALYZER.write(transaction, analyzer)
+
+
+def check_format(transaction: Transaction) -> None:
+    """Raise StoreError unless the store has the format of this version."""
+    found = FORMAT.read(transaction)
+    if found != str(FORMAT_VERSION):
+        raise StoreError(
+            f"the store has format version {found or 'none'}, this sonicpy reads {FORMAT_VERSION}: "
+            "export it with the version that wrote it and import it here"
+        )
+
+
+def check_analyzer(folder: Path, transaction: Transaction, analyzer: Mapping[str, str]) -> None:
+    """Raise StoreError unless the store was made with the same analysis of texts."""
+    stored = ANALYZER.read(transaction) or {}
+    for key in sorted({*stored, *analyzer}):
+        if stored.get(key) != analyzer.get(key):
+            raise StoreError(
+                f"the store {folder} was made with {key} = {stored.get(key, 'unset')}, "
+                f"not {analyzer.get(key, 'unset')}: new texts would get other terms than the texts that it holds; "
+                "set it back, or export and import into a new store"
+            )
+
+
+def read_position(transaction: Transaction) -> int:
+    """Return the log position that the last commit covers."""
+    return POSITION.read(transaction) or 0
+
+
+def take_bucket_id(transaction: Transaction) -> int:
+    """Return the id of a new bucket, which no other bucket gets."""
+    number = NEXT_BUCKET.read(transaction) or 0
+    NEXT_BUCKET.write(transaction, number + 1)
+    return number

@@ -1,0 +1,64 @@
+"""What differs between Linux and macOS: waiting for the disk, and identifying a boot of the machine."""
+
+import errno
+import fcntl
+import os
+import subprocess
+from pathlib import Path
+
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+"""A random id of this boot; Linux alone has it."""
+SYSCTL = "/usr/sbin/sysctl"
+BOOT_NAMES = ("kern.bootsessionuuid", "kern.boottime")
+"""What identifies a boot elsewhere: macOS has a random id; the boot time also changes when the clock is set."""
+SYSCTL_TIMEOUT_S = 5
+NO_FULL_SYNC = {errno.ENOTSUP, errno.EINVAL, errno.ENOTTY}
+"""Errors of F_FULLFSYNC where the file system does not know it."""
+
+
+def sync_file(descriptor: int) -> None:
+    """Wait until the disk has the content of a file. Raises OSError if the disk failed.
+
+    On macOS only F_FULLFSYNC waits for the disk, fsync ends at the cache of the drive (fsync(2) there); file systems
+    that do not know it get a plain fsync.
+    """
+    full_sync: int | None = getattr(fcntl, "F_FULLFSYNC", None)
+    if full_sync is None:
+        getattr(os, "fdatasync", os.fsync)(descriptor)
+        return
+    try:
+        fcntl.fcntl(descriptor, full_sync)
+    except OSError as error:
+        if error.errno not in NO_FULL_SYNC:
+            raise
+        os.fsync(descriptor)
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the disk has the folder's list of files. Raises OSError if the disk failed."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def boot_id() -> str:
+    """Return what identifies this boot of the machine; empty if the system does not say.
+
+    For the moments when a store is opened and closed: outside of Linux it starts a process.
+    """
+    try:
+        return BOOT_ID.read_text().strip()
+    except OSError:
+        return next(filter(None, map(_sysctl, BOOT_NAMES)), "")
+
+
+def _sysctl(name: str) -> str:
+    """Return a value of the kernel, or "" if it has none of this name."""
+    command = (SYSCTL, "-n", name)
+    try:
+        run = subprocess.run(command, capture_output=True, text=True, timeout=SYSCTL_TIMEOUT_S, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return run.stdout.strip()

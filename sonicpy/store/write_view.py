@@ -1,0 +1,279 @@
+"""What the open write transaction shows, its own changes included, and how buckets change in it.
+
+Rows that nearly every change touches (counters of buckets, lengths, words, the newest records) change in the
+`WriteCache`; `flush` writes them before each commit.
+"""
+
+from enum import IntEnum
+from typing import Any
+
+from sonicpy._native.keys import bucket_key
+from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, record_at
+from sonicpy._native.varint import DamagedBytes
+from sonicpy.errors import StoreDamaged
+from sonicpy.ids import Scope
+from sonicpy.store.bucket_state import BucketState
+from sonicpy.store.environment import (
+    BUCKETS,
+    COMMON,
+    DROPPED,
+    LENGTHS,
+    OBJECTS,
+    PENDING,
+    SCOPES,
+    WORDS,
+    Row,
+    Transaction,
+)
+from sonicpy.store.keys import length_key, object_key, scope_key
+from sonicpy.store.lengths import Lengths, read_lengths
+from sonicpy.store.meta import take_bucket_id
+from sonicpy.store.names import NewNames, new_names, stored_names
+from sonicpy.store.view import View
+from sonicpy.store.write_cache import NewestRow, WriteCache
+
+
+class Why(IntEnum):
+    """What happened last to a pending word: the last byte of its row, behind its sequence number."""
+
+    APPEARED = 0
+    POPPED = 1
+    """It vanished by a POP that left its object other words."""
+    ORPHANED = 2
+    """It vanished with its object."""
+
+
+class WriteView(View):
+    """The picture inside an open write transaction, its own changes included.
+
+    Args:
+        transaction: open for writing.
+        cache: what the writer keeps from transaction to transaction.
+        owner: the only thread that may use the view.
+
+    Attributes:
+        terms: rows of words that PUSH changes; call `flush_term_rows` before reading or changing them in the tables.
+        writer_cache: the writers of the buckets whose states changed; see `bucket_writer.writer_of`.
+    """
+
+    def __init__(self, transaction: Transaction, cache: WriteCache, owner: int) -> None:
+        super().__init__(transaction)
+        self.owner = owner
+        self.terms = cache.terms
+        self.writer_cache: dict[tuple[str, str], Any] = {}
+        self._write_cache = cache
+        self._states = cache.states
+        self._changed_states: set[tuple[str, str]] = set()
+        self._changed_buckets: set[int] = set()  # rows of these may still have to be written
+
+    def flush_term_rows(self) -> None:
+        """Write the rows of words that PUSH changed in the cache."""
+        if self.terms.changed:
+            words, common = self.terms.rows()
+            self.transaction.put_many(WORDS, words)
+            self.transaction.put_many(COMMON, common)
+
+    def flush_records(self, bucket: int) -> None:
+        """Write the row that new objects of a bucket go to."""
+        newest = self._write_cache.of(bucket).newest
+        if newest is not None:
+            newest.write(self.transaction, bucket)
+
+    def bucket(self, collection: str, bucket: str) -> BucketState | None:
+        """Return the state of a bucket, or None if it does not exist."""
+        scope = (collection, bucket)
+        state = self._states.get(scope)
+        if state is None:
+            state = super().bucket(collection, bucket)
+            if state is not None:
+                self._states[scope] = state
+        return state
+
+    def bucket_to_change(self, collection: str, bucket: str) -> BucketState:
+        """Return the state of a bucket, to be changed; create the bucket if it is missing."""
+        state = self.bucket(collection, bucket)
+        scope = (collection, bucket)
+        if state is None:
+            state = self._states[scope] = BucketState(take_bucket_id(self.transaction))
+            self.transaction.put(BUCKETS, bucket_key(state.bucket), scope_key(collection, bucket))
+            self.transaction.put(SCOPES, scope_key(collection, bucket), state.pack())
+        self._changed_states.add(scope)
+        return state
+
+    def buckets(self, collection: str) -> list[BucketState]:
+        """Return the states of all buckets of a collection, by name."""
+        self._flush_states()
+        return super().buckets(collection)
+
+    def forget_bucket(self, collection: str, bucket: str) -> bool:
+        """Drop a bucket from `scopes` and leave its rows to `sweep`; return whether it existed."""
+        state = self.bucket(collection, bucket)
+        if state is None:
+            return False
+        self._forget_state((collection, bucket))
+        self.flush_term_rows()
+        self._write_cache.forget(state.bucket)
+        self._write_cache.flushed[state.bucket] = state.lexicon_version
+        self._write_cache.has_dropped = True
+        self._changed_buckets.discard(state.bucket)
+        key = bucket_key(state.bucket)
+        self.transaction.delete(SCOPES, scope_key(collection, bucket))
+        self.transaction.delete(BUCKETS, key)
+        self.transaction.put(DROPPED, key, b"")
+        return True
+
+    def set_bucket(self, scope: Scope, state: BucketState) -> None:
+        """Replace the counters of a bucket that exists; its number must stay the same."""
+        self._forget_state(scope)
+        self._states[scope] = state
+        self._changed_states.add(scope)
+
+    def rename_bucket(self, old: Scope, new: Scope) -> None:
+        """Give a bucket another name, which no bucket has."""
+        state = self.bucket_to_change(*old)
+        self._forget_state(old)
+        self._states[new] = state
+        self._changed_states.add(new)
+        self.transaction.delete(SCOPES, scope_key(*old))
+        self.transaction.put(SCOPES, scope_key(*new), state.pack())
+        self.transaction.put(BUCKETS, bucket_key(state.bucket), scope_key(*new))
+
+    def lengths(self, state: BucketState) -> bytearray:
+        """Return the packed lengths of all objects of a bucket, by IID. The caller must not change them."""
+        return self._lengths(state.bucket).packed
+
+    def lengths_to_change(self, bucket: int) -> Lengths:
+        """Return the lengths of all objects of a bucket, to be changed until the transaction ends."""
+        self._changed_buckets.add(bucket)
+        return self._lengths(bucket)
+
+    def newest(self, state: BucketState) -> NewestRow:
+        """Return the row that new objects of a bucket go to, to be changed until the transaction ends."""
+        self._changed_buckets.add(state.bucket)
+        held = self._write_cache.of(state.bucket)
+        if held.newest is None:
+            number = state.next_iid // OBJECTS_PER_RECORD_ROW
+            held.newest = NewestRow(number, self.transaction.get(OBJECTS, object_key(state.bucket, number)))
+        return held.newest
+
+    def names(self, state: BucketState) -> NewNames:
+        """Return the names that `oids` may not hold yet, to be changed until the transaction ends."""
+        held = self._write_cache.of(state.bucket)
+        if held.names is None:
+            held.names = new_names(self.transaction, state)
+        return held.names
+
+    def pending_words(self, state: BucketState) -> list[bytes]:
+        """Return the words of a bucket that appeared or vanished since its graph was built, perhaps more than once.
+
+        It is the same list for as long as words are only added.
+        """
+        held = self._write_cache.of(state.bucket)
+        if held.pending_words is None:
+            held.pending_words = super().pending_words(state)
+        return held.pending_words
+
+    def note_pending(self, state: BucketState, keys: list[bytes], why: Why) -> None:
+        """Add words, by their keys, that appeared or vanished."""
+        self._write_cache.pending_buckets.add(state.bucket)
+        known = self._write_cache.of(state.bucket).pending_words
+        last = bytes((why,))
+        rows = [(key, number.to_bytes(6, "big") + last) for number, key in enumerate(keys, state.pending_seq + 1)]
+        self.transaction.put_many(PENDING, rows)
+        state.pending_seq += len(keys)
+        if known is not None:
+            known += [key[4:] for key in keys]
+
+    def forget_pending(self, bucket: int, keys: list[bytes]) -> None:
+        """Delete pending words, by their keys, that the bucket's graph holds."""
+        for key in keys:
+            self.transaction.delete(PENDING, key)
+        self._write_cache.forget_pending(bucket)
+        prefix = bucket_key(bucket)
+        left = self.transaction.first(PENDING, prefix)
+        if left is not None and left[0].startswith(prefix):
+            self._write_cache.pending_buckets.add(bucket)
+
+    def word_rows(self, keys: list[bytes]) -> dict[bytes, bytes]:
+        """Return the rows of words, by their keys, without the keys that have no row."""
+        waiting = self.terms.waiting(keys)
+        stored = super().word_rows([key for key in keys if key not in waiting])
+        return {**stored, **waiting}
+
+    def word_rows_from(self, start: bytes, limit: int) -> list[Row]:
+        """Return the first `limit` rows of words whose keys are not before `start`, in key order."""
+        stored = super().word_rows_from(start, limit)
+        waiting = self.terms.waiting_between(start, stored[-1][0] if len(stored) == limit else None)
+        return sorted({**dict(stored), **waiting}.items())[:limit] if waiting else stored
+
+    def record_rows(self, bucket: int, iids: list[int]) -> dict[bytes, bytes]:
+        """Return the rows that hold some objects of a bucket, by their keys; the newest row may be among them."""
+        rows = super().record_rows(bucket, iids)
+        newest = self._write_cache.of(bucket).newest
+        if newest is not None:
+            rows[object_key(bucket, newest.number)] = newest.packed
+        return rows
+
+    def record(self, bucket: int, iid: int) -> bytes | None:
+        """Return the record of an object, or None. Raises DamagedBytes if its row cannot be read."""
+        newest = self._write_cache.of(bucket).newest
+        number, place = divmod(iid, OBJECTS_PER_RECORD_ROW)
+        if newest is not None and newest.number == number:
+            return record_at(newest.packed, place)
+        return super().record(bucket, iid)
+
+    def named(self, state: BucketState, oid: bytes, hash: int) -> tuple[int, ...]:
+        """Return the IIDs of the objects that may have an OID, by its `name_hash`."""
+        return self.names(state).find(hash) + stored_names(self.transaction, state, hash)
+
+    def flush(self) -> None:
+        """Write every cached change: then the tables hold everything."""
+        self.flush_term_rows()
+        changed = sorted(self._changed_buckets)
+        for bucket in changed:
+            self.flush_records(bucket)
+        for scope in sorted(self._changed_states):
+            self._fold_names(self._states[scope])
+        self._flush_states()
+        for bucket in changed:
+            self._put_lengths(bucket)
+        self._changed_buckets.clear()
+        self._write_cache.shrink()
+
+    def _put_lengths(self, bucket: int) -> None:
+        """Write the rows of lengths that changed; delete those whose objects are all gone."""
+        rows = []
+        for number, packed in self._lengths(bucket).take_changed():
+            key = length_key(bucket, number)
+            if packed.count(0) == len(packed):
+                self.transaction.delete(LENGTHS, key)
+            else:
+                rows.append((key, packed))
+        self.transaction.put_many(LENGTHS, rows)
+
+    def _flush_states(self) -> None:
+        self.transaction.put_many(
+            SCOPES, [(scope_key(*scope), self._states[scope].pack()) for scope in sorted(self._changed_states)]
+        )
+        self._changed_states.clear()
+        self.writer_cache.clear()
+
+    def _forget_state(self, scope: tuple[str, str]) -> None:
+        self._states.pop(scope, None)
+        self._changed_states.discard(scope)
+        self.writer_cache.pop(scope, None)
+
+    def _fold_names(self, state: BucketState) -> None:
+        names = self._write_cache.of(state.bucket).names
+        if names is None:
+            return
+        try:
+            names.fold(self.transaction, state)
+        except DamagedBytes as error:
+            raise StoreDamaged(f"bucket {state.bucket}: {error}") from error
+
+    def _lengths(self, bucket: int) -> Lengths:
+        held = self._write_cache.of(bucket)
+        if held.lengths is None:
+            held.lengths = Lengths(read_lengths(self.transaction, bucket))
+        return held.lengths

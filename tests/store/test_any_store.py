@@ -1,0 +1,59 @@
+"""sonicpy.store.any_store: stores that refuse, by every method that an index may call."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sonicpy.errors import IndexClosed, ReadOnly
+from sonicpy.store.any_store import AnyStore, ClosedStore, RefusesChanges
+from sonicpy.store.read_only import ReadOnlyStore
+from tests.store.shorthand import ANALYSER, MAP_BYTES, found, open_store, push
+
+ARGUMENTS: dict[str, tuple[Any, ...]] = {
+    "apply": (push("o1", "alpha"),), "apply_pushes": ([],), "maintain": (lambda view: None,), "sweep": (1,),
+    "forget_pending_bucket": (1,), "give_back": (None,), "backup": (Path(),),
+}  # fmt: skip
+
+MEMBERS = sorted(name for name in vars(AnyStore) if not name.startswith("_"))
+CHANGES = sorted(
+    name for name in vars(RefusesChanges) if not name.startswith("_") and name not in ("refusal", "refusing")
+)
+
+
+def use(store: object, name: str) -> None:
+    """Read an attribute of a store, or call a method."""
+    member = getattr(store, name)
+    if callable(member):
+        member(*ARGUMENTS.get(name, ()))
+
+
+@pytest.mark.parametrize("name", MEMBERS)
+def test_a_closed_store_refuses_everything(name: str) -> None:
+    with pytest.raises(IndexClosed, match="it was closed"):
+        use(ClosedStore("it was closed"), name)
+
+
+def test_a_store_that_is_read_refuses_changes(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    store.apply(push("o1", "alpha"))
+    store.close()
+    reader = ReadOnlyStore(tmp_path, ANALYSER, map_bytes=MAP_BYTES)
+    for name in CHANGES:
+        with pytest.raises(ReadOnly, match="is open for reading only"):
+            use(reader, name)
+    assert (reader.refusing, reader.has_dropped, reader.pending_buckets()) == (False, False, set())
+    assert found(reader, "alpha") == ["o1"]
+    reader.close()
+
+
+def test_an_open_store_gives_a_copy_of_its_pending_buckets(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    store.apply(push("o1", "alpha"))
+    pending = store.pending_buckets()
+    assert pending == {0}
+    pending.clear()
+    assert store.pending_buckets() == {0}
+    store.forget_pending_bucket(0)
+    assert store.pending_buckets() == set()
+    store.close()

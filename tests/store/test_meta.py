@@ -1,0 +1,65 @@
+"""sonicpy.store.meta: each row of the table comes back, is documented, and is damage when it cannot be read."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sonicpy.errors import StoreDamaged
+from sonicpy.store.environment import META
+from sonicpy.store.meta import ANALYZER, FORMAT, KEYS, NEXT_BUCKET, POSITION, MetaKey
+from tests.store.shorthand import open_store, push
+
+FORMAT_PAGE = Path(__file__).parents[2] / "docs" / "storage-format.md"
+
+VALUES: dict[bytes, tuple[Any, bytes]] = {
+    FORMAT.name: ("3", b"3"),
+    ANALYZER.name: ({"stopwords.mode": "weigh", "lexer": "1"}, b'{"lexer": "1", "stopwords.mode": "weigh"}'),
+    POSITION.name: (300, b"\xac\x02"),
+    NEXT_BUCKET.name: (0, b"\0"),
+}
+DAMAGED: dict[bytes, list[bytes]] = {
+    ANALYZER.name: [b"", b"\xff{", b"[]"],
+    POSITION.name: [b"", b"\x80", b"\1\2"],
+    NEXT_BUCKET.name: [b"", b"\x80", b"\1\2"],
+}
+
+
+@pytest.mark.parametrize("key", KEYS, ids=lambda key: key.name.decode())
+def test_a_value_has_the_documented_bytes_and_comes_back(key: MetaKey[Any], tmp_path: Path) -> None:
+    value, row = VALUES[key.name]
+    assert key.pack(value) == row
+    assert key.unpack(row) == value
+
+
+@pytest.mark.parametrize("key", KEYS, ids=lambda key: key.name.decode())
+def test_the_storage_format_names_every_key(key: MetaKey[Any]) -> None:
+    (row,) = [line for line in FORMAT_PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| meta |")]
+    assert f"`{key.name.decode()}`: " in row
+
+
+def test_a_store_has_these_rows_and_no_other(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    store.apply(push("o1", "alpha"))
+    store.commit()
+    with store.snapshot() as view:
+        assert sorted(name for name, _ in view.transaction.rows(META, b"")) == sorted(key.name for key in KEYS)
+    store.close()
+
+
+@pytest.mark.parametrize(
+    ("key", "row"), [(key, row) for key in KEYS for row in DAMAGED.get(key.name, [])], ids=lambda part: repr(part)[:40]
+)
+def test_a_row_that_cannot_be_read_is_damage(key: MetaKey[Any], row: bytes, tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    store.maintain(lambda view: view.transaction.put(META, key.name, row))
+    with store.reading() as view, pytest.raises(StoreDamaged, match=f"the row '{key.name.decode()}' of meta"):
+        key.read(view.transaction)
+    store.close()
+
+
+def test_a_row_that_is_missing_is_none(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    with store.reading() as view:
+        assert NEXT_BUCKET.read(view.transaction) is None
+    store.close()
