@@ -52,7 +52,7 @@ def main() -> None:
     print("\nPUSH")
     push_stages(texts, lines, lexer)
     with tempfile.TemporaryDirectory() as folder, Index(Path(folder, "whole"), autocommit=False) as index:
-        index.prepare()
+        index.maintainer.prepare()
         row("  all of it", cpu_us(lambda: push_all(index, lines), count))
         index.consolidate()
         for words in (1, 2, 3):
@@ -75,12 +75,12 @@ def push_stages(texts: list[str], lines: list[bytes], lexer: Lexer) -> None:
     with tempfile.TemporaryDirectory() as folder, Index(Path(folder, "stages"), autocommit=False) as index:
         for number, mutation in enumerate(mutations):
             began = time.process_time()
-            index.store.apply(mutation)
+            index.maintainer.engine.store.apply(mutation)
             applied = time.process_time()
-            index.seal()
+            index.maintainer.seal()
             sealed = time.process_time()
             if number % COMMIT_CHANGES == 0:
-                index.commit()
+                index.maintainer.commit()
             applying += applied - began
             sealing += sealed - applied
             committing += time.process_time() - sealed
@@ -96,9 +96,9 @@ def push_all(index: Index, lines: list[bytes]) -> None:
         ingest.feed(line)
         command = ingest.next()
         CALLS[type(command)](index, command)
-        index.seal()
+        index.maintainer.seal()
         if number % COMMIT_CHANGES == 0:
-            index.commit()
+            index.maintainer.commit()
 
 
 def query_stages(index: Index, texts: list[str], lexer: Lexer) -> None:
@@ -108,10 +108,10 @@ def query_stages(index: Index, texts: list[str], lexer: Lexer) -> None:
     search, window = index.config.search, index.config.store.kv.retain_word_objects
     exact_only = search.model_copy(update={"query_alternates_try": 0})
     terms = [lexer.lex(text, None) for text in texts]
-    lexicons = Lexicons(index.graphs, live=True)
+    lexicons = Lexicons(index.maintainer.engine.graphs, live=True)
 
     def rank(search: SearchConfig) -> None:
-        with index.store.reading() as view:
+        with index.maintainer.engine.store.reading() as view:
             for found in terms:
                 lexicon = lexicons.of(view, "messages", "default")
                 assert lexicon is not None

@@ -37,8 +37,8 @@ ALLOWED = {
 ROOMS_OF_INDEX = {
     "search": set(),
     "ingest": set(),
-    "maintenance": set(),
-    "report": {"search"},
+    "maintenance": {"engine"},
+    "report": {"engine"},
 }
 """Which of the parts of `index` a part may import; what stands beside them may import all."""
 

@@ -15,9 +15,9 @@ import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NoReturn, Protocol
+from typing import Protocol
 
-from sonicpy.errors import IndexClosed, StoreLocked
+from sonicpy.errors import StoreLocked
 from sonicpy.store.store import Store
 
 Folder = tuple[int, int]
@@ -31,13 +31,13 @@ _opened: dict[Folder, str] = {}
 """Why each cannot be opened again: how the sentence goes on."""
 
 
-class Closeable(Protocol):
+class Guarded(Protocol):
     """An open index, as the guard sees it."""
 
-    store: Store
+    def abandon(self, parent: int) -> Store | None: ...
 
 
-_indexes: weakref.WeakSet[Closeable] = weakref.WeakSet()
+_guarded: weakref.WeakSet[Guarded] = weakref.WeakSet()
 
 
 class Claim:
@@ -74,16 +74,6 @@ class Claim:
             self._folder = None
 
 
-class GoneStore:
-    """Stands where a store was: whoever uses it is told why it is gone."""
-
-    def __init__(self, reason: str) -> None:
-        self._reason = reason
-
-    def __getattr__(self, name: str) -> NoReturn:
-        raise IndexClosed(self._reason)
-
-
 @contextmanager
 def claimed(path: Path, *, writes: bool) -> Iterator[Claim]:
     """A claim for the length of a `with` block in which a store is opened; kept if that went well.
@@ -99,14 +89,14 @@ def claimed(path: Path, *, writes: bool) -> Iterator[Claim]:
         raise
 
 
-def guard(index: Closeable, claim: Claim, temporary: Path | None) -> "weakref.finalize[..., Closeable]":
-    """Return what closes the store of an index: called by `close`, else once the index is forgotten.
+def guard(index: Guarded, store: Store, claim: Claim, temporary: Path | None) -> "weakref.finalize[..., Guarded]":
+    """Return what closes the store of an index: `close` calls it, else the interpreter once the index is forgotten.
 
     Args:
-        temporary: a folder that goes with it.
+        temporary: a folder that is deleted with it.
     """
-    _indexes.add(index)
-    return weakref.finalize(index, _let_go, index.store, claim, temporary, os.getpid())
+    _guarded.add(index)
+    return weakref.finalize(index, _let_go, store, claim, temporary, os.getpid())
 
 
 def _let_go(store: Store, claim: Claim, temporary: Path | None, process: int) -> None:
@@ -124,17 +114,12 @@ def _forked() -> None:
     global _lock
     _lock = threading.Lock()  # another thread of the parent may have held it
     parent = os.getppid()
-    for index in list(_indexes):
-        store = index.store
-        if isinstance(store, GoneStore):
-            continue
-        index.store = GoneStore(  # type: ignore[assignment]
-            f"the index in {store.folder} belongs to process {parent}, which this one was forked from: "
-            "open it in a process that was started afresh (spawn), with read_only=True while the other has it open"
-        )
-        _keep_for_ever(store)
-        store.leave_to_parent()
-    _indexes.clear()
+    for index in list(_guarded):
+        store = index.abandon(parent)
+        if store is not None:
+            _keep_for_ever(store)
+            store.leave_to_parent()
+    _guarded.clear()
     for folder in _opened:
         _opened[folder] = (
             f"was open in process {parent} when this one was forked from it: "

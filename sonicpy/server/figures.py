@@ -57,14 +57,14 @@ def take_snapshot(service: Service) -> Snapshot:
             for tally in statistics.tallies.values()
         },
         errors_total=dict(statistics.errors),
-        uncommitted=index.uncommitted,
-        buckets=index.open_scopes(),
-        pending_buckets=index.pending_buckets(),
-        open_graphs=index.open_graphs(),
-        store_used_bytes=index.store.size_bytes(),
-        store_map_bytes=index.store.map_bytes(),
-        log_bytes=index.store.log_bytes(),
-        is_refusing=index.refusing,
+        uncommitted=index.maintainer.uncommitted,
+        buckets=index.maintainer.open_scopes(),
+        pending_buckets=index.maintainer.pending_buckets(),
+        open_graphs=index.maintainer.open_graphs(),
+        store_used_bytes=index.maintainer.used_bytes(),
+        store_map_bytes=index.maintainer.map_bytes(),
+        log_bytes=index.maintainer.log_bytes(),
+        is_refusing=index.maintainer.refusing,
         consolidations_total=statistics.consolidations,
         consolidation_seconds_total=statistics.consolidation_s,
     )
@@ -74,6 +74,6 @@ def not_ready(service: Service) -> str | None:
     """Return why clients should go elsewhere, as a sentence; None: they should not."""
     if service.unready is not None:
         return service.unready
-    if service.index.refusing:
+    if service.index.maintainer.refusing:
         return "the store cannot be written: changes are refused, queries are answered"
     return None

@@ -160,15 +160,15 @@ class Service:
         Raises:
             StoreError: they are undone.
         """
-        self.index.seal()
+        self.index.maintainer.seal()
         if peer is not self._last_peer:
             self._is_shared = self._last_peer is not None
             self._last_peer = peer
         synced = self._wait_for_log() if self._syncs_before_reply else None
-        if self.index.uncommitted >= self._commit_changes:
+        if self.index.maintainer.uncommitted >= self._commit_changes:
             self.commit()
             return synced
-        if self._is_shared and self.index.uncommitted - self._flushed_changes >= FLUSH_ROWS_CHANGES:
+        if self._is_shared and self.index.maintainer.uncommitted - self._flushed_changes >= FLUSH_ROWS_CHANGES:
             self._flush_term_rows()
         if self._commit_timer is None:
             delay = COMMIT_AFTER_SYNCED_S if self._syncs_before_reply else COMMIT_AFTER_S
@@ -189,7 +189,7 @@ class Service:
         self._is_shared = False
         self._flushed_changes = 0
         try:
-            self.index.commit()
+            self.index.maintainer.commit()
         except StoreError as trouble:
             logger.error("%s", trouble)
             return False
@@ -197,9 +197,9 @@ class Service:
 
     def _flush_term_rows(self) -> None:
         """Write some of what a commit would have to write, while others wait for a turn of theirs."""
-        self._flushed_changes = self.index.uncommitted
+        self._flushed_changes = self.index.maintainer.uncommitted
         try:
-            self.index.store.flush_term_rows()
+            self.index.maintainer.flush_term_rows()
         except StoreError as trouble:  # everything sealed was carried out again, or will be by the next commit
             logger.error("%s", trouble)
 
@@ -216,7 +216,7 @@ class Service:
         done, self._log_sync = self._log_sync, None
         assert done is not None
         try:
-            await self._loop.run_in_executor(None, self.index.sync_log)
+            await self._loop.run_in_executor(None, self.index.maintainer.sync_log)
         except BaseException as trouble:  # whatever it is, nobody shall wait for ever
             done.set_exception(trouble)
             if not isinstance(trouble, StoreError):
@@ -239,9 +239,9 @@ class Service:
                     self.statistics.figures(
                         connections=len(self.peers),
                         lines_of_open=sum(peer.session.lines_handled for peer in self.peers),
-                        open_scopes=self.index.open_scopes(),
-                        open_graphs=self.index.open_graphs(),
-                        pending_graphs=self.index.pending_buckets(),
+                        open_scopes=self.index.maintainer.open_scopes(),
+                        open_graphs=self.index.maintainer.open_graphs(),
+                        pending_graphs=self.index.maintainer.pending_buckets(),
                     )
                 )
             case Stats(collection, bucket):
@@ -269,7 +269,7 @@ class Service:
         """
         if not self.commit():
             raise StoreError(f"no backup is written to {folder} before the store can be written again")
-        path = await self._loop.run_in_executor(None, self.index.backup_committed, folder)
+        path = await self._loop.run_in_executor(None, self.index.maintainer.backup_committed, folder)
         logger.info("the backup %s is written", path)
 
     async def verify(self) -> list[str]:
@@ -284,7 +284,7 @@ class Service:
             if not self.commit():
                 raise StoreError("nothing is verified before the store can be written again")
             # In a process of its own, because checking takes the GIL for seconds.
-            faults = await self._verifiers.run(verify_folder, self.index.store.folder)
+            faults = await self._verifiers.run(verify_folder, self.index.maintainer.folder)
         if len(faults) > FAULTS_TOLD:
             return [*faults[:FAULTS_TOLD], f"and {len(faults) - FAULTS_TOLD} faults more: run sonicpy verify"]
         return faults
@@ -299,8 +299,8 @@ class Service:
             if self._stopping:
                 raise ShuttingDown
             # In a process of its own, because checking takes the GIL for seconds.
-            await self.workers.run(check_backup, folder, self.index.analyser())
-            with self.index.restoration(folder) as restoration:
+            await self.workers.run(check_backup, folder, self.index.maintainer.analyser())
+            with self.index.maintainer.restoration(folder) as restoration:
                 for _ in restoration.fill():
                     await asyncio.sleep(0)
                     if self._stopping:
@@ -328,10 +328,10 @@ class Service:
                 raise StoreError("words cannot be consolidated before the store can be written again")
             faults: list[GraphError] = []
             began = time.monotonic()
-            for some in batched(self.index.due_buckets() if buckets is None else buckets):
+            for some in batched(self.index.maintainer.due_buckets() if buckets is None else buckets):
                 graphs, failed = await self._build(some)
                 faults += failed
-                for built in self.index.publish_graphs(graphs):
+                for built in self.index.maintainer.publish_graphs(graphs):
                     await self._prune_pending(built)
                 self._warn_of_size(graphs)
             self.commit()  # what was tidied: until the next change came, all reads would go through its transaction
@@ -345,19 +345,21 @@ class Service:
         faults: list[GraphError] = []
         large = []
         for bucket in buckets:
-            if not self.index.is_small(bucket):
+            if not self.index.maintainer.is_small(bucket):
                 large.append(bucket)
                 continue
             try:
-                built = self.index.build_graph(bucket)
+                built = self.index.maintainer.build_graph(bucket)
             except GraphError as error:
                 faults.append(error)
             else:
                 graphs += [built] if built is not None else []
             await asyncio.sleep(0)
         if large:
-            store, map_bytes = str(self.index.store.folder), self.config.store.kv.map_size_mb << 20
-            more, failed = await self.workers.run(build_in_worker, store, map_bytes, large, self.index.graph_limits)
+            store, map_bytes = str(self.index.maintainer.folder), self.config.store.kv.map_size_mb << 20
+            more, failed = await self.workers.run(
+                build_in_worker, store, map_bytes, large, self.index.maintainer.graph_limits
+            )
             graphs += more
             faults += failed
         return graphs, faults
@@ -365,7 +367,7 @@ class Service:
     async def _prune_pending(self, built: Built) -> None:
         start: bytes | None = b""
         while start is not None:
-            start = self.index.prune_pending(built, start)
+            start = self.index.maintainer.prune_pending(built, start)
             await asyncio.sleep(0)
 
     def _warn_of_size(self, graphs: list[Built]) -> None:
@@ -386,19 +388,19 @@ class Service:
         """Build graphs for at most so long, with nobody else to wait for; the rest stays pending."""
         deadline = time.monotonic() + seconds
         try:
-            self.index.commit()
-            for bucket in self.index.due_buckets():
+            self.index.maintainer.commit()
+            for bucket in self.index.maintainer.due_buckets():
                 if time.monotonic() >= deadline:
                     return
-                self.index.consolidate_bucket(bucket)
+                self.index.maintainer.consolidate_bucket(bucket)
         except SonicError as trouble:
             logger.error("%s", trouble)
 
     async def sweep(self) -> None:
         """Delete the rows of flushed buckets, a few at a time."""
-        while self.index.has_dropped:
+        while self.index.maintainer.has_dropped:
             for _ in range(SWEEPS_PER_COMMIT):
-                if not self.index.sweep(SWEEP_ROWS):
+                if not self.index.maintainer.sweep(SWEEP_ROWS):
                     break
                 await asyncio.sleep(0)
             if not self.commit():

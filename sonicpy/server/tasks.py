@@ -34,18 +34,18 @@ class Tasker:
                     logger.error("%s", trouble)
 
     async def _commit(self) -> None:
-        if self._service.index.uncommitted or self._service.index.refusing:
+        if self._service.index.maintainer.uncommitted or self._service.index.maintainer.refusing:
             self._service.commit()
 
     async def _shorten_log(self) -> None:
         """Once nothing is pushed any more, the log of what is committed can go."""
-        store = self._service.index.store
+        store = self._service.index.maintainer
         if store.log_position == self._log_position:
             store.shorten_log()
         self._log_position = store.log_position
 
     async def _sync(self) -> None:
-        done = asyncio.get_running_loop().run_in_executor(None, self._service.index.sync)
+        done = asyncio.get_running_loop().run_in_executor(None, self._service.index.maintainer.sync)
         try:
             await asyncio.shield(done)
         except asyncio.CancelledError:
@@ -55,15 +55,15 @@ class Tasker:
     async def _consolidate_due(self) -> None:
         """Consolidate buckets whose words have been pending for `consolidate_after`, or are very many."""
         service, now = self._service, time.monotonic()
-        buckets = service.index.due_buckets()
+        buckets = service.index.maintainer.due_buckets()
         self._pending_since_s = {bucket: self._pending_since_s.get(bucket, now) for bucket in buckets}
         limit_s = service.config.store.fst.graph.consolidate_after
         due = [
             bucket
             for bucket in buckets
             if now - self._pending_since_s[bucket] >= limit_s
-            or bucket in service.index.graphs.broken
-            or (service.index.live_words and service.index.is_crowded(bucket))
+            or service.index.maintainer.is_broken(bucket)
+            or (service.index.config.search.live_words and service.index.maintainer.needs_consolidation(bucket))
         ]
         if due:
             await service.consolidate(due)
@@ -71,4 +71,4 @@ class Tasker:
                 self._pending_since_s.pop(bucket, None)
 
     async def _close_idle(self) -> None:
-        self._service.index.graphs.close_idle(self._service.config.store.fst.pool.inactive_after)
+        self._service.index.maintainer.close_idle_graphs(self._service.config.store.fst.pool.inactive_after)

@@ -56,7 +56,7 @@ def test_on_a_server(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[s
         assert main(["eval", str(data), "--json", "--server", url, "--split", "16", "--lang", "none"]) == 0
         check(read_json(capsys))
     with Index(tmp_path / "server" / "store") as index:
-        assert index.open_scopes() == 0, "nothing is left behind"
+        assert index.maintainer.open_scopes() == 0, "nothing is left behind"
 
 
 def test_the_password_of_a_server_stands_in_the_variable(

@@ -66,12 +66,12 @@ def test_inside_a_batch_and_from_another_thread(tmp_path: Path) -> None:
 def test_undone_changes_are_not_remembered(tmp_path: Path) -> None:
     with open_index(tmp_path) as index:
         push(index, "o1", "amber")
-        index._autocommit = False
+        index.maintainer.engine.is_autocommit = False
         push(index, "o2", "amble")
         assert index.suggest(C, B, "am") == ["amber", "amble"]
-        index.store.rollback()
+        index.maintainer.engine.store.rollback()
         assert index.suggest(C, B, "am") == ["amber"]
-        index._autocommit = True
+        index.maintainer.engine.is_autocommit = True
 
 
 def test_an_answer_belongs_to_who_asked(tmp_path: Path) -> None:

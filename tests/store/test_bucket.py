@@ -15,7 +15,7 @@ from sonicpy._native.text import PART, STOP, Terms
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.graph.pool import GraphPool
 from sonicpy.graph.word_graph import WordGraph
-from sonicpy.index.maintenance.consolidate import GraphLimits, publish, read_words, prune_pending, write_graph
+from sonicpy.index.maintenance.consolidate import GraphLimits, prune_pending, publish, read_words, write_graph
 from sonicpy.store import environment as tables
 from sonicpy.store import names
 from sonicpy.store.bucket_reader import BucketReader

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from sonicpy._native.postings import bucket_key, live_words
 from sonicpy.errors import GraphError
 from sonicpy.graph.builder import WordGraphBuilder
-from sonicpy.graph.pool import GraphPool
+from sonicpy.graph.pool import GraphPool, graph_folder
 from sonicpy.graph.word_graph import WordGraph
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import PENDING, Environment, Transaction
@@ -213,11 +213,6 @@ def prune_pending(view: WriteView, built: Built, start: bytes) -> bytes | None:
     done = [key for key, edit in rows[:TIDIED_ROWS] if int.from_bytes(edit[:6], "big") <= built.edits]
     view.forget_pending(built.bucket, done)
     return rows[TIDIED_ROWS][0] if len(rows) > TIDIED_ROWS else None
-
-
-def graph_folder(store: Path) -> Path:
-    """Return where the graphs of a store are."""
-    return store / "graph"
 
 
 def _live_words(view: View, bucket: int) -> list[bytes]:

@@ -8,9 +8,8 @@ from pathlib import Path
 
 from sonicpy._native.postings import bucket_key, live_words
 from sonicpy.errors import GraphError, StoreDamaged, StoreError
-from sonicpy.graph.pool import GraphPool
+from sonicpy.graph.pool import GraphPool, graph_folder
 from sonicpy.graph.word_graph import WordGraph
-from sonicpy.index.maintenance.consolidate import graph_folder
 from sonicpy.store.backup import BACKUP_FILE, open_backup
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import DATA_FILE, META, PENDING, SCOPES, Environment

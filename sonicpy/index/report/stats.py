@@ -14,11 +14,13 @@ from typing import Any
 from sonicpy._native.lengths import unpack_length
 from sonicpy._native.postings import bucket_key
 from sonicpy.graph.pool import GraphPool
+from sonicpy.index.engine import Engine
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import DROPPED, PENDING, SCOPES, TERMS
 from sonicpy.store.keys import scope_of
 from sonicpy.store.restore import is_staged
 from sonicpy.store.view import View
+from sonicpy.version import VERSION
 
 Figures = dict[str, Any]
 
@@ -28,6 +30,28 @@ ROWS_BETWEEN_PAUSES = 1_000
 """Counting them takes about 0.3 ms, which other threads wait for."""
 PERCENTILES = (50, 90, 99)
 STATUS = Path("/proc/self/statm")
+
+
+def index_figures(engine: Engine) -> Figures:
+    """Return the figures of a whole index: its settings, its contents, its bytes on the disk and in memory."""
+    store = engine.store
+    with engine.read() as view:
+        contents = whole_figures(view)
+    return {
+        "version": VERSION,
+        "folder": str(store.folder),
+        "read_only": engine.read_only,
+        "compat": engine.config.server.compat,
+        "durability": store.durability,
+        **contents,
+        **disk_figures(store.folder),
+        "used_bytes": store.size_bytes(),
+        "map_bytes": store.map_bytes(),
+        "memory_bytes": memory_bytes(),
+        "open_graphs": len(engine.graphs),
+        "uncommitted": store.uncommitted,
+        "refusing": store.refusing,
+    }
 
 
 def whole_figures(view: View) -> Figures:
