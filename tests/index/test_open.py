@@ -194,7 +194,7 @@ def test_what_a_killed_process_left_in_memory_goes_with_the_next(
         stranger = tmp_path / f"{opening.PREFIX}{done.stdout.strip()}-of-another-machine"
         with sonicpy.open(stranger), sonicpy.open(":memory:"):
             assert not abandoned.exists()
-            assert {living.store.folder, unlocked, stranger} <= set(tmp_path.iterdir())
+            assert {living.folder, unlocked, stranger} <= set(tmp_path.iterdir())
         living.push("c", "b", "o", "x")
 
 

@@ -220,7 +220,7 @@ def test_a_bucket_shows_its_names_where_figures_are_not_offered() -> None:
 
 def test_word_graphs_are_built_on_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(push_many, "CHUNK_ROWS", 50)
-    monkeypatch.setattr("sonicpy.index.maintenance.maintainer.CROWD_WORDS", 100)
+    monkeypatch.setattr("sonicpy.index.maintenance.maintainer.BACKLOG_WORDS", 100)
     pending: list[int] = []
     with open_index(tmp_path) as index:
         rows = ((f"o{n}", f"word{n} other{n} more{n}") for n in range(2_500))

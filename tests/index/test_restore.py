@@ -176,9 +176,9 @@ def test_killed_at_any_step_it_changes_nothing(index: Index, tmp_path: Path) -> 
         assert verify_folder(folder / "store") == [], "staged buckets are no fault"
         with open_index(folder) as again:
             check_untouched(again)
-            while again.sweep(1000):
-                again.commit()
-            check_consistent(again.store)
+            while again.maintainer.sweep(1000):
+                again.maintainer.commit()
+            check_consistent(again.maintainer.engine.store)
     with open_index(tmp_path / "switched") as again:
         check_restored(again)
 
