@@ -24,7 +24,7 @@ GENERATED = "build/generated"
 
 MODULES = [
     "bm25", "bucket", "bucket_cache", "channel", "graph", "language", "lengths", "names", "object_change",
-    "object_table", "objects", "postings", "ranking", "readers", "records", "sonic_table", "term_cache", "text",
+    "object_table", "objects", "plan", "postings", "ranking", "readers", "records", "sonic_table", "term_cache", "text",
     "walking",
 ]  # fmt: skip
 DIRECTIVES = {

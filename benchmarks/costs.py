@@ -16,7 +16,6 @@ from benchmarks.stages import session
 from sonicpy import Config
 from sonicpy.channel import replies
 from sonicpy.channel.session import Session
-from sonicpy.config import SearchConfig
 from sonicpy.index.index import Index
 from sonicpy.index.search.lexicon import Lexicons
 from sonicpy.index.search.query import query
@@ -105,17 +104,17 @@ def query_stages(index: Index, texts: list[str], lexer: Lexer) -> None:
     """Time each stage of QUERY over all texts."""
     count = len(texts)
     lines = [f"QUERY messages default {quoted(text)}\n".encode() for text in texts]
-    search, window = index.config.search, index.config.store.kv.retain_word_objects
-    exact_only = search.model_copy(update={"query_alternates_try": 0})
+    search = index.config.search.model_copy(update={"query_alternates_try": 0})
+    exact_only = index.config.model_copy(update={"search": search})
     terms = [lexer.lex(text, None) for text in texts]
     lexicons = Lexicons(index.maintainer.engine.graphs, live=True)
 
-    def rank(search: SearchConfig) -> None:
+    def rank(config: Config) -> None:
         with index.maintainer.engine.store.reading() as view:
             for found in terms:
                 lexicon = lexicons.of(view, "messages", "default")
                 assert lexicon is not None
-                query(lexicon, found, search, window, 10, 0)
+                query(lexicon, found, config, 10, 0)
 
     def ask() -> None:
         searching = session("search")
@@ -128,7 +127,7 @@ def query_stages(index: Index, texts: list[str], lexer: Lexer) -> None:
     row("  line to command", cpu_us(lambda: read_all(session("search"), lines), count))
     row("  language and terms", cpu_us(lambda: [lexer.lex(text, None) for text in texts], count))
     row("  postings, ranking, names", cpu_us(lambda: rank(exact_only), count))
-    row("  the same with alternates", cpu_us(lambda: rank(search), count))
+    row("  the same with alternates", cpu_us(lambda: rank(index.config), count))
     row("  reply", cpu_us(lambda: [replies.event("QUERY", ["message:100000"] * 10) for _ in texts], count))
     row("  all of it", cpu_us(ask, count))
 

@@ -242,7 +242,7 @@ class Index:
         with self._engine.read_words(collection, bucket) as lexicon:
             if lexicon is None:
                 return Hits(total=0 if total else None)
-            return query_hits(lexicon, terms, self.config.search, self._engine.window, limit, offset, total)
+            return query_hits(lexicon, terms, self.config, limit, offset, total=total)
 
     def query_ids(
         self, collection: str, bucket: str, text: str, *, limit: int = 10, offset: int = 0, lang: str | None = None
@@ -252,7 +252,7 @@ class Index:
         with self._engine.read_words(collection, bucket) as lexicon:
             if lexicon is None:
                 return []
-            return query(lexicon, terms, self.config.search, self._engine.window, limit, offset)
+            return query(lexicon, terms, self.config, limit, offset)
 
     def explain(
         self, collection: str, bucket: str, text: str, *, limit: int = 10, lang: str | None = None

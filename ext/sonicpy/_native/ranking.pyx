@@ -6,12 +6,12 @@ bucket whose objects never change, the best are found by walking the lists, and 
 made for a posting.
 """
 
-from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
 from sonicpy._native.best cimport Best, begin_best, end_best
-from sonicpy._native.bm25 cimport PackedLengths, idf, lengths_of, norms_of, packed_length, part_of_score
+from sonicpy._native.bm25 cimport PackedLengths, lengths_of, norms_of, packed_length, part_of_score
 from sonicpy._native.object_table cimport (
     COMPLETED,
     CORRECTED,
@@ -24,15 +24,10 @@ from sonicpy._native.object_table cimport (
     check_dead,
     grown,
 )
-from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, PostingList, TermInfo, decode
+from sonicpy._native.plan cimport PlannedList
+from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, PostingList, decode
 from sonicpy._native.score_parts cimport Part, Parts, take_part, told
-from sonicpy._native.text cimport F_PART, F_SPECIAL, F_STOP, Terms
 from sonicpy._native.walking cimport BEST_MAX, WALKED_MAX, Lists, Run, walk
-
-cdef enum:
-    KEYWORDS_MAX = 4  # a query with more words is a sentence: the object it looks for need not hold its numbers
-    FIRST_OF_THREE_BYTES = 0xE0
-
 
 cdef struct Found:
     double matched  # weight of the terms found in the object
@@ -43,22 +38,6 @@ cdef struct Found:
 cdef struct Hit:
     uint32_t object
     uint32_t tf
-
-
-cdef bint is_keywords(Terms terms) except -1:
-    """Return whether a query is words to look for, not a sentence. Of a run without blanks each second pair is one."""
-    cdef const uint8_t *flags = <const uint8_t *> <const char *> terms.flags
-    cdef Py_ssize_t number, words = 0, pairs = 0
-    cdef bytes term
-    for number in range(len(terms.words)):
-        term = terms.words[number]
-        pairs += flags[number] & (F_PART | F_STOP) == F_PART
-        # The letters of a run are told from stop words by their script alone: theirs are the code points from U+0800.
-        if not flags[number] & (F_SPECIAL | F_PART) and not (
-            flags[number] & F_STOP and (<const uint8_t *> <const char *> term)[0] >= FIRST_OF_THREE_BYTES
-        ):
-            words += 1
-    return max(words, pairs // 2) <= KEYWORDS_MAX
 
 
 cpdef double shown_score(int whole, int kind, double score, double ceiling, double fraction_max) noexcept nogil:
@@ -126,15 +105,6 @@ cdef class Ranker(ObjectTable):
         self.gather_all()
         return self._count if self._order == NULL else self._ordered
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether no term brought an object so far; cheaper to ask than the number of objects."""
-        cdef Py_ssize_t number
-        for number in range(self._run_count):
-            if self._notes.runs[number].inserts and self._notes.runs[number].begin < self._notes.runs[number].end:
-                return False
-        return True
-
     def add(
         self, postings not None, Py_ssize_t dead, double weight, *, bint required=False, bint inserts=True
     ) -> None:
@@ -167,62 +137,28 @@ cdef class Ranker(ObjectTable):
         """
         self.note_run(postings, dead, weight, COMPLETED if completed else CORRECTED, False, True)
 
-    def add_terms(
-        self, reader, Terms terms not None, uint64_t objects, wanted, Py_ssize_t corrected_max, others, trace
-    ) -> None:
-        """Add the terms of a query, each by its `idf`. Special words are required, except in a sentence; stop words
-        only add to what others find, and bring objects where there are no others, or where those bring none.
+    def add_lists(self, list lists not None, list postings not None) -> None:
+        """Add the lists of a plan, in its order.
 
         Args:
-            reader: what `words(terms)` gives rows of and `postings(row)` their postings.
-            objects: how many the bucket holds.
-            wanted: a term that so many objects hold finds enough.
-            corrected_max: so many terms at the most may be helped by others.
-            others: called with the number of a term that finds too little, itself, the number of objects that hold it
-                and its weight; adds words that stand for it.
-            trace: is told what is added and what is not; None: nobody wants to know.
+            lists: PlannedLists.
+            postings: of each list, a PostingList or its blocks, oldest first.
 
         Raises:
             DamagedBytes: a block cannot be read.
-            ValueError: the reader gives another number of rows.
+            ValueError: there are more or fewer postings than lists.
         """
-        cdef const uint8_t *flags = <const uint8_t *> <const char *> terms.flags
-        cdef Py_ssize_t number, count = len(terms.words), corrected = 0
-        cdef int64_t enough = min(wanted, INT64_MAX)
-        cdef list rows = reader.words(terms.words)
-        cdef TermInfo row
-        cdef bint has_words = False, has_stops = False, beside, inserts, required
-        cdef double weight
-        cdef int64_t found
-        if len(rows) != count:
-            raise ValueError(f"{count} terms need as many rows, not {len(rows)}")
-        for number in range(count):
-            if flags[number] & F_STOP:
-                has_stops = True
+        cdef Py_ssize_t number, dead
+        cdef PlannedList one
+        if len(lists) != len(postings):
+            raise ValueError(f"{len(lists)} lists need as many postings, not {len(postings)}")
+        for number in range(len(lists)):
+            one = lists[number]
+            dead = 0 if one.row is None else <Py_ssize_t> one.row._word.dead
+            if one._kind == EXACT:
+                self.add_term(postings[number], dead, one.weight, one.required, one.inserts)
             else:
-                has_words = True
-        for beside in range(2 if has_words and has_stops else 1):  # stop words beside others come last
-            inserts = not beside or self.is_empty
-            for number in range(count):
-                if beside != (has_words and flags[number] & F_STOP != 0):
-                    continue
-                row = rows[number]
-                required = flags[number] & F_SPECIAL and is_keywords(terms)
-                if row is None:
-                    found, weight = 0, idf(objects, 0)
-                    self.add_term([], 0, weight, required, inserts)
-                else:
-                    # By holders, not by postings: the window hides how common a word is.
-                    found, weight = <int64_t> row._word.df, idf(objects, row._word.holders)
-                    self.add_term(reader.postings(row), <Py_ssize_t> row._word.dead, weight, required, inserts)
-                if trace is not None:
-                    trace.exact(number, terms.words[number], row, weight, required=required, only_adds=not inserts)
-                if flags[number] & (F_SPECIAL | F_STOP | F_PART) or found >= enough or corrected == corrected_max:
-                    if trace is not None:
-                        trace.keep(number, flags[number], is_enough=found >= enough)
-                    continue
-                corrected += 1
-                others(number, terms.words[number], found, weight)
+                self.note_run(postings[number], dead, one.weight, one._kind, False, True)
 
     cdef int add_term(self, postings, Py_ssize_t dead, double weight, bint required, bint inserts) except -1:
         self._terms += 1
@@ -503,7 +439,8 @@ cdef class Ranker(ObjectTable):
             most: so many parts of each object, the largest ones, are told one by one.
 
         Returns:
-            ([(number of the call of `add` or `add_alternate`, tf, part of the score)], how many parts more, their sum).
+            ([(number of the list, in the order in which they were added, tf, part of the score)], how many parts more,
+            their sum).
         """
         cdef const double *norms = norms_of(average, k1, b)
         cdef PackedLengths held_lengths = lengths_of(lengths)

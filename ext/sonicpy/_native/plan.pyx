@@ -1,0 +1,129 @@
+"""The plan of a query in values: which lists of postings it gathers, in which order, and what each is there for.
+
+`plan_terms` decides that for the terms of a text; words that stand for a term are added by the caller. `Ranker.add_lists`
+carries a plan out, EXPLAIN reads it.
+"""
+
+from libc.stdint cimport INT64_MAX, int64_t, uint8_t, uint64_t
+
+from sonicpy._native.bm25 cimport idf
+from sonicpy._native.object_table cimport COMPLETED, CORRECTED, EXACT, Kind
+from sonicpy._native.postings cimport TermInfo
+from sonicpy._native.text cimport F_PART, F_SPECIAL, F_STOP, Terms
+
+cdef enum:
+    KEYWORDS_MAX = 4  # a query with more words is a sentence: the object it looks for need not hold its numbers
+    FIRST_OF_THREE_BYTES = 0xE0
+
+cdef tuple HOWS = ("whole", "exact", "completion", "correction")  # of each Kind
+
+
+cdef class PlannedList:
+    """One list of postings that a query gathers.
+
+    Args:
+        term: the number of the term in the query.
+        word: the word whose list it is: the term, or a word that stands for it.
+        row: its row; None: no object holds it.
+        weight: what the word counts for.
+        how: "exact", "completion" or "correction".
+        edits: how many edits the word is away from the term, if it corrects it.
+        required: objects without the term do not answer.
+        inserts: the list brings objects into the answer; else it only adds to the score of those that others bring.
+        is_expandable: words that stand for the term are looked for.
+    """
+
+    def __init__(
+        self, Py_ssize_t term, bytes word not None, TermInfo row, double weight, str how="exact", int edits=0, *,
+        bint required=False, bint inserts=True, bint is_expandable=False,
+    ):  # fmt: skip
+        self.term = term
+        self.word = word
+        self.row = row
+        self.weight = weight
+        self._kind = COMPLETED if how == "completion" else CORRECTED if how == "correction" else EXACT
+        self.edits = edits
+        self.required = required
+        self.inserts = inserts
+        self.is_expandable = is_expandable
+
+    @property
+    def how(self) -> str:
+        """How the word came: "exact", "completion" or "correction"."""
+        return HOWS[self._kind]
+
+    def inserting(self) -> PlannedList:
+        """Return the same list, but one that brings objects."""
+        return PlannedList(
+            self.term, self.word, self.row, self.weight, self.how, self.edits,
+            required=self.required, is_expandable=self.is_expandable,
+        )  # fmt: skip
+
+
+cdef bint is_keywords(Terms terms) except -1:
+    """Return whether a query is words to look for, not a sentence. Of a run without blanks each second pair is one."""
+    cdef const uint8_t *flags = <const uint8_t *> <const char *> terms.flags
+    cdef Py_ssize_t number, words = 0, pairs = 0
+    cdef bytes term
+    for number in range(len(terms.words)):
+        term = terms.words[number]
+        pairs += flags[number] & (F_PART | F_STOP) == F_PART
+        # The letters of a run are told from stop words by their script alone: theirs are the code points from U+0800.
+        if not flags[number] & (F_SPECIAL | F_PART) and not (
+            flags[number] & F_STOP and (<const uint8_t *> <const char *> term)[0] >= FIRST_OF_THREE_BYTES
+        ):
+            words += 1
+    return max(words, pairs // 2) <= KEYWORDS_MAX
+
+
+def plan_terms(Terms terms not None, list rows not None, uint64_t objects, wanted, Py_ssize_t expandable_max) -> list:
+    """Return the lists of the terms of a query, each with its `idf`, stop words last.
+
+    Special words are required, except in a sentence. Beside other words, stop words only add to what others find.
+
+    Args:
+        rows: of the terms.
+        objects: how many the bucket holds.
+        wanted: a term that this many objects hold finds enough, and is not expandable.
+        expandable_max: at most this many terms are expandable.
+
+    Raises:
+        ValueError: there is another number of rows.
+    """
+    cdef const uint8_t *flags = <const uint8_t *> <const char *> terms.flags
+    cdef Py_ssize_t number, count = len(terms.words), expandable = 0
+    cdef int64_t enough = min(wanted, INT64_MAX)
+    cdef bint has_words = False, has_stops = False, has_special = False, beside, keywords
+    cdef list lists = []
+    cdef PlannedList one
+    if len(rows) != count:
+        raise ValueError(f"{count} terms need as many rows, not {len(rows)}")
+    for number in range(count):
+        has_special |= flags[number] & F_SPECIAL != 0
+        if flags[number] & F_STOP:
+            has_stops = True
+        else:
+            has_words = True
+    keywords = has_special and is_keywords(terms)
+    for beside in range(2 if has_words and has_stops else 1):
+        for number in range(count):
+            if beside != (has_words and flags[number] & F_STOP != 0):
+                continue
+            one = PlannedList.__new__(PlannedList)
+            one.term = number
+            one.word = terms.words[number]
+            one.row = rows[number]
+            one._kind = EXACT
+            one.required = keywords and flags[number] & F_SPECIAL != 0
+            one.inserts = not beside
+            # By holders, not by postings: the window hides how common a word is.
+            one.weight = idf(objects, 0 if one.row is None else one.row._word.holders)
+            if (
+                not flags[number] & (F_SPECIAL | F_STOP | F_PART)
+                and expandable < expandable_max
+                and (0 if one.row is None else <int64_t> one.row._word.df) < enough
+            ):
+                one.is_expandable = True
+                expandable += 1
+            lists.append(one)
+    return lists

@@ -1,0 +1,34 @@
+from typing import Self
+
+from sonicpy._native.postings import TermInfo
+from sonicpy._native.text import Terms
+
+class PlannedList:
+    term: int
+    word: bytes
+    row: TermInfo | None
+    weight: float
+    edits: int
+    required: bool
+    inserts: bool
+    is_expandable: bool
+    def __init__(
+        self,
+        term: int,
+        word: bytes,
+        row: TermInfo | None,
+        weight: float,
+        how: str = "exact",
+        edits: int = 0,
+        *,
+        required: bool = False,
+        inserts: bool = True,
+        is_expandable: bool = False,
+    ) -> None: ...
+    @property
+    def how(self) -> str: ...
+    def inserting(self) -> Self: ...
+
+def plan_terms(
+    terms: Terms, rows: list[TermInfo | None], objects: int, wanted: int, expandable_max: int
+) -> list[PlannedList]: ...

@@ -1,0 +1,61 @@
+"""The plan of a query, as a value: which lists of postings it gathers, and which of its terms it leaves out.
+
+A ranking makes the plan, gathers exactly the lists in it, and returns it beside the table of objects; EXPLAIN reads it.
+The plan of the ranking "sonic" grows while it is carried out, because its budget counts the postings that it has seen.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from sonicpy._native.plan import PlannedList
+from sonicpy._native.text import PART, SPECIAL, STOP
+
+NOTHING_LEFT_OUT: Mapping[int, str] = MappingProxyType({})
+
+# Why a term is left out.
+TOO_COMMON = "too many objects hold it (search.query_minimum_term_idf_default)"
+TABLE_FULL = "the words before it found as many objects as one query keeps (store.kv.retain_word_objects)"
+IN_PAIRS = "the pairs of letters in a run of letters without blanks find the run"
+IS_STOP = "stop words are searched only where a query holds nothing else"
+
+# Why no other words were looked for in the place of a term.
+SPECIAL_IS_EXACT = "mail addresses, numbers and other identifiers are found exactly or not at all"
+STOP_IS_EXACT = "stop words are neither completed nor corrected"
+PART_IS_EXACT = "pairs of letters are neither completed nor corrected"
+ENOUGH_FOUND = "the word itself finds enough"
+TOO_MANY_WORDS = "only the first words of a long query are completed and corrected"
+NO_BUDGET = "search.query_alternates_try is 0, or other words have used it up"
+
+
+class Plan(NamedTuple):
+    """What a query gathers.
+
+    Attributes:
+        lists: in the order in which they are gathered.
+        left_out: the terms that are not looked for, by number, and why.
+        enough: a term that this many objects hold is not expanded; None: this does not decide.
+    """
+
+    lists: list[PlannedList]
+    left_out: Mapping[int, str] = NOTHING_LEFT_OUT
+    enough: int | None = None
+
+    def by_term(self) -> dict[int, list[PlannedList]]:
+        """Return the lists of each term."""
+        found: dict[int, list[PlannedList]] = {}
+        for one in self.lists:
+            found.setdefault(one.term, []).append(one)
+        return found
+
+    def why_not_expanded(self, exact: PlannedList, flags: int) -> str | None:
+        """Return why a term with these flags was not expanded; None: it was, or the ranking does not decide that."""
+        if exact.is_expandable or self.enough is None:
+            return None
+        if flags & SPECIAL:
+            return SPECIAL_IS_EXACT
+        if flags & STOP:
+            return STOP_IS_EXACT
+        if flags & PART:
+            return PART_IS_EXACT
+        return ENOUGH_FOUND if exact.row is not None and exact.row.df >= self.enough else TOO_MANY_WORDS
