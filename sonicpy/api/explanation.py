@@ -22,7 +22,7 @@ HOW_GUESSED = {
 
 
 @dataclass(frozen=True, slots=True)
-class Language:
+class DetectedLanguage:
     """The language that a text was taken to be in; it decides which words are stop words.
 
     Attributes:
@@ -150,7 +150,7 @@ class Explanation:
     text: str
     ranking: str
     objects: int
-    language: Language
+    language: DetectedLanguage
     analysis: Analysis
     terms: tuple[Term, ...]
     more_terms: int
@@ -173,7 +173,7 @@ class Explanation:
         try:
             given: dict[str, Any] = json.loads(text)
             given.pop("advice", None)
-            given["language"] = Language(**given["language"])
+            given["language"] = DetectedLanguage(**given["language"])
             given["analysis"] = Analysis(**given["analysis"])
             given["terms"] = tuple(_term(term) for term in given["terms"])
             given["hits"] = tuple(

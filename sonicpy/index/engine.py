@@ -16,8 +16,6 @@ from sonicpy.graph.pool import GraphPool, Name, graph_folder
 from sonicpy.index.registry import claimed, guard
 from sonicpy.index.search.lexicon import Lexicon, Lexicons
 from sonicpy.lexer.lexer import Lexer
-from sonicpy.store.bucket_state import BucketState
-from sonicpy.store.environment import SCOPES
 from sonicpy.store.mutations import Mutation, Push
 from sonicpy.store.restore import drop_staged
 from sonicpy.store.store import Store
@@ -229,7 +227,7 @@ class Engine:
         """Delete what an earlier process has left unfinished."""
         drop_staged(self.store)
         with self.read() as view:
-            states = (BucketState.unpack(row) for _, row in view.transaction.rows(SCOPES, b""))
+            states = (state for _, state in view.all_states())
             self.graphs.tidy({Name(state.bucket, state.lexicon_version) for state in states if state.lexicon_version})
 
     def _finish_change(self) -> None:

@@ -14,7 +14,7 @@ from typing import Any, Self, TypeVar
 
 from sonicpy._native.text import PART, STOP, Terms
 from sonicpy.api.bucket import Bucket
-from sonicpy.api.explanation import Explanation, Language
+from sonicpy.api.explanation import DetectedLanguage, Explanation
 from sonicpy.api.hits import Hits
 from sonicpy.api.html import figures_table, index_tables
 from sonicpy.api.rows import TEXT_COLUMN, Progress, PushReport, Shape, read_rows
@@ -33,7 +33,7 @@ from sonicpy.index.search import count as counting
 from sonicpy.index.search.explain import Asked, explain
 from sonicpy.index.search.query import query, query_hits
 from sonicpy.index.search.suggest import suggest_alphabetical, suggest_likely
-from sonicpy.index.search.suggest_cache import Answers
+from sonicpy.index.search.suggest_cache import SuggestCache
 from sonicpy.langcodes import LANG_CODES
 from sonicpy.lexer.lexer import NO_LANGUAGE
 from sonicpy.store.mutations import FlushBucket, FlushCollection, FlushObject, Pop, Push
@@ -80,7 +80,7 @@ class Index:
         self.folder = self._engine.folder
         self.config = self._engine.config
         self.maintainer = Maintainer(self._engine)
-        self._suggested: Answers[list[str]] = Answers()
+        self._suggestions: SuggestCache[list[str]] = SuggestCache()
 
     # -- changes -------------------------------------------------------------------------------------------------------
 
@@ -265,7 +265,7 @@ class Index:
             collection,
             bucket,
             text,
-            Language(code, how),
+            DetectedLanguage(code, how),
             terms,
             [word for word in self._engine.lexer.dropped(text, lang) if word not in held],
             frozenset(word for word in terms.words if self._engine.lexer.is_stop_word(word, code)),
@@ -283,11 +283,11 @@ class Index:
         question = (collection, bucket, word, limit)
         store = self._engine.store
         stamp = store.readable_stamp()
-        answer = None if stamp is None else self._suggested.get(question, stamp)
+        answer = None if stamp is None else self._suggestions.get(question, stamp)
         if answer is None:
             answer = self._suggest(collection, bucket, word, limit)
             if stamp is not None and stamp == store.readable_stamp():
-                self._suggested.put(question, stamp, answer)
+                self._suggestions.put(question, stamp, answer)
         return answer.copy()
 
     def words(self, collection: str, bucket: str, *, limit: int = 100, offset: int = 0) -> list[str]:

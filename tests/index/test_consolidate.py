@@ -56,7 +56,7 @@ def build(index: Index, bucket: str = B) -> Built:
     return built
 
 
-def adopt_and_tidy(index: Index, built: Built) -> None:
+def publish_and_prune(index: Index, built: Built) -> None:
     index.maintainer.publish_graphs([built])
     start: bytes | None = b""
     while start is not None:
@@ -134,7 +134,7 @@ class TestMeanwhile:
         index.maintainer.publish_graphs([built])
         self.check(index, model, at_snapshot)
         start: bytes | None = b""
-        with mock.patch("sonicpy.index.maintenance.consolidate.TIDIED_ROWS", 2):
+        with mock.patch("sonicpy.index.maintenance.consolidate.PRUNED_ROWS", 2):
             while start is not None:
                 start = index.maintainer.prune_pending(built, start)
                 model.change(data.draw(Model.changes, label="between two steps"))
@@ -170,7 +170,7 @@ class TestMeanwhile:
         with open_index(tmp_path) as index:
             push(index, "o", " ".join(WORDS[:4]))
             built = build(index)
-            adopt_and_tidy(index, built)
+            publish_and_prune(index, built)
             index.maintainer.engine.graphs.close(built.bucket)
             builder = WordGraphBuilder()
             builder.add(WORDS[0].encode())
@@ -199,7 +199,7 @@ class TestMeanwhile:
             push(index, "o", "anker birne")
             built = build(index)
             assert index.pop(C, B, "o", "anker") == 1
-            adopt_and_tidy(index, built)
+            publish_and_prune(index, built)
             assert index.words(C, B) == ["anker", "birne"], "as it was when the building began"
             assert pending_words(index) == {"anker"}
             assert index.maintainer.pending_buckets() == 1
@@ -212,7 +212,7 @@ class TestMeanwhile:
             push(index, "o", "anker birne")
             built = build(index)
             push(index, "p", "dampf birne")
-            adopt_and_tidy(index, built)
+            publish_and_prune(index, built)
             assert (index.words(C, B), pending_words(index)) == (["anker", "birne"], {"dampf"})
             index.consolidate()
             assert index.words(C, B) == ["anker", "birne", "dampf"]
@@ -223,7 +223,7 @@ class TestMeanwhile:
             built = build(index)
             index.pop(C, B, "o", "anker")
             push(index, "p", "anker")
-            adopt_and_tidy(index, built)
+            publish_and_prune(index, built)
             assert pending_words(index) == {"anker"}
             assert (index.words(C, B), corrected(index)) == (["anker"], {"anker"})
             index.consolidate()
@@ -277,7 +277,7 @@ class TestFlushedMeanwhile:
             push(index, "o", " ".join(WORDS))
             built = build(index)
             flush(index)
-            adopt_and_tidy(index, built)
+            publish_and_prune(index, built)
             assert shown(index) == ([], 0, 0, set())
             assert graph_files(index) == []
             assert (
@@ -298,7 +298,7 @@ class TestFlushedMeanwhile:
             built = build(index)
             flush(index)
             push(index, "o", "birne eiche")
-            adopt_and_tidy(index, built)
+            publish_and_prune(index, built)
             words = ["birne", "eiche"]
             assert shown(index) == ((words, 2, 1, set(words)) if live else ([], 0, 0, set()))
             assert pending_words(index) == set(words)
@@ -315,7 +315,7 @@ class TestFlushedMeanwhile:
             built = build(index)
             assert graph_files(index) == ["0-1.graph", "0-2.graph"]
             flush(index)
-            adopt_and_tidy(index, built)
+            publish_and_prune(index, built)
             index.consolidate()
             assert shown(index) == ([], 0, 0, set())
             assert index.maintainer.open_graphs() == 0
@@ -332,7 +332,7 @@ class TestFlushedMeanwhile:
                 index.maintainer.engine.store, "sweep", return_value=True
             ):  # rows of the flushed wait for their turn
                 flush(index)
-                adopt_and_tidy(index, built)
+                publish_and_prune(index, built)
             assert (index.maintainer.pending_buckets(), index.maintainer.due_buckets()) == (0, []), (
                 "nothing of it waits for consolidation"
             )

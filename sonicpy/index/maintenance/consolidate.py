@@ -12,7 +12,6 @@ although the graph holds them are only looked at twice.
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -23,11 +22,11 @@ from sonicpy.graph.builder import WordGraphBuilder
 from sonicpy.graph.pool import GraphPool, graph_folder
 from sonicpy.graph.word_graph import WordGraph
 from sonicpy.store.bucket_state import BucketState
-from sonicpy.store.environment import PENDING, Environment, Transaction
+from sonicpy.store.environment import Environment
 from sonicpy.store.pages import ROWS_MAX, pages
 from sonicpy.store.view import View, Why, WriteView
 
-TIDIED_ROWS = 200
+PRUNED_ROWS = 200
 """Pending words forgotten between two turns: about 0.2 ms."""
 
 
@@ -113,7 +112,7 @@ def read_changes(view: View, pool: GraphPool, bucket: int) -> Changes | None:
     graph = None if state is None else pool.get(bucket, state.lexicon_version)
     if state is None or graph is None or graph.version != state.lexicon_version:
         return None
-    pending = {word: why == Why.APPEARED for word, why in _pending(view.transaction, bucket).items()}
+    pending = {word: why == Why.APPEARED for word, why in view.pending_changes(bucket).items()}
     return Changes(graph, state.live_words, state.pending_seq, pending)
 
 
@@ -133,7 +132,7 @@ def read_words(view: View, pool: GraphPool, bucket: int, limits: GraphLimits) ->
         return None
     words = _live_words(view, bucket)
     if limits.keeps_orphans:
-        words = sorted({*words, *_orphans(view.transaction, pool, state)})
+        words = sorted({*words, *_orphans(view, pool, state)})
     return Words(bucket, state.lexicon_version + 1, state.pending_seq, words)
 
 
@@ -205,14 +204,13 @@ def publish(view: WriteView, graphs: Iterable[Built]) -> list[Built]:
 
 def prune_pending(view: WriteView, built: Built, start: bytes) -> bytes | None:
     """Forget some of the pending words that a graph holds, from key `start` on; return where to go on, None: done."""
-    prefix = bucket_key(built.bucket)
     state = view.bucket_numbered(built.bucket)
     if state is None or state.lexicon_version != built.version:
         return None  # it was flushed, and the sweeper has its rows; or its adoption was undone
-    rows = list(islice(view.transaction.rows(PENDING, prefix, start or prefix), TIDIED_ROWS + 1))
-    done = [key for key, edit in rows[:TIDIED_ROWS] if int.from_bytes(edit[:6], "big") <= built.edits]
+    rows = list(islice(view.pending_rows(built.bucket, start), PRUNED_ROWS + 1))
+    done = [key for key, edit in rows[:PRUNED_ROWS] if int.from_bytes(edit[:6], "big") <= built.edits]
     view.forget_pending(built.bucket, done)
-    return rows[TIDIED_ROWS][0] if len(rows) > TIDIED_ROWS else None
+    return rows[PRUNED_ROWS][0] if len(rows) > PRUNED_ROWS else None
 
 
 def _live_words(view: View, bucket: int) -> list[bytes]:
@@ -221,20 +219,9 @@ def _live_words(view: View, bucket: int) -> list[bytes]:
     return [word for rows in pages(view.word_rows_from, prefix, ROWS_MAX) for word in live_words(rows, prefix)]
 
 
-def _pending(transaction: Transaction, bucket: int) -> dict[bytes, int]:
-    """Return what happened last to the words that appeared or vanished since a bucket's graph was built."""
-    prefix = bucket_key(bucket)
-    return {
-        key[4:]: row[6]
-        for rows in pages(partial(transaction.some_rows, PENDING), prefix, ROWS_MAX)
-        for key, row in rows
-        if key.startswith(prefix)
-    }
-
-
-def _orphans(transaction: Transaction, pool: GraphPool, state: BucketState) -> set[bytes]:
+def _orphans(view: View, pool: GraphPool, state: BucketState) -> set[bytes]:
     """Return the words of the graph so far, and those that vanished with their object since, without popped ones."""
-    pending = _pending(transaction, state.bucket)
+    pending = view.pending_changes(state.bucket)
     graph = pool.get(state.bucket, state.lexicon_version)
     words = set() if graph is None else set(graph.words(0, len(graph)))
     words |= {word for word, why in pending.items() if why == Why.ORPHANED}

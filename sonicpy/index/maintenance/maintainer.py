@@ -14,7 +14,6 @@ from sonicpy.index.engine import Engine
 from sonicpy.index.maintenance.consolidate import Built, GraphLimits, gather_words, prune_pending, publish, write_graph
 from sonicpy.index.maintenance.verify import check_backup, graph_faults
 from sonicpy.store.backup import open_backup
-from sonicpy.store.environment import SCOPES
 from sonicpy.store.restore import Restoration, drop_staged
 from sonicpy.store.verify import table_faults
 from sonicpy.store.view import View
@@ -119,7 +118,7 @@ class Maintainer:
     def open_scopes(self) -> int:
         """Return how many buckets the index holds, over all collections."""
         with self.engine.read() as view:
-            return view.transaction.count(SCOPES)
+            return view.count_scopes()
 
     def pending_buckets(self) -> int:
         """Return how many buckets have words that wait for consolidation."""

@@ -12,9 +12,8 @@ from sonicpy.graph.pool import GraphPool, graph_folder
 from sonicpy.graph.word_graph import WordGraph
 from sonicpy.store.backup import BACKUP_FILE, open_backup
 from sonicpy.store.bucket_state import BucketState
-from sonicpy.store.environment import DATA_FILE, META, PENDING, SCOPES, Environment
+from sonicpy.store.environment import DATA_FILE, Environment
 from sonicpy.store.folder import LOCK_FILE, holds_store, is_there
-from sonicpy.store.keys import scope_of
 from sonicpy.store.log import log_faults
 from sonicpy.store.pages import ROWS_MAX, pages
 from sonicpy.store.store import ANALYSER, FORMAT, check_analyser, check_format, read_position
@@ -41,8 +40,9 @@ def verify_folder(folder: Path) -> list[str]:
     environment = Environment(folder, data.stat().st_size, sync=False, read_only=True)
     try:
         with environment.reading() as transaction:
-            check_format(transaction.get(META, FORMAT))
-            graphs = graph_faults(View(transaction), GraphPool(graph_folder(folder)), partial(_version, environment))
+            view = View(transaction)
+            check_format(view.meta(FORMAT))
+            graphs = graph_faults(view, GraphPool(graph_folder(folder)), partial(_version, environment))
             faults = [*table_faults(transaction), *graphs]
             if not is_written:
                 faults += log_faults(folder / "log", read_position(transaction))
@@ -61,9 +61,10 @@ def verify_backup(folder: Path, analyser: Mapping[str, str] | None = None) -> li
         StoreError: there is no backup, it is not whole, or its texts were cut differently.
     """
     with open_backup(folder) as environment, environment.reading() as transaction:
-        check_format(transaction.get(META, FORMAT))
+        view = View(transaction)
+        check_format(view.meta(FORMAT))
         if analyser is not None:
-            check_analyser(folder, transaction.get(META, ANALYSER), analyser)
+            check_analyser(folder, view.meta(ANALYSER), analyser)
         return list(table_faults(transaction))
 
 
@@ -84,11 +85,10 @@ def graph_faults(view: View, pool: GraphPool, version_now: Callable[[int], int |
         version_now: tells which version of a bucket's graph is in force by now: another one than in `view` has
             replaced the file meanwhile, which is no fault. None: nobody writes.
     """
-    for key, row in view.transaction.rows(SCOPES, b""):
-        state = BucketState.unpack(row)
+    for names, state in view.all_states():
         if not state.lexicon_version:
             continue
-        scope = "/".join(scope_of(key))
+        scope = "/".join(names)
         try:
             graph = WordGraph(pool.path(state.bucket, state.lexicon_version))
         except GraphError as fault:
@@ -109,7 +109,7 @@ def _missing(view: View, state: BucketState, graph: WordGraph) -> int:
     for rows in pages(view.word_rows_from, prefix, ROWS_MAX):
         for word in live_words(rows, prefix):
             if not graph.contains(word):
-                missing += view.transaction.get(PENDING, prefix + word) is None
+                missing += not view.is_pending(state.bucket, word)
     return missing
 
 

@@ -15,8 +15,6 @@ from sonicpy._native.postings import TermInfo, unpack_block
 from sonicpy.ids import Scope
 from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.bucket_state import BucketState
-from sonicpy.store.environment import SCOPES
-from sonicpy.store.keys import collection_prefix, scope_of
 from sonicpy.store.restore import is_staged
 from sonicpy.store.view import View
 
@@ -39,8 +37,7 @@ class ExportedObject:
 
 def scopes_of(view: View, collection: str | None, bucket: str | None) -> list[tuple[Scope, BucketState]]:
     """Return the buckets of the store, of a collection, or the one that is named, by name."""
-    prefix = b"" if collection is None else collection_prefix(collection)
-    found = [(scope_of(key), BucketState.unpack(row)) for key, row in view.transaction.rows(SCOPES, prefix)]
+    found = view.all_states(collection)
     return [(scope, state) for scope, state in found if not is_staged(scope) and bucket in (None, scope.bucket)]
 
 

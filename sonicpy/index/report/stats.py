@@ -12,12 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from sonicpy._native.lengths import unpack_length
-from sonicpy._native.postings import bucket_key
 from sonicpy.graph.pool import GraphPool
 from sonicpy.index.engine import Engine
 from sonicpy.store.bucket_state import BucketState
-from sonicpy.store.environment import DROPPED, PENDING, SCOPES, TERMS
-from sonicpy.store.keys import scope_of
 from sonicpy.store.restore import is_staged
 from sonicpy.store.view import View
 from sonicpy.version import VERSION
@@ -57,16 +54,15 @@ def index_figures(engine: Engine) -> Figures:
 def whole_figures(view: View) -> Figures:
     """Return the figures over all collections: their sums, and the collections one by one."""
     by_collection: dict[str, list[BucketState]] = defaultdict(list)
-    for number, (key, row) in enumerate(view.transaction.rows(SCOPES, b"")):
-        scope = scope_of(key)
+    for number, (scope, state) in enumerate(view.all_states()):
         if not is_staged(scope):
-            by_collection[scope.collection].append(BucketState.unpack(row))
+            by_collection[scope.collection].append(state)
         _let_others(number)
     states = [state for states in by_collection.values() for state in states]
     figures = {"collections": len(by_collection), "buckets": len(states), **_sums(states)}
-    if not view.transaction.count(DROPPED):  # rows of flushed buckets would be counted too
-        figures["hidden_words"] = view.transaction.count(TERMS) - figures["words"]
-        figures["pending_words"] = view.transaction.count(PENDING)
+    if not view.has_dropped():  # rows of flushed buckets would be counted too
+        figures["hidden_words"] = view.count_terms() - figures["words"]
+        figures["pending_words"] = view.count_pending()
     figures["by_collection"] = {
         name: {"buckets": len(states), **_sums(states)} for name, states in _first(sorted(by_collection.items()))
     }
@@ -92,9 +88,8 @@ def bucket_figures(view: View, pool: GraphPool, collection: str, bucket: str) ->
         state = BucketState(0)
         terms = pending = 0
     else:
-        prefix = bucket_key(state.bucket)
-        terms = _counted(view.transaction.rows(TERMS, prefix))
-        pending = _counted(view.transaction.rows(PENDING, prefix))
+        terms = _counted(view.term_rows(state.bucket))
+        pending = _counted(view.pending_rows(state.bucket))
     figures |= _sums([state])
     figures["hidden_words"] = terms - state.live_words
     figures["pending_words"] = pending

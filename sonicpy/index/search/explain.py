@@ -14,9 +14,9 @@ from sonicpy.api.explanation import (
     DROPPED,
     Alternate,
     Analysis,
+    DetectedLanguage,
     ExplainedHit,
     Explanation,
-    Language,
     Part,
     Term,
     shortened,
@@ -57,7 +57,7 @@ class Asked(NamedTuple):
     collection: str
     bucket: str
     text: str
-    language: Language
+    language: DetectedLanguage
     terms: Terms
     dropped: list[bytes]
     stops: frozenset[bytes]

@@ -36,8 +36,9 @@ SPELLED_BYTES_MAX = 500
 """Longer words have one spelling: putting n marks on one letter in order takes n * n steps."""
 
 Ranking = Callable[[Lexicon, Terms, Config, int], tuple[Plan, ObjectTable]]
-"""Arguments: the bucket's words, the query's terms, the settings, and how many objects the page needs from the first on.
-Returns what was gathered, and the scored objects."""
+"""Arguments: the bucket's words, the query's terms, the settings, and where the page ends.
+
+Returns the plan that was carried out, and the scored objects."""
 
 
 def rank_bm25(lexicon: Lexicon, terms: Terms, config: Config, wanted: int) -> tuple[Plan, Ranker]:

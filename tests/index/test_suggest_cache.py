@@ -5,7 +5,7 @@ import threading
 from pathlib import Path
 
 from sonicpy import Index
-from sonicpy.index.search.suggest_cache import KEPT, Answers
+from sonicpy.index.search.suggest_cache import ANSWERS_MAX, SuggestCache
 from tests.index.shorthand import B, C, open_index, push
 
 WORDS = [f"{head}{tail}" for head in ("amber", "amble", "birch") for tail in ("", "a", "es", "ing", "ling")]
@@ -82,10 +82,10 @@ def test_an_answer_belongs_to_who_asked(tmp_path: Path) -> None:
 
 
 def test_answers_are_bounded() -> None:
-    answers: Answers[int] = Answers()
-    for number in range(3 * KEPT):
+    answers: SuggestCache[int] = SuggestCache()
+    for number in range(3 * ANSWERS_MAX):
         answers.put(number, 1, number)
-    held = sum(answers.get(number, 1) is not None for number in range(3 * KEPT))
-    assert 0 < held <= KEPT
+    held = sum(answers.get(number, 1) is not None for number in range(3 * ANSWERS_MAX))
+    assert 0 < held <= ANSWERS_MAX
     answers.put(0, 2, 7)
     assert (answers.get(0, 2), answers.get(0, 1), answers.get(1, 2)) == (7, None, None)
