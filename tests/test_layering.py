@@ -66,7 +66,9 @@ def imports_of(path: Path, *, types: bool = True) -> set[str]:
         if id(node) in unseen:
             continue
         if isinstance(node, ast.ImportFrom) and node.module:
-            names = [node.module] if node.module != "sonicpy" else [f"sonicpy.{alias.name}" for alias in node.names]
+            inside = [f"{node.module}.{alias.name}" for alias in node.names]
+            modules = [name for name in inside if (PACKAGE.parent / f"{name.replace('.', '/')}.py").exists()]
+            names = modules or ([node.module] if node.module != "sonicpy" else inside)
         elif isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         else:

@@ -15,10 +15,12 @@ import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from sonicpy.errors import StoreLocked
-from sonicpy.store.store import Store
+
+if TYPE_CHECKING:
+    from sonicpy.store.store import Store
 
 Folder = tuple[int, int]
 """Its device and inode: two paths may lead to one folder."""
@@ -34,7 +36,7 @@ _opened: dict[Folder, str] = {}
 class Guarded(Protocol):
     """An open index, as the guard sees it."""
 
-    def abandon(self, parent: int) -> Store | None: ...
+    def abandon(self, parent: int) -> "Store | None": ...
 
 
 _guarded: weakref.WeakSet[Guarded] = weakref.WeakSet()
@@ -89,7 +91,7 @@ def claimed(path: Path, *, writes: bool) -> Iterator[Claim]:
         raise
 
 
-def guard(index: Guarded, store: Store, claim: Claim, temporary: Path | None) -> "weakref.finalize[..., Guarded]":
+def guard(index: Guarded, store: "Store", claim: Claim, temporary: Path | None) -> "weakref.finalize[..., Guarded]":
     """Return what closes the store of an index: `close` calls it, else the interpreter once the index is forgotten.
 
     Args:
@@ -99,7 +101,7 @@ def guard(index: Guarded, store: Store, claim: Claim, temporary: Path | None) ->
     return weakref.finalize(index, _let_go, store, claim, temporary, os.getpid())
 
 
-def _let_go(store: Store, claim: Claim, temporary: Path | None, process: int) -> None:
+def _let_go(store: "Store", claim: Claim, temporary: Path | None, process: int) -> None:
     if os.getpid() != process:
         return  # all of it belongs to the process that forked
     try:
@@ -127,7 +129,7 @@ def _forked() -> None:
         )
 
 
-def _keep_for_ever(store: Store) -> None:
+def _keep_for_ever(store: "Store") -> None:
     """Make sure that a store of the parent is never taken down here, not even at the end of the interpreter.
 
     It would clear the parent's places in LMDB's table of readers, which both processes share, and release its locks.

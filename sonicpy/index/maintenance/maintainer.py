@@ -7,16 +7,19 @@ connections, and asks here for the figures of INFO and of its metrics.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sonicpy.errors import GraphError
 from sonicpy.ids import Scope
-from sonicpy.index.engine import Engine
 from sonicpy.index.maintenance.consolidate import Built, GraphLimits, gather_words, prune_pending, publish, write_graph
 from sonicpy.index.maintenance.verify import check_backup, graph_faults
 from sonicpy.store.backup import open_backup
 from sonicpy.store.restore import Restoration, drop_staged
 from sonicpy.store.verify import table_faults
 from sonicpy.store.view import View
+
+if TYPE_CHECKING:
+    from sonicpy.index.engine import Engine
 
 BACKLOG_WORDS = 2_000
 """Pending words that are worth a consolidation before its time: comparing that many takes about 0.1 ms a query."""
@@ -32,7 +35,7 @@ class Maintainer:
         engine: the folder.
     """
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: "Engine") -> None:
         self.engine = engine
         # In the default mode a graph has no limits: a large lexicon is worth a line in the log, not lost words.
         self.graph_limits = GraphLimits()

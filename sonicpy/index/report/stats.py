@@ -9,15 +9,17 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sonicpy._native.lengths import unpack_length
 from sonicpy.graph.pool import GraphPool
-from sonicpy.index.engine import Engine
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.restore import is_staged
 from sonicpy.store.view import View
 from sonicpy.version import VERSION
+
+if TYPE_CHECKING:
+    from sonicpy.index.engine import Engine
 
 Figures = dict[str, Any]
 
@@ -29,7 +31,7 @@ PERCENTILES = (50, 90, 99)
 STATUS = Path("/proc/self/statm")
 
 
-def index_figures(engine: Engine) -> Figures:
+def index_figures(engine: "Engine") -> Figures:
     """Return the figures of a whole index: its settings, its contents, its bytes on the disk and in memory."""
     store = engine.store
     with engine.read() as view:
