@@ -1,4 +1,4 @@
-"""ReadOnlyIndex: what another process writes, as of its last commit, asked anew with every call."""
+"""ReadOnlyIndex: an index that another process writes; every call shows its last commit."""
 
 import functools
 import logging
@@ -20,11 +20,11 @@ Answer = TypeVar("Answer")
 Arguments = ParamSpec("Arguments")
 
 TRIES = 5
-"""A graph that is gone was replaced in a later commit, and its successor may be replaced just as quickly."""
+"""A missing graph was replaced by a later commit, and its successor may be replaced just as quickly."""
 
 
 class GraphReplaced(GraphError):
-    """The file of a graph is gone since the snapshot that names it was taken."""
+    """The file of a graph is gone: it was replaced after the snapshot that names it."""
 
     def __init__(self, path: Path, bucket: int, version: int) -> None:
         super().__init__(f"the word graph {path} is gone")
@@ -43,7 +43,7 @@ class ReaderGraphPool(GraphPool):
         """Return the graph of a bucket; None: there is none, or it cannot be read.
 
         Raises:
-            GraphReplaced: a later commit has another one.
+            GraphReplaced: a later commit has another graph.
         """
         if version <= self._unreadable.get(bucket, -1):
             return None
@@ -54,7 +54,7 @@ class ReaderGraphPool(GraphPool):
         return graph
 
     def go_without(self, bucket: int, version: int) -> None:
-        """Do not look for this graph again: words are found, only typing errors are not corrected."""
+        """Stop looking for this graph: words are found, only typing errors are not corrected."""
         logger.error("the word graph %s is missing; until the writer builds it again, words are not corrected",
                      self.path(bucket, version))  # fmt: skip
         self._unreadable[bucket] = version

@@ -1,8 +1,8 @@
-"""Which folders this process has open, and for whom: LMDB must not open one folder twice in a process.
+"""Which folders this process has open: LMDB must not open one folder twice in a process.
 
-claim      before a store is opened: refuses a folder that is open already and names the place in the program
-guard      once an index is open: closes it when it is forgotten, at the latest with the interpreter
-forked     in a child process: nothing of the parent's indexes may be touched there
+claim      before a store is opened: refuses a folder that is open already, and names the line that opened it
+guard      once an index is open: closes it when it is garbage, at the latest when the interpreter ends
+forked     in a child process: makes the parent's indexes unusable there
 """
 
 import importlib
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     from sonicpy.store.store import Store
 
 Folder = tuple[int, int]
-"""Its device and inode: two paths may lead to one folder."""
+"""Device and inode of a folder: two paths may lead to one folder."""
 
 OURS = ("sonicpy", "contextlib")
-"""Packages whose code is not the program's."""
+"""Packages whose frames are skipped in search of the line that opened a folder."""
 
 _lock = threading.Lock()
 _opened: dict[Folder, str] = {}
-"""Why each cannot be opened again: how the sentence goes on."""
+"""The reason why each folder cannot be opened again: the end of an error message."""
 
 
 class Guarded(Protocol):
-    """An open index, as the guard sees it."""
+    """What the guard needs of an open index."""
 
     def abandon(self, parent: int) -> "Store | None": ...
 
@@ -56,7 +56,7 @@ class Claim:
                 path.mkdir(parents=True, exist_ok=True)
             status = path.stat()
         except OSError:
-            return  # who opens the store says what is wrong
+            return  # opening the store raises the error that says what is wrong
         folder = (status.st_dev, status.st_ino)
         with _lock:
             if folder in _opened:
@@ -69,7 +69,7 @@ class Claim:
         self._folder = folder
 
     def release(self) -> None:
-        """Let the folder be opened again."""
+        """Allow the folder to be opened again."""
         with _lock:
             if self._folder is not None:
                 _opened.pop(self._folder, None)
@@ -78,7 +78,7 @@ class Claim:
 
 @contextmanager
 def claimed(path: Path, *, writes: bool) -> Iterator[Claim]:
-    """A claim for the length of a `with` block in which a store is opened; kept if that went well.
+    """Yield a claim for a `with` block that opens a store; the claim is released if the block raises.
 
     Raises:
         StoreLocked: this process has the folder open already.
@@ -130,9 +130,10 @@ def _forked() -> None:
 
 
 def _keep_for_ever(store: "Store") -> None:
-    """Make sure that a store of the parent is never taken down here, not even at the end of the interpreter.
+    """Keep a store of the parent from being freed here, even when the interpreter ends.
 
-    It would clear the parent's places in LMDB's table of readers, which both processes share, and release its locks.
+    Freeing it would clear the parent's slots in LMDB's table of readers, which both processes share, and release its
+    locks.
     """
     ctypes = importlib.import_module("ctypes")  # needed here alone
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(store))
@@ -142,7 +143,7 @@ os.register_at_fork(after_in_child=_forked)
 
 
 def _caller() -> str:
-    """Return where in the program, outside of this package, we were called from."""
+    """Return the place in the program, outside of this package, that called."""
     frame = sys._getframe()
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in OURS:
         frame = frame.f_back

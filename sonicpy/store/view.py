@@ -129,10 +129,6 @@ class View:
 
     # -- for maintenance and reports: what committed tables hold ---------------------------------------------------
 
-    def meta(self, key: bytes) -> bytes | None:
-        """Return a value of the table `meta`, or None."""
-        return self.transaction.get(META, key)
-
     def all_states(self, collection: str | None = None) -> Iterator[tuple[Scope, BucketState]]:
         """Yield every bucket of the store, or of a collection, with its state, by name."""
         prefix = b"" if collection is None else collection_prefix(collection)

@@ -164,7 +164,7 @@ class TestMeanwhile:
             whole = read_words(view, index.maintainer.engine.graphs, built.bucket, GraphLimits())
         assert changes is not None and whole is not None
         assert changed_words(changes) == whole.words == sorted(word.encode() for word in model.words())
-        assert changes.edits == whole.edits
+        assert changes.seq == whole.seq
 
     def test_a_graph_that_lacks_a_word_is_not_built_upon(self, tmp_path: Path) -> None:
         with open_index(tmp_path) as index:

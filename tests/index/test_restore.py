@@ -117,7 +117,7 @@ def test_a_backup_with_faults_in_its_tables_changes_nothing(
     index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sonicpy.index.maintenance.verify.table_faults", lambda transaction: ["one", "two", "three"])
-    with pytest.raises(StoreDamaged, match=r"is not restored, it is damaged: one, and 2 faults more"):
+    with pytest.raises(StoreDamaged, match=r"is not restored, it is damaged: one \(and 2 more faults\)"):
         index.restore(tmp_path / "backup")
     monkeypatch.undo()
     check_untouched(index)

@@ -1,4 +1,4 @@
-"""Verify a folder, be it a store that nobody writes or a backup; the tables are checked in sonicpy/store/verify.py."""
+"""Verify a folder that holds a store or a backup; sonicpy/store/verify.py checks the tables."""
 
 import fcntl
 import os
@@ -12,7 +12,7 @@ from sonicpy.graph.pool import GraphPool, graph_folder
 from sonicpy.graph.word_graph import WordGraph
 from sonicpy.store.backup import BACKUP_FILE, open_backup
 from sonicpy.store.bucket_state import BucketState
-from sonicpy.store.environment import DATA_FILE, Environment
+from sonicpy.store.environment import DATA_FILE, META, Environment
 from sonicpy.store.folder import LOCK_FILE, holds_store, is_there
 from sonicpy.store.log import log_faults
 from sonicpy.store.pages import ROWS_MAX, pages
@@ -24,12 +24,12 @@ __all__ = ["check_backup", "graph_faults", "holds_store", "is_there", "verify_ba
 
 
 def verify_folder(folder: Path) -> list[str]:
-    """Return what is wrong with a store, or with a backup, in a folder; nothing is changed.
+    """Return the faults of the store or the backup in a folder, as sentences; nothing is changed.
 
-    Of a store that a process writes, only the last commit is looked at.
+    If a process writes the store, only the last commit is checked.
 
     Raises:
-        StoreError: there is neither in the folder, or it cannot be read at all.
+        StoreError: the folder holds neither, or it cannot be read at all.
     """
     if is_there(folder / BACKUP_FILE):
         return verify_backup(folder)
@@ -40,9 +40,8 @@ def verify_folder(folder: Path) -> list[str]:
     environment = Environment(folder, data.stat().st_size, sync=False, read_only=True)
     try:
         with environment.reading() as transaction:
-            view = View(transaction)
-            check_format(view.meta(FORMAT))
-            graphs = graph_faults(view, GraphPool(graph_folder(folder)), partial(_version, environment))
+            check_format(transaction.get(META, FORMAT))
+            graphs = graph_faults(View(transaction), GraphPool(graph_folder(folder)), partial(_version, environment))
             faults = [*table_faults(transaction), *graphs]
             if not is_written:
                 faults += log_faults(folder / "log", read_position(transaction))
@@ -52,19 +51,18 @@ def verify_folder(folder: Path) -> list[str]:
 
 
 def verify_backup(folder: Path, analyser: Mapping[str, str] | None = None) -> list[str]:
-    """Return what is wrong with the backup in a folder.
+    """Return the faults of the backup in a folder, as sentences.
 
     Args:
-        analyser: what decides the terms of a text in the store it is for; None: any.
+        analyser: the analysis of texts of the store it is for, key by key; None: any.
 
     Raises:
-        StoreError: there is no backup, it is not whole, or its texts were cut differently.
+        StoreError: there is no backup, it is not whole, or its texts were analysed differently.
     """
     with open_backup(folder) as environment, environment.reading() as transaction:
-        view = View(transaction)
-        check_format(view.meta(FORMAT))
+        check_format(transaction.get(META, FORMAT))
         if analyser is not None:
-            check_analyser(folder, view.meta(ANALYSER), analyser)
+            check_analyser(folder, transaction.get(META, ANALYSER), analyser)
         return list(table_faults(transaction))
 
 
@@ -72,18 +70,18 @@ def check_backup(folder: Path, analyser: Mapping[str, str]) -> None:
     """Raise StoreError unless the backup in a folder can be restored into a store with this analysis of texts."""
     faults = verify_backup(folder, analyser)
     if faults:
-        more = f", and {len(faults) - 1} faults more" if len(faults) > 1 else ""
+        more = f" (and {len(faults) - 1} more faults)" if len(faults) > 1 else ""
         raise StoreDamaged(f"the backup in {folder} is not restored, it is damaged: {faults[0]}{more}")
 
 
 def graph_faults(view: View, pool: GraphPool, version_now: Callable[[int], int | None] | None = None) -> Iterator[str]:
-    """Yield what is wrong with the files of word graphs; each is built again once that is noticed.
+    """Yield the faults of graph files, as sentences; an index builds such a graph again once it notices.
 
-    A graph may hold words that are gone: compat mode keeps them, and who looks a word up finds out.
+    A graph may hold words that are gone: compat mode keeps them, and a look at their rows shows it.
 
     Args:
-        version_now: tells which version of a bucket's graph is in force by now: another one than in `view` has
-            replaced the file meanwhile, which is no fault. None: nobody writes.
+        version_now: returns the version of a bucket's graph in the last commit: a version other than that in `view` has
+            replaced the file meanwhile, which is no fault. None: no process writes.
     """
     for names, state in view.all_states():
         if not state.lexicon_version:
@@ -91,9 +89,9 @@ def graph_faults(view: View, pool: GraphPool, version_now: Callable[[int], int |
         scope = "/".join(names)
         try:
             graph = WordGraph(pool.path(state.bucket, state.lexicon_version))
-        except GraphError as fault:
+        except GraphError as error:
             if version_now is None or version_now(state.bucket) == state.lexicon_version:
-                yield f"{scope}: {fault}"
+                yield f"{scope}: {error}"
             continue
         if len(graph) != state.graph_words:
             yield f"{scope}: its graph holds {len(graph)} words instead of {state.graph_words}"
@@ -103,7 +101,7 @@ def graph_faults(view: View, pool: GraphPool, version_now: Callable[[int], int |
 
 
 def _missing(view: View, state: BucketState, graph: WordGraph) -> int:
-    """Return how many live words stand neither in the graph nor in `pending`."""
+    """Return how many live words are neither in the graph nor pending."""
     prefix = bucket_key(state.bucket)
     missing = 0
     for rows in pages(view.word_rows_from, prefix, ROWS_MAX):
@@ -125,8 +123,8 @@ def _is_written(folder: Path) -> bool:
         descriptor = os.open(folder / LOCK_FILE, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
         return False
-    except OSError as fault:
-        raise StoreError(f"cannot read {folder / LOCK_FILE}: {fault.strerror}") from fault
+    except OSError as error:
+        raise StoreError(f"cannot read {folder / LOCK_FILE}: {error.strerror}") from error
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError:

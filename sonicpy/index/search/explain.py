@@ -31,26 +31,26 @@ from sonicpy.index.search.ranking import RANKINGS, bm25_arguments
 TERMS_SHOWN = 100
 ALTERNATES_SHOWN = 20
 PARTS_SHOWN = 10
-"""So that the line which tells an explanation stays below some 100 KB, however long the query is."""
+"""Bounds that keep an explanation's line below about 100 KB, however long the query is."""
 
 STOP_WORD = "a stop word of the language"
 SINGLE_LETTER = "a single letter of a run without blanks"
 STOPS_DROPPED = "it is a stop word, which PUSH drops unless LANG(none) is given (stopwords.mode)"
-SHORT = "words of less than four letters are completed, but not corrected, and none begins with it"
-UNLIKE = "no word begins with it or is few enough edits away"
+SHORT = "words of fewer than four letters are completed, not corrected, and no word begins with it"
+UNLIKE = "no word begins with it, and no word is few enough edits away"
 HOWS = ("whole", "exact", "completion", "correction")
 EXACT = 1
 
 Parts = tuple[list[tuple[int, int, float]], int, float]
-"""What an object's score is made of, as the tables tell it: the largest parts, how many more there are, their sum."""
+"""The parts of an object's score, as the tables return them: the largest ones, how many more there are, their sum."""
 
 
 class Asked(NamedTuple):
-    """What a query is, once its text has been cut.
+    """A query after the analysis of its text.
 
     Attributes:
-        terms: what is looked for.
-        dropped: stop words that are not.
+        terms: the terms to look for.
+        dropped: the stop words that the settings drop.
         stops: those of the terms that are on a list of stop words.
     """
 
@@ -65,7 +65,7 @@ class Asked(NamedTuple):
 
 
 def explain(asked: Asked, lexicon: Lexicon | None, config: Config) -> Explanation:
-    """Return what a query answers, and why; `lexicon` is None for a bucket that does not exist."""
+    """Return the answer of a query and the reasons for it; `lexicon` is None for a bucket that does not exist."""
     plan = Plan([])
     hits: tuple[ExplainedHit, ...] = ()
     total = 0
@@ -90,7 +90,7 @@ def explain(asked: Asked, lexicon: Lexicon | None, config: Config) -> Explanatio
 
 
 def analysis(config: Config) -> Analysis:
-    """Return the settings that decide how a text is cut into words."""
+    """Return the settings that decide which words a text has."""
     normalization, tokenization = config.normalization, config.tokenization
     return Analysis(
         compat=config.server.compat == "sonic",
@@ -134,7 +134,7 @@ def _term(asked: Asked, number: int, lists: list[PlannedList], plan: Plan, confi
 
 
 def _role(asked: Asked, number: int, exact: PlannedList | None, plan: Plan, ranking: str) -> tuple[str, str | None]:
-    """Return what a term is there for, and why, if it does not find objects by itself."""
+    """Return the role of a term, and the reason for it if the term finds no objects by itself."""
     if exact is None:
         if number in plan.left_out:
             return "left out", plan.left_out[number]
@@ -168,8 +168,8 @@ def _hits(asked: Asked, lexicon: Lexicon, table: ObjectTable, plan: Plan, rankin
     iids = [iid for iid, _, _ in best]
     parts = _parts(lexicon, table, iids)
     return tuple(
-        _hit(asked, table, plan, oid, kind, score, told, ranking != "newest")
-        for oid, (_, kind, score), told in zip(lexicon.reader.oids(iids), best, parts, strict=True)
+        _hit(asked, table, plan, oid, kind, score, part, ranking != "newest")
+        for oid, (_, kind, score), part in zip(lexicon.reader.oids(iids), best, parts, strict=True)
     )
 
 
@@ -187,11 +187,11 @@ def _hit(
     oid: str,
     kind: int,
     score: float,
-    told: Parts,
+    parts: Parts,
     is_scored: bool,
 ) -> ExplainedHit:
-    parts, more, more_score = told
-    named = [(plan.lists[number], times, score) for number, times, score in parts]
+    largest, more, more_score = parts
+    named = [(plan.lists[number], times, score) for number, times, score in largest]
     is_tiered = is_scored and isinstance(table, Ranker)
 
     def shown(score: float) -> float | None:
@@ -199,7 +199,7 @@ def _hit(
             return None
         return share_of_best(table, score) if isinstance(table, Ranker) else score
 
-    if not is_tiered:  # such a table knows of no kinds
+    if not is_tiered:  # only a Ranker scored by bm25 notes the kinds
         kind = min((HOWS.index(one.how) for one, _, _ in named), default=EXACT)
     return ExplainedHit(
         object=oid,

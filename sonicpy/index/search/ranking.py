@@ -100,7 +100,7 @@ def plan_newest(lexicon: Lexicon, terms: Terms, budget: int, wanted: int) -> Pla
             left_out[number] = IS_STOP
             continue
         if not flags & PART and any(pair in term for pair in pairs):
-            left_out[number] = IN_PAIRS  # a longer run may hold it cut otherwise; its pairs are there all the same
+            left_out[number] = IN_PAIRS  # a longer run may be split otherwise, but holds its pairs
             continue
         is_held = row is not None and row.df > 0
         is_expandable = not (is_held or flags & (SPECIAL | STOP | PART) or expanded == EXPANDED_WORDS)

@@ -16,7 +16,7 @@ class SuggestCache(Generic[Answer]):
         self._cached: tuple[int, dict[Hashable, Answer]] = (-1, {})  # replaced as one: threads share it
 
     def get(self, question: Hashable, stamp: int) -> Answer | None:
-        """Return the answer that was given at this stamp (see `Store.stamp`), or None."""
+        """Return the answer that was given at this stamp (see `Store.readable_stamp`), or None."""
         cached_stamp, answers = self._cached
         return answers.get(question) if cached_stamp == stamp else None
 
