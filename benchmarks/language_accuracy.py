@@ -13,7 +13,7 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
-from sonicpy.evaluation.languages import BORROWED, LENGTHS, Text, accuracy, cuts, time_us
+from sonicpy.evaluation.languages import BORROWED, LENGTHS, Text, accuracy, cut_pieces, time_us
 from sonicpy.lexer.language import LanguageGuesser
 from sonicpy.lexer.languages import by_code
 from sonicpy.lexer.stopwords import StopWords
@@ -68,7 +68,7 @@ def main() -> None:
     guess = LanguageGuesser(StopWords()).guess
     texts = sentences(SHARED / "multilingual" / "sentences.tsv")
     for size_bytes in LENGTHS:
-        pieces = cuts(texts, size_bytes)
+        pieces = cut_pieces(texts, size_bytes)
         usual = [piece for piece in pieces if piece[0] not in BORROWED]
         rare = [piece for piece in pieces if piece[0] in BORROWED]
         print(

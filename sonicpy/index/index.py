@@ -101,15 +101,15 @@ class Index:
     def push_terms(
         self, collection: str, bucket: str, object: str, terms: Mapping[str, int], hidden: Mapping[str, int] = NO_TERMS
     ) -> None:
-        """Add terms to an object as `holdings` gave them: what it held in another index, it holds in this one.
+        """Add the terms to an object that `holdings` of another index returned for it.
 
         Args:
-            terms: words as texts give them, each with its frequency, 1 to 255.
-            hidden: stop words and parts of runs without blanks, in the same way.
+            terms: words in their normal form, each with its frequency, 1 to 255.
+            hidden: the same of stop words and parts of runs without blanks.
 
         Raises:
-            CommandError: a name is not valid, or the terms are not of this kind.
-            StoreError: they were not stored.
+            CommandError: a name, a term or a frequency is not valid.
+            StoreError: the terms were not stored.
         """
         check_names(collection, bucket, object)
         self._engine.apply(Push(collection, bucket, object, packed_terms(terms, hidden), self._engine.window))
@@ -126,22 +126,22 @@ class Index:
         new: bool = False,
         progress: Progress | None = None,
     ) -> PushReport:
-        """Push many texts, committed by the hundred; return how many were indexed, and which were refused and why.
+        """Push many texts, thousands to a commit; return how many were indexed, and which were refused and why.
 
         Args:
             rows: an iterable of tuples (object, text), (object, text, lang), (collection, bucket, object, text) or
                 (collection, bucket, object, text, lang), or of dicts; or a table: pyarrow Table, RecordBatch or
                 RecordBatchReader, pandas or Polars DataFrame, anything with `__arrow_c_stream__` or `__dataframe__`.
-            collection, bucket: of all rows; None: each row tells its own, in the columns of these names.
+            collection, bucket: of all rows; None: each row names its own, in the columns of these names.
             object: the column with the name of the object; None: `id`, else `object`. Whole numbers are names too.
-            text: the column with the text; several are put together.
-            lang: as in `push`, of all rows; None: each row's column `lang`, where there is one.
-            new: the objects are new: a row whose object is there already is refused.
-            progress: called now and then with the number of rows that are done.
+            text: the column with the text; the texts of several columns are joined.
+            lang: as in `push`, of all rows; None: each row's column `lang`, if there is one.
+            new: refuse rows whose object exists already.
+            progress: called after each chunk with the number of rows that are done.
 
         Raises:
             CommandError: a name or the language given for all rows is not valid.
-            TypeError, ValueError: these are no rows, or a table lacks a column.
+            TypeError, ValueError: `rows` is not of these types, or a table lacks a column.
             StoreError: rows could not be stored; a note says how many were.
         """
         shape = Shape(collection, bucket, object, text, lang)
@@ -165,14 +165,14 @@ class Index:
         return there
 
     def pop(self, collection: str, bucket: str, object: str, text: str) -> int:
-        """Take the words of a text from an object; return how many went. Raises like `push`."""
+        """Remove the words of a text from an object; return how many were removed. Raises like `push`."""
         check_names(collection, bucket, object)
         words = _lexed(self._engine.lexer.lex_every_way, text)
-        # Which flags and counts they have does not matter for what is taken away.
+        # Flags and counts do not matter for a removal.
         return self._engine.apply(Pop(collection, bucket, object, Terms(words, b"\1" * len(words), bytes(len(words)))))
 
     def flush(self, collection: str, bucket: str | None = None, object: str | None = None) -> int:
-        """Forget a collection, a bucket or an object; return 1 or 0 (it existed or not), or the words of the object.
+        """Erase a collection, a bucket or an object; return 1 or 0 (it existed or not), or how many words it held.
 
         Raises like `push`, and ValueError for an object without its bucket.
         """
@@ -184,17 +184,17 @@ class Index:
         return self.flush_object(collection, bucket, object)
 
     def flush_collection(self, collection: str) -> int:
-        """Forget a collection; return 1 if it existed, else 0. Raises like `push`."""
+        """Erase a collection; return 1 if it existed, else 0. Raises like `push`."""
         check_collection(collection)
         return self._engine.apply(FlushCollection(collection))
 
     def flush_bucket(self, collection: str, bucket: str) -> int:
-        """Forget a bucket; return 1 if it existed, else 0. Raises like `push`."""
+        """Erase a bucket; return 1 if it existed, else 0. Raises like `push`."""
         check_names(collection, bucket)
         return self._engine.apply(FlushBucket(collection, bucket))
 
     def flush_object(self, collection: str, bucket: str, object: str) -> int:
-        """Forget an object; return how many words it held. Raises like `push`."""
+        """Erase an object; return how many words it held. Raises like `push`."""
         check_names(collection, bucket, object)
         return self._engine.apply(FlushObject(collection, bucket, object))
 
@@ -230,10 +230,10 @@ class Index:
         """Return the objects that answer a text, best first, with their scores.
 
         Args:
-            limit: so many at the most.
-            offset: so many of the best are passed over.
+            limit: at most this many objects.
+            offset: skip this many of the best.
             lang: as in `push`.
-            total: tell in `Hits.total` how many objects answer.
+            total: also count in `Hits.total` all objects that answer.
 
         Raises:
             CommandError: like `push`.
@@ -247,7 +247,7 @@ class Index:
     def query_ids(
         self, collection: str, bucket: str, text: str, *, limit: int = 10, offset: int = 0, lang: str | None = None
     ) -> list[str]:
-        """Return what `query` does as a plain list of names: what the server sends."""
+        """Return the objects of `query` as a plain list of names, as the server sends them."""
         terms = self._query_terms(collection, bucket, text, lang)
         with self._engine.read_words(collection, bucket) as lexicon:
             if lexicon is None:
@@ -257,7 +257,7 @@ class Index:
     def explain(
         self, collection: str, bucket: str, text: str, *, limit: int = 10, lang: str | None = None
     ) -> Explanation:
-        """Return why `query` with the same arguments answers what it does. Raises CommandError like `push`."""
+        """Return the reasons for the answer of `query` with the same arguments. Raises CommandError like `push`."""
         terms = self._query_terms(collection, bucket, text, lang)
         code, how = self._engine.lexer.language(text, lang)
         held = set(terms.words)
@@ -298,7 +298,7 @@ class Index:
         return [word.decode() for word in found]
 
     def count(self, collection: str, bucket: str | None = None, object: str | None = None) -> int:
-        """Return how many buckets a collection holds, words a bucket, or words an object, as COUNT does.
+        """Return how many buckets a collection holds, or how many words a bucket or an object holds, as COUNT does.
 
         Raises CommandError like `push`, and ValueError for an object without its bucket.
         """
@@ -334,7 +334,7 @@ class Index:
             return counting.count_object_words(view, collection, bucket, object)
 
     def bucket(self, collection: str, bucket: str) -> Bucket:
-        """Return a bucket, whether it exists or not: the same methods without the two names.
+        """Return a bucket, whether it exists or not: an object with the same methods, without the two names.
 
         Raises CommandError like `push`.
         """
@@ -343,11 +343,11 @@ class Index:
     # -- contents ------------------------------------------------------------------------------------------------------
 
     def stats(self, collection: str | None = None, bucket: str | None = None) -> Figures:
-        """Return what the index, a collection or a bucket holds, as a dict that JSON can tell.
+        """Return the figures of the index, a collection or a bucket, as a dict for JSON.
 
-        Everywhere: objects, words (shown ones), average_length (in words). Of a bucket and of the whole index also
-        hidden_words (stop words, parts of runs without blanks, words that no object holds any more) and pending_words
-        (changed since the word graph was built). Of the whole index also bytes on the disk and in memory.
+        Always: objects, words (hidden ones not counted), average_length (in words). For a bucket and the whole index
+        also hidden_words (stop words, parts of runs without blanks, words that no object holds any more) and
+        pending_words (changed since the word graph was built). For the whole index also its bytes on disk and in memory.
 
         Raises CommandError like `push`, and ValueError for a bucket without its collection.
         """
@@ -366,12 +366,12 @@ class Index:
     def holdings(self, collection: str | None = None, bucket: str | None = None) -> Iterator[ExportedObject]:
         """Yield every object and the words it holds, bucket by bucket; an object may come more than once.
 
-        The order is the one in which `push_terms` makes the same index of them again. They are those of the moment when
-        the first is taken. Take them to the end before this thread changes the index.
+        Given to `push_terms` in this order, they make the same index again. The first step takes a snapshot; finish the
+        iteration before this thread changes the index.
 
         Args:
-            collection: of this collection alone; None: of all.
-            bucket: of this bucket alone.
+            collection: only this collection; None: all.
+            bucket: only this bucket; None: all.
 
         Raises:
             CommandError: a name is not valid.
@@ -386,8 +386,7 @@ class Index:
     def term_stats(self, collection: str, bucket: str) -> Iterator[TermStats]:
         """Yield every word of a bucket in byte order, hidden ones too, with how many objects hold it and how often.
 
-        They are those of the moment when the first is taken. Take them to the end before this thread changes the index.
-        Raises like `holdings`.
+        Snapshot and errors as in `holdings`.
         """
         check_names(collection, bucket)
         with self._engine.snapshot_of_now() as view:
@@ -398,7 +397,7 @@ class Index:
     def object_stats(self, collection: str, bucket: str) -> Iterator[ObjectStats]:
         """Yield every object of a bucket, oldest first, with its length and how many words it holds.
 
-        As `term_stats` otherwise.
+        Snapshot and errors as in `holdings`.
         """
         check_names(collection, bucket)
         with self._engine.snapshot_of_now() as view:
@@ -411,7 +410,7 @@ class Index:
     def consolidate(self) -> None:
         """Build the word graphs of all buckets whose words changed; in this process, without the GIL where it pays.
 
-        With `search.live_words` every word is completed, corrected, listed and counted before that too.
+        With `search.live_words` words are completed, corrected, listed and counted before that too.
 
         Raises:
             StoreError, GraphError: a graph could not be built; its words stay pending.
@@ -434,7 +433,7 @@ class Index:
     def restore(self, folder: Path | str) -> None:
         """Replace the collections that the backup in a folder holds; others stay as they are.
 
-        All or nothing: until the last moment the old collections answer, and a backup with an error changes nothing.
+        All or nothing: until the last step the old collections answer, and a backup with faults changes nothing.
 
         Raises:
             StoreDamaged: the backup has faults.
@@ -511,10 +510,10 @@ def _need_no(object: str | None) -> None:
 
 
 def one_word(terms: Terms) -> tuple[bytes, int]:
-    """Return the only word of a text and how many bytes it had as typed.
+    """Return the only word of a text, and how many bytes it had as typed.
 
     Raises:
-        CommandError: it has none or several, or the same twice.
+        CommandError: the text has no word, several, or the same one twice.
     """
     words = [number for number, flags in enumerate(terms.flags) if not flags & (STOP | PART)]
     if len(words) != 1 or terms.counts[words[0]] != 1:

@@ -97,7 +97,7 @@ def test_new_refuses_objects_that_are_there(tmp_path: Path) -> None:
         report = index.push_many(rows, collection=C, bucket=B, new=True)
         assert report.indexed == 2
         assert report.refused == [
-            Refused(1, "old", "the object is there already"), Refused(3, "a", "the object is there already"),
+            Refused(1, "old", "the object exists already"), Refused(3, "a", "the object exists already"),
         ]  # fmt: skip
         assert contents(index) == {"first": {"old"}, "one": {"a"}, "two": {"b"}}
         assert index.verify() == []

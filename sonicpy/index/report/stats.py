@@ -1,6 +1,6 @@
-"""What an index holds and what it takes, as plain dicts that JSON can tell: for `Index.stats` and STATS.
+"""The figures of an index, a collection or a bucket, as plain dicts for JSON: behind `Index.stats` and STATS.
 
-A bucket's words and pending words are counted row by row, with a pause for others now and then; everything else is read
+The words and pending words of a bucket are counted row by row, with pauses for other threads; everything else is read
 from counters.
 """
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 Figures = dict[str, Any]
 
 NAMED_MAX = 1_000
-"""Collections or buckets that are told of one by one."""
+"""Collections or buckets that are listed one by one, at most."""
 ROWS_BETWEEN_PAUSES = 1_000
-"""Counting them takes about 0.3 ms, which other threads wait for."""
+"""Rows counted without a pause: about 0.3 ms, for which other threads wait."""
 PERCENTILES = (50, 90, 99)
 STATUS = Path("/proc/self/statm")
 
@@ -54,7 +54,7 @@ def index_figures(engine: "Engine") -> Figures:
 
 
 def whole_figures(view: View) -> Figures:
-    """Return the figures over all collections: their sums, and the collections one by one."""
+    """Return the figures of all collections: their sums, and each collection."""
     by_collection: dict[str, list[BucketState]] = defaultdict(list)
     for number, (scope, state) in enumerate(view.all_states()):
         if not is_staged(scope):
@@ -72,7 +72,7 @@ def whole_figures(view: View) -> Figures:
 
 
 def collection_figures(view: View, collection: str) -> Figures:
-    """Return the figures of a collection: their sums, and its buckets one by one."""
+    """Return the figures of a collection: their sums, and each bucket."""
     states = view.buckets(collection)
     named: dict[str, Figures] = {}
     for state in _first(states):
@@ -83,7 +83,7 @@ def collection_figures(view: View, collection: str) -> Figures:
 
 
 def bucket_figures(view: View, pool: GraphPool, collection: str, bucket: str) -> Figures:
-    """Return the figures of a bucket; of one that does not exist all are 0."""
+    """Return the figures of a bucket; they are all 0 if it does not exist."""
     state = view.bucket(collection, bucket)
     figures: Figures = {"collection": collection, "bucket": bucket, "exists": state is not None}
     if state is None:
@@ -106,7 +106,7 @@ def bucket_figures(view: View, pool: GraphPool, collection: str, bucket: str) ->
 
 
 def disk_figures(folder: Path) -> Figures:
-    """Return what the files of a store take on the disk, in bytes."""
+    """Return how many bytes the files of a store take on the disk."""
     log = sum(map(_allocated, (folder / "log").glob("*.log")))
     graphs = sum(map(_allocated, (folder / "graph").glob("*.graph")))
     tables = sum(map(_allocated, folder.glob("*.mdb")))
@@ -114,7 +114,7 @@ def disk_figures(folder: Path) -> Figures:
 
 
 def memory_bytes() -> int | None:
-    """Return the memory of this process that is in use now, mapped files included; None: the system does not tell."""
+    """Return the resident memory of this process in bytes, mapped files included; None: the system does not tell."""
     try:
         pages = int(STATUS.read_text().split()[1])
     except (OSError, ValueError, IndexError):
@@ -133,7 +133,7 @@ def _sums(states: list[BucketState]) -> Figures:
 
 
 def _percentiles(lengths: bytes | bytearray) -> dict[str, float]:
-    """Return lengths in words that so many per cent of the objects do not exceed; long ones are rounded."""
+    """Return the percentiles of the lengths of objects, in words; large ones are rounded."""
     counts = [lengths.count(packed) for packed in range(256)]
     total = sum(counts[1:])  # 0: no object, or one without words
     found: dict[str, float] = {}
