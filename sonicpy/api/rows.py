@@ -226,7 +226,7 @@ def _dict_parts(row: Mapping[str, object], shape: Shape) -> Parts:
 
 
 def _joined(texts: Iterable[object]) -> object:
-    """Return the texts of several columns as one, without missing ones; a value that is no text is returned to be refused."""
+    """Return the texts of several columns as one, without missing ones; or a value that is no text, to be refused."""
     there = [text for text in texts if not _is_missing(text)]
     wrong = next((text for text in there if not isinstance(text, str)), None)
     if wrong is not None or not there:

@@ -347,7 +347,7 @@ class Index:
 
         Always: objects, words (hidden ones not counted), average_length (in words). For a bucket and the whole index
         also hidden_words (stop words, parts of runs without blanks, words that no object holds any more) and
-        pending_words (changed since the word graph was built). For the whole index also its bytes on disk and in memory.
+        pending_words (changed since the word graph was built). For the whole index also its bytes on disk and in RAM.
 
         Raises CommandError like `push`, and ValueError for a bucket without its collection.
         """

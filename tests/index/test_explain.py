@@ -129,7 +129,7 @@ def test_advice_where_stop_words_are_dropped(tmp_path: Path) -> None:
         push(index, "o", "the weather in nantes", "eng")
         explained = index.explain(C, B, "the weather", lang="eng")
         assert [(term.word, term.role) for term in explained.terms] == [("weather", "searched"), ("the", "left out")]
-        assert "Stop words of eng are left out (the)" in "\n".join(explained.advice)
+        assert "Stop words of eng are left out of texts and queries (the)" in "\n".join(explained.advice)
         push(index, "o", "the one", "eng")
         assert "No object holds 'one'; it is a stop word, which PUSH drops" in advice(index, "the one", "eng")
 
