@@ -1,3 +1,4 @@
+from collections.abc import Iterable
 from typing import Self
 
 from sonicpy._native.postings import TermInfo
@@ -31,4 +32,7 @@ class PlannedList:
 
 def plan_terms(
     terms: Terms, rows: list[TermInfo | None], objects: int, wanted: int, expandable_max: int
+) -> list[PlannedList]: ...
+def plan_expansions(
+    exact: PlannedList, others: Iterable[tuple[bytes, TermInfo, float, str, int]], objects: int
 ) -> list[PlannedList]: ...

@@ -1,6 +1,6 @@
 """The plan of a query in values: which lists of postings it gathers, in which order, and what each is there for.
 
-`plan_terms` decides that for the terms of a text; words that stand for a term are added by the caller. `Ranker.add_lists`
+`plan_terms` decides that for the terms of a text, `plan_expansions` for the words that stand for one of them. `Ranker.add_lists`
 carries a plan out, EXPLAIN reads it.
 """
 
@@ -126,4 +126,35 @@ def plan_terms(Terms terms not None, list rows not None, uint64_t objects, wante
                 one.is_expandable = True
                 expandable += 1
             lists.append(one)
+    return lists
+
+
+def plan_expansions(PlannedList exact not None, others, uint64_t objects) -> list:
+    """Return the lists of words that stand for a term: each counts for a share of the lower one of its own `idf` and the
+    term's weight.
+
+    Args:
+        others: tuples (word, row, share, how, edits).
+        objects: how many the bucket holds.
+    """
+    cdef list lists = []
+    cdef PlannedList one
+    cdef TermInfo row
+    cdef tuple fields
+    for other in others:
+        if not isinstance(other, tuple):
+            raise TypeError(f"an expansion is a {type(other).__name__}, not a tuple")
+        fields = <tuple> other
+        word, row, share, how, edits = fields[0], fields[1], fields[2], fields[3], fields[4]
+        if row is None:
+            raise TypeError("an expansion has no row")
+        one = PlannedList.__new__(PlannedList)
+        one.term = exact.term
+        one.word = word
+        one.row = row
+        one.weight = min(idf(objects, row._word.holders), exact.weight) * <double> share
+        one._kind = COMPLETED if how == "completion" else CORRECTED
+        one.edits = edits
+        one.inserts = True
+        lists.append(one)
     return lists

@@ -13,7 +13,7 @@ from itertools import islice
 
 from sonicpy._native.bm25 import idf
 from sonicpy._native.object_table import ObjectTable
-from sonicpy._native.plan import PlannedList, plan_terms
+from sonicpy._native.plan import PlannedList, plan_expansions, plan_terms
 from sonicpy._native.postings import WORD_BYTES_MAX, TermInfo
 from sonicpy._native.ranking import Ranker
 from sonicpy._native.sonic_table import SonicTable, completion_score, correction_score
@@ -21,7 +21,7 @@ from sonicpy._native.text import PART, SPECIAL, STOP, Terms
 from sonicpy.config import Config, SearchConfig
 from sonicpy.index.search.expansion import edits_allowed_by_sonic, expansions
 from sonicpy.index.search.lexicon import Lexicon
-from sonicpy.index.search.plan import IN_PAIRS, IS_STOP, TABLE_FULL, TOO_COMMON, Plan
+from sonicpy.index.search.plan import IN_PAIRS, IS_STOP, NOTHING_LEFT_OUT, TABLE_FULL, TOO_COMMON, Plan
 from sonicpy.index.search.scripts import continues_in_script
 from sonicpy.store.bucket_reader import BucketReader
 
@@ -63,12 +63,10 @@ def plan_bm25(lexicon: Lexicon, terms: Terms, budget: int, wanted: int) -> Plan:
         lists.append(exact)
         if exact.is_expandable:
             found = 0 if exact.row is None else exact.row.df
-            for other in expansions(lexicon, exact.word, found, wanted, budget):
-                weight = min(idf(objects, other.row.holders), exact.weight) * other.share
-                lists.append(PlannedList(exact.term, other.word, other.row, weight, other.how, other.edits))
+            lists += plan_expansions(exact, expansions(lexicon, exact.word, found, wanted, budget), objects)
     if not lists[-1].inserts and not any(one.inserts and one.row is not None and one.row.df for one in lists):
         lists = [one if one.inserts else one.inserting() for one in lists]
-    return Plan(lists, enough=wanted)
+    return Plan(lists, NOTHING_LEFT_OUT, wanted)
 
 
 def bm25_arguments(reader: BucketReader) -> tuple[bytes | bytearray, float, float, float]:
@@ -95,6 +93,7 @@ def plan_newest(lexicon: Lexicon, terms: Terms, budget: int, wanted: int) -> Pla
     left_out: dict[int, str] = {}
     expanded = 0
     rows = lexicon.reader.words(terms.words)
+    objects = lexicon.reader.state.objects
     for number, (term, row, flags) in enumerate(zip(terms.words, rows, terms.flags, strict=True)):
         if flags & STOP and not only_stops:
             left_out[number] = IS_STOP
@@ -107,9 +106,8 @@ def plan_newest(lexicon: Lexicon, terms: Terms, budget: int, wanted: int) -> Pla
         lists.append(PlannedList(number, term, row, 0.0, is_expandable=is_expandable))
         if is_expandable:
             expanded += 1
-            for other in expansions(lexicon, term, 0, wanted, budget):
-                lists.append(PlannedList(number, other.word, other.row, 0.0, other.how, other.edits))
-    return Plan(lists, left_out, enough=1)
+            lists += plan_expansions(lists[-1], expansions(lexicon, term, 0, wanted, budget), objects)
+    return Plan(lists, left_out, 1)
 
 
 def rank_sonic(lexicon: Lexicon, terms: Terms, config: Config, wanted: int) -> tuple[Plan, SonicTable]:
