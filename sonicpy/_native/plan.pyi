@@ -1,5 +1,4 @@
-from collections.abc import Iterable
-from typing import Self
+from collections.abc import Iterable, Mapping
 
 from sonicpy._native.postings import TermInfo
 from sonicpy._native.text import Terms
@@ -28,7 +27,12 @@ class PlannedList:
     ) -> None: ...
     @property
     def how(self) -> str: ...
-    def inserting(self) -> Self: ...
+
+class Plan:
+    lists: list[PlannedList]
+    left_out: Mapping[int, str]
+    enough: int | None
+    def __init__(self, lists: list[PlannedList], left_out: Mapping[int, str], enough: int | None) -> None: ...
 
 def plan_terms(
     terms: Terms, rows: list[TermInfo | None], objects: int, wanted: int, expandable_max: int
@@ -36,3 +40,4 @@ def plan_terms(
 def plan_expansions(
     exact: PlannedList, others: Iterable[tuple[bytes, TermInfo, float, str, int]], objects: int
 ) -> list[PlannedList]: ...
+def let_stop_words_search(lists: list[PlannedList]) -> list[PlannedList]: ...

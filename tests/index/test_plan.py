@@ -7,10 +7,10 @@ import pytest
 import sonicpy
 from sonicpy import Config
 from sonicpy._native.bm25 import idf
-from sonicpy._native.plan import PlannedList, plan_terms
+from sonicpy._native.plan import Plan, PlannedList, plan_terms
 from sonicpy._native.ranking import Ranker
 from sonicpy._native.text import SPECIAL, STOP, Terms
-from sonicpy.index.search.plan import ENOUGH_FOUND, STOP_IS_EXACT, TABLE_FULL, Plan
+from sonicpy.index.search.plan import ENOUGH_FOUND, STOP_IS_EXACT, TABLE_FULL, why_not_expanded
 from sonicpy.index.search.ranking import RANKINGS
 
 C, B = "collection", "bucket"
@@ -51,9 +51,9 @@ def test_why_a_word_is_not_expanded(tmp_path: Path) -> None:
         index.push(C, B, "one", "the weather", "eng")
         plan = planned(index, terms_of(the=STOP, weather=0), wanted=1)
         weather, the = plan.lists
-        assert (plan.why_not_expanded(weather, 0), plan.why_not_expanded(the, STOP)) == (ENOUGH_FOUND, STOP_IS_EXACT)
+        assert (why_not_expanded(plan, weather, 0), why_not_expanded(plan, the, STOP)) == (ENOUGH_FOUND, STOP_IS_EXACT)
         expandable = planned(index, terms_of(weather=0)).lists[0]
-        assert plan.why_not_expanded(expandable, 0) is None
+        assert why_not_expanded(plan, expandable, 0) is None
 
 
 def test_special_words_are_required_except_in_a_sentence() -> None:

@@ -52,12 +52,22 @@ cdef class PlannedList:
         """How the word came: "exact", "completion" or "correction"."""
         return HOWS[self._kind]
 
-    def inserting(self) -> PlannedList:
-        """Return the same list, but one that brings objects."""
-        return PlannedList(
-            self.term, self.word, self.row, self.weight, self.how, self.edits,
-            required=self.required, is_expandable=self.is_expandable,
-        )  # fmt: skip
+
+cdef class Plan:
+    """What a query gathers.
+
+    Args:
+        lists: PlannedLists, in the order in which they are gathered.
+        left_out: the terms that are not looked for, by number, and why.
+        enough: a term that this many objects hold is not expanded; None: this does not decide.
+    """
+    cdef readonly list lists
+    cdef readonly object left_out, enough
+
+    def __init__(self, list lists not None, left_out, enough):
+        self.lists = lists
+        self.left_out = left_out
+        self.enough = enough
 
 
 cdef bint is_keywords(Terms terms) except -1:
@@ -158,3 +168,22 @@ def plan_expansions(PlannedList exact not None, others, uint64_t objects) -> lis
         one.inserts = True
         lists.append(one)
     return lists
+
+
+def let_stop_words_search(list lists not None) -> list:
+    """Return the lists of a query in which stop words, which come last, bring objects if no other word does."""
+    cdef PlannedList one, searched
+    cdef list out = []
+    if not lists or (<PlannedList?> lists[len(lists) - 1]).inserts:
+        return lists
+    for one in lists:
+        if one.inserts and one.row is not None and one.row._word.df > 0:
+            return lists
+    for one in lists:
+        searched = PlannedList.__new__(PlannedList)
+        searched.term, searched.word, searched.row, searched.weight = one.term, one.word, one.row, one.weight
+        searched._kind, searched.edits, searched.required = one._kind, one.edits, one.required
+        searched.is_expandable = one.is_expandable
+        searched.inserts = True
+        out.append(searched)
+    return out

@@ -6,7 +6,7 @@ Invariant: hits, order, scores and total are those of `query_hits`: the same ran
 from typing import NamedTuple
 
 from sonicpy._native.object_table import ObjectTable
-from sonicpy._native.plan import PlannedList
+from sonicpy._native.plan import Plan, PlannedList
 from sonicpy._native.ranking import Ranker
 from sonicpy._native.sonic_table import SonicTable
 from sonicpy._native.text import SPECIAL, Terms
@@ -24,7 +24,7 @@ from sonicpy.api.explanation import (
 from sonicpy.config import Config
 from sonicpy.index.search.expansion import edits_allowed
 from sonicpy.index.search.lexicon import Lexicon
-from sonicpy.index.search.plan import NO_BUDGET, Plan
+from sonicpy.index.search.plan import NO_BUDGET, NOTHING_LEFT_OUT, lists_by_term, why_not_expanded
 from sonicpy.index.search.query import WHOLLY, share_of_best, shown_score
 from sonicpy.index.search.ranking import RANKINGS, bm25_arguments
 
@@ -66,7 +66,7 @@ class Asked(NamedTuple):
 
 def explain(asked: Asked, lexicon: Lexicon | None, config: Config) -> Explanation:
     """Return the answer of a query and the reasons for it; `lexicon` is None for a bucket that does not exist."""
-    plan = Plan([])
+    plan = Plan([], NOTHING_LEFT_OUT, None)
     hits: tuple[ExplainedHit, ...] = ()
     total = 0
     if lexicon is not None and len(asked.terms):
@@ -103,7 +103,7 @@ def analysis(config: Config) -> Analysis:
 
 
 def _terms(asked: Asked, plan: Plan, config: Config) -> tuple[Term, ...]:
-    lists = plan.by_term()
+    lists = lists_by_term(plan)
     shown = range(min(len(asked.terms), TERMS_SHOWN))
     dropped = [Term(word.decode(), "left out", DROPPED, 0, 0, None, (), None) for word in asked.dropped[:TERMS_SHOWN]]
     return (*(_term(asked, number, lists.get(number, []), plan, config) for number in shown), *dropped)
@@ -119,7 +119,7 @@ def _term(asked: Asked, number: int, lists: list[PlannedList], plan: Plan, confi
     exact_only = None
     if not others and exact is not None:
         is_dropped = word in asked.stops and config.stopwords.mode == "drop"
-        why_not = plan.why_not_expanded(exact, flags)
+        why_not = why_not_expanded(plan, exact, flags)
         exact_only = STOPS_DROPPED if is_dropped else why_not or _why_no_expansion(word, config)
     return Term(
         word=word.decode(),

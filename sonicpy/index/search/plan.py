@@ -1,4 +1,4 @@
-"""The plan of a query, as a value: which lists of postings it gathers, and which of its terms it leaves out.
+"""Plans of queries as EXPLAIN reads them: which lists of postings a query gathers, which terms it leaves out, and why.
 
 A ranking makes the plan, gathers exactly the lists in it, and returns it beside the table of objects; EXPLAIN reads it.
 The plan of the ranking "sonic" grows while it is carried out, because its budget counts the postings that it has seen.
@@ -6,9 +6,8 @@ The plan of the ranking "sonic" grows while it is carried out, because its budge
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import NamedTuple
 
-from sonicpy._native.plan import PlannedList
+from sonicpy._native.plan import Plan, PlannedList
 from sonicpy._native.text import PART, SPECIAL, STOP
 
 NOTHING_LEFT_OUT: Mapping[int, str] = MappingProxyType({})
@@ -28,34 +27,22 @@ TOO_MANY_WORDS = "only the first words of a long query are completed and correct
 NO_BUDGET = "search.query_alternates_try is 0, or other words have used it up"
 
 
-class Plan(NamedTuple):
-    """What a query gathers.
+def lists_by_term(plan: Plan) -> dict[int, list[PlannedList]]:
+    """Return the lists of each term."""
+    found: dict[int, list[PlannedList]] = {}
+    for one in plan.lists:
+        found.setdefault(one.term, []).append(one)
+    return found
 
-    Attributes:
-        lists: in the order in which they are gathered.
-        left_out: the terms that are not looked for, by number, and why.
-        enough: a term that this many objects hold is not expanded; None: this does not decide.
-    """
 
-    lists: list[PlannedList]
-    left_out: Mapping[int, str] = NOTHING_LEFT_OUT
-    enough: int | None = None
-
-    def by_term(self) -> dict[int, list[PlannedList]]:
-        """Return the lists of each term."""
-        found: dict[int, list[PlannedList]] = {}
-        for one in self.lists:
-            found.setdefault(one.term, []).append(one)
-        return found
-
-    def why_not_expanded(self, exact: PlannedList, flags: int) -> str | None:
-        """Return why a term with these flags was not expanded; None: it was, or the ranking does not decide that."""
-        if exact.is_expandable or self.enough is None:
-            return None
-        if flags & SPECIAL:
-            return SPECIAL_IS_EXACT
-        if flags & STOP:
-            return STOP_IS_EXACT
-        if flags & PART:
-            return PART_IS_EXACT
-        return ENOUGH_FOUND if exact.row is not None and exact.row.df >= self.enough else TOO_MANY_WORDS
+def why_not_expanded(plan: Plan, exact: PlannedList, flags: int) -> str | None:
+    """Return why a term with these flags was not expanded; None: it was, or the ranking does not decide that."""
+    if exact.is_expandable or plan.enough is None:
+        return None
+    if flags & SPECIAL:
+        return SPECIAL_IS_EXACT
+    if flags & STOP:
+        return STOP_IS_EXACT
+    if flags & PART:
+        return PART_IS_EXACT
+    return ENOUGH_FOUND if exact.row is not None and exact.row.df >= plan.enough else TOO_MANY_WORDS

@@ -13,7 +13,7 @@ from itertools import islice
 
 from sonicpy._native.bm25 import idf
 from sonicpy._native.object_table import ObjectTable
-from sonicpy._native.plan import PlannedList, plan_expansions, plan_terms
+from sonicpy._native.plan import Plan, PlannedList, let_stop_words_search, plan_expansions, plan_terms
 from sonicpy._native.postings import WORD_BYTES_MAX, TermInfo
 from sonicpy._native.ranking import Ranker
 from sonicpy._native.sonic_table import SonicTable, completion_score, correction_score
@@ -21,7 +21,7 @@ from sonicpy._native.text import PART, SPECIAL, STOP, Terms
 from sonicpy.config import Config, SearchConfig
 from sonicpy.index.search.expansion import edits_allowed_by_sonic, expansions
 from sonicpy.index.search.lexicon import Lexicon
-from sonicpy.index.search.plan import IN_PAIRS, IS_STOP, NOTHING_LEFT_OUT, TABLE_FULL, TOO_COMMON, Plan
+from sonicpy.index.search.plan import IN_PAIRS, IS_STOP, NOTHING_LEFT_OUT, TABLE_FULL, TOO_COMMON
 from sonicpy.index.search.scripts import continues_in_script
 from sonicpy.store.bucket_reader import BucketReader
 
@@ -64,9 +64,7 @@ def plan_bm25(lexicon: Lexicon, terms: Terms, budget: int, wanted: int) -> Plan:
         if exact.is_expandable:
             found = 0 if exact.row is None else exact.row.df
             lists += plan_expansions(exact, expansions(lexicon, exact.word, found, wanted, budget), objects)
-    if not lists[-1].inserts and not any(one.inserts and one.row is not None and one.row.df for one in lists):
-        lists = [one if one.inserts else one.inserting() for one in lists]
-    return Plan(lists, NOTHING_LEFT_OUT, wanted)
+    return Plan(let_stop_words_search(lists), NOTHING_LEFT_OUT, wanted)
 
 
 def bm25_arguments(reader: BucketReader) -> tuple[bytes | bytearray, float, float, float]:
@@ -118,7 +116,7 @@ def rank_sonic(lexicon: Lexicon, terms: Terms, config: Config, wanted: int) -> t
         if visits.budget > 0 and not visits.table.is_full:
             visit()
     visits.table.finish(any(flags & SPECIAL for flags in terms.flags))
-    return Plan(visits.lists, visits.left_out), visits.table
+    return Plan(visits.lists, visits.left_out, None), visits.table
 
 
 RANKINGS: dict[str, Ranking] = {"bm25": rank_bm25, "sonic": rank_sonic, "newest": rank_newest}
