@@ -25,7 +25,7 @@ GENERATED = "build/generated"
 MODULES = [
     "add_terms", "analyzer", "bm25", "bucket", "bucket_cache", "corrector", "graph", "graph_builder", "ids", "keys",
     "language", "lengths", "lines", "name_map", "name_rows", "object_change", "object_record", "object_table",
-    "objects", "plain", "postings", "quoting", "ranking", "readers", "records", "remove_terms", "replies",
+    "objects", "plain", "plan", "postings", "quoting", "ranking", "readers", "records", "remove_terms", "replies",
     "sonic_table", "stop_set", "term_cache", "term_rows", "terms", "varint", "walking", "word_break",
 ]  # fmt: skip
 DIRECTIVES = {

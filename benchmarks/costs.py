@@ -16,7 +16,6 @@ from benchmarks.stages import BUCKET, COLLECTION, WINDOW, push_lines, session
 from sonicpy import Config
 from sonicpy.channel import replies
 from sonicpy.channel.session import Session
-from sonicpy.config import SearchConfig
 from sonicpy.index.index import Index
 from sonicpy.index.search.lexicon import Lexicons
 from sonicpy.index.search.query import query
@@ -49,7 +48,7 @@ def main() -> None:
     print("\nPUSH")
     push_stages(texts, lines, lexer)
     with tempfile.TemporaryDirectory() as folder, Index(Path(folder, "whole"), autocommit=False) as index:
-        index.prepare()
+        index.maintainer.prepare()
         row("  all of it", cpu_us(lambda: push_all(index, lines), count))
         index.consolidate()
         for words in (1, 2, 3):
@@ -72,12 +71,12 @@ def push_stages(texts: list[str], lines: list[bytes], lexer: Lexer) -> None:
     with tempfile.TemporaryDirectory() as folder, Index(Path(folder, "stages"), autocommit=False) as index:
         for number, mutation in enumerate(mutations):
             began = time.process_time()
-            index.store.apply(mutation)
+            index.maintainer.engine.store.apply(mutation)
             applied = time.process_time()
-            index.seal()
+            index.maintainer.seal()
             sealed = time.process_time()
             if number % COMMIT_CHANGES == 0:
-                index.commit()
+                index.maintainer.commit()
             applying += applied - began
             sealing += sealed - applied
             committing += time.process_time() - sealed
@@ -93,26 +92,26 @@ def push_all(index: Index, lines: list[bytes]) -> None:
         ingest.feed(line)
         command = ingest.next()
         CALLS[type(command)](index, command)
-        index.seal()
+        index.maintainer.seal()
         if number % COMMIT_CHANGES == 0:
-            index.commit()
+            index.maintainer.commit()
 
 
 def query_stages(index: Index, texts: list[str], lexer: Lexer) -> None:
     """Time each stage of QUERY over all texts."""
     count = len(texts)
     lines = [f"QUERY {COLLECTION} {BUCKET} {quoted(text)}\n".encode() for text in texts]
-    search, window = index.config.search, index.config.store.kv.retain_word_objects
-    exact_only = search.model_copy(update={"query_alternates_try": 0})
+    search = index.config.search.model_copy(update={"query_alternates_try": 0})
+    exact_only = index.config.model_copy(update={"search": search})
     terms = [lexer.lex(text, None) for text in texts]
-    lexicons = Lexicons(index.graphs, live=True)
+    lexicons = Lexicons(index.maintainer.engine.graphs, live=True)
 
-    def rank(search: SearchConfig) -> None:
-        with index.store.reading() as view:
+    def rank(config: Config) -> None:
+        with index.maintainer.engine.store.reading() as view:
             for found in terms:
                 lexicon = lexicons.of(view, COLLECTION, BUCKET)
                 assert lexicon is not None
-                query(lexicon, found, search, window, 10, 0)
+                query(lexicon, found, config, 10, 0)
 
     def ask() -> None:
         searching = session("search")
@@ -125,7 +124,7 @@ def query_stages(index: Index, texts: list[str], lexer: Lexer) -> None:
     row("  line to command", cpu_us(lambda: read_all(session("search"), lines), count))
     row("  language and terms", cpu_us(lambda: [lexer.lex(text, None) for text in texts], count))
     row("  postings, ranking, names", cpu_us(lambda: rank(exact_only), count))
-    row("  the same with expansions", cpu_us(lambda: rank(search), count))
+    row("  the same with expansions", cpu_us(lambda: rank(index.config), count))
     row("  reply", cpu_us(lambda: [replies.event("QUERY", [oid(100_000)] * 10) for _ in texts], count))
     row("  all of it", cpu_us(ask, count))
 

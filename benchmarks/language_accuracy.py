@@ -11,7 +11,7 @@ English chat. With --langdetect, langdetect guesses every 20th text too.
 import argparse
 from collections.abc import Callable
 
-from sonicpy.evaluation.languages import BORROWED, LENGTHS, accuracy, cuts, time_us
+from sonicpy.evaluation.languages import BORROWED, LENGTHS, accuracy, cut_pieces, time_us
 from sonicpy.lexer.language import LanguageGuesser
 from sonicpy.lexer.stopwords import StopWords
 from tests.support.language_samples import ACCURACY_MIN, SEED, chat_lines, sentences
@@ -50,7 +50,7 @@ def main() -> None:
     guess = LanguageGuesser(StopWords()).guess
     texts = sentences(SHARED / "multilingual" / "sentences.tsv")
     for size_bytes in LENGTHS:
-        pieces = cuts(texts, size_bytes)
+        pieces = cut_pieces(texts, size_bytes)
         usual = [piece for piece in pieces if piece[0] not in BORROWED]
         rare = [piece for piece in pieces if piece[0] in BORROWED]
         wanted = f"at least {ACCURACY_MIN[size_bytes]:.0%}"

@@ -114,9 +114,9 @@ def store_push(texts: list[str], folder: Path) -> Work:
     mutations = pushes(texts)
 
     def work(number: int) -> int:
-        result = index.store.apply(mutations[number % len(mutations)]._replace(oid=oid(number)))
+        result = index.maintainer.engine.store.apply(mutations[number % len(mutations)]._replace(oid=oid(number)))
         if number % COMMIT_CHANGES == COMMIT_CHANGES - 1:
-            index.commit()
+            index.maintainer.commit()
         return result
 
     return work
@@ -142,7 +142,7 @@ def score_objects(texts: list[str], folder: Path) -> Work:
     """Score the objects of two words and select the best ten, in native code alone."""
     cases: list[tuple[list[tuple[list[bytes], int, float]], float]] = []
     lexer = prepared_lexer()
-    with filled_index(texts, folder) as index, index.store.snapshot() as view:
+    with filled_index(texts, folder) as index, index.maintainer.engine.store.snapshot() as view:
         state = view.bucket(COLLECTION, BUCKET)
         assert state is not None
         reader = BucketReader(view, state)
@@ -171,9 +171,9 @@ def whole_push(texts: list[str], folder: Path) -> Work:
 
     def work(number: int) -> bytes:
         reply = execute(index, reading, lines[number % len(lines)])
-        index.seal()
+        index.maintainer.seal()
         if number % COMMIT_CHANGES == COMMIT_CHANGES - 1:
-            index.commit()
+            index.maintainer.commit()
         return reply
 
     return work
@@ -255,7 +255,7 @@ def small_index(folder: Path) -> Index:
     """Return an index that commits only on request."""
     config = Config.model_validate({"store": {"kv": {"map_size_mb": MAP_BYTES >> 20}}})
     index = Index(folder, config, autocommit=False)
-    index.prepare()
+    index.maintainer.prepare()
     return index
 
 

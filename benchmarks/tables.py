@@ -26,19 +26,19 @@ def main() -> None:
         for number, text in enumerate(texts):
             index.push(COLLECTION, BUCKET, oid(number), text)
             if number % COMMIT_CHANGES == COMMIT_CHANGES - 1:
-                index.commit()
-        index.commit()
-        index.sync()
+                index.maintainer.commit()
+        index.maintainer.commit()
+        index.maintainer.sync()
         used = 0
         print(f"{len(texts)} texts\n\ntable           rows      MB")
-        with index.store.snapshot() as view:
+        with index.maintainer.engine.store.snapshot() as view:
             for table, name in enumerate(TABLE_NAMES):
                 size = view.transaction.size_bytes(table)
                 used += size
                 print(f"{name.decode():10} {view.transaction.count(table):9} {size / MB:7.2f}")
         print(f"{'all tables':20} {used / MB:7.2f}")
-        print(f"{'the file':20} {index.store.size_bytes() / MB:7.2f}")
-        print(f"{'the log':20} {index.store.log_bytes() / MB:7.2f}")
+        print(f"{'the file':20} {index.maintainer.used_bytes() / MB:7.2f}")
+        print(f"{'the log':20} {index.maintainer.log_bytes() / MB:7.2f}")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""The language codes a client may name in LANG(...): ISO 639-3, lower case.
+"""The language codes that a client may give in LANG(...): ISO 639-3, lower case.
 
-Every layer may import this file. What is known about each language stands with the lexer.
+Every layer may import this file. The lexer holds the data of each language.
 """
 
 _SONIC = """
@@ -13,4 +13,4 @@ SONIC_LANG_CODES = frozenset(_SONIC.split())
 """The 70 codes that Sonic accepts, and all that compat mode accepts."""
 
 LANG_CODES = SONIC_LANG_CODES | {"hau", "kur", "som", "yor"}
-"""What the default mode accepts: Hausa, Kurdish, Somali and Yoruba were in Sonic's first list of languages."""
+"""The codes that the default mode accepts: Sonic's first list of languages also had Hausa, Kurdish, Somali, Yoruba."""

@@ -1,13 +1,13 @@
 """Fixtures for projects that search with sonicpy: `sonicpy_server` and `sonicpy_index`.
 
-pytest finds them by itself where sonicpy is installed. What is large in the package is loaded when a test asks for one.
+pytest finds them by itself where sonicpy is installed. The large parts of the package are loaded when a test uses one.
 
     def test_search(sonicpy_server):
         with sonicpy_server.connect() as client:
             client.push("messages", "default", "conversation:1", "Hello from Nantes")
             assert client.query("messages", "default", "nantes") == ["conversation:1"]
 
-One server, in a process of its own, serves all tests of a session that ask for one; it is empty when a test begins.
+One server, in its own process, serves all tests of a session that use it; it is empty when a test begins.
 """
 
 import os
@@ -42,12 +42,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 class SonicpyServer:
-    """A server in a process of its own, on a free port and with a temporary store.
+    """A server in its own process, on a free port and with a temporary store.
 
     Attributes:
-        host, port, password: where it is and what it wants.
-        url: all of this, as `sonicpy.connect` takes it.
-        folder: its temporary folder: the store, and its log `stderr.txt`.
+        host, port, password: its address and its password.
+        url: the same as one string, for `sonicpy.connect`.
+        folder: its temporary folder, with the store and its log `stderr.txt`.
     """
 
     def __init__(self, folder: Path, settings: Path | None = None) -> None:
@@ -61,32 +61,32 @@ class SonicpyServer:
 
     @property
     def url(self) -> str:
-        """Where it is, with its password."""
+        """Address and password, for `sonicpy.connect`."""
         return f"sonic://:{self.password}@{self.host}:{self.port}"
 
     def connect(self, **options: Any) -> "Client":
-        """Return a client, to be closed at the end, best by `with`; options as of `sonicpy.connect`."""
+        """Return a client; close it at the end, best by `with`. The options are those of `sonicpy.connect`."""
         return sonicpy.connect(self.url, **options)
 
     def clear(self) -> None:
-        """Flush every collection; a server that a test has ended is started again."""
+        """Flush every collection; start the server again if a test has ended it."""
         if self._process is None or self._process.poll() is not None:
             self.start()
         try:
             with self.connect() as client:
-                while names := client.stats()["by_collection"]:  # a thousand at the most
+                while names := client.stats()["by_collection"]:  # at most a thousand
                     for name in names:
                         client.flush(name)
-        except sonicpy.NotOffered:  # as Sonic, it does not tell which collections there are
+        except sonicpy.NotOffered:  # in compat mode the server does not list its collections
             self.stop()
             shutil.rmtree(self._store)
             self.start()
 
     def start(self) -> None:
-        """Start it, and return when it serves.
+        """Start the server, and return when it serves.
 
         Raises:
-            RuntimeError: it ended instead, or took too long; the message holds its log.
+            RuntimeError: it ended, or took too long; the message holds its log.
         """
         log = self.folder / "stderr.txt"
         with open(log, "wb") as errors:
@@ -96,7 +96,7 @@ class SonicpyServer:
             )  # fmt: skip
         self._process = process
         assert process.stdout is not None
-        # Who waits for a line cannot look at a clock.
+        # `readline` has no time limit.
         watch = threading.Timer(START_S, process.kill)
         watch.start()
         line = process.stdout.readline()
@@ -108,7 +108,7 @@ class SonicpyServer:
         self.port = int(found[1])
 
     def stop(self) -> None:
-        """End it."""
+        """End the server."""
         process, self._process = self._process, None
         if process is None:
             return
@@ -124,7 +124,7 @@ class SonicpyServer:
     def _command(self) -> list[str]:
         settings = self._settings
         if settings is None:
-            settings = self.folder / "settings.cfg"  # or one of the machine would be read
+            settings = self.folder / "settings.cfg"  # else the server would read the settings of the machine
             settings.touch()
         flags = ["-c", str(settings), "--inet", f"{self.host}:0", "--data", str(self._store)]
         return [sys.executable, "-m", "sonicpy", "serve", *flags]
@@ -138,7 +138,7 @@ class SonicpyServer:
 def sonicpy_server_process(
     tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
 ) -> Iterator[SonicpyServer]:
-    """The server of the session; for fixtures of your own that are wider than a function, and clear it themselves."""
+    """The server of the session, for your own fixtures with a wider scope; they call `clear` themselves."""
     server = SonicpyServer(tmp_path_factory.mktemp("sonicpy"), _settings(pytestconfig))
     server.start()
     yield server
@@ -147,18 +147,18 @@ def sonicpy_server_process(
 
 @pytest.fixture
 def sonicpy_server(sonicpy_server_process: SonicpyServer) -> SonicpyServer:
-    """A server that holds nothing yet: `.url`, `.host`, `.port`, `.password`, and `.connect()` for a client."""
+    """An empty server: `.url`, `.host`, `.port`, `.password`, and `.connect()` for a client."""
     sonicpy_server_process.clear()
     return sonicpy_server_process
 
 
 @pytest.fixture
 def sonicpy_index(pytestconfig: pytest.Config) -> "Iterator[Index]":
-    """A temporary Index, in memory, of this test alone."""
+    """A temporary Index in memory, for this test alone."""
     settings = _settings(pytestconfig)
     config = None
     if settings is not None:
-        from sonicpy.config import load  # noqa: PLC0415  not before it is needed
+        from sonicpy.config import load  # noqa: PLC0415  loaded when it is needed
 
         config = load(settings, {}, {}).config
     with sonicpy.open(":memory:", config) as index:

@@ -1,6 +1,7 @@
 """Layers know only what lies below them, and nothing imports in a circle."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -37,18 +38,37 @@ ALLOWED = {
 ROOMS_OF_INDEX = {
     "search": set(),
     "ingest": set(),
-    "maintenance": set(),
-    "report": {"search"},
+    "maintenance": {"engine"},
+    "report": {"engine"},
 }
 """Which of the parts of `index` a part may import; what stands beside them may import all."""
 
 
-def imports_of(path: Path) -> set[str]:
-    """Return the modules below `sonicpy` that a file imports, as dotted names without the package."""
+CHAIN_MAX = 14
+"""Modules from the command line to the errors, along the longest way."""
+
+
+def imports_of(path: Path, *, types: bool = True) -> set[str]:
+    """Return the modules below `sonicpy` that a file imports, as dotted names without the package.
+
+    Args:
+        types: include the imports below `if TYPE_CHECKING`, which never run.
+    """
     found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    unseen = {
+        id(node)
+        for block in ast.walk(tree)
+        if not types and isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"
+        for node in ast.walk(block)
+    }
+    for node in ast.walk(tree):
+        if id(node) in unseen:
+            continue
         if isinstance(node, ast.ImportFrom) and node.module:
-            names = [node.module] if node.module != "sonicpy" else [f"sonicpy.{alias.name}" for alias in node.names]
+            inside = [f"{node.module}.{alias.name}" for alias in node.names]
+            modules = [name for name in inside if (PACKAGE.parent / f"{name.replace('.', '/')}.py").exists()]
+            names = modules or ([node.module] if node.module != "sonicpy" else inside)
         elif isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         else:
@@ -77,20 +97,37 @@ def test_parts_of_index_import_only_what_lies_below() -> None:
             assert {names[0] for names in imported} - {own} <= ROOMS_OF_INDEX[own], path
 
 
+MODULES = {".".join(path.relative_to(PACKAGE).with_suffix("").parts): imports_of(path, types=False) for path in FILES}
+"""What each module imports when it is imported."""
+
+
 def test_nothing_imports_in_a_circle() -> None:
-    modules = {".".join(path.relative_to(PACKAGE).with_suffix("").parts): imports_of(path) for path in FILES}
     done: set[str] = set()
 
     def visit(name: str, above: tuple[str, ...]) -> None:
         assert name not in above, " -> ".join([*above, name])
-        if name in done or name not in modules:
+        if name in done or name not in MODULES:
             return
-        for imported in sorted(modules[name]):
+        for imported in sorted(MODULES[name]):
             visit(imported, (*above, name))
         done.add(name)
 
-    for name in sorted(modules):
+    for name in sorted(MODULES):
         visit(name, ())
+
+
+def test_the_way_down_is_short() -> None:
+    @cache
+    def way(name: str) -> tuple[str, ...]:
+        """Return the longest chain of imports from a module to the errors, or nothing."""
+        if name == "errors":
+            return (name,)
+        ways = [way(imported) for imported in MODULES.get(name, ())]
+        longest = max(ways, key=len, default=())
+        return (name, *longest) if longest else ()
+
+    chain = way("cli.serve")
+    assert 1 < len(chain) <= CHAIN_MAX, " -> ".join(chain)
 
 
 def test_only_environment_imports_lmdb() -> None:

@@ -1,20 +1,11 @@
-from collections.abc import Callable
-from typing import Any, Protocol
-
 from sonicpy._native.object_table import ObjectTable
+from sonicpy._native.plan import PlannedList
 from sonicpy._native.postings import PostingList
-from sonicpy._native.term_rows import TermInfo
-from sonicpy._native.terms import Terms
-
-class Reader(Protocol):
-    def words(self, terms: list[bytes]) -> list[TermInfo | None]: ...
-    def postings(self, word: TermInfo) -> PostingList | list[bytes]: ...
 
 def shown_score(whole: int, kind: int, score: float, ceiling: float, fraction_max: float) -> float: ...
 
 class Ranker(ObjectTable):
     ceiling: float
-    is_empty: bool
     def __init__(self) -> None: ...
     def best_shown(self, offset: int, limit: int, whole: int, fraction_max: float) -> tuple[list[int], list[float]]: ...
     def add(
@@ -27,16 +18,7 @@ class Ranker(ObjectTable):
         inserts: bool = True,
     ) -> None: ...
     def add_expansion(self, postings: PostingList | list[bytes], dead: int, weight: float, completed: bool) -> None: ...
-    def add_terms(
-        self,
-        reader: Reader,
-        terms: Terms,
-        objects: int,
-        wanted: int,
-        expanded_max: int,
-        expand: Callable[[int, bytes, int, float], None],
-        trace: Any,
-    ) -> None: ...
+    def add_lists(self, lists: list[PlannedList], postings: list[PostingList | list[bytes]]) -> None: ...
     def bm25(self, lengths: bytes | bytearray, average: float, k1: float, b: float) -> None: ...
     def parts(
         self, iids: list[int], listed_max: int, lengths: bytes | bytearray, average: float, k1: float, b: float

@@ -1,4 +1,4 @@
-"""Bucket: the methods of an index without the two names in front, over the library and over a connection alike."""
+"""Bucket: the methods of an index or a client, without the names of collection and bucket."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -51,7 +51,7 @@ class Searchable(Protocol):
 
 
 class Bucket:
-    """One bucket of an index, whether it exists or not. It keeps nothing but the names.
+    """One bucket of an index, whether it exists or not. It stores only the names.
 
     Args:
         index: an `Index`, or a client.
@@ -83,7 +83,7 @@ class Bucket:
         new: bool = False,
         progress: Progress | None = None,
     ) -> PushReport:
-        """Push many texts; return what was indexed and what was refused. See `Index.push_many`."""
+        """Push many texts; return how many were indexed, and which were refused. See `Index.push_many`."""
         return self._index.push_many(
             rows,
             collection=self.collection,
@@ -96,7 +96,7 @@ class Bucket:
         )
 
     def pop(self, object: str, text: str) -> int:
-        """Take the words of a text from an object; return how many went."""
+        """Remove the words of a text from an object; return how many were removed."""
         return self._index.pop(self.collection, self.bucket, object, text)
 
     def query(
@@ -106,7 +106,7 @@ class Bucket:
         return self._index.query(self.collection, self.bucket, text, limit=limit, offset=offset, lang=lang, total=total)
 
     def explain(self, text: str, *, limit: int = 10, lang: str | None = None) -> Explanation:
-        """Return why `query` with the same arguments answers what it does."""
+        """Return the reasons for the answer of `query` with the same arguments."""
         return self._index.explain(self.collection, self.bucket, text, limit=limit, lang=lang)
 
     def suggest(self, word: str, *, limit: int = 5) -> list[str]:
@@ -126,11 +126,11 @@ class Bucket:
         return self._index.count_objects(self.collection, self.bucket)
 
     def flush(self, object: str | None = None) -> int:
-        """Forget everything, or one object; see `Index.flush`."""
+        """Erase the bucket, or one object; see `Index.flush`."""
         return self._index.flush(self.collection, self.bucket, object)
 
     def stats(self) -> dict[str, Any]:
-        """Return what the bucket holds, as a dict that JSON can tell; see `Index.stats`."""
+        """Return the figures of the bucket, as a dict for JSON; see `Index.stats`."""
         return self._index.stats(self.collection, self.bucket)
 
     def __eq__(self, other: object) -> bool:
@@ -147,7 +147,7 @@ class Bucket:
     def _repr_html_(self) -> str:
         """Return a table for notebooks."""
         try:
-            told = self.stats()
-        except SonicError as trouble:  # not offered, or closed: the names are still worth a look
-            told = {"note": str(trouble)}
-        return figures_table(f"{self.collection} / {self.bucket}", told)
+            figures = self.stats()
+        except SonicError as error:  # not offered, or closed: show the names nevertheless
+            figures = {"note": str(error)}
+        return figures_table(f"{self.collection} / {self.bucket}", figures)

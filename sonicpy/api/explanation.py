@@ -1,6 +1,6 @@
-"""Why a query answered what it did: the language, the words, what was looked for in their place, each object's score.
+"""Explanation: the reasons for the answer of a query: language, words, words in their place, score of each object.
 
-An Explanation is plain data: `to_json` and `from_json` carry it over a connection, `str` shows it in a terminal.
+It is plain data: `to_json` and `from_json` carry it over a connection, `str` shows it in a terminal.
 """
 
 import json
@@ -17,16 +17,16 @@ HOW_GUESSED = {
     "script": "its script decides",
     "letters": "guessed by its letters",
     "words": "guessed by its letters and its common words",
-    "unknown": "its letters tell of no known language",
+    "unknown": "its letters match no known language",
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Language:
-    """The language that a text was taken to be in; it decides which words are stop words.
+class DetectedLanguage:
+    """The language of the query's text; it decides which words are stop words.
 
     Attributes:
-        code: ISO 639-3; None: none.
+        code: ISO 639-3; None: no language.
         how: "given", "short", "script", "letters", "words" or "unknown", as in HOW_GUESSED.
     """
 
@@ -36,7 +36,7 @@ class Language:
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """The settings by which texts are cut into words; `highlight` cuts a text in the same way."""
+    """The settings that decide which words a text has; `highlight` applies them to another text."""
 
     compat: bool
     unicode_normalization: str
@@ -48,14 +48,14 @@ class Analysis:
 
 @dataclass(frozen=True, slots=True)
 class Alternate:
-    """A word that was looked for in the place of one of the query.
+    """A word that the query looked for in the place of one of its own.
 
     Attributes:
         how: "completion": it begins with the query's word; "correction": it is some edits away; "spelling": it is the
-            same in another normal form.
+            same word in another normal form.
         objects: how many objects hold it.
         kept: how many of them it finds, see `Term.kept`.
-        weight: what it counts for in a score; None: there are no scores.
+        weight: its weight in a score; None: there are no scores.
     """
 
     word: str
@@ -68,17 +68,17 @@ class Alternate:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A word of the query, in the form in which it is looked for.
+    """A word of the query, in its normal form.
 
     Attributes:
         role: "required": an object must hold it, or a word in its place; "searched": it finds objects; "adds": it only
-            adds to the score of objects that other words find; "left out": it was not looked for.
-        why: why it only adds or was left out.
+            adds to the score of objects that other words find; "left out": the query did not look for it.
+        why: the reason why it only adds, or was left out.
         objects: how many objects hold it.
         kept: how many of them it finds: the newest ones, see store.kv.retain_word_objects.
-        weight: what it counts for in a score; None: there are no scores, or it was left out.
-        alternates: the words looked for in its place.
-        exact_only: why there are none.
+        weight: its weight in a score; None: there are no scores, or it was left out.
+        alternates: the words that the query looked for in its place.
+        exact_only: the reason why there are none.
     """
 
     word: str
@@ -93,12 +93,12 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What one word gives an object.
+    """The part of one word in the score of an object.
 
     Attributes:
         term: the query's word.
         word: the word that the object holds: the same, or one in its place.
-        times: how often, as far as that is known; 0: unknown.
+        times: how often the object holds it; 0: unknown.
         score: its part of the object's score; None: there are no scores.
     """
 
@@ -114,12 +114,12 @@ class ExplainedHit:
 
     Attributes:
         score: as in `Hit`: `base` and all parts together.
-        how: the best way in which it was found: "whole" (every word as it was typed; told by bm25), "exact" (some word
-            as it was typed), "completion" or "correction".
-        base: what the way in which it was found gives; 0 where only words count.
-        parts: what the words give, at most PARTS_SHOWN of them.
-        more: how many words more there are.
-        more_score: what they give together.
+        how: the best way in which it was found: "whole" (every word as typed; with bm25 only), "exact" (some word as
+            typed), "completion" or "correction".
+        base: the part of the score for that way; 0 if only words count.
+        parts: the parts of the words, the largest ones.
+        more: how many more words add to the score.
+        more_score: the sum of their parts.
     """
 
     object: str
@@ -133,16 +133,16 @@ class ExplainedHit:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why a query answered what it did.
+    """The reasons for the answer of a query.
 
     Attributes:
         ranking: the setting search.ranking.
         objects: how many objects the bucket holds.
         terms: the words of the query.
-        more_terms: how many words more there are that are not shown.
+        more_terms: how many more words the query has.
         hits: the objects that answer, best first.
         total: how many objects answer in all.
-        unseen_words: whether words are not completed and corrected before the next consolidation.
+        unseen_words: whether some words are completed and corrected only after the next consolidation.
     """
 
     collection: str
@@ -150,7 +150,7 @@ class Explanation:
     text: str
     ranking: str
     objects: int
-    language: Language
+    language: DetectedLanguage
     analysis: Analysis
     terms: tuple[Term, ...]
     more_terms: int
@@ -160,7 +160,7 @@ class Explanation:
 
     @property
     def advice(self) -> list[str]:
-        """Sentences on why objects may be missing, and what would find them."""
+        """Sentences that say why objects may be missing, and what would find them."""
         return list(_advice(self))
 
     def to_json(self) -> str:
@@ -169,11 +169,11 @@ class Explanation:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> "Explanation":
-        """Return what `to_json` wrote. Raise ValueError if it is nothing of the kind."""
+        """Return the explanation that `to_json` wrote. Raise ValueError if the text is no such JSON."""
         try:
             given: dict[str, Any] = json.loads(text)
             given.pop("advice", None)
-            given["language"] = Language(**given["language"])
+            given["language"] = DetectedLanguage(**given["language"])
             given["analysis"] = Analysis(**given["analysis"])
             given["terms"] = tuple(_term(term) for term in given["terms"])
             given["hits"] = tuple(
@@ -223,12 +223,12 @@ def _advice(explained: Explanation) -> Iterator[str]:
         return
     required = [term for term in explained.terms if term.role == "required"]
     if len(required) > 1 and all(term.kept or term.alternates for term in required):
-        newest = ", as the ranking newest wants; bm25 also finds those that hold some"
+        newest = ": the ranking newest needs all of them, bm25 also finds objects that hold some"
         yield f"No object holds all required words{newest if explained.ranking == 'newest' else ''}."
     if explained.unseen_words:
         yield (
-            "Some words were pushed after the last consolidation, and are completed and corrected only after the next "
-            "one: TRIGGER consolidate, or search.live_words = true."
+            "Some words were pushed after the last consolidation; they are completed and corrected after the next one "
+            "(TRIGGER consolidate), or at once with search.live_words = true."
         )
 
 
@@ -236,8 +236,8 @@ def _advice_on_words(explained: Explanation) -> Iterator[str]:
     dropped = [term.word for term in explained.terms if term.role == "left out" and term.why == DROPPED]
     if dropped:
         yield (
-            f"Stop words of {explained.language.code or 'the settings'} are left out ({_listed(dropped)}), in what is "
-            "pushed as in what is asked: give LANG to tell the language, LANG(none) to keep every word, or set "
+            f"Stop words of {explained.language.code or 'the settings'} are left out of texts and queries "
+            f"({_listed(dropped)}): give LANG to name the language, LANG(none) to keep every word, or set "
             'stopwords.mode = "weigh".'
         )
     for term in explained.terms:
@@ -249,8 +249,8 @@ def _advice_on_words(explained: Explanation) -> Iterator[str]:
             yield f"No object holds {shortened(term.word)!r}{must}{reason}."
         elif term.kept < term.objects:
             yield (
-                f"{term.objects} objects hold {shortened(term.word)!r}, of which it finds the newest {term.kept}: "
-                "store.kv.retain_word_objects."
+                f"{term.objects} objects hold {shortened(term.word)!r}; it finds only the newest {term.kept} of them "
+                "(store.kv.retain_word_objects)."
             )
 
 
@@ -261,7 +261,7 @@ def _listed(words: list[str]) -> str:
 
 DROPPED = "a stop word; the settings drop them"
 WORD_SHOWN = 64
-"""Characters of a word that are shown where it is named again."""
+"""Characters of a long word that are shown."""
 
 
 def shortened(word: str) -> str:
@@ -283,13 +283,13 @@ def _lines(explained: Explanation) -> Iterator[str]:
         for other in _others(term):
             yield f"  {'':{width}}  {other}"
     if explained.more_terms:
-        yield f"  and {explained.more_terms} words more"
+        yield f"  and {explained.more_terms} more words"
     yield f"{explained.total} of {explained.objects} objects answer{':' if explained.hits else '.'}"
     for place, hit in enumerate(explained.hits, 1):
         score = "" if hit.score is None else f", score {_number(hit.score)}"
         yield f"  {place}. {hit.object}  found {WAYS.get(hit.how, hit.how)}{score}"
-        for sum in _sums(hit):
-            yield f"       {sum}"
+        for line in _sums(hit):
+            yield f"       {line}"
     yield from explained.advice
 
 
@@ -316,7 +316,7 @@ def _others(term: Term) -> list[str]:
 
 
 def _sums(hit: ExplainedHit) -> list[str]:
-    """Return what the score is the sum of."""
+    """Return the parts of a score, as lines."""
     sums = [f"{_number(hit.base)} for being found {WAYS.get(hit.how, hit.how)}"] if hit.base else []
     for part in hit.parts:
         score = "" if part.score is None else f"{_number(part.score)} "
@@ -324,7 +324,7 @@ def _sums(hit: ExplainedHit) -> list[str]:
         stands = "" if part.word == part.term else f" for {part.term}"
         sums.append(f"{score}{part.word}{stands}{times}")
     if hit.more:
-        sums.append(f"{'' if hit.more_score is None else f'{_number(hit.more_score)} '}{hit.more} words more")
+        sums.append(f"{'' if hit.more_score is None else f'{_number(hit.more_score)} '}{hit.more} more words")
     return sums
 
 

@@ -1,8 +1,8 @@
-"""Which words of a text a query found: as places in the text, or marked in it.
+"""The words of a text that a query found: as places in the text, or marked in it.
 
-A word is marked where the lexer, with the settings of the index, cuts the term that the query looked for, or one of the
-words in its place. One scan over the folded text finds where the words may stand (Aho-Corasick, all of them at once);
-the lexer then decides about each place.
+A word is marked where the lexer, with the settings of the index, finds the term that the query looked for, or one of
+the words in its place. One scan over the folded text finds the possible places (Aho-Corasick, all words at once); the
+lexer then decides about each place.
 """
 
 import html
@@ -20,7 +20,7 @@ from sonicpy.lexer.lexer import NO_LANGUAGE, Lexer
 from sonicpy.lexer.normalizer import normalizer
 
 TORN_MAX = 200
-"""Characters without a word border inside which terms are looked for: they are read once for each of them."""
+"""Characters without a word border in which terms are searched, at most: they are read once for each term."""
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _CHUNKS = re.compile(r"\S+")
@@ -30,15 +30,15 @@ _PHONE = re.compile(r"\+?\d{5,}")
 def highlight(
     text: str, explanation: Explanation, *, before: str = "<mark>", after: str = "</mark>", escape: bool = False
 ) -> str:
-    """Return a text with the words marked that the query of an explanation looked for.
+    """Return a text in which the words are marked that the query of an explanation looked for.
 
-    Words completed or corrected are marked too; stop words only if the query held nothing else.
+    Completions and corrections are marked too; stop words only if the query held nothing else.
 
     Args:
         text: the text of an object; the index does not keep it.
-        before: what is put before a word.
-        after: what is put behind it.
-        escape: write the text, but not the marks, as HTML.
+        before: inserted before each word.
+        after: inserted after each word.
+        escape: escape the text, but not the marks, for HTML.
     """
     write: Callable[[str], str] = html.escape if escape else str
     out: list[str] = []
@@ -50,9 +50,9 @@ def highlight(
 
 
 def spans(text: str, explanation: Explanation) -> list[Span]:
-    """Return where in a text the words stand that the query of an explanation looked for: in order, none in another.
+    """Return the places in a text of the words that the query of an explanation looked for, in order, without overlaps.
 
-    Pairs of letters that overlap, in scripts without blanks, are one place.
+    Overlapping pairs of letters, in scripts without blanks, are one place.
     """
     words = wanted_words(explanation)
     if not words or not text:
@@ -67,7 +67,7 @@ def spans(text: str, explanation: Explanation) -> list[Span]:
 
 
 def wanted_words(explanation: Explanation) -> set[str]:
-    """Return the words that a query looks for: its own, and those in their place."""
+    """Return the words that a query looks for: its own, and the words in their place."""
     terms = [term for term in explanation.terms if term.role in ("required", "searched")]
     return {term.word for term in terms} | {other.word for term in terms for other in term.alternates}
 
@@ -95,7 +95,7 @@ def _sections(analysis: Analysis) -> tuple[NormalizationConfig, TokenizationConf
 
 
 class _Reading:
-    """A text, and what the lexer makes of its pieces."""
+    """A text, and the terms that the lexer finds in its pieces."""
 
     def __init__(self, text: str, explanation: Explanation) -> None:
         self._text = text
@@ -119,7 +119,7 @@ class _Reading:
         self._chunks = Borders([0, *(place for match in _CHUNKS.finditer(text) for place in match.span()), len(text)])
 
     def places(self, words: set[str]) -> Iterator[Span]:
-        """Yield where the lexer cuts one of `words`, some perhaps twice."""
+        """Yield the places where the lexer finds one of `words`, some perhaps twice."""
         automaton = ahocorasick.Automaton()
         for word in words:
             automaton.add_word(word, word)
@@ -143,10 +143,10 @@ class _Reading:
         return self._normalize(piece)
 
     def _holds(self, span: Span, word: str) -> bool:
-        """Return whether the lexer cuts `word` just there."""
+        """Return whether the lexer finds `word` at exactly this place."""
         start, end = span
         text, terms = self._text, self._terms
-        # What the lexer makes of a place depends on what is around it.
+        # The terms that the lexer finds depend on the surrounding text.
         chunk = self._chunks.around(start, end)
         if word not in self._terms_between(*chunk) or word not in terms(text[start:end]):
             return False
@@ -155,12 +155,12 @@ class _Reading:
             return True
         if self._tears_nothing(piece, span):
             return True
-        # A pattern may end inside a piece, which then was not cut as it would be by itself.
+        # A pattern may end inside a piece, which then has other terms than it has alone.
         is_cut = not self._terms_between(*piece) <= self._terms_between(*chunk)
         return is_cut and self._tears_nothing(chunk, span)
 
     def _tears_nothing(self, around: Span, span: Span) -> bool:
-        """Return whether what the lexer cuts from a few characters stays the same when a place in them is cut out."""
+        """Return whether a few characters have the same terms when a place in them is taken out."""
         (first, last), (start, end) = around, span
         if last - first > TORN_MAX:
             return False
@@ -168,7 +168,7 @@ class _Reading:
         return self._terms_between(first, last) <= frozenset().union(*map(self._terms, parts))
 
     def _phones(self, words: set[str]) -> Iterator[Span]:
-        """Yield the places of telephone numbers, whose digits may stand apart in the text."""
+        """Yield the places of telephone numbers, whose digits may be separated in the text."""
         for word in words:
             if _PHONE.fullmatch(word) and word in self._terms(self._text):
                 pattern = "[ .-]?".join(map(re.escape, word))

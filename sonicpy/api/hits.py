@@ -1,6 +1,6 @@
-"""What a query answers: the objects, best first, and how well each of them answers.
+"""The answer of a query: the objects, best first, and the score of each.
 
-Iterating gives the names of objects, so that code which only wants those need not know of scores.
+Iterating gives the names of objects, so code that only needs those can ignore scores.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,10 +14,10 @@ class Hit(NamedTuple):
 
     Attributes:
         object: its name.
-        score: how well it answers, never more than that of the hit before it; None: unknown, or objects are not
-            ranked by scores. By `bm25` the whole number tells how the object was found (3: it holds every word of the
-            query as it was typed, 2: some of them, 1: longer words, 0: corrected ones) and the fraction how well, next
-            to the best that an object could do.
+        score: how well it answers, at most the score of the hit before it; None: unknown, or the ranking has no
+            scores. With "bm25" the whole number says how the object was found (3: it holds every word of the query as
+            typed, 2: some of them, 1: completions, 0: corrections), and the fraction is its share of the best possible
+            score.
     """
 
     object: str
@@ -25,15 +25,15 @@ class Hit(NamedTuple):
 
 
 class Hits:
-    """The objects that answer a query, best first; it never changes.
+    """The objects that answer a query, best first; immutable.
 
-    `hits[0]` is a Hit, a slice is Hits, and iterating gives the names of the objects. It equals every list and tuple
+    `hits[0]` is a Hit, a slice is Hits, and iterating gives the names of the objects. Hits equal every list and tuple
     of the same names.
 
     Args:
         objects: their names.
-        scores: of each of them; None: of none.
-        total: how many objects answer, those before and behind this page included; None: it was not asked for.
+        scores: their scores; None: there are none.
+        total: how many objects answer on all pages together; None: the query did not ask for it.
     """
 
     __slots__ = ("_objects", "_scores", "_total")
@@ -54,12 +54,12 @@ class Hits:
 
     @property
     def scores(self) -> list[float] | None:
-        """The scores of the objects, or None where there are none."""
+        """The scores of the objects, or None if there are none."""
         return None if self._scores is None else list(self._scores)
 
     @property
     def total(self) -> int | None:
-        """How many objects answer in all, or None where nobody asked."""
+        """How many objects answer in all, or None if the query did not ask for it."""
         return self._total
 
     def pairs(self) -> list[tuple[str, float | None]]:
@@ -89,11 +89,11 @@ class Hits:
         return Hit(self._objects[place], None if self._scores is None else self._scores[place])
 
     def index(self, object: str, *bounds: int) -> int:
-        """Return the place of an object. Raise ValueError if it is not there."""
+        """Return the place of an object. Raise ValueError if it is not among the hits."""
         return self._objects.index(object, *bounds)
 
     def count(self, object: str) -> int:
-        """Return 1 if an object is there, else 0."""
+        """Return 1 if an object is among the hits, else 0."""
         return self._objects.count(object)
 
     def __eq__(self, other: object) -> bool:

@@ -1,19 +1,19 @@
-"""Tables in HTML, for notebooks that show an index, a bucket, hits or an explanation. Every cell is escaped."""
+"""HTML tables for notebooks that show an index, a bucket, hits or an explanation. Every cell is escaped."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
 SCOPES_SHOWN = 20
-"""Buckets of an index that are shown one by one."""
+"""Buckets of an index that are shown one by one, at most."""
 THOUSANDS = "\N{NARROW NO-BREAK SPACE}"
 
 Stats = Callable[..., Mapping[str, Any]]
-"""`Index.stats`, or that of a client."""
+"""The method `stats` of an index or a client."""
 
 
 def html_table(head: Sequence[str], rows: Iterable[Sequence[object]], caption: str = "") -> str:
-    """Return a table. Numbers stand on the right, everything else on the left; None is an empty cell.
+    """Return a table. Numbers are aligned to the right, everything else to the left; None is an empty cell.
 
     Args:
         head: titles of the columns; empty: the first cell of each row is its title.
@@ -25,7 +25,7 @@ def html_table(head: Sequence[str], rows: Iterable[Sequence[object]], caption: s
 
 
 def figures_table(caption: str, figures: Mapping[str, object]) -> str:
-    """Return figures by name, one a row; what holds others is left out, names in `_bytes` are told as sizes."""
+    """Return a table of figures, one a row: dicts and lists are left out, names in `_bytes` are shown as sizes."""
     rows = [
         (name.removesuffix("_bytes").replace("_", " "), _size(value) if name.endswith("_bytes") else value)
         for name, value in figures.items()
@@ -35,7 +35,7 @@ def figures_table(caption: str, figures: Mapping[str, object]) -> str:
 
 
 def index_tables(caption: str, stats: Stats) -> str:
-    """Return the figures of an index, and those of its buckets. The caption is where it is."""
+    """Return the tables of an index and of its buckets; the caption says where the index is."""
     whole = stats()
     figures = {name: value for name, value in whole.items() if name != "folder"}
     return figures_table(caption, figures) + _scopes_table(whole, stats)
@@ -47,8 +47,8 @@ def _scopes_table(whole: Mapping[str, Any], stats: Stats) -> str:
         if len(rows) >= SCOPES_SHOWN:
             break
         buckets: Mapping[str, Mapping[str, Any]] = stats(collection).get("by_bucket", {})
-        for bucket, told in buckets.items():
-            rows.append((collection, bucket, told["objects"], told["words"], told["average_length"]))
+        for bucket, figures in buckets.items():
+            rows.append((collection, bucket, figures["objects"], figures["words"], figures["average_length"]))
     del rows[SCOPES_SHOWN:]
     more = whole.get("buckets", 0) - len(rows)
     if more > 0:
@@ -57,7 +57,7 @@ def _scopes_table(whole: Mapping[str, Any], stats: Stats) -> str:
 
 
 def shown(value: object) -> str:
-    """Return a value as a person reads it: thousands apart, four places of a fraction at the most."""
+    """Return a value for a reader: thousands apart, at most four decimal places."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -79,7 +79,7 @@ def _cell(tag: str, value: object) -> str:
 
 
 def _size(size_bytes: object) -> object:
-    """Return a number of bytes in the unit that suits it: 1536 is "1.5 KiB"; another value as it is."""
+    """Return a number of bytes in a suitable unit: 1536 is "1.5 KiB"; another value unchanged."""
     if not isinstance(size_bytes, int):
         return size_bytes
     size = float(size_bytes)

@@ -1,7 +1,7 @@
-"""Rows of anything into rows to push: tuples, dicts, and tables of Arrow, pandas and Polars.
+"""Rows to push, read from tuples, dicts, and tables of Arrow, pandas and Polars.
 
-No table library is imported here unless a table of another one has to be read through Arrow; columns become lists a few
-thousand rows at a time, so a generator or a stream of batches never stands in memory as a whole.
+This file imports no table library, except pyarrow for tables of other libraries. Columns become lists a few thousand
+rows at a time, so a generator or a stream of batches is never in memory as a whole.
 """
 
 import importlib
@@ -14,16 +14,16 @@ from sonicpy.ids import NAME_MAX_BYTES, check_bucket, check_collection, check_ob
 from sonicpy.langcodes import LANG_CODES
 
 OBJECT_COLUMNS = ("id", "object")
-"""Where the name of the object is looked for if no column is named; the first that is there."""
+"""Columns with the name of the object, if no column is given; the first that exists is used."""
 TEXT_COLUMN = "text"
 BATCH_ROWS = 4_096
 """Rows of a table that are turned into Python objects at once."""
-REFUSED_KEPT = 10_000
-"""Refused rows that a report tells of one by one."""
+REFUSED_MAX = 10_000
+"""Refused rows that a report lists one by one, at most."""
 NO_LANGUAGE = "none"
 
 Progress = Callable[[int], object]
-"""Called now and then with the number of rows that are done, refused ones included."""
+"""Called after each chunk with the number of rows that are done, refused ones included."""
 
 
 class Row(NamedTuple):
@@ -41,8 +41,8 @@ class Refused(NamedTuple):
 
     Attributes:
         row: its place in the input, from 0.
-        object: the name of its object, as far as it tells one.
-        reason: why, as half a sentence.
+        object: the name of its object, or "" if it has none.
+        reason: the reason, as half a sentence.
     """
 
     row: int
@@ -52,12 +52,12 @@ class Refused(NamedTuple):
 
 @dataclass(slots=True)
 class PushReport:
-    """What became of many rows.
+    """The result of pushing many rows.
 
     Attributes:
-        indexed: how many were pushed.
-        refused: those that were not, the first 10,000 of them.
-        refused_count: how many were not.
+        indexed: how many rows were pushed.
+        refused: the first 10,000 rows that were refused.
+        refused_count: how many rows were refused.
     """
 
     indexed: int = 0
@@ -65,9 +65,9 @@ class PushReport:
     refused_count: int = 0
 
     def refuse(self, row: Refused) -> None:
-        """Note a row that is not pushed."""
+        """Note a refused row."""
         self.refused_count += 1
-        if len(self.refused) < REFUSED_KEPT:
+        if len(self.refused) < REFUSED_MAX:
             self.refused.append(row)
 
     def __str__(self) -> str:
@@ -77,13 +77,13 @@ class PushReport:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Where in a row its parts are.
+    """The places of the parts of a row.
 
     Attributes:
-        collection, bucket: of all rows; None: each row tells its own, in the column of that name.
+        collection, bucket: of all rows; None: each row names its own, in the column of that name.
         object: the column with the name of the object; None: `id`, else `object`.
-        text: the column with the text, or several whose texts are put together.
-        lang: of all rows; None: each row's column `lang`, or to be guessed where there is none.
+        text: the column with the text, or several whose texts are joined.
+        lang: of all rows; None: each row's column `lang`, or a guess if there is none.
     """
 
     collection: str | None = None
@@ -102,7 +102,7 @@ class Shape:
 
 
 def read_rows(rows: Any, shape: Shape) -> Iterator[Row | Refused]:
-    """Yield what is to be pushed and what cannot be, in order.
+    """Yield the rows to push and those that cannot be pushed, in order.
 
     Args:
         rows: an iterable of tuples (object, text), (object, text, lang), (collection, bucket, object, text) or
@@ -110,7 +110,7 @@ def read_rows(rows: Any, shape: Shape) -> Iterator[Row | Refused]:
             RecordBatchReader, pandas or Polars DataFrame, or anything with `__arrow_c_stream__` or `__dataframe__`.
 
     Raises:
-        TypeError: it is none of these.
+        TypeError: `rows` is none of these.
         ValueError: a table lacks a column.
     """
     batches = _batches(rows)
@@ -122,12 +122,12 @@ def read_rows(rows: Any, shape: Shape) -> Iterator[Row | Refused]:
 
 
 Parts = tuple[Any, Any, Any, Any, Any] | str
-"""Of a row: collection, bucket, object, text, language; or why it is none."""
+"""Collection, bucket, object, text and language of a row; or the reason why it is no row."""
 
 
 def _checked(rows: Iterable[Parts]) -> Iterator[Row | Refused]:
-    """Yield rows whose parts are what they should be, the others as refused."""
-    scope: tuple[object, object] | None = None  # was checked last
+    """Check the parts of rows: yield valid rows, and the others as refused."""
+    scope: tuple[object, object] | None = None  # the one checked last
     for number, parts in enumerate(rows):
         if isinstance(parts, str):
             yield Refused(number, "", parts)
@@ -144,7 +144,7 @@ def _checked(rows: Iterable[Parts]) -> Iterator[Row | Refused]:
             continue
         if type(text) is not str:
             if not isinstance(text, str):
-                yield Refused(number, name, _text_fault(text))
+                yield Refused(number, name, _wrong_text(text))
                 continue
             text = str(text)
         if lang is not None and not _is_lang(lang):
@@ -156,7 +156,7 @@ def _checked(rows: Iterable[Parts]) -> Iterator[Row | Refused]:
 
 
 def _name(oid: object) -> str:
-    """Return the name of an object that is told as something else; whole numbers are fine, all else is no name."""
+    """Return the name of an object that is not a plain str: whole numbers become names, anything else ""."""
     if isinstance(oid, str):
         return str(oid)
     if isinstance(oid, bool) or not hasattr(oid, "__index__"):
@@ -177,12 +177,12 @@ _REASONS = {
 }
 
 
-def _text_fault(text: object) -> str:
+def _wrong_text(text: object) -> str:
     return "the text is missing" if _is_missing(text) else f"the text is a {type(text).__name__}, not a str"
 
 
 def _is_missing(value: object) -> bool:
-    """Return whether a value is none: None, NaN, or the missing values of pandas."""
+    """Return whether a value is missing: None, NaN, or a missing value of pandas."""
     return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
 
 
@@ -226,7 +226,7 @@ def _dict_parts(row: Mapping[str, object], shape: Shape) -> Parts:
 
 
 def _joined(texts: Iterable[object]) -> object:
-    """Return the texts of several columns as one, missing ones left out; what is no text as it is, to be refused."""
+    """Return the texts of several columns as one, without missing ones; or a value that is no text, to be refused."""
     there = [text for text in texts if not _is_missing(text)]
     wrong = next((text for text in there if not isinstance(text, str)), None)
     if wrong is not None or not there:
@@ -237,11 +237,11 @@ def _joined(texts: Iterable[object]) -> object:
 # -- tables -------------------------------------------------------------------------------------------------------
 
 Columns = dict[str, Callable[[], list[Any]]]
-"""Some rows of a table: by name of the column, what gives its values."""
+"""Some rows of a table: by name of the column, a function that returns its values."""
 
 
 def _batches(rows: Any) -> Iterator[Columns] | None:
-    """Return the rows of a table, some at a time; None: it is no table."""
+    """Return the rows of a table in batches; None: it is no table."""
     package = type(rows).__module__.partition(".")[0]
     if package == "pandas" and hasattr(rows, "iloc"):
         return _pandas_batches(rows)
@@ -287,7 +287,7 @@ def _arrow_batches(table: Any) -> Iterator[Columns]:
             part = batch.slice(start, BATCH_ROWS)
             seen = True
             yield {name: part.column(place).to_pylist for place, name in enumerate(part.schema.names)}
-    if not seen:  # so that missing columns are told of
+    if not seen:  # then missing columns are reported
         yield {name: list for name in table.schema.names}
 
 
@@ -311,7 +311,7 @@ def _table_rows(batches: Iterator[Columns], shape: Shape) -> Iterator[Parts]:
 
 
 def _all(columns: Columns, name: str, value: str | None, count: int) -> list[Any]:
-    """Return what all rows have, or else the column of that name if there is one."""
+    """Return the value of all rows, or else the column of that name if there is one."""
     return columns[name]() if value is None and name in columns else [value] * count
 
 

@@ -207,7 +207,7 @@ def _sink(arguments: argparse.Namespace) -> Iterator[tuple[Sink, Path]]:
             yield ServerSink(client), user_folder()
         return
     with open_folder(load_settings(arguments).config, Purpose.CREATE) as index, index.batch():
-        yield FolderSink(index), index.store.folder / POSITIONS
+        yield FolderSink(index), index.maintainer.folder / POSITIONS
 
 
 def _fields(arguments: argparse.Namespace) -> FieldMapping:

@@ -1,4 +1,4 @@
-"""What is evaluated: judged collections in the layout of BEIR, misspelt words, sentences by language.
+"""The inputs of an evaluation: judged collections in the layout of BEIR, misspelt words, sentences by language.
 
 A collection is a folder:
 
@@ -30,9 +30,9 @@ class Collection:
 
     name: str
     documents: dict[str, str]
-    """Text by id; the title stands before the text."""
+    """Text by id, each with its title in front."""
     queries: dict[str, str]
-    """Text by id; only those that are judged."""
+    """Text by id; only judged queries."""
     relevant: dict[str, dict[str, int]]
     """Query id -> document id -> grade above 0."""
 
@@ -59,10 +59,10 @@ Input = Collection | Typos | Sentences
 
 
 def read_inputs(path: Path) -> Iterator[Input]:
-    """Yield what a path holds: a collection, all collections and files of a folder in order of name, or one file.
+    """Yield the inputs in a path: a collection, all collections and files of a folder in order of name, or one file.
 
     Raises:
-        EvaluationError: there is nothing of the kind, or a line cannot be read; the sentence names file and line.
+        EvaluationError: there is no input, or a line cannot be read; the message names file and line.
     """
     if path.is_file():
         yield read_rows(path)
@@ -107,10 +107,10 @@ def read_rows(path: Path) -> Typos | Sentences:
 
 
 def read_words(path: Path) -> dict[str, int]:
-    """Read a list of words, one a line, a count behind white space or without.
+    """Read a list of words, one a line, each with or without a count after white space.
 
     Raises:
-        EvaluationError: the file cannot be read, or a count is no whole number.
+        EvaluationError: the file cannot be read, or a count is not a whole number.
     """
     words = {}
     for number, line in enumerate(_lines(path), 1):
@@ -158,7 +158,7 @@ def _json_rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
 def _judgements(path: Path) -> Iterator[tuple[str, str, int]]:
     for number, line in enumerate(_lines(path), 1):
         columns = line.split("\t")
-        if len(columns) == 4:  # as TREC has it: query, iteration, document, relevance
+        if len(columns) == 4:  # as in TREC: query, iteration, document, relevance
             del columns[1]
         if not line or (number == 1 and not columns[-1].lstrip("-").isdecimal()):
             continue  # a header

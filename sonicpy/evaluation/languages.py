@@ -1,4 +1,4 @@
-"""Sentences of known languages: whether a part of a sentence finds it, and whether its language is guessed right."""
+"""Sentences of known languages: does a part of a sentence find it, and is its language guessed right?"""
 
 import random
 import time
@@ -18,20 +18,20 @@ LENGTHS = (20, 60, 200)
 """Bytes of the texts whose language is guessed."""
 
 BORROWED = frozenset("aka aze bel epo hau jav kur lat sna srp tuk uzb yid yor zul".split())
-"""Languages without n-gram profile of their own, left out of the shares as all are that the lexer does not know."""
+"""Languages without an n-gram profile, left out of the shares like all languages that the lexer does not know."""
 
 WITHOUT_BLANKS = frozenset("cmn jpn tha khm mya lao".split())
-"""Languages written without blanks between words: a word is asked for that nothing parts from its neighbours."""
+"""Languages written without blanks between words: the query is a part that nothing separates from its neighbours."""
 WITH_PARTICLES = frozenset({"kor"})
-"""Languages whose words stand in a text with particles behind them: they are asked for without."""
+"""Languages whose words carry particles in a text: the query is a word without its particle."""
 INSIDE = WITHOUT_BLANKS | WITH_PARTICLES
 JOINING = "\u17d2\u1039\u0e40\u0e41\u0e42\u0e43\u0e44\u0ec0\u0ec1\u0ec2\u0ec3\u0ec4"
-"""Signs between two consonants, and vowels written before theirs: no word ends with them."""
+"""Signs between two consonants, and vowels written before their consonant: no word ends with them."""
 FOLLOWING = "\u0e33\u0eb3\u30fc"
-"""Letters that belong to the one before them, besides all marks."""
+"""Letters that belong to the letter before them, besides all marks."""
 
 PER_LANGUAGE = 100
-"""Sentences of a language that are searched."""
+"""Sentences of a language that are searched, at most."""
 PART_WORDS = 3
 PART_LETTERS = 4
 FOUND_WITHIN = 10
@@ -49,25 +49,25 @@ class Languages:
     languages: int
     sentences: int
     found: float
-    """Share of the parts (three words in a row; four letters in a row where no blanks part words; a Korean word without
-    its last letter) that find their sentence among the first ten, or ten sentences that all hold the part."""
+    """Share of the parts (three words in a row; four letters in a row in languages without blanks; a Korean word
+    without its last letter) that find their sentence among the first ten, or ten sentences that all hold the part."""
     found_inside: float
-    """The same of the languages where less than words between blanks was asked for."""
+    """The same share for the languages whose parts are smaller than words between blanks."""
     empty: int
     query_us: float
     guessed: dict[int, float]
-    """Bytes of a text -> share of texts whose language is guessed right; empty where nobody is to be asked."""
+    """Bytes of a text -> share of texts whose language is guessed right; empty if the guess is not judged."""
     guess_us: float
     """Time of a guess at the largest of these sizes."""
     found_by_language: dict[str, float]
 
 
 def evaluate(searched: Searched, scope: str, given: Sentences, *, guesses: bool) -> Languages:
-    """Push sentences of all languages into one bucket, and ask for a part of each.
+    """Push sentences of all languages into one bucket, and query a part of each.
 
     Args:
-        scope: name of a collection for our use alone.
-        guesses: also judge the guess of this version; a server does not tell its own.
+        scope: name of a collection that only this evaluation uses.
+        guesses: also judge the guess of this version; a server does not tell its guess.
     """
     chance = random.Random(SEED)
     by_language: defaultdict[str, list[str]] = defaultdict(list)
@@ -106,7 +106,7 @@ def evaluate(searched: Searched, scope: str, given: Sentences, *, guesses: bool)
 
 
 def part(text: str, chance: random.Random, code: str) -> str:
-    """Return a part of a text from a place of chance that somebody may ask for; the text itself where it has none."""
+    """Return a part of a text, from a random place, that a user may ask for; the text itself if it has none."""
     words = text.split()
     if code in WITHOUT_BLANKS:
         return chance.choice(inner_parts(text) or [text])
@@ -117,7 +117,7 @@ def part(text: str, chance: random.Random, code: str) -> str:
 
 
 def inner_parts(text: str) -> list[str]:
-    """Return every four letters in a row of a text in a script without blanks that tear no syllable."""
+    """Return all runs of four letters of a text in a script without blanks that split no syllable."""
     parts = (text[start : start + PART_LETTERS] for start in range(len(text) - PART_LETTERS + 1))
     behind = (text[start + PART_LETTERS : start + PART_LETTERS + 1] for start in range(len(text) - PART_LETTERS + 1))
     return [
@@ -135,19 +135,19 @@ def _leans(char: str) -> bool:
 
 
 def shares(guess: Guess, texts: Iterable[Text]) -> tuple[dict[int, float], float]:
-    """Return by size of a text the share of right guesses, and the microseconds of one at the largest size."""
+    """Return the share of right guesses by size of the text, and the microseconds of a guess at the largest size."""
     usual = [(code, text) for code, text in texts if code in by_code and code not in BORROWED]
     guessed = {}
     guess_us = 0.0
     for size_bytes in LENGTHS:
-        if pieces := cuts(usual, size_bytes):
+        if pieces := cut_pieces(usual, size_bytes):
             guessed[size_bytes] = accuracy(guess, pieces)
             guess_us = time_us(guess, pieces)
     return guessed, guess_us
 
 
-def cuts(texts: Iterable[Text], size_bytes: int) -> list[Text]:
-    """Return from each text that is long enough one piece of at least `size_bytes` bytes, from a place of chance."""
+def cut_pieces(texts: Iterable[Text], size_bytes: int) -> list[Text]:
+    """Return one piece of at least `size_bytes` bytes, from a random place, of each text that is long enough."""
     chance = random.Random(SEED + size_bytes)
     pieces = []
     for code, text in texts:

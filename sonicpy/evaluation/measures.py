@@ -1,4 +1,4 @@
-"""nDCG, MRR and recall of ranked lists, by pytrec_eval, the library around TREC's own program: the extra [eval]."""
+"""nDCG, MRR and recall of ranked lists, by pytrec_eval, a library around the program of TREC (extra [eval])."""
 
 import importlib
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from sonicpy.errors import EvaluationError
 PACKAGE = "pytrec_eval"
 NDCG, RECALL, RECIPROCAL = "ndcg_cut_10", "recall_100", "recip_rank"
 RANKED_FIRST = 10
-"""Places that count for MRR."""
+"""Places that count for MRR, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ def measure(relevant: Mapping[str, Mapping[str, int]], answers: Mapping[str, Seq
     """Judge answers.
 
     Args:
-        relevant: query -> document -> grade; what is not listed is not relevant.
+        relevant: query -> document -> grade; other documents are not relevant.
         answers: query -> documents, best first; a query that is missing, or has none, counts as 0.
 
     Raises:
@@ -34,7 +34,7 @@ def measure(relevant: Mapping[str, Mapping[str, int]], answers: Mapping[str, Seq
     """
     library = load()
     judged = {query: dict(grades) for query, grades in relevant.items()}
-    # TREC's program sorts by score, and by name where they are equal: places as scores keep the order.
+    # The program sorts by score, and by name among equals: negative places as scores keep the order.
     runs = {
         query: {name: float(-place) for place, name in enumerate(names)} for query, names in answers.items() if names
     }
@@ -50,7 +50,7 @@ def measure(relevant: Mapping[str, Mapping[str, int]], answers: Mapping[str, Seq
 
 
 def load() -> Any:
-    """Return the library. Raises EvaluationError where it is not installed."""
+    """Return the library. Raises EvaluationError if it is not installed."""
     try:
         return importlib.import_module(PACKAGE)
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""Judged queries: how good the order of the answers is."""
+"""Judged queries: the quality of the order of answers."""
 
 import time
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from sonicpy.evaluation.measures import measure
 from sonicpy.evaluation.searched import Searched, fill
 
 PLACES = 100
-"""Answers asked for: what Recall@100 looks at, and the most that a Sonic server gives on its defaults."""
+"""Answers asked for: those that Recall@100 counts, and the most that a Sonic server gives by default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +24,9 @@ class Relevance:
     empty: int
     """Queries without any answer."""
     query_us: float
-    """Mean time of a query for 100 answers, in microseconds; with a server its round trip is part of it."""
+    """Mean time of a query for 100 answers, in microseconds, with a server including the round trip."""
     push_us: float
-    """The same of a document."""
+    """Mean time of pushing a document."""
 
 
 def evaluate(
@@ -41,15 +41,15 @@ def evaluate(
     """Push all documents, ask all queries, and judge the answers.
 
     Args:
-        scope: name of a collection for our use alone.
-        lang: of documents and queries; None: every text's is guessed.
-        query_lang: of queries, in the place of `lang`.
-        most_bytes: of one PUSH; None: documents are pushed whole.
+        scope: name of a collection that only this evaluation uses.
+        lang: language of documents and queries; None: guess that of each text.
+        query_lang: language of queries, instead of `lang`.
+        most_bytes: of one PUSH; None: push documents whole.
 
     Raises:
         EvaluationError: the extra [eval] is not installed.
     """
-    # Ids may hold what names of objects may not: blanks, letters beyond ASCII.
+    # Ids may contain blanks and letters beyond ASCII, names of objects may not.
     names = list(given.documents)
     began = time.perf_counter()
     texts = ((str(number), given.documents[name]) for number, name in enumerate(names))

@@ -1,4 +1,4 @@
-"""What is asked: something with the methods of an index, and how texts come into it."""
+"""The judged system: an object with the methods of an index, and the way texts come into it."""
 
 from collections.abc import Iterable, Iterator
 from typing import Protocol
@@ -21,14 +21,14 @@ class Searched(Protocol):
         """Return words that complete or correct `word`."""
 
     def consolidate(self) -> None:
-        """Make every word ready to be suggested."""
+        """Build the word graphs: then every word is suggested."""
 
     def flush_collection(self, collection: str) -> int:
-        """Forget a collection."""
+        """Erase a collection."""
 
 
 def pieces(text: str, most_bytes: int | None) -> Iterator[str]:
-    """Yield a text in pieces of at most so many bytes, cut at blanks where there are any; None: in one."""
+    """Yield a text in pieces of at most `most_bytes` bytes, split at blanks if possible; None: as a whole."""
     if most_bytes is None or len(text.encode()) <= most_bytes:
         yield text
         return
@@ -54,8 +54,8 @@ def fill(
     """Push (object, text) pairs, then consolidate.
 
     Args:
-        lang: as `push`.
-        most_bytes: of one text, longer ones are pushed in several pieces; None: whole.
+        lang: as in `push`.
+        most_bytes: of one PUSH; longer texts are pushed in pieces; None: push them whole.
     """
     for name, text in texts:
         for piece in pieces(text, most_bytes):

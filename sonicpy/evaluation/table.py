@@ -1,4 +1,4 @@
-"""Figures as lines: one for each collection or file, for people or as JSON."""
+"""Figures as lines, one for each collection or file: as text or as JSON."""
 
 import json
 from dataclasses import asdict
@@ -11,7 +11,7 @@ Figures = Relevance | Corrected | Languages
 
 
 def as_line(figures: Figures) -> str:
-    """Return one line for a person."""
+    """Return one line of text."""
     if isinstance(figures, Relevance):
         return _line(
             figures.name,

@@ -1,26 +1,26 @@
-"""Misspelt words: where the right one stands among the suggestions, and whether a query with the wrong one finds it."""
+"""Misspelt words: the place of the right word among suggestions, and whether a query with the wrong one finds it."""
 
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from rapidfuzz.distance import OSA, Levenshtein
+from rapidfuzz.distance import OSA
 
 from sonicpy.evaluation.inputs import Typos
 from sonicpy.evaluation.searched import Searched, fill
 
 SUGGESTED = 5
 FOUND_WITHIN = 10
-"""Answers of a query among which the object of the right word has to be."""
+"""Answers of a query, among which the object of the right word must be."""
 
 EDITS_BY_LENGTH = ((4, 0), (7, 1), (10, 2))
-"""A typed word shorter than the first number may be so many edits away; longer ones three."""
+"""(length, edits): a typed word shorter than `length` may have that many edits; longer words three."""
 
 
 @dataclass(frozen=True, slots=True)
 class Corrected:
-    """The figures of one list of misspelt words; shares of the pairs that are looked at."""
+    """The figures of one list of misspelt words; shares of the judged pairs."""
 
     name: str
     words: int
@@ -38,12 +38,12 @@ class Corrected:
 
 
 def edits_allowed(word: str) -> int:
-    """Return how many edits a typed word may be away from a right one."""
+    """Return how many edits a typed word may have."""
     return next((edits for length, edits in EDITS_BY_LENGTH if len(word) < length), 3)
 
 
 def within_reach(pairs: Iterable[tuple[str, str]], words: Mapping[str, int]) -> list[tuple[str, str]]:
-    """Return the pairs that can be corrected: by edits allowed for the length, a transposition counting as one."""
+    """Return the pairs whose distance is allowed for their length; a transposition counts as one edit."""
     return [
         (wrong, right)
         for wrong, right in dict.fromkeys(pairs)
@@ -51,17 +51,12 @@ def within_reach(pairs: Iterable[tuple[str, str]], words: Mapping[str, int]) -> 
     ]
 
 
-def is_within_sonics_reach(wrong: str, right: str) -> bool:
-    """Return whether Sonic corrects it: a transposition counts as two."""
-    return Levenshtein.distance(wrong, right) <= edits_allowed(wrong)
-
-
 def evaluate(searched: Searched, scope: str, given: Typos, words: Mapping[str, int] | None = None) -> Corrected:
-    """Push every word as an object of its own, then ask for every misspelt one.
+    """Push every word as an object, then query every misspelt word.
 
     Args:
-        scope: name of a collection for our use alone.
-        words: what is indexed, with how many objects hold it; None: the right words of the pairs, one object each.
+        scope: name of a collection that only this evaluation uses.
+        words: the words to index, each with its number of objects; None: the right words of the pairs, one object each.
     """
     single = [pair for pair in given.pairs if (pair[0] + pair[1]).isalnum()]  # SUGGEST takes one word
     held = words or dict.fromkeys((right for _, right in single), 1)

@@ -1,7 +1,7 @@
-"""What a bucket holds as pandas DataFrames and as plots, for notebooks: `pip install 'sonicpy-search[notebook]'`.
+"""The contents of a bucket as pandas DataFrames and as plots, for notebooks: `pip install 'sonicpy-search[notebook]'`.
 
-Every function takes an `Index`, which may be open for reading only while a server writes the folder, and the names of
-a collection and a bucket. Plots are matplotlib Axes.
+Every function takes an `Index` and the names of a collection and a bucket. The index may be opened with
+`read_only=True` while a server writes its folder. Plots are matplotlib Axes.
 """
 
 try:

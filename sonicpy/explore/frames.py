@@ -1,4 +1,4 @@
-"""A bucket as DataFrames: its words, its objects, and how its words are spread over the objects."""
+"""A bucket as DataFrames: its words, its objects, and the distribution of its words over the objects."""
 
 import pandas as pd
 
@@ -9,26 +9,26 @@ from sonicpy.index.report.term_stats import ObjectStats, TermStats
 def buckets(index: Index) -> pd.DataFrame:
     """Return the buckets of an index, indexed by collection and bucket: objects, words, average_length.
 
-    The first 1,000 of a collection, and the first 1,000 collections.
+    At most the first 1,000 collections, and the first 1,000 buckets of each.
     """
-    told = {
+    found = {
         (collection, bucket): figures
         for collection in index.stats()["by_collection"]
         for bucket, figures in index.stats(collection)["by_bucket"].items()
     }
-    names = pd.MultiIndex.from_tuples(told, names=["collection", "bucket"])
+    names = pd.MultiIndex.from_tuples(found, names=["collection", "bucket"])
     columns = ["objects", "words", "average_length"]
-    return pd.DataFrame([[figures[name] for name in columns] for figures in told.values()], names, columns)
+    return pd.DataFrame([[figures[name] for name in columns] for figures in found.values()], names, columns)
 
 
 def words(index: Index, collection: str, bucket: str, *, hidden: bool = False) -> pd.DataFrame:
     """Return the words of a bucket, indexed by word, the most frequent first.
 
-    Columns: `objects` that hold it; `postings`, the newest of them, which it finds; `times` it stands in those.
+    Columns: `objects` that hold it; `postings`, how many of them it finds (the newest ones); `times` those contain it.
 
     Args:
-        hidden: with words that are only stop words or parts of runs without blanks, and with the column
-            `hidden_objects`: for how many objects a word is that.
+        hidden: include words that are only stop words or parts of runs without blanks, and the column
+            `hidden_objects`: in how many objects a word is that.
 
     Raises:
         CommandError: a name is not valid.
@@ -43,17 +43,17 @@ def objects(index: Index, collection: str, bucket: str) -> pd.DataFrame:
     """Return the objects of a bucket, indexed by name, oldest first.
 
     Columns: `length` in words, repeated ones and stop words included; different `words`; different `hidden_words`; and
-    `new_words`, which no object before it holds. Raises like `words`.
+    `new_words`, which no older object holds. Raises like `words`.
     """
     frame = pd.DataFrame(index.object_stats(collection, bucket), columns=ObjectStats._fields)
     return frame.set_index("object")
 
 
 def terms(index: Index, collection: str, bucket: str, *, hidden: bool = False) -> pd.DataFrame:
-    """Return how many words are held by how many objects, indexed by that number of objects.
+    """Return how many words have each number of objects that hold them, indexed by that number.
 
-    Columns: `words` held by so many; their `share` of all words; and `up_to`, the share of those held by so many or
-    fewer. Raises like `words`.
+    Columns: `words` with that number; their `share` of all words; and `up_to`, the share of words with that number or
+    a smaller one. Raises like `words`.
     """
     counts = words(index, collection, bucket, hidden=hidden)["objects"].value_counts().sort_index()
     share = counts / counts.sum()
@@ -61,11 +61,11 @@ def terms(index: Index, collection: str, bucket: str, *, hidden: bool = False) -
 
 
 def growth(index: Index, collection: str, bucket: str) -> pd.DataFrame:
-    """Return how the vocabulary grew, a row for each object in the order in which they were made, counted from 1.
+    """Return the growth of the vocabulary, a row for each object in the order of creation, counted from 1.
 
     Columns: `tokens`, the length of all objects so far, and the different `words` in them, hidden ones included. Raises
     like `words`.
     """
-    told = objects(index, collection, bucket)
-    frame = pd.DataFrame({"tokens": told["length"].cumsum(), "words": told["new_words"].cumsum()})
+    made = objects(index, collection, bucket)
+    frame = pd.DataFrame({"tokens": made["length"].cumsum(), "words": made["new_words"].cumsum()})
     return frame.set_axis(pd.RangeIndex(1, len(frame) + 1, name="objects"))

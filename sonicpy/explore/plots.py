@@ -1,4 +1,4 @@
-"""A bucket as plots: how frequent its words are, how long their postings, how its vocabulary grew."""
+"""A bucket as plots: frequencies of words, lengths of postings lists, growth of the vocabulary."""
 
 from matplotlib import pyplot
 from matplotlib.axes import Axes
@@ -15,18 +15,18 @@ def plot_ranks(index: Index, collection: str, bucket: str, ax: Axes | None = Non
     Stop words are included. Raises like `words`.
 
     Args:
-        ax: what is drawn on; None: a new figure.
+        ax: the axes to draw on; None: a new figure.
     """
     counts = words(index, collection, bucket, hidden=True)["objects"]
     ax = _axes(ax)
-    draw = ax.loglog if len(counts) else ax.plot  # nothing has no logarithm
+    draw = ax.loglog if len(counts) else ax.plot  # an empty plot has no logarithmic axes
     draw(range(1, len(counts) + 1), counts, linewidth=1.5)
     ax.set(xlabel="rank of the word", ylabel="objects that hold it", title=f"{collection} / {bucket}: words by rank")
     return ax
 
 
 def plot_postings(index: Index, collection: str, bucket: str, ax: Axes | None = None) -> Axes:
-    """Plot how many words have how many postings, in bins that double; the dashed line is the window.
+    """Plot how many words have each number of postings, in bins that double; the dashed line is the window.
 
     Words to the right of it do not find their oldest objects. Args and errors as in `plot_ranks`.
     """
@@ -36,7 +36,7 @@ def plot_postings(index: Index, collection: str, bucket: str, ax: Axes | None = 
     ax = _axes(ax)
     ax.hist(counts, bins=edges, edgecolor="white")
     ax.set_xscale("log", base=2)
-    if len(counts):  # nothing has no logarithm
+    if len(counts):  # an empty plot has no logarithmic axes
         ax.set_yscale("log")
     if window:
         ax.axvline(window, linestyle="--", color="tab:red", label=f"window of {window}")
@@ -46,13 +46,13 @@ def plot_postings(index: Index, collection: str, bucket: str, ax: Axes | None = 
 
 
 def plot_growth(index: Index, collection: str, bucket: str, ax: Axes | None = None) -> Axes:
-    """Plot how many different words the objects made so far hold; it flattens as words repeat (Heaps' law).
+    """Plot the number of different words against the number of objects; it flattens as words repeat (Heaps' law).
 
     Args and errors as in `plot_ranks`.
     """
-    told = growth(index, collection, bucket)
+    grown = growth(index, collection, bucket)
     ax = _axes(ax)
-    ax.plot(told.index, told["words"], linewidth=1.5)
+    ax.plot(grown.index, grown["words"], linewidth=1.5)
     ax.set(xlabel="objects", ylabel="different words", title=f"{collection} / {bucket}: growth of the vocabulary")
     ax.set_xlim(left=0)
     ax.set_ylim(bottom=0)

@@ -141,3 +141,8 @@ class GraphPool:
             logger.error("%s; consolidation builds it again", error)
             self.broken.add(bucket)
             return None
+
+
+def graph_folder(store: Path) -> Path:
+    """Return the folder that holds the graphs of a store."""
+    return store / "graph"

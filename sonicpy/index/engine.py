@@ -1,49 +1,55 @@
-"""What an index stands on: its folder, opened; changes that are applied, logged and committed; reads of one moment."""
+"""Engine: one folder, opened: its store, word graphs, lexer and settings; how they are read and changed.
+
+`Index` asks and changes it for its users, `Maintainer` keeps it fast and safe. Nothing here knows what a query is.
+"""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Self, TypeVar, TypeVarTuple
 
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.config import Config
 from sonicpy.errors import StoreDamaged
-from sonicpy.graph.pool import GraphPool, Name
-from sonicpy.index.maintenance.consolidate import GraphLimits, graph_folder
+from sonicpy.graph.pool import GraphPool, Name, graph_folder
 from sonicpy.index.registry import claimed, guard
 from sonicpy.index.search.lexicon import Lexicon, Lexicons
-from sonicpy.index.search.suggest_cache import Answers
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.store.any_store import AnyStore, ClosedStore
-from sonicpy.store.bucket_state import BucketState
-from sonicpy.store.environment import SCOPES
-from sonicpy.store.mutations import Mutation
+from sonicpy.store.mutations import Mutation, PushTerms
 from sonicpy.store.restore import drop_staged
 from sonicpy.store.store import Store
 from sonicpy.store.view import View
 
-Answer = TypeVar("Answer")
-Arguments = TypeVarTuple("Arguments")
-
 BATCH_COMMIT = 512
-"""Changes after which a batch commits: then a change costs a third of what it costs alone."""
+"""Changes after which a batch commits: a change in such a batch costs a third of a change with its own commit."""
 
 SWEEP_ROWS = 500
-"""Rows of flushed buckets deleted in one go by the library."""
+"""Rows of flushed buckets that the library deletes in one step."""
 SWEEP_FILES = 10
-"""Graphs of flushed buckets deleted in one go."""
+"""Graph files of flushed buckets that one step deletes."""
 
 
-class IndexBase:
-    """A folder with its store and its word graphs; see `Index`."""
+class Engine:
+    """A folder, opened for writing.
+
+    Args:
+        path: the folder, created if it is missing; None: `store.kv.path` of the settings.
+        config: the settings; None: the defaults.
+        autocommit: commit every change before the call that makes it returns; else the owner of the only writing
+            thread seals and commits.
+        temporary: delete the folder on close.
+
+    Raises:
+        StoreLocked: another process has the folder open for writing, or this process has it open already.
+        StoreError: the folder cannot be opened as an index with these settings; the message says why.
+    """
 
     read_only = False
     """Whether changes are refused; see `sonicpy.open`."""
-    folder: Path
-    """The folder, as it was given."""
     store: AnyStore
+    """The store; after `close`, and in a forked process, one that raises IndexClosed for everything."""
     graphs: GraphPool
 
     def __init__(
@@ -55,193 +61,220 @@ class IndexBase:
         temporary: bool = False,
     ) -> None:
         self.config = config or Config()
-        self._autocommit = autocommit
-        self._batching = False
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
+        """Held by the thread that changes something."""
+        self.is_autocommit = autocommit
+        self.is_batching = False
+        """Whether changes are committed by about BATCH_COMMIT instead of one by one; see `Index.batch`."""
         kv = self.config.store.kv
-        compat = self.config.server.compat == "sonic"
-        self._window = kv.retain_word_objects
-        self._live = self.config.search.live_words
-        self._searches_stop_words = not compat
-        self._lexer = Lexer(self.config.normalization, self.config.tokenization, self.config.stopwords, compat=compat)
-        self.folder = Path(path or kv.path)
-        folder = self.folder.absolute()  # the program may change its working directory
-        self._suggested: Answers[list[str]] = Answers()
-        with claimed(folder, writes=not self.read_only) as claim:
-            self._open_store(folder)
-            try:
-                store = self.store
-                self._lexicons = Lexicons(self.graphs, live=self._live, recoveries=lambda: store.recoveries)
-                self._tidy()
-            except BaseException:
-                self.store.close()
-                raise
-        self._let_go = guard(self, claim, folder if temporary else None)
-        graph = self.config.store.fst.graph
-        # In the default mode the limits bind nothing: a large lexicon is worth a word in the log, not lost words.
-        self.graph_limits = GraphLimits()
-        if compat:
-            self.graph_limits = GraphLimits(graph.max_words, graph.max_size << 10, keeps_orphans=True)
-
-    @property
-    def live_words(self) -> bool:
+        self.window = kv.retain_word_objects
+        self.live_words = self.config.search.live_words
         """Whether words are completed, corrected, listed and counted from the moment they are pushed."""
-        return self._live
+        self.is_compat = self.config.server.compat == "sonic"
+        self.lexer = Lexer(
+            self.config.normalization, self.config.tokenization, self.config.stopwords, compat=self.is_compat
+        )
+        self.folder = Path(path or kv.path)
+        """The folder as it was given."""
+        folder = self.folder.absolute()  # the program may change its working directory
+        with claimed(folder, writes=not self.read_only) as claim:
+            store = self._open_store(folder)
+            self.store = store
+            try:
+                self.lexicons = Lexicons(self.graphs, live=self.live_words, recoveries=lambda: store.recoveries)
+                self._drop_leftovers()
+            except BaseException:
+                store.close()
+                raise
+        self._let_go = guard(self, store, claim, folder if temporary else None)
 
     @property
-    def uncommitted(self) -> int:
-        """How many changes the next commit will make visible to others."""
-        return self.store.uncommitted
+    def is_closed(self) -> bool:
+        """Whether the folder was closed, or left to the parent process after a fork."""
+        return isinstance(self.store, ClosedStore)
 
-    @property
-    def refusing(self) -> bool:
-        """Whether changes are refused because the last commit failed."""
-        return self.store.refusing
+    # -- reading ---------------------------------------------------------------------------------------------------
+
+    def read(self) -> "Reading":
+        """Return the context manager for one read: `with engine.read() as view`.
+
+        The view shows the open write transaction on the thread that owns it, and the last commit elsewhere. The block
+        raises StoreDamaged for rows that cannot be decoded.
+        """
+        return Reading(self.store)
+
+    def read_words(self, collection: str, bucket: str) -> "ReadingWords":
+        """Return the context manager for one read of a bucket's words: `with ... as lexicon`.
+
+        `lexicon` is None if there is no such bucket. Views and errors as in `read`.
+        """
+        return ReadingWords(self.store, self.lexicons, collection, bucket)
+
+    @contextmanager
+    def snapshot_of_now(self) -> Iterator[View]:
+        """Commit what was changed, and yield a snapshot of it, for a read that may take long."""
+        self.commit_before_reading()
+        store = self.store
+        try:
+            with store.snapshot() as view:
+                yield view
+        except DamagedBytes as error:
+            raise _damaged(store, error) from error
+
+    def commit_before_reading(self) -> None:
+        """Commit what was changed, so that the next snapshot shows it."""
+        with self.lock:
+            self.store.commit()
+
+    # -- changing --------------------------------------------------------------------------------------------------
+
+    def apply(self, mutation: Mutation) -> int:
+        """Carry out a change, and commit it if this engine commits by itself; return what the change answers.
+
+        Raises:
+            StoreError: the change was not stored.
+        """
+        with self.lock:
+            result = self.store.apply(mutation)
+            self._finish_change()
+            return result
+
+    def apply_pushes(self, pushes: Sequence[PushTerms], *, new: bool) -> list[int]:
+        """Carry out many pushes as one change; return the places of those left out, as `Store.apply_pushes` does."""
+        with self.lock:
+            left_out = self.store.apply_pushes(pushes, new=new)
+            self._finish_change()
+            return left_out
+
+    def finish(self) -> None:
+        """Seal and commit all changes; with durability "commit" wait for the disk; delete some flushed rows."""
+        store = self.store
+        store.seal()
+        if store.durability == "commit":
+            store.sync_log()
+        self.commit()
+        if self.has_dropped:
+            self.sweep(SWEEP_ROWS)
+            store.commit()
+
+    def commit(self) -> None:
+        """Make all changes visible to other threads and processes."""
+        with self.lock:
+            store = self.store
+            store.commit()
+            for bucket, version in store.take_flushed().items():
+                self.forget_bucket(bucket, version)
 
     @property
     def has_dropped(self) -> bool:
         """Whether rows or graphs of flushed buckets may wait for `sweep`."""
         return self.store.has_dropped or bool(self.graphs.unwanted)
 
-    def analyser(self) -> dict[str, str]:
-        """Return what decides which terms of a text are stored, key by key."""
-        return self._lexer.analyser()
-
-    def prepare(self) -> None:
-        """Read the tables that texts are judged by; otherwise the first text that needs them waits for that."""
-        self._lexer.prepare()
-
-    def seal(self) -> None:
-        """Put what was changed since the last seal into the log: then it survives the death of the process."""
-        self.store.seal()
-
-    def commit(self) -> None:
-        """Make what was changed visible to other threads and processes."""
-        with self._lock:
-            self.store.commit()
-            for bucket, version in self.store.take_flushed().items():
-                self.forget_bucket(bucket, version)
-
-    def sync_log(self) -> None:
-        """Wait until everything sealed is on the disk; may be called from any thread."""
-        self.store.sync_log()
-
-    def sync(self) -> None:
-        """Wait until everything committed is on the disk."""
-        self.store.sync()
-
     def sweep(self, rows: int) -> bool:
-        """Delete at most about `rows` rows of flushed buckets, and a few graphs; return whether any are left."""
-        with self._lock:
+        """Delete about `rows` rows of flushed buckets at most, and a few graphs; return whether any are left."""
+        with self.lock:
             self.graphs.sweep(SWEEP_FILES)
             return self.store.sweep(rows) or bool(self.graphs.unwanted)
 
     def forget_bucket(self, bucket: int, version: int) -> None:
-        """Drop a graph, and what is held in memory, of a bucket that was flushed."""
+        """Drop the graph and the caches of a bucket that was flushed; `version` is that of its graph, 0: none."""
         self.store.forget_pending_bucket(bucket)
         self.graphs.forget(bucket, version)
 
-    def close(self) -> None:
-        """Commit, sync and release the folder; a second time, and in a forked process, nothing happens.
+    # -- the end ---------------------------------------------------------------------------------------------------
 
-        Waits until other threads have their answers; what they ask later raises IndexClosed.
+    def close(self) -> None:
+        """Commit, sync and release the folder; do nothing if it is closed, or in a forked process.
+
+        Waits until other threads have their answers; their next call raises IndexClosed.
         """
-        with self._lock:
-            if isinstance(self.store, ClosedStore):
+        with self.lock:
+            if self.is_closed:
                 return
             self.store = ClosedStore(f"the index in {self.store.folder} was closed: open it again")
             self._let_go()
 
-    def __enter__(self) -> Self:
-        return self
+    def abandon(self, parent: int) -> AnyStore | None:
+        """In a forked process: refuse every further use; return the store of the parent, None: it was closed."""
+        store = self.store
+        if isinstance(store, ClosedStore):
+            return None
+        self.store = ClosedStore(
+            f"the index in {store.folder} belongs to process {parent}, which this one was forked from: open it in "
+            "a process that was started afresh (spawn), with read_only=True while the other has it open"
+        )
+        return store
+
+    # -- inside ----------------------------------------------------------------------------------------------------
+
+    def _open_store(self, folder: Path) -> AnyStore:
+        kv = self.config.store.kv
+        self.graphs = GraphPool(graph_folder(folder))
+        return Store(folder, self.lexer.analyser(), map_bytes=kv.map_size_mb << 20, durability=kv.durability)
+
+    def _drop_leftovers(self) -> None:
+        """Delete what an earlier process has left unfinished."""
+        drop_staged(self.store)
+        with self.read() as view:
+            states = (state for _, state in view.all_states())
+            self.graphs.tidy({Name(state.bucket, state.lexicon_version) for state in states if state.lexicon_version})
+
+    def _finish_change(self) -> None:
+        if self.is_batching:
+            if self.store.uncommitted >= BATCH_COMMIT:
+                self.finish()
+        elif self.is_autocommit:
+            self.finish()
+
+
+class Reading:
+    """One read of a store, as a context manager; see `Engine.read`."""
+
+    __slots__ = ("_store", "_view")
+
+    def __init__(self, store: AnyStore) -> None:
+        self._store = store
+
+    def __enter__(self) -> View:
+        self._view = self._store.take_view()
+        return self._view
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        self._store.give_back(self._view)
+        if isinstance(error, DamagedBytes):
+            raise _damaged(self._store, error) from error
 
-    def _open_store(self, folder: Path) -> None:
-        kv = self.config.store.kv
-        self.store = Store(folder, self._lexer.analyser(), map_bytes=kv.map_size_mb << 20, durability=kv.durability)
-        self.graphs = GraphPool(graph_folder(folder))
 
-    def _tidy(self) -> None:
-        """Take away what an earlier process has left unfinished."""
-        drop_staged(self.store)
-        self._read(self._tidy_graphs)
+class ReadingWords:
+    """One read of a bucket's words, as a context manager; see `Engine.read_words`."""
 
-    def _tidy_graphs(self, view: View) -> None:
-        states = (BucketState.unpack(row) for _, row in view.transaction.rows(SCOPES, b""))
-        self.graphs.tidy({Name(state.bucket, state.lexicon_version) for state in states if state.lexicon_version})
+    __slots__ = ("_bucket", "_collection", "_lexicons", "_store", "_view")
 
-    @contextmanager
-    def _whole_snapshot(self) -> Iterator[View]:
-        """What was changed until now, for a long look at it."""
-        self._commit_first()
+    def __init__(self, store: AnyStore, lexicons: Lexicons, collection: str, bucket: str) -> None:
+        self._store = store
+        self._lexicons = lexicons
+        self._collection = collection
+        self._bucket = bucket
+
+    def __enter__(self) -> Lexicon | None:
+        view = self._view = self._store.take_view()
         try:
-            with self.store.snapshot() as view:
-                yield view
-        except DamagedBytes as error:
-            raise StoreDamaged(f"the store {self.store.folder} is damaged: {error}") from error
+            return self._lexicons.of(view, self._collection, self._bucket)
+        except BaseException as error:
+            self._store.give_back(view)
+            if isinstance(error, DamagedBytes):
+                raise _damaged(self._store, error) from error
+            raise
 
-    def _commit_first(self) -> None:
-        """Let the next snapshot show everything."""
-        with self._lock:
-            self.store.commit()
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._store.give_back(self._view)
+        if isinstance(error, DamagedBytes):
+            raise _damaged(self._store, error) from error
 
-    def _change(self, mutation: Mutation) -> int:
-        with self._lock:
-            result = self.store.apply(mutation)
-            if self._autocommit or self._batching:
-                self._finish_change()
-            return result
 
-    def _finish_change(self) -> None:
-        if self._batching:
-            if self.store.uncommitted >= BATCH_COMMIT:
-                self._finish()
-        elif self._autocommit:
-            self._finish()
-
-    def _finish(self) -> None:
-        self.store.seal()
-        if self.store.durability == "commit":
-            self.store.sync_log()
-        self.commit()
-        if self.has_dropped:
-            self.sweep(SWEEP_ROWS)
-            self.store.commit()
-
-    def _read(self, work: Callable[[View, *Arguments], Answer], *arguments: *Arguments) -> Answer:
-        """Let `work` read what this thread is to see."""
-        store = self.store
-        view = store.take_view()
-        try:
-            return work(view, *arguments)
-        except DamagedBytes as error:
-            raise StoreDamaged(f"the store {store.folder} is damaged: {error}") from error
-        finally:
-            store.give_back(view)
-
-    def _read_words(
-        self, collection: str, bucket: str, work: Callable[[Lexicon, *Arguments], Answer], *arguments: *Arguments
-    ) -> Answer | None:
-        """Let `work` read the words of a bucket; None: there is no such bucket."""
-        return self._read(self._of_words, collection, bucket, work, arguments)
-
-    def _of_words(
-        self,
-        view: View,
-        collection: str,
-        bucket: str,
-        work: Callable[[Lexicon, *Arguments], Answer],
-        arguments: tuple[*Arguments],
-    ) -> Answer | None:
-        lexicon = self._lexicons.of(view, collection, bucket)
-        return None if lexicon is None else work(lexicon, *arguments)
-
-    def _graph_version(self, bucket: int) -> int | None:
-        """Return the version of a bucket's graph in the last commit."""
-        with self.store.snapshot() as view:
-            state = view.bucket_numbered(bucket)
-        return None if state is None else state.lexicon_version
+def _damaged(store: AnyStore, error: DamagedBytes) -> StoreDamaged:
+    return StoreDamaged(f"the store {store.folder} is damaged: {error}")

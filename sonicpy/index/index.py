@@ -1,52 +1,86 @@
-"""Index: a folder of searchable objects, as a library. Synchronous; may be called from any thread.
+"""Index: a folder of searchable objects, as a library. Synchronous; any thread may call it.
 
 Every change is applied, logged and committed before its method returns. `batch` groups changes under one commit; with
-`autocommit=False` the owner of the only writing thread calls `seal` and `commit` itself, as the server does.
+`autocommit=False` the owner of the only writing thread calls `maintainer.seal` and `maintainer.commit` itself, as the
+server does.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
+from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from sonicpy._native.terms import PART, STOP, Terms
 from sonicpy.api.bucket import Bucket
-from sonicpy.api.explanation import Explanation, Language
+from sonicpy.api.explanation import DetectedLanguage, Explanation
 from sonicpy.api.hits import Hits
+from sonicpy.api.html import figures_table, index_tables
 from sonicpy.api.rows import TEXT_COLUMN, Progress, PushReport, Shape, read_rows
+from sonicpy.config import Config
 from sonicpy.errors import CommandError
 from sonicpy.ids import Scope, check_collection, check_names
+from sonicpy.index.engine import Engine
 from sonicpy.index.ingest.push_many import push_rows
 from sonicpy.index.ingest.terms import NO_TERMS, packed_terms
-from sonicpy.index.report.contents import IndexContents
+from sonicpy.index.maintenance.maintainer import Maintainer
+from sonicpy.index.report import export, stats, term_stats
+from sonicpy.index.report.export import ExportedObject
+from sonicpy.index.report.stats import Figures
+from sonicpy.index.report.term_stats import ObjectStats, TermStats
 from sonicpy.index.search import count as counting
 from sonicpy.index.search.explain import Asked, explain
-from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.query import query, query_hits
 from sonicpy.index.search.suggest import suggest_alphabetical, suggest_likely
+from sonicpy.index.search.suggest_cache import SuggestCache
 from sonicpy.langcodes import LANG_CODES
 from sonicpy.lexer.lexer import NO_LANGUAGE
 from sonicpy.store.mutations import FlushBucket, FlushCollection, FlushObject, PopTerms, PushTerms
 
 Answer = TypeVar("Answer")
 
-CROWDS_BETWEEN_CHUNKS = 10
-"""While many rows are pushed, graphs are built when their words have doubled: so their number stays small."""
+BACKLOGS_BETWEEN_CHUNKS = 10
+"""While many rows are pushed, a graph is built once this many times the usual backlog is pending: so graphs are built a
+few times, not after every chunk."""
 
 
-class Index(IndexContents):
+class Index:
     """An index in a folder.
 
     Args:
-        path: the folder, created where it is missing; None: `store.kv.path` of the settings.
+        path: the folder, created if it is missing; None: `store.kv.path` of the settings.
         config: the settings; None: the defaults.
         autocommit: commit every change before its method returns.
         temporary: delete the folder on close.
 
+    Attributes:
+        folder: the folder as it was given.
+        config: the settings.
+        maintainer: the steps of maintenance one by one, for a program that drives them itself, as the server does.
+
     Raises:
         StoreLocked: another process has the folder open for writing, or this process has it open already.
-        StoreError: the folder cannot be opened as an index with these settings; the sentence says why.
+        StoreError: the folder cannot be opened as an index with these settings; the message says why.
     """
+
+    _engine_class = Engine
+    read_only = False
+    """Whether changes are refused; see `sonicpy.open`."""
+
+    def __init__(
+        self,
+        path: Path | str | None = None,
+        config: Config | None = None,
+        *,
+        autocommit: bool = True,
+        temporary: bool = False,
+    ) -> None:
+        self._engine = self._engine_class(path, config, autocommit=autocommit, temporary=temporary)
+        self.folder = self._engine.folder
+        self.config = self._engine.config
+        self.maintainer = Maintainer(self._engine)
+        self._suggestions: SuggestCache[list[str]] = SuggestCache()
 
     # -- changes -------------------------------------------------------------------------------------------------------
 
@@ -62,23 +96,23 @@ class Index(IndexContents):
             StoreError: the text was not stored.
         """
         check_names(collection, bucket, object)
-        self._change(PushTerms(collection, bucket, object, self._lex(text, lang), self._window))
+        self._engine.apply(PushTerms(collection, bucket, object, self._lex(text, lang), self._engine.window))
 
     def push_terms(
         self, collection: str, bucket: str, object: str, terms: Mapping[str, int], hidden: Mapping[str, int] = NO_TERMS
     ) -> None:
-        """Add terms to an object as `holdings` gave them: what it held in another index, it holds in this one.
+        """Add the terms to an object that `holdings` of another index returned for it.
 
         Args:
-            terms: words as texts give them, each with its frequency, 1 to 255.
-            hidden: stop words and parts of runs without blanks, in the same way.
+            terms: words in their normal form, each with its frequency, 1 to 255.
+            hidden: the same of stop words and parts of runs without blanks.
 
         Raises:
-            CommandError: a name is not valid, or the terms are not of this kind.
-            StoreError: they were not stored.
+            CommandError: a name, a term or a frequency is not valid.
+            StoreError: the terms were not stored.
         """
         check_names(collection, bucket, object)
-        self._change(PushTerms(collection, bucket, object, packed_terms(terms, hidden), self._window))
+        self._engine.apply(PushTerms(collection, bucket, object, packed_terms(terms, hidden), self._engine.window))
 
     def push_many(
         self,
@@ -92,55 +126,55 @@ class Index(IndexContents):
         new: bool = False,
         progress: Progress | None = None,
     ) -> PushReport:
-        """Push many texts, committed by the hundred; return how many were indexed, and which were refused and why.
+        """Push many texts, thousands to a commit; return how many were indexed, and which were refused and why.
 
         Args:
             rows: an iterable of tuples (object, text), (object, text, lang), (collection, bucket, object, text) or
                 (collection, bucket, object, text, lang), or of dicts; or a table: pyarrow Table, RecordBatch or
                 RecordBatchReader, pandas or Polars DataFrame, anything with `__arrow_c_stream__` or `__dataframe__`.
-            collection, bucket: of all rows; None: each row tells its own, in the columns of these names.
+            collection, bucket: of all rows; None: each row names its own, in the columns of these names.
             object: the column with the name of the object; None: `id`, else `object`. Whole numbers are names too.
-            text: the column with the text; several are put together.
-            lang: as in `push`, of all rows; None: each row's column `lang`, where there is one.
-            new: the objects are new: a row whose object is there already is refused.
-            progress: called now and then with the number of rows that are done.
+            text: the column with the text; the texts of several columns are joined.
+            lang: as in `push`, of all rows; None: each row's column `lang`, if there is one.
+            new: refuse rows whose object exists already.
+            progress: called after each chunk with the number of rows that are done.
 
         Raises:
             CommandError: a name or the language given for all rows is not valid.
-            TypeError, ValueError: these are no rows, or a table lacks a column.
+            TypeError, ValueError: `rows` is not of these types, or a table lacks a column.
             StoreError: rows could not be stored; a note says how many were.
         """
         shape = Shape(collection, bucket, object, text, lang)
         touched: set[Scope] = set()
         report = push_rows(
             read_rows(rows, shape),
-            self._lexer.lex,
+            self._engine.lexer.lex,
             partial(self._push_chunk, touched),
-            self._window,
+            self._engine.window,
             new=new,
             progress=progress,
         )
-        self._consolidate_crowded(touched)
+        self.maintainer.consolidate_backlogged(touched)
         return report
 
     def _push_chunk(self, touched: set[Scope], pushes: list[PushTerms], *, new: bool) -> list[int]:
-        with self._lock:
-            there = self.store.apply_pushes(pushes, new=new)
-            self._finish_change()
+        there = self._engine.apply_pushes(pushes, new=new)
         some = {Scope(push.collection, push.bucket) for push in pushes}
         touched |= some
-        self._consolidate_crowded(some, CROWDS_BETWEEN_CHUNKS)
+        self.maintainer.consolidate_backlogged(some, BACKLOGS_BETWEEN_CHUNKS)
         return there
 
     def pop(self, collection: str, bucket: str, object: str, text: str) -> int:
-        """Take the words of a text from an object; return how many went. Raises like `push`."""
+        """Remove the words of a text from an object; return how many were removed. Raises like `push`."""
         check_names(collection, bucket, object)
-        words = _lexed(self._lexer.lex_every_way, text)
-        # Which flags and counts they have does not matter for what is taken away.
-        return self._change(PopTerms(collection, bucket, object, Terms(words, b"\1" * len(words), bytes(len(words)))))
+        words = _lexed(self._engine.lexer.lex_every_way, text)
+        # Flags and counts do not matter for a removal.
+        return self._engine.apply(
+            PopTerms(collection, bucket, object, Terms(words, b"\1" * len(words), bytes(len(words))))
+        )
 
     def flush(self, collection: str, bucket: str | None = None, object: str | None = None) -> int:
-        """Forget a collection, a bucket or an object; return 1 or 0 (it existed or not), or the words of the object.
+        """Erase a collection, a bucket or an object; return 1 or 0 (it existed or not), or how many words it held.
 
         Raises like `push`, and ValueError for an object without its bucket.
         """
@@ -152,19 +186,19 @@ class Index(IndexContents):
         return self.flush_object(collection, bucket, object)
 
     def flush_collection(self, collection: str) -> int:
-        """Forget a collection; return 1 if it existed, else 0. Raises like `push`."""
+        """Erase a collection; return 1 if it existed, else 0. Raises like `push`."""
         check_collection(collection)
-        return self._change(FlushCollection(collection))
+        return self._engine.apply(FlushCollection(collection))
 
     def flush_bucket(self, collection: str, bucket: str) -> int:
-        """Forget a bucket; return 1 if it existed, else 0. Raises like `push`."""
+        """Erase a bucket; return 1 if it existed, else 0. Raises like `push`."""
         check_names(collection, bucket)
-        return self._change(FlushBucket(collection, bucket))
+        return self._engine.apply(FlushBucket(collection, bucket))
 
     def flush_object(self, collection: str, bucket: str, object: str) -> int:
-        """Forget an object; return how many words it held. Raises like `push`."""
+        """Erase an object; return how many words it held. Raises like `push`."""
         check_names(collection, bucket, object)
-        return self._change(FlushObject(collection, bucket, object))
+        return self._engine.apply(FlushObject(collection, bucket, object))
 
     @contextmanager
     def batch(self) -> Iterator[Self]:
@@ -172,14 +206,15 @@ class Index(IndexContents):
 
         At its end, buckets that gained thousands of words are consolidated.
         """
-        with self._lock:
-            outer, self._batching = self._batching, True
+        engine = self._engine
+        with engine.lock:
+            outer, engine.is_batching = engine.is_batching, True
             try:
                 yield self
             finally:
-                self._batching = outer
-                self._finish()
-                self._consolidate_crowded(None)
+                engine.is_batching = outer
+                engine.finish()
+                self.maintainer.consolidate_backlogged(None)
 
     # -- answers -------------------------------------------------------------------------------------------------------
 
@@ -197,47 +232,49 @@ class Index(IndexContents):
         """Return the objects that answer a text, best first, with their scores.
 
         Args:
-            limit: so many at the most.
-            offset: so many of the best are passed over.
+            limit: at most this many objects.
+            offset: skip this many of the best.
             lang: as in `push`.
-            total: tell in `Hits.total` how many objects answer.
+            total: also count in `Hits.total` all objects that answer.
 
         Raises:
             CommandError: like `push`.
         """
         terms = self._query_terms(collection, bucket, text, lang)
-        found = self._read_words(
-            collection, bucket, query_hits, terms, self.config.search, self._window, limit, offset, total
-        )
-        return Hits(total=0 if total else None) if found is None else found
+        with self._engine.read_words(collection, bucket) as lexicon:
+            if lexicon is None:
+                return Hits(total=0 if total else None)
+            return query_hits(lexicon, terms, self.config, limit, offset, total=total)
 
     def query_ids(
         self, collection: str, bucket: str, text: str, *, limit: int = 10, offset: int = 0, lang: str | None = None
     ) -> list[str]:
-        """Return what `query` does as a plain list of names: what the server sends."""
+        """Return the objects of `query` as a plain list of names, as the server sends them."""
         terms = self._query_terms(collection, bucket, text, lang)
-        found = self._read_words(collection, bucket, query, terms, self.config.search, self._window, limit, offset)
-        return found or []
+        with self._engine.read_words(collection, bucket) as lexicon:
+            if lexicon is None:
+                return []
+            return query(lexicon, terms, self.config, limit, offset)
 
     def explain(
         self, collection: str, bucket: str, text: str, *, limit: int = 10, lang: str | None = None
     ) -> Explanation:
-        """Return why `query` with the same arguments answers what it does. Raises CommandError like `push`."""
+        """Return the reasons for the answer of `query` with the same arguments. Raises CommandError like `push`."""
         terms = self._query_terms(collection, bucket, text, lang)
-        code, how = self._lexer.language(text, lang)
+        code, how = self._engine.lexer.language(text, lang)
         held = set(terms.words)
         asked = Asked(
             collection,
             bucket,
             text,
-            Language(code, how),
+            DetectedLanguage(code, how),
             terms,
-            [word for word in self._lexer.dropped(text, lang) if word not in held],
-            frozenset(word for word in terms.words if self._lexer.is_stop_word(word, code)),
+            [word for word in self._engine.lexer.dropped(text, lang) if word not in held],
+            frozenset(word for word in terms.words if self._engine.lexer.is_stop_word(word, code)),
             limit,
         )
-        found = self._read_words(collection, bucket, lambda lexicon: explain(asked, lexicon, self.config))
-        return explain(asked, None, self.config) if found is None else found
+        with self._engine.read_words(collection, bucket) as lexicon:
+            return explain(asked, lexicon, self.config)
 
     def suggest(self, collection: str, bucket: str, word: str, *, limit: int = 5) -> list[str]:
         """Return words of the bucket that complete or correct `word`.
@@ -246,22 +283,24 @@ class Index(IndexContents):
             CommandError: `word` holds no word or more than one, or a name is not valid.
         """
         question = (collection, bucket, word, limit)
-        stamp = self.store.readable_stamp()
-        answer = None if stamp is None else self._suggested.get(question, stamp)
+        store = self._engine.store
+        stamp = store.readable_stamp()
+        answer = None if stamp is None else self._suggestions.get(question, stamp)
         if answer is None:
             answer = self._suggest(collection, bucket, word, limit)
-            if stamp is not None and stamp == self.store.readable_stamp():
-                self._suggested.put(question, stamp, answer)
+            if stamp is not None and stamp == store.readable_stamp():
+                self._suggestions.put(question, stamp, answer)
         return answer.copy()
 
     def words(self, collection: str, bucket: str, *, limit: int = 100, offset: int = 0) -> list[str]:
         """Return words of the bucket in byte order. Raises CommandError like `push`."""
         check_names(collection, bucket)
-        found = self._read_words(collection, bucket, Lexicon.words, offset, limit)
-        return [word.decode() for word in found or []]
+        with self._engine.read_words(collection, bucket) as lexicon:
+            found = [] if lexicon is None else lexicon.words(offset, limit)
+        return [word.decode() for word in found]
 
     def count(self, collection: str, bucket: str | None = None, object: str | None = None) -> int:
-        """Return how many buckets a collection holds, words a bucket, or words an object, as COUNT does.
+        """Return how many buckets a collection holds, or how many words a bucket or an object holds, as COUNT does.
 
         Raises CommandError like `push`, and ValueError for an object without its bucket.
         """
@@ -275,53 +314,194 @@ class Index(IndexContents):
     def count_buckets(self, collection: str) -> int:
         """Return how many buckets of the collection hold words. Raises CommandError like `push`."""
         check_collection(collection)
-        return self._read(counting.count_buckets, collection, self._live)
+        with self._engine.read() as view:
+            return counting.count_buckets(view, collection, self._engine.live_words)
 
     def count_words(self, collection: str, bucket: str) -> int:
         """Return how many different words the bucket holds. Raises CommandError like `push`."""
         check_names(collection, bucket)
-        return self._read(counting.count_bucket_words, collection, bucket, self._live)
+        with self._engine.read() as view:
+            return counting.count_bucket_words(view, collection, bucket, self._engine.live_words)
 
     def count_objects(self, collection: str, bucket: str) -> int:
         """Return how many objects the bucket holds. Raises CommandError like `push`."""
         check_names(collection, bucket)
-        return self._read(counting.count_objects, collection, bucket)
+        with self._engine.read() as view:
+            return counting.count_objects(view, collection, bucket)
 
     def count_object_words(self, collection: str, bucket: str, object: str) -> int:
         """Return how many different words the object holds. Raises CommandError like `push`."""
         check_names(collection, bucket, object)
-        return self._read(counting.count_object_words, collection, bucket, object)
+        with self._engine.read() as view:
+            return counting.count_object_words(view, collection, bucket, object)
 
     def bucket(self, collection: str, bucket: str) -> Bucket:
-        """Return a bucket, whether it exists or not: the same methods without the two names.
+        """Return a bucket, whether it exists or not: an object with the same methods, without the two names.
 
         Raises CommandError like `push`.
         """
         return Bucket(self, collection, bucket)
 
+    # -- contents ------------------------------------------------------------------------------------------------------
+
+    def stats(self, collection: str | None = None, bucket: str | None = None) -> Figures:
+        """Return the figures of the index, a collection or a bucket, as a dict for JSON.
+
+        Always: objects, words (hidden ones not counted), average_length (in words). For a bucket and the whole index
+        also hidden_words (stop words, parts of runs without blanks, words that no object holds any more) and
+        pending_words (changed since the word graph was built). For the whole index also its bytes on disk and in RAM.
+
+        Raises CommandError like `push`, and ValueError for a bucket without its collection.
+        """
+        if collection is None:
+            if bucket is not None:
+                raise ValueError(f"the bucket {bucket!r} is given without its collection")
+            return stats.index_figures(self._engine)
+        if bucket is None:
+            check_collection(collection)
+            with self._engine.read() as view:
+                return stats.collection_figures(view, collection)
+        check_names(collection, bucket)
+        with self._engine.read() as view:
+            return stats.bucket_figures(view, self._engine.graphs, collection, bucket)
+
+    def holdings(self, collection: str | None = None, bucket: str | None = None) -> Iterator[ExportedObject]:
+        """Yield every object and the words it holds, bucket by bucket; an object may come more than once.
+
+        Given to `push_terms` in this order, they make the same index again. The first step takes a snapshot; finish the
+        iteration before this thread changes the index.
+
+        Args:
+            collection: only this collection; None: all.
+            bucket: only this bucket; None: all.
+
+        Raises:
+            CommandError: a name is not valid.
+            StoreError: the store cannot be read.
+        """
+        if collection is not None:
+            check_names(collection, bucket or collection)
+        with self._engine.snapshot_of_now() as view:
+            for scope, state in export.scopes_of(view, collection, bucket):
+                yield from export.holdings(view, scope, state)
+
+    def term_stats(self, collection: str, bucket: str) -> Iterator[TermStats]:
+        """Yield every word of a bucket in byte order, hidden ones too, with how many objects hold it and how often.
+
+        Snapshot and errors as in `holdings`.
+        """
+        check_names(collection, bucket)
+        with self._engine.snapshot_of_now() as view:
+            state = view.bucket(collection, bucket)
+            if state is not None:
+                yield from term_stats.term_stats(view, state)
+
+    def object_stats(self, collection: str, bucket: str) -> Iterator[ObjectStats]:
+        """Yield every object of a bucket, oldest first, with its length and how many words it holds.
+
+        Snapshot and errors as in `holdings`.
+        """
+        check_names(collection, bucket)
+        with self._engine.snapshot_of_now() as view:
+            state = view.bucket(collection, bucket)
+            if state is not None:
+                yield from term_stats.object_stats(view, state)
+
+    # -- maintenance ---------------------------------------------------------------------------------------------------
+
+    def consolidate(self) -> None:
+        """Build the word graphs of all buckets whose words changed; in this process, without the GIL where it pays.
+
+        With `search.live_words` words are completed, corrected, listed and counted before that too.
+
+        Raises:
+            StoreError, GraphError: a graph could not be built; its words stay pending.
+        """
+        self.maintainer.consolidate()
+
+    def backup(self, folder: Path | str) -> Path:
+        """Commit, then copy the index into a folder as `sonicpy.backup`, with every change made before; return that
+        file. Other threads go on meanwhile.
+
+        Args:
+            folder: created if it is missing; a backup in it is replaced once the new one is whole.
+
+        Raises:
+            StoreError: the backup could not be written; the one before is still there.
+        """
+        self._engine.commit_before_reading()
+        return self.maintainer.backup_committed(folder)
+
+    def restore(self, folder: Path | str) -> None:
+        """Replace the collections that the backup in a folder holds; others stay as they are.
+
+        All or nothing: until the last step the old collections answer, and a backup with faults changes nothing.
+
+        Raises:
+            StoreDamaged: the backup has faults.
+            StoreError: there is no backup, its texts were analysed differently, or the store cannot be written.
+        """
+        self.maintainer.restore(folder)
+
+    def verify(self) -> list[str]:
+        """Check every table against every other, and the graphs against the tables; return the faults as sentences.
+
+        Other threads go on reading and writing meanwhile; their changes are not checked.
+        """
+        return self.maintainer.verify()
+
+    def close(self) -> None:
+        """Commit, sync and release the folder; a second call, and one in a forked process, does nothing.
+
+        Waits until other threads have their answers; their next call raises IndexClosed.
+        """
+        self._engine.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        if self._engine.is_closed:
+            return "<Index, closed>"
+        return f"<{type(self).__name__} in {self.folder}>"
+
+    def _repr_html_(self) -> str:
+        """Return tables for notebooks."""
+        if self._engine.is_closed:
+            return figures_table(repr(self), {})
+        return index_tables(repr(self), self.stats)
+
     # -- inside --------------------------------------------------------------------------------------------------------
 
     def _suggest(self, collection: str, bucket: str, word: str, limit: int) -> list[str]:
         check_names(collection, bucket)
-        term, typed_bytes = one_word(_lexed(self._lexer.lex_plain, word))
-        if self.config.search.suggest_order == "likely":
-            found = self._read_words(collection, bucket, suggest_likely, term, limit)
-        else:
-            found = self._read_words(collection, bucket, suggest_alphabetical, term, limit, typed_bytes)
-        return [suggestion.decode() for suggestion in found or []]
+        term, typed_bytes = one_word(_lexed(self._engine.lexer.lex_plain, word))
+        with self._engine.read_words(collection, bucket) as lexicon:
+            if lexicon is None:
+                return []
+            if self.config.search.suggest_order == "likely":
+                found = suggest_likely(lexicon, term, limit)
+            else:
+                found = suggest_alphabetical(lexicon, term, limit, typed_bytes)
+        return [suggestion.decode() for suggestion in found]
 
     def _query_terms(self, collection: str, bucket: str, text: str, lang: str | None) -> Terms:
         check_names(collection, bucket)
         terms = self._lex(text, lang)
-        if not len(terms) and self._searches_stop_words:
-            terms = _lexed(self._lexer.lex_plain, text)
+        if not len(terms) and not self._engine.is_compat:
+            terms = _lexed(self._engine.lexer.lex_plain, text)
         return terms
 
     def _lex(self, text: str, lang: str | None) -> Terms:
         if lang is not None and lang != NO_LANGUAGE and lang not in LANG_CODES:
             raise CommandError("invalid_meta_value", f"LANG[{lang}]")
         try:
-            return self._lexer.lex(text, lang)
+            return self._engine.lexer.lex(text, lang)
         except UnicodeEncodeError as error:
             raise _not_unicode(error) from error
 
@@ -332,10 +512,10 @@ def _need_no(object: str | None) -> None:
 
 
 def one_word(terms: Terms) -> tuple[bytes, int]:
-    """Return the only word of a text and how many bytes it had as typed.
+    """Return the only word of a text, and how many bytes it had as typed.
 
     Raises:
-        CommandError: it has none or several, or the same twice.
+        CommandError: the text has no word, several, or the same one twice.
     """
     words = [number for number, flags in enumerate(terms.flags) if not flags & (STOP | PART)]
     if len(words) != 1 or terms.counts[words[0]] != 1:

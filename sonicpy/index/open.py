@@ -14,22 +14,22 @@ from sonicpy.store.folder import LOCK_FILE, WriterLock, is_there
 MEMORY = ":memory:"
 SHARED_MEMORY = Path("/dev/shm")
 SHARED_MEMORY_FREE = 256 << 20
-"""Bytes that have to be free there: some million short texts. With less, a temporary folder on the disk is taken."""
+"""Bytes that must be free there, room for about a million short texts; else a temporary folder on the disk is used."""
 PREFIX = "sonicpy-memory-"
-"""Of temporary folders; the number of the process follows."""
+"""The names of temporary folders begin with it; the process id follows."""
 
 
 def open_index(path: str | os.PathLike[str], config: Config | None = None, *, read_only: bool = False) -> Index:
-    """Open an index, to be used from any thread of this process and closed at the end, best by `with`.
+    """Open an index. Any thread of this process may use it; close it at the end, best by `with`.
 
     Args:
-        path: a folder, created where it is missing; or ":memory:": a temporary index that is gone on close.
+        path: a folder, created if it is missing; or ":memory:", a temporary index that `close` deletes.
         config: the settings; None: the defaults.
-        read_only: of a folder that this or another process writes: every call shows the last commit.
+        read_only: read a folder that another process writes; every call shows the last commit.
 
     Raises:
         StoreLocked: another process has the folder open for writing, or this process has it open already.
-        StoreError: the folder cannot be opened as an index with these settings; the sentence says why.
+        StoreError: the folder cannot be opened as an index with these settings; the message says why.
     """
     if os.fspath(path) != MEMORY:
         return (ReadOnlyIndex if read_only else Index)(Path(path), config)
@@ -53,21 +53,21 @@ def _temporary_folder() -> Path:
 
 
 def _memory_home() -> Path:
-    """Return where temporary indexes live: in shared memory where that is large enough."""
+    """Return the folder for temporary indexes: shared memory if that has room."""
     if os.access(SHARED_MEMORY, os.W_OK | os.X_OK) and shutil.disk_usage(SHARED_MEMORY).free >= SHARED_MEMORY_FREE:
         return SHARED_MEMORY
     return Path(tempfile.gettempdir())
 
 
 def _sweep(home: Path) -> None:
-    """Delete what processes that were killed have left behind: temporary indexes that nobody holds."""
+    """Delete the temporary indexes that killed processes have left behind."""
     for folder in home.glob(f"{PREFIX}*"):
         try:
             if not is_there(folder / LOCK_FILE) or _is_alive(folder.name):
-                continue  # it may be about to be locked
-            with WriterLock(folder):  # who has it may also live where process numbers mean other processes
+                continue  # its process may be about to lock it
+            with WriterLock(folder):  # its owner may live in another namespace of process ids
                 shutil.rmtree(folder, ignore_errors=True)
-        except StoreError:  # somebody has it, or it is another user's
+        except StoreError:  # a process has it open, or another user owns it
             continue
 
 

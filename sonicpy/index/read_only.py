@@ -1,29 +1,30 @@
-"""ReadOnlyIndex: what another process writes, as of its last commit, asked anew with every call."""
+"""ReadOnlyIndex: an index that another process writes; every call shows its last commit."""
 
+import functools
 import logging
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar, TypeVarTuple
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from sonicpy.errors import GraphError
-from sonicpy.graph.pool import GraphPool
+from sonicpy.graph.pool import GraphPool, graph_folder
 from sonicpy.graph.word_graph import WordGraph
+from sonicpy.index.engine import Engine
 from sonicpy.index.index import Index
-from sonicpy.index.maintenance.consolidate import graph_folder
+from sonicpy.store.any_store import AnyStore
 from sonicpy.store.read_only import ReadOnlyStore
-from sonicpy.store.view import View
 
 logger = logging.getLogger(__name__)
 
 Answer = TypeVar("Answer")
-Arguments = TypeVarTuple("Arguments")
+Arguments = ParamSpec("Arguments")
 
 TRIES = 5
-"""A graph that is gone was replaced in a later commit, and its successor may be replaced just as quickly."""
+"""A missing graph was replaced by a later commit, and its successor may be replaced just as quickly."""
 
 
 class GraphReplaced(GraphError):
-    """The file of a graph is gone since the snapshot that names it was taken."""
+    """The file of a graph is gone: it was replaced after the snapshot that names it."""
 
     def __init__(self, path: Path, bucket: int, version: int) -> None:
         super().__init__(f"the word graph {path} is gone")
@@ -42,7 +43,7 @@ class ReaderGraphPool(GraphPool):
         """Return the graph of a bucket; None: there is none, or it cannot be read.
 
         Raises:
-            GraphReplaced: a later commit has another one.
+            GraphReplaced: a later commit has another graph.
         """
         if version <= self._unreadable.get(bucket, -1):
             return None
@@ -53,33 +54,55 @@ class ReaderGraphPool(GraphPool):
         return graph
 
     def go_without(self, bucket: int, version: int) -> None:
-        """Do not look for this graph again: words are found, only typing errors are not corrected."""
+        """Stop looking for this graph: words are found, only typing errors are not corrected."""
         logger.error("the word graph %s is missing; until the writer builds it again, words are not corrected",
                      self.path(bucket, version))  # fmt: skip
         self._unreadable[bucket] = version
 
 
-class ReadOnlyIndex(Index):
-    """An index in a folder that this process does not change; every change raises ReadOnly."""
+class ReadOnlyEngine(Engine):
+    """A folder that another process may write; every change raises ReadOnly."""
 
     graphs: ReaderGraphPool
     read_only = True
 
-    def _open_store(self, folder: Path) -> None:
-        self.store = ReadOnlyStore(folder, self._lexer.analyser(), map_bytes=self.config.store.kv.map_size_mb << 20)
+    def _open_store(self, folder: Path) -> AnyStore:
         self.graphs = ReaderGraphPool(graph_folder(folder))
+        return ReadOnlyStore(folder, self.lexer.analyser(), map_bytes=self.config.store.kv.map_size_mb << 20)
 
-    def _tidy(self) -> None:
-        """Leave the folder to the one that writes it."""
+    def _drop_leftovers(self) -> None:
+        """Leave the folder to the process that writes it."""
 
-    def _commit_first(self) -> None:
-        """Have nothing to commit."""
+    def commit_before_reading(self) -> None:
+        """Do nothing: there is nothing to commit."""
 
-    def _read(self, work: Callable[[View, *Arguments], Answer], *arguments: *Arguments) -> Answer:
+
+def retried(method: Callable[Concatenate["ReadOnlyIndex", Arguments], Answer]) -> Callable[..., Any]:
+    """Return a method of Index that starts again, in a newer snapshot, when a graph was replaced while it ran."""
+
+    @functools.wraps(method)
+    def retrying(index: "ReadOnlyIndex", *args: Arguments.args, **kwargs: Arguments.kwargs) -> Answer:
         for _ in range(TRIES):
             try:
-                return super()._read(work, *arguments)
+                return method(index, *args, **kwargs)
             except GraphReplaced as error:
                 gone = error
-        self.graphs.go_without(gone.bucket, gone.version)
-        return super()._read(work, *arguments)
+        index._engine.graphs.go_without(gone.bucket, gone.version)
+        return method(index, *args, **kwargs)
+
+    return retrying
+
+
+class ReadOnlyIndex(Index):
+    """An index in a folder that this process does not change; every change raises ReadOnly."""
+
+    _engine_class = ReadOnlyEngine
+    _engine: ReadOnlyEngine
+    read_only = True
+
+    # The methods that look into word graphs.
+    query = retried(Index.query)
+    query_ids = retried(Index.query_ids)
+    explain = retried(Index.explain)
+    suggest = retried(Index.suggest)
+    words = retried(Index.words)

@@ -1,8 +1,8 @@
-"""Which folders this process has open, and for whom: LMDB must not open one folder twice in a process.
+"""Which folders this process has open: LMDB must not open one folder twice in a process.
 
-claim      before a store is opened: refuses a folder that is open already and names the place in the program
-guard      once an index is open: closes it when it is forgotten, at the latest with the interpreter
-forked     in a child process: nothing of the parent's indexes may be touched there
+claim      before a store is opened: refuses a folder that is open already, and names the line that opened it
+guard      once an index is open: closes it when it is garbage, at the latest when the interpreter ends
+forked     in a child process: makes the parent's indexes unusable there
 """
 
 import importlib
@@ -15,29 +15,31 @@ import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from sonicpy.errors import StoreLocked
-from sonicpy.store.any_store import AnyStore, ClosedStore
+
+if TYPE_CHECKING:
+    from sonicpy.store.any_store import AnyStore
 
 Folder = tuple[int, int]
-"""Its device and inode: two paths may lead to one folder."""
+"""Device and inode of a folder: two paths may lead to one folder."""
 
 OURS = ("sonicpy", "contextlib")
-"""Packages whose code is not the program's."""
+"""Packages whose frames are skipped in search of the line that opened a folder."""
 
 _lock = threading.Lock()
 _opened: dict[Folder, str] = {}
-"""Why each cannot be opened again: how the sentence goes on."""
+"""The reason why each folder cannot be opened again: the end of an error message."""
 
 
-class Closeable(Protocol):
-    """An open index, as the guard sees it."""
+class Guarded(Protocol):
+    """What the guard needs of an open index."""
 
-    store: AnyStore
+    def abandon(self, parent: int) -> "AnyStore | None": ...
 
 
-_indexes: weakref.WeakSet[Closeable] = weakref.WeakSet()
+_guarded: weakref.WeakSet[Guarded] = weakref.WeakSet()
 
 
 class Claim:
@@ -54,7 +56,7 @@ class Claim:
                 path.mkdir(parents=True, exist_ok=True)
             status = path.stat()
         except OSError:
-            return  # who opens the store says what is wrong
+            return  # opening the store raises the error that says what is wrong
         folder = (status.st_dev, status.st_ino)
         with _lock:
             if folder in _opened:
@@ -67,7 +69,7 @@ class Claim:
         self._folder = folder
 
     def release(self) -> None:
-        """Let the folder be opened again."""
+        """Allow the folder to be opened again."""
         with _lock:
             if self._folder is not None:
                 _opened.pop(self._folder, None)
@@ -76,7 +78,7 @@ class Claim:
 
 @contextmanager
 def claimed(path: Path, *, writes: bool) -> Iterator[Claim]:
-    """A claim for the length of a `with` block in which a store is opened; kept if that went well.
+    """Yield a claim for a `with` block that opens a store; the claim is released if the block raises.
 
     Raises:
         StoreLocked: this process has the folder open already.
@@ -89,17 +91,17 @@ def claimed(path: Path, *, writes: bool) -> Iterator[Claim]:
         raise
 
 
-def guard(index: Closeable, claim: Claim, temporary: Path | None) -> "weakref.finalize[..., Closeable]":
-    """Return what closes the store of an index: called by `close`, else once the index is forgotten.
+def guard(index: Guarded, store: "AnyStore", claim: Claim, temporary: Path | None) -> "weakref.finalize[..., Guarded]":
+    """Return what closes the store of an index: `close` calls it, else the interpreter once the index is forgotten.
 
     Args:
-        temporary: a folder that goes with it.
+        temporary: a folder that is deleted with it.
     """
-    _indexes.add(index)
-    return weakref.finalize(index, _let_go, index.store, claim, temporary, os.getpid())
+    _guarded.add(index)
+    return weakref.finalize(index, _let_go, store, claim, temporary, os.getpid())
 
 
-def _let_go(store: AnyStore, claim: Claim, temporary: Path | None, process: int) -> None:
+def _let_go(store: "AnyStore", claim: Claim, temporary: Path | None, process: int) -> None:
     if os.getpid() != process:
         return  # all of it belongs to the process that forked
     try:
@@ -114,17 +116,12 @@ def _forked() -> None:
     global _lock
     _lock = threading.Lock()  # another thread of the parent may have held it
     parent = os.getppid()
-    for index in list(_indexes):
-        store = index.store
-        if isinstance(store, ClosedStore):
-            continue
-        index.store = ClosedStore(
-            f"the index in {store.folder} belongs to process {parent}, which this one was forked from: "
-            "open it in a process that was started afresh (spawn), with read_only=True while the other has it open"
-        )
-        _keep_for_ever(store)
-        store.leave_to_parent()
-    _indexes.clear()
+    for index in list(_guarded):
+        store = index.abandon(parent)
+        if store is not None:
+            _keep_for_ever(store)
+            store.leave_to_parent()
+    _guarded.clear()
     for folder in _opened:
         _opened[folder] = (
             f"was open in process {parent} when this one was forked from it: "
@@ -132,10 +129,11 @@ def _forked() -> None:
         )
 
 
-def _keep_for_ever(store: AnyStore) -> None:
-    """Make sure that a store of the parent is never taken down here, not even at the end of the interpreter.
+def _keep_for_ever(store: "AnyStore") -> None:
+    """Keep a store of the parent from being freed here, even when the interpreter ends.
 
-    It would clear the parent's places in LMDB's table of readers, which both processes share, and release its locks.
+    Freeing it would clear the parent's slots in LMDB's table of readers, which both processes share, and release its
+    locks.
     """
     ctypes = importlib.import_module("ctypes")  # needed here alone
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(store))
@@ -145,7 +143,7 @@ os.register_at_fork(after_in_child=_forked)
 
 
 def _caller() -> str:
-    """Return where in the program, outside of this package, we were called from."""
+    """Return the place in the program, outside of this package, that called."""
     frame = sys._getframe()
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in OURS:
         frame = frame.f_back

@@ -8,7 +8,7 @@ import asyncio
 import logging
 
 from sonicpy.errors import StoreError
-from sonicpy.index.index import Index
+from sonicpy.index.maintenance.maintainer import Maintainer
 
 logger = logging.getLogger(__name__)
 
@@ -32,12 +32,12 @@ class Committer:
     """Seals, commits and syncs what connections change. To be made while the loop runs.
 
     Args:
-        index: opened with autocommit=False on the loop's thread.
+        maintainer: of an index opened with autocommit=False on the loop's thread.
         syncs_before_reply: whether a reply waits until the disk holds the log (durability = "commit").
     """
 
-    def __init__(self, index: Index, *, syncs_before_reply: bool) -> None:
-        self._index = index
+    def __init__(self, maintainer: Maintainer, *, syncs_before_reply: bool) -> None:
+        self._maintainer = maintainer
         self._loop = asyncio.get_running_loop()
         self._syncs_before_reply = syncs_before_reply
         self._commit_changes = COMMIT_CHANGES_SYNCED if syncs_before_reply else COMMIT_CHANGES
@@ -57,15 +57,15 @@ class Committer:
         Raises:
             StoreError: the log cannot be written; the changes are undone.
         """
-        self._index.seal()
+        self._maintainer.seal()
         if connection is not self._last_writer:
             self._is_shared = self._last_writer is not None
             self._last_writer = connection
         synced = self._next_log_sync() if self._syncs_before_reply else None
-        if self._index.uncommitted >= self._commit_changes:
+        if self._maintainer.uncommitted >= self._commit_changes:
             self.commit()
             return synced
-        if self._is_shared and self._index.uncommitted - self._flushed_changes >= FLUSH_ROWS_CHANGES:
+        if self._is_shared and self._maintainer.uncommitted - self._flushed_changes >= FLUSH_ROWS_CHANGES:
             self._flush_term_rows()
         if self._commit_timer is None:
             delay_s = COMMIT_AFTER_SYNCED_S if self._syncs_before_reply else COMMIT_AFTER_S
@@ -86,7 +86,7 @@ class Committer:
         self._is_shared = False
         self._flushed_changes = 0
         try:
-            self._index.commit()
+            self._maintainer.commit()
         except StoreError as error:
             logger.error("%s", error)
             return False
@@ -94,7 +94,7 @@ class Committer:
 
     def commit_if_due(self) -> None:
         """Commit if there are changes, or if the store refuses changes and may have become writable again."""
-        if self._index.uncommitted or self._index.refusing:
+        if self._maintainer.uncommitted or self._maintainer.refusing:
             self.commit()
 
     async def sync(self) -> None:
@@ -103,7 +103,7 @@ class Committer:
         Raises:
             StoreError: the disk cannot be written.
         """
-        done = self._loop.run_in_executor(None, self._index.sync)
+        done = self._loop.run_in_executor(None, self._maintainer.sync)
         try:
             await asyncio.shield(done)
         except asyncio.CancelledError:
@@ -112,16 +112,15 @@ class Committer:
 
     def shorten_log(self) -> None:
         """Delete the log of committed changes if nothing was sealed since the last call."""
-        store = self._index.store
-        if store.log_position == self._log_position:
-            store.shorten_log()
-        self._log_position = store.log_position
+        if self._maintainer.log_position == self._log_position:
+            self._maintainer.shorten_log()
+        self._log_position = self._maintainer.log_position
 
     async def sweep(self) -> None:
         """Delete the rows of flushed buckets, a few between two turns."""
-        while self._index.has_dropped:
+        while self._maintainer.has_dropped:
             for _ in range(SWEEPS_PER_COMMIT):
-                if not self._index.sweep(SWEEP_ROWS):
+                if not self._maintainer.sweep(SWEEP_ROWS):
                     break
                 await asyncio.sleep(0)
             if not self.commit():
@@ -129,9 +128,9 @@ class Committer:
 
     def _flush_term_rows(self) -> None:
         """Write some of the rows that the commit would have to write."""
-        self._flushed_changes = self._index.uncommitted
+        self._flushed_changes = self._maintainer.uncommitted
         try:
-            self._index.store.flush_term_rows()
+            self._maintainer.flush_term_rows()
         except StoreError as error:  # recovery has replayed the log, or the next commit will
             logger.error("%s", error)
 
@@ -148,7 +147,7 @@ class Committer:
         done, self._log_sync = self._log_sync, None
         assert done is not None
         try:
-            await self._loop.run_in_executor(None, self._index.sync_log)
+            await self._loop.run_in_executor(None, self._maintainer.sync_log)
         except BaseException as error:  # of any kind: otherwise the connections would wait for ever
             done.set_exception(error)
             if not isinstance(error, StoreError):

@@ -45,7 +45,7 @@ def server_figures(service: Service) -> ServerFigures:
     Raises:
         StoreError: the store cannot be read.
     """
-    index, store, statistics = service.index, service.index.store, service.statistics
+    maintainer, statistics = service.index.maintainer, service.statistics
     modes = Counter(peer.session.mode or "none" for peer in service.peers)
     return ServerFigures(
         connections={mode: modes[mode] for mode in ("none", "search", "ingest", "control")},
@@ -57,14 +57,14 @@ def server_figures(service: Service) -> ServerFigures:
             for tally in statistics.tallies.values()
         },
         errors_total=dict(statistics.errors),
-        uncommitted=index.uncommitted,
-        buckets=index.open_scopes(),
-        pending_buckets=index.pending_buckets(),
-        open_graphs=index.open_graphs(),
-        store_used_bytes=store.size_bytes(),
-        store_map_bytes=store.map_bytes(),
-        log_bytes=store.log_bytes(),
-        is_refusing=index.refusing,
+        uncommitted=maintainer.uncommitted,
+        buckets=maintainer.open_scopes(),
+        pending_buckets=maintainer.pending_buckets(),
+        open_graphs=maintainer.open_graphs(),
+        store_used_bytes=maintainer.used_bytes(),
+        store_map_bytes=maintainer.map_bytes(),
+        log_bytes=maintainer.log_bytes(),
+        is_refusing=maintainer.refusing,
         consolidations_total=statistics.consolidations,
         consolidation_seconds_total=statistics.consolidation_s,
     )
@@ -74,6 +74,6 @@ def not_ready(service: Service) -> str | None:
     """Return why the server is not ready for clients, as a sentence; None: it is ready."""
     if service.unready is not None:
         return service.unready
-    if service.index.refusing:
+    if service.index.maintainer.refusing:
         return "the store cannot be written: changes are refused, queries are answered"
     return None

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from sonicpy.config import Config
 from sonicpy.errors import GraphError, ShuttingDown, SonicError, StoreError
-from sonicpy.index.index import Index
 from sonicpy.index.maintenance.consolidate import Built, build_in_worker
+from sonicpy.index.maintenance.maintainer import Maintainer
 from sonicpy.index.maintenance.verify import check_backup, verify_folder
 from sonicpy.server.committer import Committer
 from sonicpy.server.statistics import Statistics
@@ -33,11 +33,11 @@ class Maintenance:
         statistics: counts the consolidations.
     """
 
-    def __init__(self, index: Index, config: Config, committer: Committer, statistics: Statistics) -> None:
-        self._index = index
+    def __init__(self, maintainer: Maintainer, config: Config, committer: Committer, statistics: Statistics) -> None:
+        self._maintainer = maintainer
         self._committer = committer
         self._statistics = statistics
-        self._store_folder = index.store.folder
+        self._store_folder = maintainer.folder
         self._map_bytes = config.store.kv.map_size_mb << 20
         self._graph_settings = config.store.fst.graph
         self._consolidating = asyncio.Lock()
@@ -60,10 +60,10 @@ class Maintenance:
                 raise StoreError("words cannot be consolidated before the store can be written again")
             errors: list[GraphError] = []
             began = time.monotonic()
-            for batch in batches(self._index.due_buckets() if buckets is None else buckets):
+            for batch in batches(self._maintainer.due_buckets() if buckets is None else buckets):
                 graphs, failed = await self._build(batch)
                 errors += failed
-                for built in self._index.publish_graphs(graphs):
+                for built in self._maintainer.publish_graphs(graphs):
                     await self._prune_pending(built)
                 self._warn_of_size(graphs)
             # Commit what was pruned: until then, all reads would go through the write transaction.
@@ -76,11 +76,11 @@ class Maintenance:
         """Build graphs for at most `seconds`, without letting turns run; other words stay pending."""
         deadline = time.monotonic() + seconds
         try:
-            self._index.commit()
-            for bucket in self._index.due_buckets():
+            self._maintainer.commit()
+            for bucket in self._maintainer.due_buckets():
                 if time.monotonic() >= deadline:
                     return
-                self._index.consolidate_bucket(bucket)
+                self._maintainer.consolidate_bucket(bucket)
         except SonicError as error:
             logger.error("%s", error)
 
@@ -92,7 +92,7 @@ class Maintenance:
         """
         if not self._committer.commit():
             raise StoreError(f"no backup is written to {folder} before the store can be written again")
-        path = await asyncio.get_running_loop().run_in_executor(None, self._index.backup_committed, folder)
+        path = await asyncio.get_running_loop().run_in_executor(None, self._maintainer.backup_committed, folder)
         logger.info("the backup %s is written", path)
 
     async def restore(self, folder: Path) -> None:
@@ -105,8 +105,8 @@ class Maintenance:
             if self._stopping:
                 raise ShuttingDown
             # In a process of its own, because checking takes the GIL for seconds.
-            await self._workers.run(check_backup, folder, self._index.analyser())
-            with self._index.restoration(folder) as restoration:
+            await self._workers.run(check_backup, folder, self._maintainer.analyser())
+            with self._maintainer.restoration(folder) as restoration:
                 for _ in restoration.fill():
                     await asyncio.sleep(0)
                     if self._stopping:
@@ -146,11 +146,11 @@ class Maintenance:
         errors: list[GraphError] = []
         large = []
         for bucket in buckets:
-            if not self._index.is_small(bucket):
+            if not self._maintainer.is_small(bucket):
                 large.append(bucket)
                 continue
             try:
-                built = self._index.build_graph(bucket)
+                built = self._maintainer.build_graph(bucket)
             except GraphError as error:
                 errors.append(error)
             else:
@@ -158,7 +158,7 @@ class Maintenance:
             await asyncio.sleep(0)
         if large:
             more, failed = await self._workers.run(
-                build_in_worker, str(self._store_folder), self._map_bytes, large, self._index.graph_limits
+                build_in_worker, str(self._store_folder), self._map_bytes, large, self._maintainer.graph_limits
             )
             graphs += more
             errors += failed
@@ -167,7 +167,7 @@ class Maintenance:
     async def _prune_pending(self, built: Built) -> None:
         start: bytes | None = b""
         while start is not None:
-            start = self._index.prune_pending(built, start)
+            start = self._maintainer.prune_pending(built, start)
             await asyncio.sleep(0)
 
     def _warn_of_size(self, graphs: list[Built]) -> None:

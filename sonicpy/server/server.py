@@ -86,7 +86,7 @@ class Server:
         metrics = None if self._config.metrics.address is None else load_metrics()
         index = Index(config=self._config, autocommit=False)
         try:
-            index.prepare()
+            index.maintainer.prepare()
             service = Service(index, self._config)
             listeners = Listeners(self._config.channel, tls)
             async with self._watched(service, metrics) as watched_on:

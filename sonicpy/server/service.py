@@ -45,8 +45,8 @@ class Service:
         self.config = config
         self.statistics = Statistics()
         self.turns = Turns()
-        self.committer = Committer(index, syncs_before_reply=config.store.kv.durability == "commit")
-        self.maintenance = Maintenance(index, config, self.committer, self.statistics)
+        self.committer = Committer(index.maintainer, syncs_before_reply=config.store.kv.durability == "commit")
+        self.maintenance = Maintenance(index.maintainer, config, self.committer, self.statistics)
         self.peers: set[Peer] = set()
         self.rejected: set[RejectedConnection] = set()
         self.wrong_passwords = WrongPasswords()
@@ -105,8 +105,8 @@ class Service:
             self.statistics.figures(
                 connections=len(self.peers),
                 lines_of_open=sum(peer.session.lines_handled for peer in self.peers),
-                open_scopes=self.index.open_scopes(),
-                open_graphs=self.index.open_graphs(),
-                pending_graphs=self.index.pending_buckets(),
+                open_scopes=self.index.maintainer.open_scopes(),
+                open_graphs=self.index.maintainer.open_graphs(),
+                pending_graphs=self.index.maintainer.pending_buckets(),
             )
         )

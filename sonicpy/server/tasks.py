@@ -16,8 +16,9 @@ class PeriodicTasks:
     """Runs once a second, beside the connections, until it is cancelled."""
 
     def __init__(self, service: Service) -> None:
-        self._index = service.index
+        self._maintainer = service.index.maintainer
         self._config = service.config.store.fst
+        self._live_words = service.config.search.live_words
         self._committer = service.committer
         self._maintenance = service.maintenance
         self._pending_since_s: dict[int, float] = {}
@@ -44,7 +45,7 @@ class PeriodicTasks:
     async def _consolidate_due(self) -> None:
         """Consolidate the buckets whose graph is damaged or whose pending words are old enough or too many."""
         now = time.monotonic()
-        buckets = self._index.due_buckets()
+        buckets = self._maintainer.due_buckets()
         self._pending_since_s = {bucket: self._pending_since_s.get(bucket, now) for bucket in buckets}
         due = [bucket for bucket in buckets if self._is_due(bucket, now)]
         if due:
@@ -55,9 +56,9 @@ class PeriodicTasks:
     def _is_due(self, bucket: int, now: float) -> bool:
         return (
             now - self._pending_since_s[bucket] >= self._config.graph.consolidate_after
-            or bucket in self._index.graphs.broken
-            or (self._index.live_words and self._index.is_crowded(bucket))
+            or self._maintainer.is_broken(bucket)
+            or (self._live_words and self._maintainer.needs_consolidation(bucket))
         )
 
     async def _close_idle_graphs(self) -> None:
-        self._index.graphs.close_idle(self._config.pool.inactive_after)
+        self._maintainer.close_idle_graphs(self._config.pool.inactive_after)

@@ -1,16 +1,18 @@
 """What one transaction shows of the store: buckets by name, and the rows of their words and objects."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import chain
 
 from sonicpy._native.keys import bucket_key
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, record_at, row_keys
 from sonicpy.ids import Scope
 from sonicpy.store.bucket_state import BucketState
-from sonicpy.store.environment import BUCKETS, OBJECTS, PENDING, SCOPES, Row, Transaction
+from sonicpy.store.environment import BUCKETS, DROPPED, OBJECTS, PENDING, SCOPES, TERMS, Row, Transaction
 from sonicpy.store.keys import collection_prefix, scope_key, scope_of
 from sonicpy.store.lengths import LengthsCache
 from sonicpy.store.names import find_new, stored_names
+from sonicpy.store.pages import ROWS_MAX, pages
 from sonicpy.store.word_rows import stored_words, stored_words_from
 
 
@@ -111,3 +113,50 @@ class View:
     def pending_words(self, state: BucketState) -> list[bytes]:
         """Return the words of a bucket that appeared or vanished since its graph was built, perhaps more than once."""
         return [key[4:] for key, _ in self.transaction.rows(PENDING, bucket_key(state.bucket))]
+
+    # -- for maintenance and reports: what committed tables hold ---------------------------------------------------
+
+    def all_states(self, collection: str | None = None) -> Iterator[tuple[Scope, BucketState]]:
+        """Yield every bucket of the store, or of a collection, with its state, by name."""
+        prefix = b"" if collection is None else collection_prefix(collection)
+        for key, row in self.transaction.rows(SCOPES, prefix):
+            yield scope_of(key), BucketState.unpack(row)
+
+    def count_scopes(self) -> int:
+        """Return how many buckets there are."""
+        return self.transaction.count(SCOPES)
+
+    def count_terms(self) -> int:
+        """Return how many terms all buckets hold, flushed ones that are not swept yet included."""
+        return self.transaction.count(TERMS)
+
+    def count_pending(self) -> int:
+        """Return how many pending words all buckets have, flushed ones that are not swept yet included."""
+        return self.transaction.count(PENDING)
+
+    def has_dropped(self) -> bool:
+        """Return whether rows of flushed buckets wait for the sweeper."""
+        return self.transaction.count(DROPPED) > 0
+
+    def term_rows(self, bucket: int) -> Iterator[Row]:
+        """Yield the rows of a bucket's terms."""
+        return self.transaction.rows(TERMS, bucket_key(bucket))
+
+    def pending_rows(self, bucket: int, start: bytes = b"") -> Iterator[Row]:
+        """Yield the rows of a bucket's pending words in key order, from key `start` on."""
+        prefix = bucket_key(bucket)
+        return self.transaction.rows(PENDING, prefix, start or prefix)
+
+    def pending_changes(self, bucket: int) -> dict[bytes, int]:
+        """Return each pending word of a bucket with what happened to it last, a `Why`."""
+        prefix = bucket_key(bucket)
+        return {
+            key[4:]: row[6]
+            for rows in pages(partial(self.transaction.some_rows, PENDING), prefix, ROWS_MAX)
+            for key, row in rows
+            if key.startswith(prefix)
+        }
+
+    def is_pending(self, bucket: int, word: bytes) -> bool:
+        """Return whether a word of a bucket is pending."""
+        return self.transaction.get(PENDING, bucket_key(bucket) + word) is not None

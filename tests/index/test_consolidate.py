@@ -32,36 +32,36 @@ IN_SONICS_WAY = {"search__live_words": False, "search__suggest_order": "alphabet
 
 
 def graph_files(index: Index) -> list[str]:
-    return sorted(path.name for path in index.graphs.folder.glob("*"))
+    return sorted(path.name for path in index.maintainer.engine.graphs.folder.glob("*"))
 
 
 def bucket_id(index: Index, bucket: str = B) -> int:
-    with index.store.reading() as view:
+    with index.maintainer.engine.store.reading() as view:
         state = view.bucket(C, bucket)
         assert state is not None
         return state.bucket
 
 
 def pending_words(index: Index, bucket: str = B) -> set[str]:
-    with index.store.reading() as view:
+    with index.maintainer.engine.store.reading() as view:
         state = view.bucket(C, bucket)
         assert state is not None
         return {word.decode() for word in view.pending_words(state)}
 
 
 def build(index: Index, bucket: str = B) -> Built:
-    index.commit()
-    built = index.build_graph(bucket_id(index, bucket))
+    index.maintainer.commit()
+    built = index.maintainer.build_graph(bucket_id(index, bucket))
     assert built is not None
     return built
 
 
-def adopt_and_tidy(index: Index, built: Built) -> None:
-    index.publish_graphs([built])
+def publish_and_prune(index: Index, built: Built) -> None:
+    index.maintainer.publish_graphs([built])
     start: bytes | None = b""
     while start is not None:
-        start = index.prune_pending(built, start)
-    index.commit()
+        start = index.maintainer.prune_pending(built, start)
+    index.maintainer.commit()
 
 
 def typo(word: str) -> str:
@@ -131,18 +131,18 @@ class TestMeanwhile:
         at_snapshot = model.words()
         built = build(index, model.bucket)
         model.change(data.draw(Model.changes, label="while it is built"))
-        index.publish_graphs([built])
+        index.maintainer.publish_graphs([built])
         self.check(index, model, at_snapshot)
         start: bytes | None = b""
-        with mock.patch("sonicpy.index.maintenance.consolidate.TIDIED_ROWS", 2):
+        with mock.patch("sonicpy.index.maintenance.consolidate.PRUNED_ROWS", 2):
             while start is not None:
-                start = index.prune_pending(built, start)
+                start = index.maintainer.prune_pending(built, start)
                 model.change(data.draw(Model.changes, label="between two steps"))
                 self.check(index, model, at_snapshot)
         index.consolidate()
         self.check(index, model, model.words())
         assert pending_words(index, model.bucket) == set()
-        assert built.bucket not in index.due_buckets()
+        assert built.bucket not in index.maintainer.due_buckets()
         files = [name for name in graph_files(index) if name.startswith(f"{built.bucket}-")]
         assert len(files) == 1
 
@@ -154,37 +154,39 @@ class TestMeanwhile:
         model.objects["o"] = {WORDS[0]}
         model.change(data.draw(Model.changes, label="in the first graph"))
         built = build(index, model.bucket)
-        index.publish_graphs([built])
+        index.maintainer.publish_graphs([built])
         if data.draw(st.booleans(), label="tidied"):
-            index.prune_pending(built, b"")
+            index.maintainer.prune_pending(built, b"")
         model.change(data.draw(Model.changes, label="since then"))
-        index.commit()
-        with index.store.snapshot() as view:
-            changes = read_changes(view, index.graphs, built.bucket)
-            whole = read_words(view, index.graphs, built.bucket, GraphLimits())
+        index.maintainer.commit()
+        with index.maintainer.engine.store.snapshot() as view:
+            changes = read_changes(view, index.maintainer.engine.graphs, built.bucket)
+            whole = read_words(view, index.maintainer.engine.graphs, built.bucket, GraphLimits())
         assert changes is not None and whole is not None
         assert changed_words(changes) == whole.words == sorted(word.encode() for word in model.words())
-        assert changes.edits == whole.edits
+        assert changes.seq == whole.seq
 
     def test_a_graph_that_lacks_a_word_is_not_built_upon(self, tmp_path: Path) -> None:
         with open_index(tmp_path) as index:
             push(index, "o", " ".join(WORDS[:4]))
             built = build(index)
-            adopt_and_tidy(index, built)
-            index.graphs.close(built.bucket)
+            publish_and_prune(index, built)
+            index.maintainer.engine.graphs.close(built.bucket)
             builder = WordGraphBuilder()
             builder.add(WORDS[0].encode())
-            index.graphs.write(built.bucket, built.version, builder.finish(built.bucket, built.version))
+            index.maintainer.engine.graphs.write(
+                built.bucket, built.version, builder.finish(built.bucket, built.version)
+            )
             push(index, "o", WORDS[4])
             index.consolidate()
-            graph = index.graphs.get(built.bucket, built.version + 1)
+            graph = index.maintainer.engine.graphs.get(built.bucket, built.version + 1)
             assert graph is not None
             assert graph.words(0, 9) == sorted(word.encode() for word in WORDS[:5])
 
     @staticmethod
     def check(index: Index, model: Model, in_graph: set[str]) -> None:
         live = model.words()
-        shown = live if index.live_words else in_graph
+        shown = live if index.config.search.live_words else in_graph
         bucket = model.bucket
         assert index.words(C, bucket) == sorted(shown)
         assert index.count_words(C, bucket) == len(shown)
@@ -197,10 +199,10 @@ class TestMeanwhile:
             push(index, "o", "anker birne")
             built = build(index)
             assert index.pop(C, B, "o", "anker") == 1
-            adopt_and_tidy(index, built)
+            publish_and_prune(index, built)
             assert index.words(C, B) == ["anker", "birne"], "as it was when the building began"
             assert pending_words(index) == {"anker"}
-            assert index.pending_buckets() == 1
+            assert index.maintainer.pending_buckets() == 1
             index.consolidate()
             assert index.words(C, B) == ["birne"]
             assert pending_words(index) == set()
@@ -210,7 +212,7 @@ class TestMeanwhile:
             push(index, "o", "anker birne")
             built = build(index)
             push(index, "p", "dampf birne")
-            adopt_and_tidy(index, built)
+            publish_and_prune(index, built)
             assert (index.words(C, B), pending_words(index)) == (["anker", "birne"], {"dampf"})
             index.consolidate()
             assert index.words(C, B) == ["anker", "birne", "dampf"]
@@ -221,7 +223,7 @@ class TestMeanwhile:
             built = build(index)
             index.pop(C, B, "o", "anker")
             push(index, "p", "anker")
-            adopt_and_tidy(index, built)
+            publish_and_prune(index, built)
             assert pending_words(index) == {"anker"}
             assert (index.words(C, B), corrected(index)) == (["anker"], {"anker"})
             index.consolidate()
@@ -234,9 +236,9 @@ class TestMeanwhile:
             push(index, "o", " ".join(old))
             built = build(index)
             push(index, "p", " ".join(new))
-            index.publish_graphs([built])
+            index.maintainer.publish_graphs([built])
             steps, start = 0, b""
-            while (following := index.prune_pending(built, start)) is not None:
+            while (following := index.maintainer.prune_pending(built, start)) is not None:
                 assert following > start
                 steps, start = steps + 1, following
             assert steps == 14, "3,000 rows, 200 at a time"
@@ -248,7 +250,7 @@ class TestMeanwhile:
     def test_killed_between_adoption_and_tidying(self, tmp_path: Path) -> None:
         with open_index(tmp_path, **IN_SONICS_WAY) as index:
             push(index, "o", "anker birne")
-            index.publish_graphs([build(index)])
+            index.maintainer.publish_graphs([build(index)])
             push(index, "o", "dampf")
         with open_index(tmp_path, **IN_SONICS_WAY) as index:
             assert pending_words(index) == {"anker", "birne", "dampf"}, "looked at twice, no more"
@@ -275,10 +277,14 @@ class TestFlushedMeanwhile:
             push(index, "o", " ".join(WORDS))
             built = build(index)
             flush(index)
-            adopt_and_tidy(index, built)
+            publish_and_prune(index, built)
             assert shown(index) == ([], 0, 0, set())
             assert graph_files(index) == []
-            assert (index.pending_buckets(), index.due_buckets(), index.open_graphs()) == (0, [], 0)
+            assert (
+                index.maintainer.pending_buckets(),
+                index.maintainer.due_buckets(),
+                index.maintainer.open_graphs(),
+            ) == (0, [], 0)
             index.consolidate()
             assert shown(index) == ([], 0, 0, set())
         with open_index(tmp_path, search__live_words=live) as index:
@@ -292,7 +298,7 @@ class TestFlushedMeanwhile:
             built = build(index)
             flush(index)
             push(index, "o", "birne eiche")
-            adopt_and_tidy(index, built)
+            publish_and_prune(index, built)
             words = ["birne", "eiche"]
             assert shown(index) == ((words, 2, 1, set(words)) if live else ([], 0, 0, set()))
             assert pending_words(index) == set(words)
@@ -309,10 +315,10 @@ class TestFlushedMeanwhile:
             built = build(index)
             assert graph_files(index) == ["0-1.graph", "0-2.graph"]
             flush(index)
-            adopt_and_tidy(index, built)
+            publish_and_prune(index, built)
             index.consolidate()
             assert shown(index) == ([], 0, 0, set())
-            assert index.open_graphs() == 0
+            assert index.maintainer.open_graphs() == 0
             assert graph_files(index) == []
 
     def test_more_pending_words_than_one_step_forgets(
@@ -322,10 +328,14 @@ class TestFlushedMeanwhile:
             push(index, "o", " ".join(f"wort{number}" for number in range(700)))
             built = build(index)
             push(index, "p", " ".join(f"rest{number}" for number in range(700)))
-            with mock.patch.object(index.store, "sweep", return_value=True):  # rows of the flushed wait for their turn
+            with mock.patch.object(
+                index.maintainer.engine.store, "sweep", return_value=True
+            ):  # rows of the flushed wait for their turn
                 flush(index)
-                adopt_and_tidy(index, built)
-            assert (index.pending_buckets(), index.due_buckets()) == (0, []), "nothing of it waits for consolidation"
+                publish_and_prune(index, built)
+            assert (index.maintainer.pending_buckets(), index.maintainer.due_buckets()) == (0, []), (
+                "nothing of it waits for consolidation"
+            )
 
 
 def shown(index: Index) -> tuple[list[str], int, int, set[str]]:
@@ -342,9 +352,9 @@ class TestFlushed:
             index.consolidate()
             assert corrected(index) == {"anker"}
             index.flush_bucket(C, B)
-            index.sweep(1_000)
-            index.commit()
-            assert index.open_graphs() == 0
+            index.maintainer.sweep(1_000)
+            index.maintainer.commit()
+            assert index.maintainer.open_graphs() == 0
             assert graph_files(index) == [], "buckets that are filled and flushed every night would fill the disk"
 
     def test_its_file_goes_at_the_next_start_at_the_latest(self, tmp_path: Path) -> None:
@@ -363,7 +373,7 @@ class TestFlushed:
             with mock.patch.object(Log, "append", side_effect=StoreError("no room")), pytest.raises(StoreError):
                 index.flush_bucket(C, B)
             assert found(index, "anker") == ["o"], "it was not flushed"
-            assert index.pending_buckets() == 1
+            assert index.maintainer.pending_buckets() == 1
             index.consolidate()
             assert index.words(C, B) == ["anker"]
 
@@ -399,7 +409,7 @@ class TestFiles:
         with open_index(tmp_path, search__live_words=live) as index:
             push(index, "o", " ".join(WORDS))
             index.consolidate()
-            path = index.graphs.path(0, 1)
+            path = index.maintainer.engine.graphs.path(0, 1)
         damage(path, change)
         with open_index(tmp_path, search__live_words=live) as index:
             for _ in range(2):
@@ -408,8 +418,8 @@ class TestFiles:
                 assert index.words(C, B) == (WORDS if live else [])
                 assert index.suggest(C, B, "ank") == (["anker"] if live else [])
                 assert corrected(index) == set(), "that takes a graph"
-            assert index.due_buckets() == [0]
-            assert index.pending_buckets() == 0
+            assert index.maintainer.due_buckets() == [0]
+            assert index.maintainer.pending_buckets() == 0
             errors = [record.getMessage() for record in caplog.records]
             if why == "missing":
                 assert errors == [], "found out at the start, as after a restore without the folder"
@@ -417,7 +427,7 @@ class TestFiles:
                 assert len(errors) == 1 and "0-1.graph" in errors[0], "said once"
             index.consolidate()
             assert (index.words(C, B), corrected(index)) == (WORDS, set(WORDS))
-            assert (index.due_buckets(), graph_files(index)) == ([], ["0-2.graph"])
+            assert (index.maintainer.due_buckets(), graph_files(index)) == ([], ["0-2.graph"])
             assert len(caplog.records) == len(errors)
         with open_index(tmp_path, search__live_words=live) as index:
             assert (index.words(C, B), corrected(index)) == (WORDS, set(WORDS))
@@ -426,9 +436,9 @@ class TestFiles:
         with open_index(tmp_path) as index:
             push(index, "o", " ".join(WORDS))
             index.consolidate()
-            index.graphs.path(0, 1).unlink()
+            index.maintainer.engine.graphs.path(0, 1).unlink()
         with open_index(tmp_path) as index:
-            assert index.due_buckets() == [0]
+            assert index.maintainer.due_buckets() == [0]
             index.consolidate()
             assert (corrected(index), graph_files(index)) == (set(WORDS), ["0-2.graph"])
 
@@ -438,8 +448,8 @@ class TestFiles:
                 index.push(C, bucket, "o", " ".join(WORDS), "none")
             index.consolidate()
             for name in graph_files(index):
-                (index.graphs.folder / name).unlink()
-            index.graphs.folder.rmdir()
+                (index.maintainer.engine.graphs.folder / name).unlink()
+            index.maintainer.engine.graphs.folder.rmdir()
         with open_index(tmp_path) as index:
             index.consolidate()
             assert [corrected(index, bucket) for bucket in ("a", "b", "c")] == [set(WORDS)] * 3
@@ -448,12 +458,12 @@ class TestFiles:
         with open_index(tmp_path) as index:
             push(index, "o", " ".join(WORDS))
             index.consolidate()
-            damage(index.graphs.path(0, 1), lambda content: content[:-1])
-            index.graphs.close(0)
-            assert (corrected(index), index.due_buckets()) == (set(), [0])
+            damage(index.maintainer.engine.graphs.path(0, 1), lambda content: content[:-1])
+            index.maintainer.engine.graphs.close(0)
+            assert (corrected(index), index.maintainer.due_buckets()) == (set(), [0])
             index.flush_bucket(C, B)
             index.consolidate()
-            assert index.due_buckets() == []
+            assert index.maintainer.due_buckets() == []
             push(index, "o", " ".join(WORDS))
             assert corrected(index) == set(WORDS)
 
@@ -462,8 +472,8 @@ class TestFiles:
             push(index, "o", "anker birne")
             index.consolidate()
             push(index, "o", "dampf")
-            whole = index.graphs.path(0, 1).read_bytes()
-            folder = index.graphs.folder
+            whole = index.maintainer.engine.graphs.path(0, 1).read_bytes()
+            folder = index.maintainer.engine.graphs.folder
         leftovers = {
             "0-2.graph": whole,  # renamed, but no state names it; what is in it is out of date
             "0-2.graph.new": whole[:30],
@@ -540,7 +550,7 @@ def test_killed_while_consolidating(tmp_path: Path, point: str, files: list[str]
             assert corrected(index) == {"birne", "dampf"}
             assert (found(index, "anker"), found(index, "dampf")) == ([], ["p"])
             index.consolidate()
-        assert index.due_buckets() == []
+        assert index.maintainer.due_buckets() == []
 
 
 def refuse(environment: Environment, transaction: Transaction) -> None:
@@ -555,12 +565,12 @@ class TestFailures:
         with open_index(tmp_path, **IN_SONICS_WAY) as index:
             for bucket in buckets:
                 index.push(C, bucket, "o", "anker", "none")
-            in_the_way = index.graphs.folder / "0-1.graph.new"
+            in_the_way = index.maintainer.engine.graphs.folder / "0-1.graph.new"
             in_the_way.mkdir(parents=True)
             with pytest.raises(GraphError, match=r"0-1\.graph"):
                 index.consolidate()
             assert [index.words(C, bucket) for bucket in buckets] == [[], ["anker"], ["anker"]]
-            assert index.due_buckets() == [0], "its words stay pending"
+            assert index.maintainer.due_buckets() == [0], "its words stay pending"
             in_the_way.rmdir()
             index.consolidate()
             assert [index.words(C, bucket) for bucket in buckets] == [["anker"]] * 3
@@ -572,7 +582,7 @@ class TestFailures:
             push(index, "o", "birne")
             built = build(index)
             with mock.patch.object(Environment, "commit", refuse), pytest.raises(StoreError, match="no room"):
-                index.publish_graphs([built])
+                index.maintainer.publish_graphs([built])
             assert (index.words(C, B), corrected(index)) == (["anker"], {"anker"})
             assert "0-1.graph" in graph_files(index)
             index.consolidate()
@@ -665,7 +675,7 @@ def test_a_batch_of_thousands_of_words_is_consolidated_at_its_end(tmp_path: Path
                 index.push(C, "small", f"o{number}", f"wort{number}", "none")
             assert graph_files(index) == []
         assert graph_files(index) == ["0-1.graph"]
-        assert (index.pending_buckets(), pending_words(index)) == (1, set())
+        assert (index.maintainer.pending_buckets(), pending_words(index)) == (1, set())
         assert index.suggest(C, B, "worx1999", limit=1) == ["wort1999"]
 
 
@@ -697,7 +707,7 @@ class TestThreads:
             replaced.set()
             late.join()
             assert answers == [set(WORDS)]
-            assert index.due_buckets() == [], "nothing is broken"
+            assert index.maintainer.due_buckets() == [], "nothing is broken"
             assert corrected(index) == set(WORDS)
         assert caplog.records == []
 
@@ -722,7 +732,7 @@ class TestThreads:
             ended.set()
             for reader in readers:
                 reader.join()
-            assert index.graphs.broken == set()
+            assert index.maintainer.engine.graphs.broken == set()
         assert caplog.records == []
         assert wrong == []
 
@@ -736,7 +746,7 @@ class TestThreads:
             for thread in threads:
                 thread.join()
             assert [index.words(C, f"b{number}") for number in range(30)] == [WORDS] * 30
-            assert (index.pending_buckets(), len(graph_files(index))) == (0, 30)
+            assert (index.maintainer.pending_buckets(), len(graph_files(index))) == (0, 30)
         assert caplog.records == []
 
 
@@ -756,7 +766,9 @@ class TestLimits:
             assert index.words(C, B) == ["aa", "ab", "ac", "ad", "xa"]
             assert index.words(C, B, offset=4) == ["xa"]
             assert (found(index, "xc"), index.suggest(C, B, "x")) == (["o"], ["xa"])
-            assert (pending_words(index), index.due_buckets()) == (set(), []), "it does not try again and again"
+            assert (pending_words(index), index.maintainer.due_buckets()) == (set(), []), (
+                "it does not try again and again"
+            )
 
     def test_what_was_left_out_comes_in_when_there_is_room(self, tmp_path: Path) -> None:
         with open_index(tmp_path, **COMPAT, store__fst__graph__max_words=3) as index:
@@ -775,7 +787,7 @@ class TestLimits:
                 push(index, f"o{first}", " ".join(self.LATE[first : first + 500]))
             push(index, "o", "anker")
             index.consolidate()
-            size_bytes = index.graphs.path(0, 1).stat().st_size
+            size_bytes = index.maintainer.engine.graphs.path(0, 1).stat().st_size
             assert size_kib * 512 <= size_bytes <= size_kib * 1024
             kept = index.words(C, B, limit=10_000)
             assert kept == ["anker", *sorted(self.LATE)][: len(kept)], "late in byte order, lost"
@@ -797,7 +809,7 @@ class TestLimits:
             push(index, "o", " ".join(self.LATE))
             index.consolidate()
             assert index.words(C, B, limit=10_000) == sorted(self.LATE)
-            assert index.graphs.path(0, 1).stat().st_size > 1024
+            assert index.maintainer.engine.graphs.path(0, 1).stat().st_size > 1024
 
     def test_words_of_more_than_forty_bytes_are_in_no_graph(self, tmp_path: Path) -> None:
         with open_index(tmp_path, **IN_SONICS_WAY) as index:

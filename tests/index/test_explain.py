@@ -116,11 +116,11 @@ def test_advice(tmp_path: Path) -> None:
             push(index, f"o{number}", f"weather abc{number}")
         assert "names are compared letter by letter" in advice(index, "weather", bucket="Bucket")
         assert "holds no word" in advice(index, "...!")
-        assert "No object holds 'qqq'" in advice(index, "qqq") and "less than four" in advice(index, "qqq")
+        assert "No object holds 'qqq'" in advice(index, "qqq") and "fewer than four" in advice(index, "qqq")
         assert "few enough edits" in advice(index, "quelque")
         assert "'abc9', and an object must hold it" in advice(index, "weather abc9")
         assert "No object holds all required words" in advice(index, "abc2 abc3")
-        assert "5 objects hold 'weather', of which it finds the newest 3" in advice(index, "weather")
+        assert "5 objects hold 'weather'; it finds only the newest 3 of them" in advice(index, "weather")
         assert advice(index, "abc4") == ""
 
 
@@ -129,7 +129,7 @@ def test_advice_where_stop_words_are_dropped(tmp_path: Path) -> None:
         push(index, "o", "the weather in nantes", "eng")
         explained = index.explain(C, B, "the weather", lang="eng")
         assert [(term.word, term.role) for term in explained.terms] == [("weather", "searched"), ("the", "left out")]
-        assert "Stop words of eng are left out (the)" in "\n".join(explained.advice)
+        assert "Stop words of eng are left out of texts and queries (the)" in "\n".join(explained.advice)
         push(index, "o", "the one", "eng")
         assert "No object holds 'one'; it is a stop word, which PUSH drops" in advice(index, "the one", "eng")
 
@@ -163,8 +163,8 @@ def test_a_long_query_is_told_in_part(tmp_path: Path) -> None:
     (hit,) = explained.hits
     assert (len(hit.parts), hit.more) == (PARTS_SHOWN, len(words) - PARTS_SHOWN)
     assert hit.score == hits[0].score
-    assert f"and {len(words) - TERMS_SHOWN} words more" in str(explained)
-    assert f"{len(words) - PARTS_SHOWN} words more" in str(explained)
+    assert f"and {len(words) - TERMS_SHOWN} more words" in str(explained)
+    assert f"{len(words) - PARTS_SHOWN} more words" in str(explained)
 
 
 def test_how_it_looks(tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ LETTERS = "bcdfghjklmnp"
 UNKNOWN = [f"{one}u{two}o{three}i{four}" for one in LETTERS for two in LETTERS for three in "kltr" for four in "ns"]
 
 MODES = [
-    ("bm25", {}, ranking.CORRECTED_WORDS),
-    ("newest", {"search__ranking": "newest"}, ranking.CORRECTED_WORDS),
+    ("bm25", {}, ranking.EXPANDED_WORDS),
+    ("newest", {"search__ranking": "newest"}, ranking.EXPANDED_WORDS),
     ("sonic", {"server__compat": "sonic"}, ranking.CORRECTED_WORDS_SONIC),
 ]
 

@@ -150,7 +150,7 @@ def test_memory_is_gone_on_close_and_when_forgotten() -> None:
     folders = []
     for ends in (lambda index: index.close(), lambda index: None):
         index = sonicpy.open(":memory:")
-        folders.append(index.store.folder)
+        folders.append(index.maintainer.folder)
         index.push("c", "b", "o", "hello")
         index.consolidate()
         assert index.query("c", "b", "helo") == ["o"]
@@ -165,7 +165,7 @@ def test_memory_is_gone_on_close_and_when_forgotten() -> None:
 
 def test_memory_is_gone_with_the_interpreter() -> None:
     done = run("import sonicpy; index = sonicpy.open(':memory:'); index.push('c', 'b', 'o', 'x'); "
-               "print(index.store.folder)")  # fmt: skip
+               "print(index.maintainer.folder)")  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert not Path(done.stdout.strip()).exists()
     assert done.stderr == ""
@@ -175,7 +175,7 @@ def test_memory_goes_to_disk_where_shared_memory_is_small(monkeypatch: pytest.Mo
     monkeypatch.setattr(opening, "SHARED_MEMORY_FREE", 1 << 60)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with sonicpy.open(":memory:") as index:
-        assert index.store.folder.parent == tmp_path
+        assert index.maintainer.folder.parent == tmp_path
         index.push("c", "b", "o", "hello")
     assert list(tmp_path.iterdir()) == []
 
@@ -194,7 +194,7 @@ def test_what_a_killed_process_left_in_memory_goes_with_the_next(
         stranger = tmp_path / f"{opening.PREFIX}{done.stdout.strip()}-of-another-machine"
         with sonicpy.open(stranger), sonicpy.open(":memory:"):
             assert not abandoned.exists()
-            assert {living.store.folder, unlocked, stranger} <= set(tmp_path.iterdir())
+            assert {living.folder, unlocked, stranger} <= set(tmp_path.iterdir())
         living.push("c", "b", "o", "x")
 
 

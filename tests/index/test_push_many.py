@@ -31,7 +31,7 @@ def random_rows(seed: int, count: int) -> list[tuple[str, str]]:
 
 def everything(index: sonicpy.Index) -> Any:
     """Return all rows of the tables of a bucket, but for the words that wait for a graph."""
-    with index.store.snapshot() as view:
+    with index.maintainer.engine.store.snapshot() as view:
         return {table: list(view.transaction.rows(table, b"")) for table in range(WORDS_TABLE, PENDING)}
 
 
@@ -97,7 +97,7 @@ def test_new_refuses_objects_that_are_there(tmp_path: Path) -> None:
         report = index.push_many(rows, collection=C, bucket=B, new=True)
         assert report.indexed == 2
         assert report.refused == [
-            Refused(1, "old", "the object is there already"), Refused(3, "a", "the object is there already"),
+            Refused(1, "old", "the object exists already"), Refused(3, "a", "the object exists already"),
         ]  # fmt: skip
         assert contents(index) == {"first": {"old"}, "one": {"a"}, "two": {"b"}}
         assert index.verify() == []
@@ -220,7 +220,7 @@ def test_a_bucket_shows_its_names_where_figures_are_not_offered() -> None:
 
 def test_word_graphs_are_built_on_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(push_many, "CHUNK_ROWS", 50)
-    monkeypatch.setattr("sonicpy.index.maintenance.maintainer.CROWD_WORDS", 100)
+    monkeypatch.setattr("sonicpy.index.maintenance.maintainer.BACKLOG_WORDS", 100)
     pending: list[int] = []
     with open_index(tmp_path) as index:
         rows = ((f"o{n}", f"word{n} other{n} more{n}") for n in range(2_500))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sonicpy._native.language import UNCLEAR, ClearTexts, Detector
 from sonicpy.data import LANGUAGE_PROFILES
-from sonicpy.evaluation.languages import BORROWED, accuracy, cuts
+from sonicpy.evaluation.languages import BORROWED, accuracy, cut_pieces
 from sonicpy.lexer.language import MAX_BYTES, MIN_BYTES, SURE_LEAD, LanguageGuesser
 from sonicpy.lexer.languages import by_code
 from sonicpy.lexer.stopwords import StopWords
@@ -307,14 +307,14 @@ def test_a_build_packs_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("size_bytes", ACCURACY_MIN)
 def test_accuracy_on_cuts_of_real_sentences(size_bytes: int) -> None:
     texts = sentences(shared_data("multilingual/sentences.tsv"))
-    usual = cuts((text for text in texts if text[0] not in BORROWED), size_bytes)
+    usual = cut_pieces((text for text in texts if text[0] not in BORROWED), size_bytes)
     assert accuracy(GUESSER.guess, usual[::4]) >= ACCURACY_MIN[size_bytes]
 
 
 @pytest.mark.parametrize(("size_bytes", "bar"), [(20, 0.45), (60, 0.75), (200, 0.9)])
 def test_accuracy_of_borrowed_profiles(size_bytes: int, bar: float) -> None:
     texts = sentences(shared_data("multilingual/sentences.tsv"))
-    assert accuracy(GUESSER.guess, cuts((text for text in texts if text[0] in BORROWED), size_bytes)) >= bar
+    assert accuracy(GUESSER.guess, cut_pieces((text for text in texts if text[0] in BORROWED), size_bytes)) >= bar
 
 
 @pytest.mark.parametrize(("source", "bar"), [("u", 0.96), ("s", 0.99)])

@@ -220,8 +220,7 @@ def test_lists_that_are_walked_give_what_a_table_gives(
                 ranker.add_expansion(taken, call.dead, call.weight, call.completed)
             else:
                 ranker.add(taken, call.dead, call.weight, required=call.required, inserts=call.inserts)
-    is_empty = len(rankers[0]) == 0
-    assert rankers[0].is_empty == rankers[1].is_empty == is_empty
+    len(rankers[0])  # makes its table
     for ranker in rankers:
         ranker.bm25(held, average, 1.2, 0.75)
     expected = rankers[0].best_scored(0, ALL)
@@ -262,12 +261,11 @@ def test_long_lists_that_are_walked(seed: int, count: int, required: int) -> Non
                 ranker.add_expansion(blocks, 0, weight / 2, number % 8 == 3)
             else:
                 ranker.add(blocks, 3, weight, required=number + 1 == required, inserts=number % 5 != 4)
-    total = len(tabled)
+    len(tabled)  # makes its table
     for ranker in (walked, tabled):
         ranker.bm25(lengths, 20.0, 1.2, 0.75)
     assert walked.best_scored(2, 30) == tabled.best_scored(2, 30)
     assert walked.best_scored(0, 1_000) == tabled.best_scored(0, 1_000)
-    assert walked.is_empty == (total == 0)
 
 
 @pytest.mark.parametrize("lengths", [None, "12", 12, memoryview(b"12")])

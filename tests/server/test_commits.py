@@ -50,7 +50,7 @@ async def started(address: Address, mode: bytes, writers: list[asyncio.StreamWri
 
 def waiting_rows(index: Index) -> int:
     """Return how many term rows wait for the commit."""
-    with index.store.reading() as view:
+    with index.maintainer.engine.store.reading() as view:
         assert isinstance(view, WriteView)
         return view.terms.changed
 
@@ -67,9 +67,9 @@ async def push(ask: Ask, first: int, count: int) -> None:
 def test_alone(tmp_path: Path) -> None:
     async def talk(index: Index, ingest: Ask, search: Ask) -> None:
         await push(ingest, 0, COMMIT_CHANGES - 1)
-        assert index.uncommitted == COMMIT_CHANGES - 1
+        assert index.maintainer.uncommitted == COMMIT_CHANGES - 1
         await push(ingest, COMMIT_CHANGES, 1)
-        assert index.uncommitted == 0
+        assert index.maintainer.uncommitted == 0
 
     run(tmp_path, talk)
 
@@ -91,7 +91,7 @@ def test_while_another_asks_some_is_written_before(tmp_path: Path) -> None:
         assert waiting_rows(index) > 0
         await push(ingest, 400, 1)
         assert waiting_rows(index) == 0
-        assert index.uncommitted == 2 * FLUSH_ROWS_CHANGES + 11
+        assert index.maintainer.uncommitted == 2 * FLUSH_ROWS_CHANGES + 11
 
     run(tmp_path, talk)
 
@@ -100,7 +100,7 @@ def test_while_another_asks_some_is_written_before(tmp_path: Path) -> None:
 def test_another_that_asked_before_the_last_commit_does_not_count(tmp_path: Path) -> None:
     async def talk(index: Index, ingest: Ask, search: Ask) -> None:
         await push(ingest, 0, COMMIT_CHANGES)
-        assert index.uncommitted == 0
+        assert index.maintainer.uncommitted == 0
         assert await search(b"PING\n", 1) == [b"PONG\r\n"]
         await push(ingest, 1_000, FLUSH_ROWS_CHANGES + 10)
         assert waiting_rows(index) > 0
@@ -116,7 +116,7 @@ def test_few_changes_wait_for_a_moment(tmp_path: Path, is_shared: bool) -> None:
             assert await search(b"PING\n", 1) == [b"PONG\r\n"]
         await push(ingest, 10, 5)
         deadline = asyncio.get_running_loop().time() + 0.5
-        while index.uncommitted:
+        while index.maintainer.uncommitted:
             assert asyncio.get_running_loop().time() < deadline
             await asyncio.sleep(0.01)
 

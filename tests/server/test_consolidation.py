@@ -124,7 +124,10 @@ class TestWhen:
             push_words(server, "b", range(1_000))
             assert control.ask("TRIGGER consolidate") == "OK"
             until(lambda: [path.stat().st_size for path in log.iterdir()] == [HEADER.size], "one segment, empty")
-            with sonicpy.open(server.folder / "store", read_only=True) as index, index.store.reading() as view:
+            with (
+                sonicpy.open(server.folder / "store", read_only=True) as index,
+                index.maintainer.engine.store.reading() as view,
+            ):
                 assert view.transaction.count(PENDING) == 0
 
     def test_trigger_answers_when_all_is_folded_in(self, tmp_path: Path) -> None:
@@ -345,8 +348,8 @@ class TestFiles:
             for bucket in buckets:
                 index.push("c", bucket, "o", self.WORDS, "none")
             index.consolidate()
-            folder = index.graphs.folder
-            missing, half, flipped, whole = (index.graphs.path(number, 1) for number in range(4))
+            folder = index.maintainer.engine.graphs.folder
+            missing, half, flipped, whole = (index.maintainer.engine.graphs.path(number, 1) for number in range(4))
         content = whole.read_bytes()
         missing.unlink()
         half.write_bytes(half.read_bytes()[:50])

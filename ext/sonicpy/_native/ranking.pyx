@@ -7,17 +7,16 @@ that gains a term is at the head of that term's list). Where all lists are sorte
 change, the lists are walked instead, and no table is filled. No Python object is made for a posting.
 """
 
-from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
-from sonicpy._native.bm25 cimport PackedLengths, idf, lengths_of, norms_of, packed_length, part_of_score
+from sonicpy._native.bm25 cimport PackedLengths, lengths_of, norms_of, packed_length, part_of_score
 from sonicpy._native.memory cimport grown
 from sonicpy._native.object_table cimport SPARE_OBJECTS_MAX, SPARES, ObjectTable, check_dead
+from sonicpy._native.plan cimport PlannedList
 from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, PostingList, decode
-from sonicpy._native.term_rows cimport TermInfo
 from sonicpy._native.score_parts cimport Part, Parts, add_part, parts_tuple
-from sonicpy._native.terms cimport F_PART, F_SPECIAL, F_STOP, Terms
 from sonicpy._native.top_k cimport (
     COMPLETED,
     CORRECTED,
@@ -32,10 +31,6 @@ from sonicpy._native.top_k cimport (
 )
 from sonicpy._native.walking cimport K_MAX, LISTS_MAX, PostingsLists, TermScorer, walk
 
-cdef enum:
-    KEYWORDS_MAX = 4  # a query with more words is a sentence: the object it looks for need not hold its numbers
-    FIRST_OF_THREE_BYTES = 0xE0
-
 
 cdef struct Accumulator:  # of an object
     double matched  # weight of its terms
@@ -46,22 +41,6 @@ cdef struct Accumulator:  # of an object
 cdef struct Match:  # a posting that counts
     uint32_t object  # number in the table
     uint32_t tf
-
-
-cdef bint is_keywords(Terms terms) except -1:
-    """Return whether a query is keywords, not a sentence. A run without blanks has a word for every two pairs."""
-    cdef const uint8_t *flags = <const uint8_t *> <const char *> terms.flags
-    cdef Py_ssize_t number, words = 0, pairs = 0
-    cdef bytes term
-    for number in range(len(terms.words)):
-        term = terms.words[number]
-        pairs += flags[number] & (F_PART | F_STOP) == F_PART
-        # A single letter of a run is flagged as a stop word; its script tells: code points from U+0800.
-        if not flags[number] & (F_SPECIAL | F_PART) and not (
-            flags[number] & F_STOP and (<const uint8_t *> <const char *> term)[0] >= FIRST_OF_THREE_BYTES
-        ):
-            words += 1
-    return max(words, pairs // 2) <= KEYWORDS_MAX
 
 
 cpdef double shown_score(int whole, int kind, double score, double ceiling, double fraction_max) noexcept nogil:
@@ -130,17 +109,6 @@ cdef class Ranker(ObjectTable):
         self.accumulate_all()
         return self._count if self._order == NULL else self._ordered
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether no term brought an object so far; it costs less than the number of objects, which fills the table."""
-        cdef const TermScorer *scorer
-        cdef Py_ssize_t number
-        for number in range(self._scorer_count):
-            scorer = &self._buffers.scorers[number]
-            if scorer.inserts and scorer.begin < scorer.end:
-                return False
-        return True
-
     def add(
         self, postings not None, Py_ssize_t dead, double weight, *, bint required=False, bint inserts=True
     ) -> None:
@@ -173,64 +141,28 @@ cdef class Ranker(ObjectTable):
         """
         self.add_postings(postings, dead, weight, COMPLETED if completed else CORRECTED, False, True)
 
-    def add_terms(
-        self, reader, Terms terms not None, uint64_t objects, wanted, Py_ssize_t expanded_max, expand, trace
-    ) -> None:
-        """Add the terms of a query, each with its `idf` as weight.
-
-        Special words are required, except in a sentence. Stop words only add to the scores of other words' objects;
-        they bring objects if the query has no other words, or if these bring none.
+    def add_lists(self, list lists not None, list postings not None) -> None:
+        """Add the lists of a plan, in its order.
 
         Args:
-            reader: `words(terms)` returns the rows of the terms, `postings(row)` the postings of a row.
-            objects: number of objects in the bucket.
-            wanted: a term that `wanted` objects hold needs no expansion.
-            expanded_max: at most `expanded_max` terms are expanded.
-            expand: called for a term that finds too little, with its number, the term, the number of objects that hold
-                it, and its weight; it adds expansions.
-            trace: records what is added and what is not; None: nothing is recorded.
+            lists: PlannedLists.
+            postings: of each list, a PostingList or its blocks, oldest first.
 
         Raises:
             DamagedBytes: a block cannot be read.
-            ValueError: the reader gives another number of rows.
+            ValueError: there are more or fewer postings than lists.
         """
-        cdef const uint8_t *flags = <const uint8_t *> <const char *> terms.flags
-        cdef Py_ssize_t number, count = len(terms.words), expanded = 0
-        cdef int64_t enough = min(wanted, INT64_MAX)
-        cdef list rows = reader.words(terms.words)
-        cdef TermInfo row
-        cdef bint has_words = False, has_stops = False, beside, inserts, required
-        cdef double weight
-        cdef int64_t found
-        if len(rows) != count:
-            raise ValueError(f"{count} terms need as many rows, not {len(rows)}")
-        for number in range(count):
-            if flags[number] & F_STOP:
-                has_stops = True
+        cdef Py_ssize_t number, dead
+        cdef PlannedList one
+        if len(lists) != len(postings):
+            raise ValueError(f"{len(lists)} lists need as many postings, not {len(postings)}")
+        for number in range(len(lists)):
+            one = lists[number]
+            dead = 0 if one.row is None else <Py_ssize_t> one.row._word.dead
+            if one._kind == EXACT:
+                self.add_term(postings[number], dead, one.weight, one.required, one.inserts)
             else:
-                has_words = True
-        for beside in range(2 if has_words and has_stops else 1):  # stop words beside other words come last
-            inserts = not beside or self.is_empty
-            for number in range(count):
-                if beside != (has_words and flags[number] & F_STOP != 0):
-                    continue
-                row = rows[number]
-                required = flags[number] & F_SPECIAL and is_keywords(terms)
-                if row is None:
-                    found, weight = 0, idf(objects, 0)
-                    self.add_term([], 0, weight, required, inserts)
-                else:
-                    # By all objects that hold the term, not by its postings: the window hides how common a term is.
-                    found, weight = <int64_t> row._word.df, idf(objects, row._word.holders)
-                    self.add_term(reader.postings(row), <Py_ssize_t> row._word.dead, weight, required, inserts)
-                if trace is not None:
-                    trace.exact(number, terms.words[number], row, weight, required=required, only_adds=not inserts)
-                if flags[number] & (F_SPECIAL | F_STOP | F_PART) or found >= enough or expanded == expanded_max:
-                    if trace is not None:
-                        trace.keep(number, flags[number], is_enough=found >= enough)
-                    continue
-                expanded += 1
-                expand(number, terms.words[number], found, weight)
+                self.add_postings(postings[number], dead, one.weight, one._kind, False, True)
 
     cdef int add_term(self, postings, Py_ssize_t dead, double weight, bint required, bint inserts) except -1:
         self._terms += 1
@@ -474,8 +406,8 @@ cdef class Ranker(ObjectTable):
             listed_max: at most `listed_max` parts of each object are listed one by one, the largest ones.
 
         Returns:
-            ([(number of the call of `add` or `add_expansion`, tf, part of the score)], number of other parts, their
-            sum).
+            ([(number of the list, in the order in which they were added, tf, part of the score)], number of other
+            parts, their sum).
         """
         cdef const double *norms = norms_of(average, k1, b)
         cdef PackedLengths packed = lengths_of(lengths)

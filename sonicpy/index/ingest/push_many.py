@@ -1,7 +1,7 @@
-"""Many rows into an index: read and cut a few hundred at a time, then applied, logged and committed together.
+"""Many rows into an index: read and analysed in chunks, each of which is applied, logged and committed as a whole.
 
-Rows are read and cut before the write transaction is begun, so a slow generator holds up nobody, and may itself use
-the index.
+A chunk is read and analysed before its write transaction begins, so a slow generator delays no other thread, and may
+itself use the index.
 """
 
 import gc
@@ -17,14 +17,14 @@ from sonicpy.store.log import RECORD_MAX_BYTES
 from sonicpy.store.mutations import PushTerms
 
 CHUNK_ROWS = 4_096
-"""Rows applied at once. Of a small commit much is rows of common words, written again with the next; other threads
-that write wait for a large one."""
+"""Rows of a chunk, at most. A small commit rewrites the rows of common words too often; a large one makes other threads
+that write wait."""
 CHUNK_CHARACTERS = 1 << 20
-"""Of texts, at which a chunk ends too: it stands in memory whole."""
+"""Characters of texts at which a chunk ends too: the whole chunk is in memory."""
 
 
 class Taker(Protocol):
-    """What takes the rows of a chunk; returns the places of those whose objects are there already."""
+    """Stores the rows of a chunk; returns the places of the rows that were left out, because their objects exist."""
 
     def __call__(self, pushes: list[PushTerms], *, new: bool) -> list[int]: ...
 
@@ -38,10 +38,14 @@ def push_rows(
     new: bool,
     progress: Progress | None,
 ) -> PushReport:
-    """Push rows until there are no more; return what became of them.
+    """Push all rows; return how many were indexed, and which were refused.
 
     Args:
-        new: refuse rows whose object is there already.
+        lex: returns the terms of a text in a language.
+        take: stores the pushes of a chunk.
+        window: how many newest objects each word keeps (0: all).
+        new: refuse rows whose object exists already.
+        progress: called after each chunk with the number of rows that are done.
 
     Raises:
         StoreError: rows could not be stored; its note says how many were.
@@ -50,14 +54,14 @@ def push_rows(
     done = 0
     while chunk := _next_chunk(rows):
         with _collector_paused():
-            places, pushes = _cut_chunk(chunk, done, lex, window, report)
+            places, pushes = _analyzed_chunk(chunk, done, lex, window, report)
             try:
                 there = take(pushes, new=new)
             except StoreError as error:
                 error.add_note(f"{report.indexed} rows were indexed before, up to row {done}")
                 raise
         for number in there:
-            report.refuse(Refused(places[number], pushes[number].oid, "the object is there already"))
+            report.refuse(Refused(places[number], pushes[number].oid, "the object exists already"))
         report.indexed += len(pushes) - len(there)
         done += len(chunk)
         if progress is not None:
@@ -68,7 +72,7 @@ def push_rows(
 
 @contextmanager
 def _collector_paused() -> Iterator[None]:
-    """Look for no cycles of garbage meanwhile: thousands of terms that are all needed would be looked through again and
+    """Pause the collector of garbage cycles for a `with` block: it would traverse thousands of live terms again and
     again."""
     was_on = gc.isenabled()
     gc.disable()
@@ -79,7 +83,7 @@ def _collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-def _cut_chunk(
+def _analyzed_chunk(
     chunk: list[Row | Refused], first: int, lex: Callable[[str, str | None], Terms], window: int, report: PushReport
 ) -> tuple[list[int], list[PushTerms]]:
     """Return the numbers of the rows that can be pushed, and their PUSHes; report the others."""
@@ -88,7 +92,7 @@ def _cut_chunk(
         if isinstance(row, Refused):
             report.refuse(row)
             continue
-        push = _cut(row, lex, window)
+        push = _analyzed(row, lex, window)
         if isinstance(push, str):
             report.refuse(Refused(place, row.object, push))
             continue
@@ -109,7 +113,7 @@ def _next_chunk(rows: Iterator[Row | Refused]) -> list[Row | Refused]:
     return chunk
 
 
-def _cut(row: Row, lex: Callable[[str, str | None], Terms], window: int) -> PushTerms | str:
+def _analyzed(row: Row, lex: Callable[[str, str | None], Terms], window: int) -> PushTerms | str:
     """Return the PUSH of a row, or why there is none."""
     try:
         terms = lex(row.text, row.lang)

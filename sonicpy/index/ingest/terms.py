@@ -1,4 +1,4 @@
-"""Terms that were cut before, to be pushed once more: checked, then in the form in which texts give them."""
+"""Terms that another index exported: checked, and brought into the form of a text's terms."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -12,14 +12,14 @@ NO_TERMS: Mapping[str, int] = MappingProxyType({})
 
 
 def packed_terms(terms: Mapping[str, int], hidden: Mapping[str, int]) -> Terms:
-    """Return terms as the lexer would; hidden ones as stop words, of which the store tells parts of runs no more apart.
+    """Return terms as the lexer does; hidden ones as stop words: the store does not tell them from parts of runs.
 
     Raises:
-        CommandError: a term is empty, not Unicode, or in both; or a frequency is not 1 to 255.
+        CommandError: a term is empty, not Unicode, or in both mappings; or a frequency is not 1 to 255.
     """
     both = terms.keys() & hidden.keys()
     if both:
-        raise CommandError("invalid_format", f"the term {min(both)!r} is hidden and not hidden")
+        raise CommandError("invalid_format", f"the term {min(both)!r} is in both terms and hidden")
     held = {**terms, **hidden}
     for term, frequency in held.items():
         if type(frequency) is not int or not 0 < frequency <= FREQUENCY_MAX:

@@ -1,18 +1,17 @@
-"""Consolidation: a bucket's words, as they were at one moment, become its word graph.
+"""Consolidation: the words of a bucket in one snapshot become its word graph.
 
-    gather   take the words of a committed snapshot; where a graph is there, it and the words pending since are
+    gather   read the words of a committed snapshot; where there is a graph, it and the words pending since are
              enough, so that the snapshot is held for a few milliseconds   (any process)
-    write    write their graph file under its final name                   (the same)
+    write    write the graph file under its final name                     (the same process)
     publish    record its version in the bucket's state; from then on it is the bucket's graph
-    prune_pending     forget the pending words that it holds, a few at a time; delete the file before it
+    prune    delete the pending words that it holds, a few at a time; delete the file before it
 
-Killed in between, nothing is lost: a file that no state names is deleted at the next start, and words that are pending
-although the graph holds them are only looked at twice.
+A process killed in between loses nothing: the next start deletes a file that no state names, and a word that is pending
+although the graph holds it is only compared twice.
 """
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -21,23 +20,23 @@ from sonicpy._native.keys import bucket_key
 from sonicpy._native.term_rows import live_words
 from sonicpy.errors import GraphError
 from sonicpy.graph.builder import WordGraphBuilder
-from sonicpy.graph.pool import GraphPool
+from sonicpy.graph.pool import GraphPool, graph_folder
 from sonicpy.graph.word_graph import WordGraph
 from sonicpy.store.bucket_state import BucketState
-from sonicpy.store.environment import PENDING, Environment, Transaction
+from sonicpy.store.environment import Environment
 from sonicpy.store.pages import ROWS_MAX, pages
 from sonicpy.store.view import View
 from sonicpy.store.write_view import Why, WriteView
 
-TIDIED_ROWS = 200
-"""Pending words forgotten between two turns: about 0.2 ms."""
+PRUNED_ROWS = 200
+"""Pending words deleted between two turns: about 0.2 ms."""
 
 
 class GraphLimits(NamedTuple):
     """What a graph may hold.
 
     Attributes:
-        words, file_bytes: at the most; 0: no limit.
+        words, file_bytes: the most a graph holds; 0: no limit.
         keeps_orphans: as in Sonic, words that vanished with their object stay in the graph; only POP takes them out.
     """
 
@@ -47,32 +46,32 @@ class GraphLimits(NamedTuple):
 
 
 class Words(NamedTuple):
-    """What a graph shall hold.
+    """The words of a graph to be written.
 
     Attributes:
         version: of the graph.
-        edits: how many of the bucket's edits are in the words.
+        seq: the bucket's `pending_seq` that the words include.
         words: in byte order.
     """
 
     bucket: int
     version: int
-    edits: int
+    seq: int
     words: list[bytes]
 
 
 class Changes(NamedTuple):
-    """What became of a bucket's words since its graph was built, and perhaps before.
+    """The changes of a bucket's words since its graph was built, and perhaps older ones.
 
     Attributes:
-        expected: how many words there are.
-        edits: how many of the bucket's edits are in that.
-        pending: whether a word is there, for each that appeared or vanished.
+        expected: how many words the bucket has.
+        seq: the bucket's `pending_seq` that the changes include.
+        pending: for each word that appeared or vanished, whether the bucket has it now.
     """
 
     graph: WordGraph
     expected: int
-    edits: int
+    seq: int
     pending: dict[bytes, bool]
 
 
@@ -80,23 +79,23 @@ class Built(NamedTuple):
     """A graph file that was written.
 
     Attributes:
-        edits: how many of the bucket's edits it holds.
-        is_cut: words late in byte order are missing, for the limits.
+        seq: the bucket's `pending_seq` that it includes.
+        is_cut: the limits left out the words last in byte order.
     """
 
     bucket: int
     version: int
     words: int
-    edits: int
+    seq: int
     is_cut: bool
 
 
 def gather_words(
     snapshot: Callable[[], AbstractContextManager[View]], pool: GraphPool, bucket: int, limits: GraphLimits
 ) -> Words | None:
-    """Return what a bucket's graph shall hold, as a snapshot shows it, or None if the bucket is gone.
+    """Return the words for a bucket's graph from the last commit, or None if the bucket is gone.
 
-    A snapshot is only held while rows are read: until it ends, no page that it shows is used again.
+    The snapshot is held only while rows are read: until it ends, LMDB reuses none of the pages that it shows.
     """
     with snapshot() as view:
         changes = read_changes(view, pool, bucket) if limits == GraphLimits() else None
@@ -104,7 +103,7 @@ def gather_words(
             return read_words(view, pool, bucket, limits)
     words = changed_words(changes)
     if words is not None:
-        return Words(bucket, changes.graph.version + 1, changes.edits, words)
+        return Words(bucket, changes.graph.version + 1, changes.seq, words)
     with snapshot() as view:
         return read_words(view, pool, bucket, limits)
 
@@ -115,12 +114,12 @@ def read_changes(view: View, pool: GraphPool, bucket: int) -> Changes | None:
     graph = None if state is None else pool.get(bucket, state.lexicon_version)
     if state is None or graph is None or graph.version != state.lexicon_version:
         return None
-    pending = {word: why == Why.APPEARED for word, why in _pending(view.transaction, bucket).items()}
+    pending = {word: why == Why.APPEARED for word, why in view.pending_changes(bucket).items()}
     return Changes(graph, state.live_words, state.pending_seq, pending)
 
 
 def changed_words(changes: Changes) -> list[bytes] | None:
-    """Return the words of a graph with its changes, in byte order; None: they are not as many as there should be."""
+    """Return the words of a graph with its changes, in byte order; None: their number is not the expected one."""
     graph, pending = changes.graph, changes.pending
     words = [word for word in graph.words(0, len(graph)) if word not in pending]
     words += (word for word, is_there in pending.items() if is_there)
@@ -129,30 +128,30 @@ def changed_words(changes: Changes) -> list[bytes] | None:
 
 
 def read_words(view: View, pool: GraphPool, bucket: int, limits: GraphLimits) -> Words | None:
-    """Return what a bucket's graph shall hold, as `view` shows it, or None if the bucket is gone."""
+    """Return the words for a bucket's graph as `view` shows them, or None if the bucket is gone."""
     state = view.bucket_numbered(bucket)
     if state is None:
         return None
     words = _live_words(view, bucket)
     if limits.keeps_orphans:
-        words = sorted({*words, *_orphans(view.transaction, pool, state)})
+        words = sorted({*words, *_orphans(view, pool, state)})
     return Words(bucket, state.lexicon_version + 1, state.pending_seq, words)
 
 
 def write_graph(pool: GraphPool, found: Words, limits: GraphLimits) -> Built:
-    """Write the graph of what was read of a bucket; no snapshot need be open meanwhile.
+    """Write the graph of words that were gathered; this needs no snapshot.
 
     Raises:
         GraphError: the file cannot be written.
     """
-    bucket, version, edits, words = found
+    bucket, version, seq, words = found
     kept = words[: limits.words] if limits.words else words
     content = _graph(kept, bucket, version)
     while limits.file_bytes and len(content) > limits.file_bytes and kept:
         kept = kept[: min(len(kept) - 1, len(kept) * limits.file_bytes // len(content))]
         content = _graph(kept, bucket, version)
     pool.write(bucket, version, content)
-    return Built(bucket, version, len(kept), edits, len(kept) < len(words))
+    return Built(bucket, version, len(kept), seq, len(kept) < len(words))
 
 
 def build_in_worker(
@@ -161,7 +160,7 @@ def build_in_worker(
     """Write the graphs of several buckets from the last commit of a store: the job of a worker process.
 
     Returns:
-        What was built, and why others were not.
+        The graphs that were built, and the errors of the others.
 
     Raises:
         StoreError: the store cannot be read.
@@ -191,7 +190,7 @@ def build_in_worker(
 
 
 def publish(view: WriteView, graphs: Iterable[Built]) -> list[Built]:
-    """Make graphs the graphs of their buckets; return the ones whose bucket was flushed meanwhile."""
+    """Record graphs as the graphs of their buckets; return those whose bucket was flushed meanwhile."""
     orphaned = []
     for built in graphs:
         scope = view.scope(built.bucket)
@@ -201,25 +200,19 @@ def publish(view: WriteView, graphs: Iterable[Built]) -> list[Built]:
         state = view.bucket_to_change(*scope)
         state.lexicon_version = built.version
         state.graph_words = built.words
-        state.graph_seq = built.edits
+        state.graph_seq = built.seq
     return orphaned
 
 
 def prune_pending(view: WriteView, built: Built, start: bytes) -> bytes | None:
-    """Forget some of the pending words that a graph holds, from key `start` on; return where to go on, None: done."""
-    prefix = bucket_key(built.bucket)
+    """Delete some of the pending words that a graph holds, from key `start` on; return where to go on, None: done."""
     state = view.bucket_numbered(built.bucket)
     if state is None or state.lexicon_version != built.version:
-        return None  # it was flushed, and the sweeper has its rows; or its adoption was undone
-    rows = list(islice(view.transaction.rows(PENDING, prefix, start or prefix), TIDIED_ROWS + 1))
-    done = [key for key, edit in rows[:TIDIED_ROWS] if int.from_bytes(edit[:6], "big") <= built.edits]
+        return None  # it was flushed, and the sweeper has its rows; or its publication was undone
+    rows = list(islice(view.pending_rows(built.bucket, start), PRUNED_ROWS + 1))
+    done = [key for key, row in rows[:PRUNED_ROWS] if int.from_bytes(row[:6], "big") <= built.seq]
     view.forget_pending(built.bucket, done)
-    return rows[TIDIED_ROWS][0] if len(rows) > TIDIED_ROWS else None
-
-
-def graph_folder(store: Path) -> Path:
-    """Return where the graphs of a store are."""
-    return store / "graph"
+    return rows[PRUNED_ROWS][0] if len(rows) > PRUNED_ROWS else None
 
 
 def _live_words(view: View, bucket: int) -> list[bytes]:
@@ -228,20 +221,9 @@ def _live_words(view: View, bucket: int) -> list[bytes]:
     return [word for rows in pages(view.word_rows_from, prefix, ROWS_MAX) for word in live_words(rows, prefix)]
 
 
-def _pending(transaction: Transaction, bucket: int) -> dict[bytes, int]:
-    """Return what happened last to the words that appeared or vanished since a bucket's graph was built."""
-    prefix = bucket_key(bucket)
-    return {
-        key[4:]: row[6]
-        for rows in pages(partial(transaction.some_rows, PENDING), prefix, ROWS_MAX)
-        for key, row in rows
-        if key.startswith(prefix)
-    }
-
-
-def _orphans(transaction: Transaction, pool: GraphPool, state: BucketState) -> set[bytes]:
-    """Return the words of the graph so far, and those that vanished with their object since, without popped ones."""
-    pending = _pending(transaction, state.bucket)
+def _orphans(view: View, pool: GraphPool, state: BucketState) -> set[bytes]:
+    """Return the words of the old graph, and those that vanished with their object since, without popped ones."""
+    pending = view.pending_changes(state.bucket)
     graph = pool.get(state.bucket, state.lexicon_version)
     words = set() if graph is None else set(graph.words(0, len(graph)))
     words |= {word for word, why in pending.items() if why == Why.ORPHANED}

@@ -1,65 +1,167 @@
-"""What keeps an index fast and safe: word graphs, backups, checks. The server takes the same steps one by one."""
+"""Maintainer: what keeps an index fast and safe: commits, word graphs, sweeping, backups, checks, sizes.
+
+`Index` calls it where a user asks for such a step. The server drives the same steps one by one between the turns of its
+connections, and asks here for the figures of INFO and of its metrics.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sonicpy.errors import GraphError
 from sonicpy.ids import Scope
-from sonicpy.index.engine import IndexBase
-from sonicpy.index.maintenance.consolidate import Built, gather_words, prune_pending, publish, write_graph
+from sonicpy.index.maintenance.consolidate import Built, GraphLimits, gather_words, prune_pending, publish, write_graph
 from sonicpy.index.maintenance.verify import check_backup, graph_faults
 from sonicpy.store.backup import open_backup
-from sonicpy.store.environment import SCOPES
 from sonicpy.store.restore import Restoration, drop_staged
 from sonicpy.store.verify import table_faults
 from sonicpy.store.view import View
 
-CROWD_WORDS = 2_000
-"""Pending words that are worth a consolidation before its time: comparing so many takes about 0.1 ms a query."""
+if TYPE_CHECKING:
+    from sonicpy.index.engine import Engine
+
+BACKLOG_WORDS = 2_000
+"""Pending words that are worth a consolidation before its time: comparing that many takes about 0.1 ms a query."""
 
 SMALL_WORDS = 1_000
-"""The graph of so many words takes about 2 ms."""
+"""The graph of that many words takes about 2 ms."""
 
 
-class IndexUpkeep(IndexBase):
-    """An index, as its keeper sees it."""
+class Maintainer:
+    """The steps of maintenance of an open index.
+
+    Args:
+        engine: the folder.
+    """
+
+    def __init__(self, engine: "Engine") -> None:
+        self.engine = engine
+        # In the default mode a graph has no limits: a large lexicon is worth a line in the log, not lost words.
+        self.graph_limits = GraphLimits()
+        graph = engine.config.store.fst.graph
+        if engine.is_compat:
+            self.graph_limits = GraphLimits(graph.max_words, graph.max_size << 10, keeps_orphans=True)
+
+    # -- changes ---------------------------------------------------------------------------------------------------
+
+    @property
+    def uncommitted(self) -> int:
+        """How many changes the next commit will make visible to others."""
+        return self.engine.store.uncommitted
+
+    @property
+    def refusing(self) -> bool:
+        """Whether changes are refused because the last commit failed."""
+        return self.engine.store.refusing
+
+    def seal(self) -> None:
+        """Write the changes since the last seal to the log: then they survive the death of the process.
+
+        Raises:
+            StoreError: they could not be written and are undone.
+        """
+        self.engine.store.seal()
+
+    def commit(self) -> None:
+        """Make all changes visible to other threads and processes.
+
+        Raises:
+            StoreError: the commit failed; changes are refused until one passes.
+        """
+        self.engine.commit()
+
+    def flush_term_rows(self) -> None:
+        """Write the rows of words that wait for the commit, so that it has less to do. Raises StoreError."""
+        self.engine.store.flush_term_rows()
+
+    def sync_log(self) -> None:
+        """Wait until everything sealed is on the disk; may be called from any thread."""
+        self.engine.store.sync_log()
+
+    def sync(self) -> None:
+        """Wait until everything committed is on the disk; may be called from any thread, but from one at a time."""
+        self.engine.store.sync()
+
+    @property
+    def log_position(self) -> int:
+        """The end of the last sealed record."""
+        return self.engine.store.log_position
+
+    def shorten_log(self) -> None:
+        """Let the next `sync` drop the whole log if everything in it is committed."""
+        self.engine.store.shorten_log()
+
+    @property
+    def has_dropped(self) -> bool:
+        """Whether rows or graphs of flushed buckets may wait for `sweep`."""
+        return self.engine.has_dropped
+
+    def sweep(self, rows: int) -> bool:
+        """Delete about `rows` rows of flushed buckets at most, and a few graphs; return whether any are left."""
+        return self.engine.sweep(rows)
+
+    # -- texts -----------------------------------------------------------------------------------------------------
+
+    def analyser(self) -> dict[str, str]:
+        """Return what decides which terms of a text are stored, key by key."""
+        return self.engine.lexer.analyser()
+
+    def prepare(self) -> None:
+        """Read the tables of the analysis of texts; otherwise the first text that needs them waits for that."""
+        self.engine.lexer.prepare()
+
+    # -- sizes -----------------------------------------------------------------------------------------------------
+
+    @property
+    def folder(self) -> Path:
+        """The absolute path of the store."""
+        return self.engine.store.folder
 
     def open_scopes(self) -> int:
         """Return how many buckets the index holds, over all collections."""
-        return self._read(lambda view: view.transaction.count(SCOPES))
+        with self.engine.read() as view:
+            return view.count_scopes()
 
     def pending_buckets(self) -> int:
-        """Return how many buckets have words waiting for consolidation."""
-        return len(self.store.pending_buckets())
+        """Return how many buckets have words that wait for consolidation."""
+        return len(self.engine.store.pending_buckets())
 
     def open_graphs(self) -> int:
         """Return how many word graphs are open."""
-        return len(self.graphs)
+        return len(self.engine.graphs)
+
+    def used_bytes(self) -> int:
+        """Return how many bytes of the store's map are used."""
+        return self.engine.store.size_bytes()
+
+    def map_bytes(self) -> int:
+        """Return how many bytes of address space are reserved for the store."""
+        return self.engine.store.map_bytes()
+
+    def log_bytes(self) -> int:
+        """Return how many bytes of records the log keeps."""
+        return self.engine.store.log_bytes()
+
+    # -- word graphs -----------------------------------------------------------------------------------------------
 
     def consolidate(self) -> None:
-        """Build the word graphs of all buckets whose words changed; in this process, without the GIL where it pays.
-
-        With `search.live_words` every word is completed, corrected, listed and counted before that too.
-
-        Raises:
-            StoreError, GraphError: a graph could not be built; its words stay pending.
-        """
-        with self._lock:
-            self.store.commit()
-            faults = []
+        """Build the graphs of all buckets whose words changed, in this process; see `Index.consolidate`."""
+        with self.engine.lock:
+            self.engine.store.commit()
+            errors = []
             for bucket in self.due_buckets():
                 try:
                     self.consolidate_bucket(bucket)
                 except GraphError as error:
-                    faults.append(error)  # the others need not wait for this one
-            self._finish()
-            if faults:
-                raise faults[0]
+                    errors.append(error)  # the others need not wait for this one
+            self.engine.finish()
+            if errors:
+                raise errors[0]
 
     def consolidate_bucket(self, bucket: int) -> None:
         """Build the graph of one bucket from the last commit. Raises like `consolidate`."""
-        with self._lock:
+        with self.engine.lock:
             built = self.build_graph(bucket)
             if built is None:
                 return
@@ -67,131 +169,137 @@ class IndexUpkeep(IndexBase):
             while start is not None:
                 start = self.prune_pending(built, start)
 
+    def consolidate_backlogged(self, scopes: set[Scope] | None, times: int = 1) -> None:
+        """Build the graphs of buckets that gained thousands of words, unless a batch or the owner does it later.
+
+        Args:
+            scopes: the buckets to look at; None: all.
+            times: as in `needs_consolidation`.
+        """
+        engine = self.engine
+        with engine.lock:
+            if engine.is_batching or not engine.is_autocommit:
+                return
+            for bucket in self.due_buckets() if scopes is None else self._numbers(scopes):
+                if self.needs_consolidation(bucket, times):
+                    self.consolidate_bucket(bucket)
+
     def due_buckets(self) -> list[int]:
         """Return the ids of the buckets that have pending words, or a graph that cannot be read."""
-        return sorted(self.store.pending_buckets() | self.graphs.broken)
+        return sorted(self.engine.store.pending_buckets() | self.engine.graphs.broken)
 
-    def build_graph(self, bucket: int) -> Built | None:
-        """Write the graph of a bucket from the last commit; None: the bucket is gone. Raises like `consolidate`."""
-        found = gather_words(self.store.snapshot, self.graphs, bucket, self.graph_limits)
-        if found is None:
-            self.forget_bucket(bucket, 0)
-            return None
-        return write_graph(self.graphs, found, self.graph_limits)
+    def is_broken(self, bucket: int) -> bool:
+        """Return whether the graph of a bucket could not be read."""
+        return bucket in self.engine.graphs.broken
 
-    def publish_graphs(self, graphs: list[Built]) -> list[Built]:
-        """Make graphs that were written the graphs of their buckets, commit that, and return them.
-
-        Those whose buckets were flushed meanwhile are deleted.
-
-        Raises:
-            StoreError: it could not be committed; the old graphs stay.
-        """
-        with self._lock:
-            orphaned = self.store.maintain(lambda view: publish(view, graphs))
-            self.store.commit()
-        for built in orphaned:
-            self.forget_bucket(built.bucket, 0)
-            self.graphs.remove(built.bucket, built.version)
-        published = [built for built in graphs if built not in orphaned]
-        for built in published:
-            self.graphs.broken.discard(built.bucket)
-            self.graphs.get(built.bucket, built.version)  # opened before the older file goes
-            self.graphs.remove(built.bucket, built.version - 1)
-        return published
-
-    def prune_pending(self, built: Built, start: bytes) -> bytes | None:
-        """Forget some of the pending words that an published graph holds; return where to go on, or None."""
-        with self._lock:
-            return self.store.maintain(lambda view: prune_pending(view, built, start))
-
-    def is_crowded(self, bucket: int, crowds: int = 1) -> bool:
+    def needs_consolidation(self, bucket: int, times: int = 1) -> bool:
         """Return whether so many words of a bucket are pending that comparing them one by one takes long.
 
         Args:
-            crowds: how many times as many.
+            times: multiplies the number of words that is too many.
         """
-        state = self._read(lambda view: view.bucket_numbered(bucket))
+        with self.engine.read() as view:
+            state = view.bucket_numbered(bucket)
         if state is None:
             return False
-        return state.pending_seq - state.graph_seq >= crowds * max(CROWD_WORDS, state.graph_words // 10)
+        return state.pending_seq - state.graph_seq >= times * max(BACKLOG_WORDS, state.graph_words // 10)
 
     def is_small(self, bucket: int) -> bool:
-        """Return whether the graph of a bucket is built sooner than a worker process could be asked to."""
-        state = self._read(lambda view: view.bucket_numbered(bucket))
+        """Return whether building the graph of a bucket here takes less time than asking a worker process for it."""
+        with self.engine.read() as view:
+            state = view.bucket_numbered(bucket)
         return state is None or state.live_words <= SMALL_WORDS
 
+    def build_graph(self, bucket: int) -> Built | None:
+        """Write the graph of a bucket from the last commit; None: the bucket is gone. Raises like `consolidate`."""
+        engine = self.engine
+        found = gather_words(engine.store.snapshot, engine.graphs, bucket, self.graph_limits)
+        if found is None:
+            engine.forget_bucket(bucket, 0)
+            return None
+        return write_graph(engine.graphs, found, self.graph_limits)
+
+    def publish_graphs(self, graphs: list[Built]) -> list[Built]:
+        """Make written graphs the graphs of their buckets, commit that, and return them.
+
+        Graphs whose buckets were flushed meanwhile are deleted.
+
+        Raises:
+            StoreError: the commit failed; the old graphs stay.
+        """
+        engine = self.engine
+        with engine.lock:
+            orphaned = engine.store.maintain(lambda view: publish(view, graphs))
+            engine.store.commit()
+        for built in orphaned:
+            engine.forget_bucket(built.bucket, 0)
+            engine.graphs.remove(built.bucket, built.version)
+        published = [built for built in graphs if built not in orphaned]
+        for built in published:
+            engine.graphs.broken.discard(built.bucket)
+            engine.graphs.get(built.bucket, built.version)  # opened before the older file is deleted
+            engine.graphs.remove(built.bucket, built.version - 1)
+        return published
+
+    def prune_pending(self, built: Built, start: bytes) -> bytes | None:
+        """Delete some of the pending words that a published graph holds; return where to go on, None: all are gone."""
+        with self.engine.lock:
+            return self.engine.store.maintain(lambda view: prune_pending(view, built, start))
+
+    def close_idle_graphs(self, seconds: float) -> None:
+        """Close the graphs that nothing has asked for in that time."""
+        self.engine.graphs.close_idle(seconds)
+
+    # -- backups and checks ----------------------------------------------------------------------------------------
+
     def backup_committed(self, folder: Path | str) -> Path:
-        """Copy the last commit into a folder as `sonicpy.backup`, and return that file; other threads go on meanwhile.
+        """Copy the last commit into a folder as `sonicpy.backup`; return that file. Other threads go on meanwhile.
 
         Args:
-            folder: created where it is missing; a backup in it is replaced once the new one is whole.
+            folder: created if it is missing; a backup in it is replaced once the new one is whole.
 
         Raises:
-            StoreError: it could not be written; the one before is still there.
+            StoreError: the backup could not be written; the one before is still there.
         """
-        return self.store.backup(Path(folder))
-
-    def backup(self, folder: Path | str) -> Path:
-        """Commit, then write a backup as `backup_committed` does: it holds every change that was made before."""
-        self._commit_first()
-        return self.backup_committed(folder)
+        return self.engine.store.backup(Path(folder))
 
     def restore(self, folder: Path | str) -> None:
-        """Replace the collections that the backup in a folder holds; others stay as they are.
-
-        All or nothing: until the last moment the old collections answer, and a backup with an error changes nothing.
-
-        Raises:
-            StoreDamaged: the backup has faults.
-            StoreError: there is no backup, its texts were cut differently, or the store cannot be written.
-        """
+        """Replace the collections that a backup holds; see `Index.restore`."""
         check_backup(Path(folder), self.analyser())
-        with self._lock, self.restoration(folder) as restoration:
+        with self.engine.lock, self.restoration(folder) as restoration:
             for _ in restoration.fill():
                 pass
             for bucket in restoration.staged_buckets():
                 self.consolidate_bucket(bucket)
             restoration.switch()
-            self._finish()
+            self.engine.finish()
 
     @contextmanager
     def restoration(self, folder: Path | str) -> Iterator[Restoration]:
-        """The way from a backup that was checked to this index, to be gone step by step; see `store.restore`.
+        """Yield the steps from a checked backup to this index; see `store.restore`.
 
-        Raises StoreError like `restore`. What is left unfinished is forgotten.
+        At the end of the block everything unfinished is dropped. Raises StoreError like `restore`.
         """
         with open_backup(Path(folder)) as environment, environment.reading() as transaction:
             try:
-                yield Restoration(self.store, View(transaction), self.commit)
+                yield Restoration(self.engine.store, View(transaction), self.commit)
             finally:
-                with self._lock:
-                    drop_staged(self.store)
+                with self.engine.lock:
+                    drop_staged(self.engine.store)
 
     def verify(self) -> list[str]:
-        """Check every table against every other, and the graphs against the tables; return what is wrong.
+        """Check the tables and the graphs of the last commit; see `Index.verify`."""
+        self.engine.commit_before_reading()
+        with self.engine.store.snapshot() as view:
+            return [*table_faults(view.transaction), *graph_faults(view, self.engine.graphs, self._graph_version)]
 
-        Other threads go on reading and writing meanwhile; what they change is not looked at.
-        """
-        self._commit_first()
-        with self.store.snapshot() as view:
-            return [*table_faults(view.transaction), *graph_faults(view, self.graphs, self._graph_version)]
+    def _graph_version(self, bucket: int) -> int | None:
+        """Return the version of a bucket's graph in the last commit."""
+        with self.engine.store.snapshot() as view:
+            state = view.bucket_numbered(bucket)
+        return None if state is None else state.lexicon_version
 
-    def _consolidate_crowded(self, scopes: set[Scope] | None, crowds: int = 1) -> None:
-        """Build the graphs of buckets that gained thousands of words, unless a batch or the owner does it later.
-
-        Args:
-            scopes: of which buckets; None: of all.
-            crowds: how crowded they must be.
-        """
-        with self._lock:
-            if self._batching or not self._autocommit:
-                return
-            due = self.due_buckets() if scopes is None else self._read(lambda view: _numbers(view, scopes))
-            for bucket in [bucket for bucket in due if self.is_crowded(bucket, crowds)]:
-                self.consolidate_bucket(bucket)
-
-
-def _numbers(view: View, scopes: set[Scope]) -> list[int]:
-    states = (view.bucket(*scope) for scope in sorted(scopes))
-    return [state.bucket for state in states if state is not None]
+    def _numbers(self, scopes: set[Scope]) -> list[int]:
+        with self.engine.read() as view:
+            states = [view.bucket(*scope) for scope in sorted(scopes)]
+        return [state.bucket for state in states if state is not None]

@@ -1,4 +1,4 @@
-"""Verify a folder, be it a store that nobody writes or a backup; the tables are checked in sonicpy/store/verify.py."""
+"""Verify a folder that holds a store or a backup; sonicpy/store/verify.py checks the tables."""
 
 import fcntl
 import os
@@ -9,14 +9,12 @@ from pathlib import Path
 from sonicpy._native.keys import bucket_key
 from sonicpy._native.term_rows import live_words
 from sonicpy.errors import GraphError, StoreDamaged, StoreError
-from sonicpy.graph.pool import GraphPool
+from sonicpy.graph.pool import GraphPool, graph_folder
 from sonicpy.graph.word_graph import WordGraph
-from sonicpy.index.maintenance.consolidate import graph_folder
 from sonicpy.store.backup import BACKUP_FILE, open_backup
 from sonicpy.store.bucket_state import BucketState
-from sonicpy.store.environment import DATA_FILE, PENDING, SCOPES, Environment
+from sonicpy.store.environment import DATA_FILE, Environment
 from sonicpy.store.folder import LOCK_FILE, holds_store, is_there
-from sonicpy.store.keys import scope_of
 from sonicpy.store.log import log_faults
 from sonicpy.store.meta import check_analyzer, check_format, read_position
 from sonicpy.store.pages import ROWS_MAX, pages
@@ -27,12 +25,12 @@ __all__ = ["check_backup", "graph_faults", "holds_store", "is_there", "verify_ba
 
 
 def verify_folder(folder: Path) -> list[str]:
-    """Return what is wrong with a store, or with a backup, in a folder; nothing is changed.
+    """Return the faults of the store or the backup in a folder, as sentences; nothing is changed.
 
-    Of a store that a process writes, only the last commit is looked at.
+    If a process writes the store, only the last commit is checked.
 
     Raises:
-        StoreError: there is neither in the folder, or it cannot be read at all.
+        StoreError: the folder holds neither, or it cannot be read at all.
     """
     if is_there(folder / BACKUP_FILE):
         return verify_backup(folder)
@@ -54,13 +52,13 @@ def verify_folder(folder: Path) -> list[str]:
 
 
 def verify_backup(folder: Path, analyser: Mapping[str, str] | None = None) -> list[str]:
-    """Return what is wrong with the backup in a folder.
+    """Return the faults of the backup in a folder, as sentences.
 
     Args:
-        analyser: what decides the terms of a text in the store it is for; None: any.
+        analyser: the analysis of texts of the store it is for, key by key; None: any.
 
     Raises:
-        StoreError: there is no backup, it is not whole, or its texts were cut differently.
+        StoreError: there is no backup, it is not whole, or its texts were analysed differently.
     """
     with open_backup(folder) as environment, environment.reading() as transaction:
         check_format(transaction)
@@ -73,29 +71,28 @@ def check_backup(folder: Path, analyser: Mapping[str, str]) -> None:
     """Raise StoreError unless the backup in a folder can be restored into a store with this analysis of texts."""
     faults = verify_backup(folder, analyser)
     if faults:
-        more = f", and {len(faults) - 1} faults more" if len(faults) > 1 else ""
+        more = f" (and {len(faults) - 1} more faults)" if len(faults) > 1 else ""
         raise StoreDamaged(f"the backup in {folder} is not restored, it is damaged: {faults[0]}{more}")
 
 
 def graph_faults(view: View, pool: GraphPool, version_now: Callable[[int], int | None] | None = None) -> Iterator[str]:
-    """Yield what is wrong with the files of word graphs; each is built again once that is noticed.
+    """Yield the faults of graph files, as sentences; an index builds such a graph again once it notices.
 
-    A graph may hold words that are gone: compat mode keeps them, and who looks a word up finds out.
+    A graph may hold words that are gone: compat mode keeps them, and a look at their rows shows it.
 
     Args:
-        version_now: tells which version of a bucket's graph is in force by now: another one than in `view` has
-            replaced the file meanwhile, which is no fault. None: nobody writes.
+        version_now: returns the version of a bucket's graph in the last commit: a version other than that in `view` has
+            replaced the file meanwhile, which is no fault. None: no process writes.
     """
-    for key, row in view.transaction.rows(SCOPES, b""):
-        state = BucketState.unpack(row)
+    for names, state in view.all_states():
         if not state.lexicon_version:
             continue
-        scope = "/".join(scope_of(key))
+        scope = "/".join(names)
         try:
             graph = WordGraph(pool.path(state.bucket, state.lexicon_version))
-        except GraphError as fault:
+        except GraphError as error:
             if version_now is None or version_now(state.bucket) == state.lexicon_version:
-                yield f"{scope}: {fault}"
+                yield f"{scope}: {error}"
             continue
         if len(graph) != state.graph_words:
             yield f"{scope}: its graph holds {len(graph)} words instead of {state.graph_words}"
@@ -105,13 +102,13 @@ def graph_faults(view: View, pool: GraphPool, version_now: Callable[[int], int |
 
 
 def _missing(view: View, state: BucketState, graph: WordGraph) -> int:
-    """Return how many live words stand neither in the graph nor in `pending`."""
+    """Return how many live words are neither in the graph nor pending."""
     prefix = bucket_key(state.bucket)
     missing = 0
     for rows in pages(view.word_rows_from, prefix, ROWS_MAX):
         for word in live_words(rows, prefix):
             if not graph.contains(word):
-                missing += view.transaction.get(PENDING, prefix + word) is None
+                missing += not view.is_pending(state.bucket, word)
     return missing
 
 
@@ -127,8 +124,8 @@ def _is_written(folder: Path) -> bool:
         descriptor = os.open(folder / LOCK_FILE, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
         return False
-    except OSError as fault:
-        raise StoreError(f"cannot read {folder / LOCK_FILE}: {fault.strerror}") from fault
+    except OSError as error:
+        raise StoreError(f"cannot read {folder / LOCK_FILE}: {error.strerror}") from error
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError:

@@ -1,9 +1,9 @@
-"""What a bucket holds, object by object, in an order in which it can be pushed back: the same hits in the same order.
+"""The export of a bucket, object by object: pushed in this order, the objects give the same hits in the same order.
 
-Objects come in the order in which they were made, each with the words it holds. Where texts were added to an object
-after others, some of its words stand behind those of newer objects in the words' postings. Such late words wait, a
-queue for each word, until a newer object needs its place behind them; then the object comes a second time, with every
-word for which it stands first in its queue.
+Objects come in the order of their creation, each with the words it holds. If a text was added to an object after newer
+objects were pushed, the object follows those in the postings of some words. Such late words wait, in a queue for each
+word, until a newer object needs the place behind them; then the object comes a second time, with every word in whose
+queue it is the first.
 """
 
 from array import array
@@ -16,8 +16,6 @@ from sonicpy._native.term_rows import TermInfo
 from sonicpy.ids import Scope
 from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.bucket_state import BucketState
-from sonicpy.store.environment import SCOPES
-from sonicpy.store.keys import collection_prefix, scope_of
 from sonicpy.store.restore import is_staged
 from sonicpy.store.view import View
 
@@ -27,8 +25,8 @@ class ExportedObject:
     """An object and words it holds, each with its frequency (1 to 255).
 
     Attributes:
-        terms: words of their own.
-        hidden: stop words, and parts of runs without blanks: searched, but not suggested, listed or counted.
+        terms: words that are suggested, listed and counted.
+        hidden: stop words, and parts of runs without blanks: they are only searched.
     """
 
     collection: str
@@ -39,14 +37,13 @@ class ExportedObject:
 
 
 def scopes_of(view: View, collection: str | None, bucket: str | None) -> list[tuple[Scope, BucketState]]:
-    """Return the buckets of the store, of a collection, or the one that is named, by name."""
-    prefix = b"" if collection is None else collection_prefix(collection)
-    found = [(scope_of(key), BucketState.unpack(row)) for key, row in view.transaction.rows(SCOPES, prefix)]
+    """Return the buckets of the store, of a collection, or the named one, in order of name."""
+    found = view.all_states(collection)
     return [(scope, state) for scope, state in found if not is_staged(scope) and bucket in (None, scope.bucket)]
 
 
 def holdings(view: View, scope: Scope, state: BucketState) -> Iterator[ExportedObject]:
-    """Yield what a bucket holds; an object whose words came late, more than once."""
+    """Yield the objects of a bucket; an object with late words more than once."""
     reader = BucketReader(view, state)
     late = LateWords()
     late.find(reader)
@@ -64,7 +61,7 @@ def holdings(view: View, scope: Scope, state: BucketState) -> Iterator[ExportedO
 
 
 class LateWords:
-    """The associations of words with objects that were made after a newer object got the word."""
+    """The words that objects got after a newer object had got them."""
 
     def __init__(self) -> None:
         self._after: dict[int, array[int]] = {}
@@ -84,24 +81,24 @@ class LateWords:
                     self._of_object.setdefault(iid, array("Q")).append(row.term_id)
 
     def after(self, iid: int) -> Iterator[tuple[int, int]]:
-        """Yield (term id, IID) of what came after the words of an object, each word's oldest first."""
+        """Yield (term id, IID) of the late words that follow an object, the oldest of each word first."""
         pairs = self._after.get(iid, array("Q"))
         return zip(pairs[::2], pairs[1::2], strict=True)
 
     def of_object(self, iid: int) -> Iterable[int]:
-        """Return the ids of the words that came late to an object."""
+        """Return the ids of the late words of an object."""
         return self._of_object.get(iid, ())
 
 
 class Queues:
-    """Objects that wait for their late words, a queue for each word."""
+    """The objects that wait with a late word, in a queue for each word."""
 
     def __init__(self) -> None:
         self._waiting: dict[int, deque[int]] = {}
         self._first_in: dict[int, set[int]] = {}
 
     def add(self, pairs: Iterable[tuple[int, int]]) -> None:
-        """Let objects wait at the ends of the queues: pairs of term id and IID."""
+        """Append objects to the queues: pairs of term id and IID."""
         for term_id, iid in pairs:
             queue = self._waiting.setdefault(term_id, deque())
             queue.append(iid)
@@ -109,7 +106,7 @@ class Queues:
                 self._first_in.setdefault(iid, set()).add(term_id)
 
     def release(self, term_ids: Iterable[int]) -> Iterator[tuple[int, list[int]]]:
-        """Empty the queues of some words: yield IIDs, each with the words of all queues in which it stood first."""
+        """Empty the queues of some words: yield IIDs, each with the words of all queues in which it was first."""
         for term_id in term_ids:
             while term_id in self._waiting:
                 iid = self._waiting[term_id][0]
@@ -138,7 +135,7 @@ def living(reader: BucketReader, row: TermInfo) -> list[int]:
 
 
 def newest_forgotten(reader: BucketReader) -> dict[int, int]:
-    """Return the newest object that holds a word without a posting, by term id: those are older than the postings."""
+    """Return, by term id, the newest object that holds a word without a posting: it is older than the postings."""
     first_living: dict[int, tuple[int, set[int]]] = {}
     for _, row in reader.lexicon(b""):
         if row.holders > row.df:

@@ -1,6 +1,6 @@
-"""What an index holds and what it takes, as plain dicts that JSON can tell: for `Index.stats` and STATS.
+"""The figures of an index, a collection or a bucket, as plain dicts for JSON: behind `Index.stats` and STATS.
 
-A bucket's words and pending words are counted row by row, with a pause for others now and then; everything else is read
+The words and pending words of a bucket are counted row by row, with pauses for other threads; everything else is read
 from counters.
 """
 
@@ -9,40 +9,62 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sonicpy._native.keys import bucket_key
 from sonicpy._native.lengths import unpack_length
 from sonicpy.graph.pool import GraphPool
 from sonicpy.store.bucket_state import BucketState
-from sonicpy.store.environment import DROPPED, PENDING, SCOPES, TERMS
-from sonicpy.store.keys import scope_of
 from sonicpy.store.restore import is_staged
 from sonicpy.store.view import View
+from sonicpy.version import VERSION
+
+if TYPE_CHECKING:
+    from sonicpy.index.engine import Engine
 
 Figures = dict[str, Any]
 
 NAMED_MAX = 1_000
-"""Collections or buckets that are told of one by one."""
+"""Collections or buckets that are listed one by one, at most."""
 ROWS_BETWEEN_PAUSES = 1_000
-"""Counting them takes about 0.3 ms, which other threads wait for."""
+"""Rows counted without a pause: about 0.3 ms, for which other threads wait."""
 PERCENTILES = (50, 90, 99)
 STATUS = Path("/proc/self/statm")
 
 
+def index_figures(engine: "Engine") -> Figures:
+    """Return the figures of a whole index: its settings, its contents, its bytes on the disk and in memory."""
+    store = engine.store
+    with engine.read() as view:
+        contents = whole_figures(view)
+    return {
+        "version": VERSION,
+        "folder": str(store.folder),
+        "read_only": engine.read_only,
+        "compat": engine.config.server.compat,
+        "durability": store.durability,
+        **contents,
+        **disk_figures(store.folder),
+        "used_bytes": store.size_bytes(),
+        "map_bytes": store.map_bytes(),
+        "memory_bytes": memory_bytes(),
+        "open_graphs": len(engine.graphs),
+        "uncommitted": store.uncommitted,
+        "refusing": store.refusing,
+    }
+
+
 def whole_figures(view: View) -> Figures:
-    """Return the figures over all collections: their sums, and the collections one by one."""
+    """Return the figures of all collections: their sums, and each collection."""
     by_collection: dict[str, list[BucketState]] = defaultdict(list)
-    for number, (key, row) in enumerate(view.transaction.rows(SCOPES, b"")):
-        scope = scope_of(key)
+    for number, (scope, state) in enumerate(view.all_states()):
         if not is_staged(scope):
-            by_collection[scope.collection].append(BucketState.unpack(row))
+            by_collection[scope.collection].append(state)
         _let_others(number)
     states = [state for states in by_collection.values() for state in states]
     figures = {"collections": len(by_collection), "buckets": len(states), **_sums(states)}
-    if not view.transaction.count(DROPPED):  # rows of flushed buckets would be counted too
-        figures["hidden_words"] = view.transaction.count(TERMS) - figures["words"]
-        figures["pending_words"] = view.transaction.count(PENDING)
+    if not view.has_dropped():  # rows of flushed buckets would be counted too
+        figures["hidden_words"] = view.count_terms() - figures["words"]
+        figures["pending_words"] = view.count_pending()
     figures["by_collection"] = {
         name: {"buckets": len(states), **_sums(states)} for name, states in _first(sorted(by_collection.items()))
     }
@@ -50,7 +72,7 @@ def whole_figures(view: View) -> Figures:
 
 
 def collection_figures(view: View, collection: str) -> Figures:
-    """Return the figures of a collection: their sums, and its buckets one by one."""
+    """Return the figures of a collection: their sums, and each bucket."""
     states = view.buckets(collection)
     named: dict[str, Figures] = {}
     for state in _first(states):
@@ -61,16 +83,15 @@ def collection_figures(view: View, collection: str) -> Figures:
 
 
 def bucket_figures(view: View, pool: GraphPool, collection: str, bucket: str) -> Figures:
-    """Return the figures of a bucket; of one that does not exist all are 0."""
+    """Return the figures of a bucket; they are all 0 if it does not exist."""
     state = view.bucket(collection, bucket)
     figures: Figures = {"collection": collection, "bucket": bucket, "exists": state is not None}
     if state is None:
         state = BucketState(0)
         terms = pending = 0
     else:
-        prefix = bucket_key(state.bucket)
-        terms = _counted(view.transaction.rows(TERMS, prefix))
-        pending = _counted(view.transaction.rows(PENDING, prefix))
+        terms = _counted(view.term_rows(state.bucket))
+        pending = _counted(view.pending_rows(state.bucket))
     figures |= _sums([state])
     figures["hidden_words"] = terms - state.live_words
     figures["pending_words"] = pending
@@ -85,7 +106,7 @@ def bucket_figures(view: View, pool: GraphPool, collection: str, bucket: str) ->
 
 
 def disk_figures(folder: Path) -> Figures:
-    """Return what the files of a store take on the disk, in bytes."""
+    """Return how many bytes the files of a store take on the disk."""
     log = sum(map(_allocated, (folder / "log").glob("*.log")))
     graphs = sum(map(_allocated, (folder / "graph").glob("*.graph")))
     tables = sum(map(_allocated, folder.glob("*.mdb")))
@@ -93,7 +114,7 @@ def disk_figures(folder: Path) -> Figures:
 
 
 def memory_bytes() -> int | None:
-    """Return the memory of this process that is in use now, mapped files included; None: the system does not tell."""
+    """Return the resident memory of this process in bytes, mapped files included; None: the system does not tell."""
     try:
         pages = int(STATUS.read_text().split()[1])
     except (OSError, ValueError, IndexError):
@@ -112,7 +133,7 @@ def _sums(states: list[BucketState]) -> Figures:
 
 
 def _percentiles(lengths: bytes | bytearray) -> dict[str, float]:
-    """Return lengths in words that so many per cent of the objects do not exceed; long ones are rounded."""
+    """Return the percentiles of the lengths of objects, in words; large ones are rounded."""
     counts = [lengths.count(packed) for packed in range(256)]
     total = sum(counts[1:])  # 0: no object, or one without words
     found: dict[str, float] = {}

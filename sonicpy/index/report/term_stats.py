@@ -1,4 +1,4 @@
-"""What a bucket holds as figures, word by word and object by object: for statistics, not for searching."""
+"""The figures of each word and each object of a bucket, for statistics."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.view import View
 
 CUT = b"\xff"
-"""Stands in the key of a term that is too long for one, and in no UTF-8."""
+"""A byte in the key of a term that is too long for a key; no UTF-8 contains it."""
 
 
 class TermStats(NamedTuple):
@@ -17,10 +17,10 @@ class TermStats(NamedTuple):
 
     Attributes:
         objects: how many objects hold it.
-        hidden_objects: for how many of them it is a stop word, or a part of a run without blanks. One that is hidden
-            for all is searched, but not suggested, listed or counted.
+        hidden_objects: in how many of them it is a stop word, or a part of a run without blanks. A word that is hidden
+            in all is only searched, not suggested, listed or counted.
         postings: how many of them it finds: the newest ones, see store.kv.retain_word_objects.
-        times: how often it stands in those, counting at most 255 times in each.
+        times: how often those contain it, at most 255 times counted for each.
     """
 
     word: str
@@ -34,10 +34,10 @@ class ObjectStats(NamedTuple):
     """An object of a bucket.
 
     Attributes:
-        length: in words, repeated ones and stop words included; what ranking by `bm25` compares.
+        length: in words, repeated ones and stop words included; the ranking "bm25" uses it.
         words: how many different words it holds, without hidden ones.
-        hidden_words: how many different hidden ones.
-        new_words: how many different words, hidden ones included, no object made before it holds.
+        hidden_words: how many different hidden words it holds.
+        new_words: how many different words, hidden ones included, no older object holds.
     """
 
     object: str
@@ -58,7 +58,7 @@ def term_stats(view: View, state: BucketState) -> Iterator[TermStats]:
 
 
 def object_stats(view: View, state: BucketState) -> Iterator[ObjectStats]:
-    """Yield the objects in the order in which they were made."""
+    """Yield the objects in the order of their creation."""
     seen: set[int] = set()
     for _, record in BucketReader(view, state).objects():
         before = len(seen)

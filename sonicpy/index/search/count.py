@@ -1,16 +1,16 @@
-"""COUNT, COUNTC, COUNTB, COUNTO: exact figures at every moment."""
+"""COUNT, COUNTC, COUNTB, COUNTO: exact counts at every moment."""
 
 from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.view import View
 
 
 def count_buckets(view: View, collection: str, live: bool) -> int:
-    """Return how many buckets of a collection hold words; not `live`: how many were ever consolidated."""
+    """Return how many buckets of a collection hold words; if not `live`, how many have been consolidated."""
     return sum(bool(state.live_words if live else state.lexicon_version) for state in view.buckets(collection))
 
 
 def count_bucket_words(view: View, collection: str, bucket: str, live: bool) -> int:
-    """Return how many words a bucket shows."""
+    """Return how many words a bucket holds, stop words and parts of runs without blanks left out."""
     state = view.bucket(collection, bucket)
     if state is None:
         return 0

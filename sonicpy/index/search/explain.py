@@ -1,11 +1,12 @@
-"""EXPLAIN: a query asked once more, with notes on what its ranking does, told as an Explanation.
+"""EXPLAIN: the answer of a query with the plan that led to it, as an Explanation.
 
-Invariant: the hits, their order, their scores and the total are those of `query_hits`; the table is the same.
+Invariant: hits, order, scores and total are those of `query_hits`: the same ranking makes plan and table.
 """
 
 from typing import NamedTuple
 
 from sonicpy._native.object_table import ObjectTable
+from sonicpy._native.plan import Plan, PlannedList
 from sonicpy._native.ranking import Ranker
 from sonicpy._native.sonic_table import SonicTable
 from sonicpy._native.terms import SPECIAL, Terms
@@ -13,9 +14,9 @@ from sonicpy.api.explanation import (
     DROPPED,
     Alternate,
     Analysis,
+    DetectedLanguage,
     ExplainedHit,
     Explanation,
-    Language,
     Part,
     Term,
     shortened,
@@ -23,41 +24,40 @@ from sonicpy.api.explanation import (
 from sonicpy.config import Config
 from sonicpy.index.search.expansion import edits_allowed
 from sonicpy.index.search.lexicon import Lexicon
+from sonicpy.index.search.plan import NO_BUDGET, NOTHING_LEFT_OUT, lists_by_term, why_not_expanded
 from sonicpy.index.search.query import WHOLLY, share_of_best, shown_score
 from sonicpy.index.search.ranking import RANKINGS, bm25_arguments
-from sonicpy.index.search.trace import NO_BUDGET, Gathered, Trace
 
 TERMS_SHOWN = 100
 ALTERNATES_SHOWN = 20
 PARTS_SHOWN = 10
-"""So that the line which tells an explanation stays below some 100 KB, however long the query is."""
+"""Bounds that keep an explanation's line below about 100 KB, however long the query is."""
 
 STOP_WORD = "a stop word of the language"
 SINGLE_LETTER = "a single letter of a run without blanks"
 STOPS_DROPPED = "it is a stop word, which PUSH drops unless LANG(none) is given (stopwords.mode)"
-SHORT = "words of less than four letters are completed, but not corrected, and none begins with it"
-UNLIKE = "no word begins with it or is few enough edits away"
+SHORT = "words of fewer than four letters are completed, not corrected, and no word begins with it"
+UNLIKE = "no word begins with it, and no word is few enough edits away"
 HOWS = ("whole", "exact", "completion", "correction")
 EXACT = 1
-WAYS = {how: kind for kind, how in enumerate(HOWS)}
 
 Parts = tuple[list[tuple[int, int, float]], int, float]
-"""What an object's score is made of, as the tables tell it: the largest parts, how many more there are, their sum."""
+"""The parts of an object's score, as the tables return them: the largest ones, how many more there are, their sum."""
 
 
 class Asked(NamedTuple):
-    """What a query is, once its text has been cut.
+    """A query after the analysis of its text.
 
     Attributes:
-        terms: what is looked for.
-        dropped: stop words that are not.
+        terms: the terms to look for.
+        dropped: the stop words that the settings drop.
         stops: those of the terms that are on a list of stop words.
     """
 
     collection: str
     bucket: str
     text: str
-    language: Language
+    language: DetectedLanguage
     terms: Terms
     dropped: list[bytes]
     stops: frozenset[bytes]
@@ -65,16 +65,13 @@ class Asked(NamedTuple):
 
 
 def explain(asked: Asked, lexicon: Lexicon | None, config: Config) -> Explanation:
-    """Return what a query answers, and why; `lexicon` is None for a bucket that does not exist."""
-    trace = Trace()
+    """Return the answer of a query and the reasons for it; `lexicon` is None for a bucket that does not exist."""
+    plan = Plan([], NOTHING_LEFT_OUT, None)
     hits: tuple[ExplainedHit, ...] = ()
     total = 0
     if lexicon is not None and len(asked.terms):
-        search = config.search
-        table = RANKINGS[search.ranking](
-            lexicon, asked.terms, search, config.store.kv.retain_word_objects, asked.limit, trace
-        )
-        hits, total = _hits(asked, lexicon, table, trace, search.ranking), len(table)
+        plan, table = RANKINGS[config.search.ranking](lexicon, asked.terms, config, asked.limit)
+        hits, total = _hits(asked, lexicon, table, plan, config.search.ranking), len(table)
     state = None if lexicon is None else lexicon.reader.state
     return Explanation(
         collection=asked.collection,
@@ -84,7 +81,7 @@ def explain(asked: Asked, lexicon: Lexicon | None, config: Config) -> Explanatio
         objects=0 if state is None else state.objects,
         language=asked.language,
         analysis=analysis(config),
-        terms=_terms(asked, trace, config)[:TERMS_SHOWN],
+        terms=_terms(asked, plan, config)[:TERMS_SHOWN],
         more_terms=max(0, len(asked.terms) + len(asked.dropped) - TERMS_SHOWN),
         hits=hits,
         total=total,
@@ -93,7 +90,7 @@ def explain(asked: Asked, lexicon: Lexicon | None, config: Config) -> Explanatio
 
 
 def analysis(config: Config) -> Analysis:
-    """Return the settings that decide how a text is cut into words."""
+    """Return the settings that decide which words a text has."""
     normalization, tokenization = config.normalization, config.tokenization
     return Analysis(
         compat=config.server.compat == "sonic",
@@ -105,60 +102,59 @@ def analysis(config: Config) -> Analysis:
     )
 
 
-def _terms(asked: Asked, trace: Trace, config: Config) -> tuple[Term, ...]:
-    gathered = trace.by_term()
+def _terms(asked: Asked, plan: Plan, config: Config) -> tuple[Term, ...]:
+    lists = lists_by_term(plan)
     shown = range(min(len(asked.terms), TERMS_SHOWN))
     dropped = [Term(word.decode(), "left out", DROPPED, 0, 0, None, (), None) for word in asked.dropped[:TERMS_SHOWN]]
-    return (*(_term(asked, number, gathered.get(number, []), trace, config) for number in shown), *dropped)
+    return (*(_term(asked, number, lists.get(number, []), plan, config) for number in shown), *dropped)
 
 
-def _term(asked: Asked, number: int, gathered: list[Gathered], trace: Trace, config: Config) -> Term:
+def _term(asked: Asked, number: int, lists: list[PlannedList], plan: Plan, config: Config) -> Term:
     word, flags = asked.terms.words[number], asked.terms.flags[number]
-    itself = next((one for one in gathered if one.how == "exact"), None)
-    others = [one for one in gathered if one.how != "exact" and one.row is not None]
-    row = None if itself is None else itself.row
+    exact = next((one for one in lists if one.word == word), None)
+    others = [one for one in lists if one.word != word and one.row is not None]
+    row = None if exact is None else exact.row
     is_scored = config.search.ranking != "newest"
-    role, why = _role(asked, number, itself is not None, trace, config.search.ranking)
+    role, why = _role(asked, number, exact, plan, config.search.ranking)
     exact_only = None
-    if not others and itself is not None:
+    if not others and exact is not None:
         is_dropped = word in asked.stops and config.stopwords.mode == "drop"
-        exact_only = STOPS_DROPPED if is_dropped else _why_exact_only(word, flags, trace.kept.get(number), config)
+        why_not = why_not_expanded(plan, exact, flags)
+        exact_only = STOPS_DROPPED if is_dropped else why_not or _why_no_expansion(word, config)
     return Term(
         word=word.decode(),
         role=role,
         why=why,
         objects=row.holders if row else 0,
         kept=row.df if row else 0,
-        weight=itself.weight if itself is not None and is_scored else None,
+        weight=exact.weight if exact is not None and is_scored else None,
         alternates=tuple(_alternate(other, is_scored) for other in others[:ALTERNATES_SHOWN]),
         exact_only=exact_only,
     )
 
 
-def _role(asked: Asked, number: int, is_gathered: bool, trace: Trace, ranking: str) -> tuple[str, str | None]:
-    """Return what a term is there for, and why, if it does not find objects by itself."""
-    if not is_gathered and number in trace.left_out:
-        return "left out", trace.left_out[number]
-    if number in trace.only_adds:
+def _role(asked: Asked, number: int, exact: PlannedList | None, plan: Plan, ranking: str) -> tuple[str, str | None]:
+    """Return the role of a term, and the reason for it if the term finds no objects by itself."""
+    if exact is None:
+        if number in plan.left_out:
+            return "left out", plan.left_out[number]
+    elif not exact.inserts:
         return "adds", STOP_WORD if asked.terms.words[number] in asked.stops else SINGLE_LETTER
-    flags = asked.terms.flags
-    if ranking == "newest" or number in trace.required:
+    elif exact.required:
         return "required", None
-    if ranking == "sonic" and any(each & SPECIAL for each in flags):
+    if ranking == "newest" or (ranking == "sonic" and any(each & SPECIAL for each in asked.terms.flags)):
         return "required", None
     return "searched", None
 
 
-def _alternate(other: Gathered, is_scored: bool) -> Alternate:
+def _alternate(other: PlannedList, is_scored: bool) -> Alternate:
     row = other.row
     assert row is not None
-    weight = other.weight if is_scored else None
-    return Alternate(other.word.decode(), other.how, other.edits, row.holders, row.df, weight)
+    how = "spelling" if other.how == "exact" else other.how
+    return Alternate(other.word.decode(), how, other.edits, row.holders, row.df, other.weight if is_scored else None)
 
 
-def _why_exact_only(word: bytes, flags: int, noted: str | None, config: Config) -> str:
-    if noted is not None:
-        return noted
+def _why_no_expansion(word: bytes, config: Config) -> str:
     if config.search.query_alternates_try == 0:
         return NO_BUDGET
     return UNLIKE if edits_allowed(len(word.decode())) else SHORT
@@ -167,13 +163,13 @@ def _why_exact_only(word: bytes, flags: int, noted: str | None, config: Config) 
 # -- hits ---------------------------------------------------------------------------------------------------------
 
 
-def _hits(asked: Asked, lexicon: Lexicon, table: ObjectTable, trace: Trace, ranking: str) -> tuple[ExplainedHit, ...]:
+def _hits(asked: Asked, lexicon: Lexicon, table: ObjectTable, plan: Plan, ranking: str) -> tuple[ExplainedHit, ...]:
     best = table.best_scored(0, asked.limit)
     iids = [iid for iid, _, _ in best]
     parts = _parts(lexicon, table, iids)
     return tuple(
-        _hit(asked, table, trace, oid, kind, score, told, ranking != "newest")
-        for oid, (_, kind, score), told in zip(lexicon.reader.oids(iids), best, parts, strict=True)
+        _hit(asked, table, plan, oid, kind, score, part, ranking != "newest")
+        for oid, (_, kind, score), part in zip(lexicon.reader.oids(iids), best, parts, strict=True)
     )
 
 
@@ -187,15 +183,15 @@ def _parts(lexicon: Lexicon, table: ObjectTable, iids: list[int]) -> list[Parts]
 def _hit(
     asked: Asked,
     table: ObjectTable,
-    trace: Trace,
+    plan: Plan,
     oid: str,
     kind: int,
     score: float,
-    told: Parts,
+    parts: Parts,
     is_scored: bool,
 ) -> ExplainedHit:
-    parts, more, more_score = told
-    named = [(trace.gathered[number], times, score) for number, times, score in parts]
+    largest, more, more_score = parts
+    named = [(plan.lists[number], times, score) for number, times, score in largest]
     is_tiered = is_scored and isinstance(table, Ranker)
 
     def shown(score: float) -> float | None:
@@ -203,8 +199,8 @@ def _hit(
             return None
         return share_of_best(table, score) if isinstance(table, Ranker) else score
 
-    if not is_tiered:  # such a table knows of no kinds
-        kind = min((WAYS.get(one.how, EXACT) for one, _, _ in named), default=EXACT)
+    if not is_tiered:  # only a Ranker scored by bm25 notes the kinds
+        kind = min((HOWS.index(one.how) for one, _, _ in named), default=EXACT)
     return ExplainedHit(
         object=oid,
         score=shown_score(table, kind, score) if is_scored else None,

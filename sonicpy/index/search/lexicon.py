@@ -1,4 +1,4 @@
-"""The words of a bucket: completions, corrections, lists; live, or as the last consolidation saw them.
+"""The words of a bucket: completions, corrections, lists; live, or as of the last consolidation.
 
 Live words come from the sorted table of words, corrections from the graph file and the words pushed since; otherwise
 everything comes from the graph file.
@@ -18,18 +18,19 @@ from sonicpy.store.read_cache import reader_of
 from sonicpy.store.view import View
 
 CORRECTIONS_EXAMINED = 512
-"""Corrections whose rows are read for one word: a bound on the time of words with very many neighbours."""
+"""Corrections of one word whose rows are read, at most: it bounds the time for words with very many neighbours."""
 
 PENDING_CACHED = 64
-"""Buckets whose pending words are kept ready for comparison."""
+"""Buckets whose pending words are cached for comparison, at most."""
 
 
 class Lexicons:
     """The graphs and pending words of all buckets of an index.
 
     Args:
-        live: words are there from the moment they are pushed; else after a consolidation.
-        recoveries: how often the store has undone changes: afterwards the same number of edits may mean other words.
+        live: words are found from the moment they are pushed; else after a consolidation.
+        recoveries: returns how often the store has undone changes: after that, an equal `pending_seq` may stand for
+            other words.
     """
 
     def __init__(self, pool: GraphPool, *, live: bool, recoveries: Callable[[], int] = int) -> None:
@@ -52,13 +53,13 @@ class Lexicons:
         return lexicon
 
     def pending(self, view: View, state: BucketState) -> PendingWords:
-        """Return the words that were pushed or popped since the graph was built."""
+        """Return the words that appeared or vanished since the graph was built."""
         moment = (state.pending_seq, state.graph_seq, self._recoveries())
-        held = self._pending.get(state.bucket)
-        if held is not None and held[0] == moment:
-            return held[1]
+        cached = self._pending.get(state.bucket)
+        if cached is not None and cached[0] == moment:
+            return cached[1]
         source = view.pending_words(state)
-        words = held[1] if held is not None and held[1].source is source else PendingWords(source)
+        words = cached[1] if cached is not None and cached[1].source is source else PendingWords(source)
         words.refresh()
         if len(self._pending) >= PENDING_CACHED:
             self._pending.clear()
@@ -72,13 +73,13 @@ class Lexicon:
     def __init__(self, lexicons: Lexicons, view: View, reader: BucketReader) -> None:
         self.reader = reader
         self.live = lexicons.live
-        """Whether words are there from the moment they are pushed."""
+        """Whether words are found from the moment they are pushed."""
         self._lexicons = lexicons
         self._view = view
 
     @property
     def _graph(self) -> WordGraph | None:
-        """Asked for each time: one that nobody asks for is closed."""
+        """The graph, asked of the pool at each use: the pool closes graphs that are not used."""
         state = self.reader.state
         return self._lexicons.pool.get(state.bucket, state.lexicon_version) if state.lexicon_version else None
 
@@ -104,7 +105,7 @@ class Lexicon:
         return graph.completions(prefix) if graph is not None else iter(())
 
     def completed(self, prefix: bytes, most: int) -> list[tuple[bytes, TermInfo]]:
-        """Return those of the first `most` completions that objects hold, with their rows, in byte order."""
+        """Return the first `most` completions, without those that no object holds, with their rows, in byte order."""
         if not self.live:
             return self.held(islice(self.completions(prefix), most))
         if len(prefix) > WORD_BYTES_MAX:
@@ -112,7 +113,7 @@ class Lexicon:
         return list(islice((found for found in self.reader.lexicon(prefix) if found[1].live), most))
 
     def likely(self, word: bytes, limit: int, examined: int) -> list[bytes]:
-        """Return at most `limit` completions of the first `examined`: `word` itself, then by frequency."""
+        """Return at most `limit` of the first `examined` completions: `word` itself, then the most frequent ones."""
         if not self.live:
             found = self.completed(word, examined)
             found.sort(key=lambda found: (found[0] != word, -found[1].holders, len(found[0]), found[0]))
@@ -129,7 +130,7 @@ class Lexicon:
     def corrections(self, word: bytes, distance: int, *, transpositions: bool) -> list[tuple[bytes, int]]:
         """Return the words within `distance` edits and their distances: nearest first, then in byte order.
 
-        Itself included; in live mode some may be gone already: who reads their rows finds out.
+        The word itself is included. In live mode some of the words may be gone: their rows tell.
         """
         if distance == 0 or len(word) > WORD_BYTES_MAX:
             return []
@@ -143,7 +144,7 @@ class Lexicon:
         return sorted(found.items(), key=lambda match: (match[1], match[0]))
 
     def held(self, words: Iterable[bytes]) -> list[tuple[bytes, TermInfo]]:
-        """Return those of `words` that objects hold, with their rows, as they came."""
+        """Return those of `words` that objects hold, with their rows, in the same order."""
         asked = list(words)
         return [
             (word, row)
@@ -156,8 +157,8 @@ class Lexicon:
     ) -> list[tuple[bytes, TermInfo, int]]:
         """Return the first `wanted` or more of `matches` that objects hold, with rows and distances.
 
-        Nearest first, as `matches` come, then the most frequent ones, then those most like what was typed; at most
-        CORRECTIONS_EXAMINED are looked at.
+        In the order of `matches`, nearest first; within one distance the most frequent first, then those most like the
+        typed word. At most CORRECTIONS_EXAMINED matches are examined.
         """
         found: list[tuple[bytes, TermInfo, int]] = []
         for distance, group in groupby(islice(matches, CORRECTIONS_EXAMINED), key=lambda match: match[1]):
@@ -170,13 +171,17 @@ class Lexicon:
 
 
 def by_frequency(words: list[tuple[bytes, TermInfo]]) -> list[tuple[bytes, TermInfo]]:
-    """Return words and their rows, those that most objects hold first, then as they came."""
+    """Return words and their rows, those that most objects hold first; equals keep their order."""
     return sorted(words, key=lambda found: -found[1].holders)
 
 
 def likeliest_first(typed: bytes, words: list[tuple[bytes, TermInfo]], wanted: int) -> None:
-    """Sort by likeness to what was typed those of the first `wanted` words, and of their equals, that are as frequent
-    as others; `words` come by frequency."""
+    """Sort words of equal frequency by their likeness to the typed word, in place.
+
+    Args:
+        words: the most frequent first.
+        wanted: only the first words, this many, and those as frequent as the last of them are sorted.
+    """
     if len(words) < 2:
         return
     least = words[min(wanted, len(words)) - 1][1].holders

@@ -1,4 +1,4 @@
-"""Which words Sonic takes for completions of a typed one: those that go on in its script (spec chapter 8)."""
+"""Which words Sonic 1.4 takes for completions of a typed one: those that continue in its script."""
 
 import re
 from functools import lru_cache
@@ -33,10 +33,10 @@ RANGES = {
 """Characters that a completion may add, by the script of the typed word."""
 
 SYLLABLES_OF_KOREAN = "\uac00-\ud7a3"
-"""Tell the script of a word, but are not among what a completion may add: Sonic does not complete Korean."""
+"""They decide the script of a word, but a completion may not add them: Sonic does not complete Korean."""
 
 WITHOUT_SCRIPT = "Latin"
-"""For words of digits and signs alone."""
+"""The script of words that hold only digits and signs."""
 
 _LETTERS = {name: re.compile(f"[{ranges}]") for name, ranges in RANGES.items()}
 _LETTERS["Latin"] = re.compile("[A-Za-z\u00aa\u00ba\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff]")
@@ -45,13 +45,13 @@ _CONTINUATIONS = {name: re.compile(f"[{ranges}]*") for name, ranges in RANGES.it
 
 
 def continues_in_script(word: bytes, longer: bytes) -> bool:
-    """Return whether what `longer` adds to `word` is of the script of `word`."""
+    """Return whether the letters that `longer` adds to `word` are of the script of `word`."""
     return _CONTINUATIONS[script_of(word.decode())].fullmatch(longer[len(word) :].decode()) is not None
 
 
 @lru_cache(maxsize=1024)
 def script_of(word: str) -> str:
-    """Return the script that most letters of a word are of."""
+    """Return the script of most letters of a word."""
     counts = {name: len(letters.findall(word)) for name, letters in _LETTERS.items()}
     best = max(counts, key=counts.__getitem__)
     return best if counts[best] else WITHOUT_SCRIPT

@@ -1,29 +1,29 @@
-"""Answers that hold until something changes: who types ahead sends the same few letters again and again."""
+"""A cache of suggestions, valid until the next change: search-as-you-type sends the same few letters many times."""
 
 from collections.abc import Hashable
 from typing import Generic, TypeVar
 
 Answer = TypeVar("Answer")
 
-KEPT = 10_000
-"""Of some 100 bytes each."""
+ANSWERS_MAX = 10_000
+"""Answers of about 100 bytes each."""
 
 
-class Answers(Generic[Answer]):
-    """Answers by question; all of them are forgotten at the first change."""
+class SuggestCache(Generic[Answer]):
+    """Answers by question; the first change drops all of them."""
 
     def __init__(self) -> None:
-        self._held: tuple[int, dict[Hashable, Answer]] = (-1, {})  # replaced as one: threads share it
+        self._cached: tuple[int, dict[Hashable, Answer]] = (-1, {})  # replaced as one: threads share it
 
     def get(self, question: Hashable, stamp: int) -> Answer | None:
-        """Return the answer that was given at this stamp (see `Store.stamp`), or None."""
-        held_stamp, answers = self._held
-        return answers.get(question) if held_stamp == stamp else None
+        """Return the answer that was given at this stamp (see `Store.readable_stamp`), or None."""
+        cached_stamp, answers = self._cached
+        return answers.get(question) if cached_stamp == stamp else None
 
     def put(self, question: Hashable, stamp: int, answer: Answer) -> None:
-        """Keep an answer."""
-        held_stamp, answers = self._held
-        if held_stamp != stamp or len(answers) >= KEPT:
+        """Store an answer."""
+        cached_stamp, answers = self._cached
+        if cached_stamp != stamp or len(answers) >= ANSWERS_MAX:
             answers = {}
-            self._held = (stamp, answers)
+            self._cached = (stamp, answers)
         answers[question] = answer

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sonicpy.api.rows import REFUSED_KEPT, PushReport, Refused, Row, Shape, read_rows
+from sonicpy.api.rows import REFUSED_MAX, PushReport, Refused, Row, Shape, read_rows
 from sonicpy.errors import CommandError
 from tests.processes import environment
 
@@ -101,10 +101,10 @@ def test_a_generator_is_read_one_row_at_a_time() -> None:
 
 def test_a_report_keeps_the_first_refusals_and_counts_all() -> None:
     report = PushReport(indexed=5)
-    for number in range(REFUSED_KEPT + 5):
+    for number in range(REFUSED_MAX + 5):
         report.refuse(Refused(number, "o", "why"))
-    assert (len(report.refused), report.refused_count) == (REFUSED_KEPT, REFUSED_KEPT + 5)
-    assert str(report) == f"5 rows indexed, {REFUSED_KEPT + 5} refused; the first: row 0, why"
+    assert (len(report.refused), report.refused_count) == (REFUSED_MAX, REFUSED_MAX + 5)
+    assert str(report) == f"5 rows indexed, {REFUSED_MAX + 5} refused; the first: row 0, why"
 
 
 # -- tables ---------------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ import threading
 from pathlib import Path
 
 from sonicpy import Index
-from sonicpy.index.search.suggest_cache import KEPT, Answers
+from sonicpy.index.search.suggest_cache import ANSWERS_MAX, SuggestCache
 from tests.index.shorthand import B, C, open_index, push
 from tests.store.trouble import roll_back
 
@@ -67,12 +67,12 @@ def test_inside_a_batch_and_from_another_thread(tmp_path: Path) -> None:
 def test_undone_changes_are_not_remembered(tmp_path: Path) -> None:
     with open_index(tmp_path) as index:
         push(index, "o1", "amber")
-        index._autocommit = False
+        index.maintainer.engine.is_autocommit = False
         push(index, "o2", "amble")
         assert index.suggest(C, B, "am") == ["amber", "amble"]
-        roll_back(index.store)
+        roll_back(index.maintainer.engine.store)
         assert index.suggest(C, B, "am") == ["amber"]
-        index._autocommit = True
+        index.maintainer.engine.is_autocommit = True
 
 
 def test_an_answer_belongs_to_who_asked(tmp_path: Path) -> None:
@@ -83,10 +83,10 @@ def test_an_answer_belongs_to_who_asked(tmp_path: Path) -> None:
 
 
 def test_answers_are_bounded() -> None:
-    answers: Answers[int] = Answers()
-    for number in range(3 * KEPT):
+    answers: SuggestCache[int] = SuggestCache()
+    for number in range(3 * ANSWERS_MAX):
         answers.put(number, 1, number)
-    held = sum(answers.get(number, 1) is not None for number in range(3 * KEPT))
-    assert 0 < held <= KEPT
+    held = sum(answers.get(number, 1) is not None for number in range(3 * ANSWERS_MAX))
+    assert 0 < held <= ANSWERS_MAX
     answers.put(0, 2, 7)
     assert (answers.get(0, 2), answers.get(0, 1), answers.get(1, 2)) == (7, None, None)

@@ -1,0 +1,12 @@
+from sonicpy._native.top_k cimport Kind
+from sonicpy._native.term_rows cimport TermInfo
+
+
+cdef class PlannedList:
+    cdef readonly Py_ssize_t term
+    cdef readonly bytes word
+    cdef readonly TermInfo row
+    cdef readonly double weight
+    cdef readonly int edits
+    cdef readonly bint required, inserts, is_expandable
+    cdef Kind _kind

@@ -1,0 +1,189 @@
+"""The plan of a query in values: which lists of postings it gathers, in which order, and what each is there for.
+
+`plan_terms` decides that for the terms of a text, `plan_expansions` for the words that stand for one of them. `Ranker.add_lists`
+carries a plan out, EXPLAIN reads it.
+"""
+
+from libc.stdint cimport INT64_MAX, int64_t, uint8_t, uint64_t
+
+from sonicpy._native.bm25 cimport idf
+from sonicpy._native.top_k cimport COMPLETED, CORRECTED, EXACT, Kind
+from sonicpy._native.term_rows cimport TermInfo
+from sonicpy._native.terms cimport F_PART, F_SPECIAL, F_STOP, Terms
+
+cdef enum:
+    KEYWORDS_MAX = 4  # a query with more words is a sentence: the object it looks for need not hold its numbers
+    FIRST_OF_THREE_BYTES = 0xE0
+
+cdef tuple HOWS = ("whole", "exact", "completion", "correction")  # of each Kind
+
+
+cdef class PlannedList:
+    """One list of postings that a query gathers.
+
+    Args:
+        term: the number of the term in the query.
+        word: the word whose list it is: the term, or a word that stands for it.
+        row: its row; None: no object holds it.
+        weight: what the word counts for.
+        how: "exact", "completion" or "correction".
+        edits: how many edits the word is away from the term, if it corrects it.
+        required: objects without the term do not answer.
+        inserts: the list brings objects into the answer; else it only adds to the score of those that others bring.
+        is_expandable: words that stand for the term are looked for.
+    """
+
+    def __init__(
+        self, Py_ssize_t term, bytes word not None, TermInfo row, double weight, str how="exact", int edits=0, *,
+        bint required=False, bint inserts=True, bint is_expandable=False,
+    ):  # fmt: skip
+        self.term = term
+        self.word = word
+        self.row = row
+        self.weight = weight
+        self._kind = COMPLETED if how == "completion" else CORRECTED if how == "correction" else EXACT
+        self.edits = edits
+        self.required = required
+        self.inserts = inserts
+        self.is_expandable = is_expandable
+
+    @property
+    def how(self) -> str:
+        """How the word came: "exact", "completion" or "correction"."""
+        return HOWS[self._kind]
+
+
+cdef class Plan:
+    """What a query gathers.
+
+    Args:
+        lists: PlannedLists, in the order in which they are gathered.
+        left_out: the terms that are not looked for, by number, and why.
+        enough: a term that this many objects hold is not expanded; None: this does not decide.
+    """
+    cdef readonly list lists
+    cdef readonly object left_out, enough
+
+    def __init__(self, list lists not None, left_out, enough):
+        self.lists = lists
+        self.left_out = left_out
+        self.enough = enough
+
+
+cdef bint is_keywords(Terms terms) except -1:
+    """Return whether a query is keywords, not a sentence. A run without blanks has a word for every two pairs."""
+    cdef const uint8_t *flags = <const uint8_t *> <const char *> terms.flags
+    cdef Py_ssize_t number, words = 0, pairs = 0
+    cdef bytes term
+    for number in range(len(terms.words)):
+        term = terms.words[number]
+        pairs += flags[number] & (F_PART | F_STOP) == F_PART
+        # A single letter of a run is flagged as a stop word; its script tells: code points from U+0800.
+        if not flags[number] & (F_SPECIAL | F_PART) and not (
+            flags[number] & F_STOP and (<const uint8_t *> <const char *> term)[0] >= FIRST_OF_THREE_BYTES
+        ):
+            words += 1
+    return max(words, pairs // 2) <= KEYWORDS_MAX
+
+
+def plan_terms(Terms terms not None, list rows not None, uint64_t objects, wanted, Py_ssize_t expandable_max) -> list:
+    """Return the lists of the terms of a query, each with its `idf`, stop words last.
+
+    Special words are required, except in a sentence. Beside other words, stop words only add to what others find.
+
+    Args:
+        rows: of the terms.
+        objects: how many the bucket holds.
+        wanted: a term that this many objects hold finds enough, and is not expandable.
+        expandable_max: at most this many terms are expandable.
+
+    Raises:
+        ValueError: there is another number of rows.
+    """
+    cdef const uint8_t *flags = <const uint8_t *> <const char *> terms.flags
+    cdef Py_ssize_t number, count = len(terms.words), expandable = 0
+    cdef int64_t enough = min(wanted, INT64_MAX)
+    cdef bint has_words = False, has_stops = False, has_special = False, beside, keywords
+    cdef list lists = []
+    cdef PlannedList one
+    if len(rows) != count:
+        raise ValueError(f"{count} terms need as many rows, not {len(rows)}")
+    for number in range(count):
+        has_special |= flags[number] & F_SPECIAL != 0
+        if flags[number] & F_STOP:
+            has_stops = True
+        else:
+            has_words = True
+    keywords = has_special and is_keywords(terms)
+    for beside in range(2 if has_words and has_stops else 1):
+        for number in range(count):
+            if beside != (has_words and flags[number] & F_STOP != 0):
+                continue
+            one = PlannedList.__new__(PlannedList)
+            one.term = number
+            one.word = terms.words[number]
+            one.row = rows[number]
+            one._kind = EXACT
+            one.required = keywords and flags[number] & F_SPECIAL != 0
+            one.inserts = not beside
+            # By holders, not by postings: the window hides how common a word is.
+            one.weight = idf(objects, 0 if one.row is None else one.row._word.holders)
+            if (
+                not flags[number] & (F_SPECIAL | F_STOP | F_PART)
+                and expandable < expandable_max
+                and (0 if one.row is None else <int64_t> one.row._word.df) < enough
+            ):
+                one.is_expandable = True
+                expandable += 1
+            lists.append(one)
+    return lists
+
+
+def plan_expansions(PlannedList exact not None, others, uint64_t objects) -> list:
+    """Return the lists of words that stand for a term: each counts for a share of the lower one of its own `idf` and the
+    term's weight.
+
+    Args:
+        others: tuples (word, row, share, how, edits).
+        objects: how many the bucket holds.
+    """
+    cdef list lists = []
+    cdef PlannedList one
+    cdef TermInfo row
+    cdef tuple fields
+    for other in others:
+        if not isinstance(other, tuple):
+            raise TypeError(f"an expansion is a {type(other).__name__}, not a tuple")
+        fields = <tuple> other
+        word, row, share, how, edits = fields[0], fields[1], fields[2], fields[3], fields[4]
+        if row is None:
+            raise TypeError("an expansion has no row")
+        one = PlannedList.__new__(PlannedList)
+        one.term = exact.term
+        one.word = word
+        one.row = row
+        one.weight = min(idf(objects, row._word.holders), exact.weight) * <double> share
+        one._kind = COMPLETED if how == "completion" else CORRECTED
+        one.edits = edits
+        one.inserts = True
+        lists.append(one)
+    return lists
+
+
+def let_stop_words_search(list lists not None) -> list:
+    """Return the lists of a query in which stop words, which come last, bring objects if no other word does."""
+    cdef PlannedList one, searched
+    cdef list out = []
+    if not lists or (<PlannedList?> lists[len(lists) - 1]).inserts:
+        return lists
+    for one in lists:
+        if one.inserts and one.row is not None and one.row._word.df > 0:
+            return lists
+    for one in lists:
+        searched = PlannedList.__new__(PlannedList)
+        searched.term, searched.word, searched.row, searched.weight = one.term, one.word, one.row, one.weight
+        searched._kind, searched.edits, searched.required = one._kind, one.edits, one.required
+        searched.is_expandable = one.is_expandable
+        searched.inserts = True
+        out.append(searched)
+    return out

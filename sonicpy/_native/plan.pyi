@@ -1,0 +1,43 @@
+from collections.abc import Iterable, Mapping
+
+from sonicpy._native.term_rows import TermInfo
+from sonicpy._native.terms import Terms
+
+class PlannedList:
+    term: int
+    word: bytes
+    row: TermInfo | None
+    weight: float
+    edits: int
+    required: bool
+    inserts: bool
+    is_expandable: bool
+    def __init__(
+        self,
+        term: int,
+        word: bytes,
+        row: TermInfo | None,
+        weight: float,
+        how: str = "exact",
+        edits: int = 0,
+        *,
+        required: bool = False,
+        inserts: bool = True,
+        is_expandable: bool = False,
+    ) -> None: ...
+    @property
+    def how(self) -> str: ...
+
+class Plan:
+    lists: list[PlannedList]
+    left_out: Mapping[int, str]
+    enough: int | None
+    def __init__(self, lists: list[PlannedList], left_out: Mapping[int, str], enough: int | None) -> None: ...
+
+def plan_terms(
+    terms: Terms, rows: list[TermInfo | None], objects: int, wanted: int, expandable_max: int
+) -> list[PlannedList]: ...
+def plan_expansions(
+    exact: PlannedList, others: Iterable[tuple[bytes, TermInfo, float, str, int]], objects: int
+) -> list[PlannedList]: ...
+def let_stop_words_search(lists: list[PlannedList]) -> list[PlannedList]: ...
