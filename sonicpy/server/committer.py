@@ -6,9 +6,12 @@ between turns, so LMDB never holds a change that the log does not hold.
 
 import asyncio
 import logging
+from typing import TYPE_CHECKING
 
 from sonicpy.errors import StoreError
-from sonicpy.index.maintenance.maintainer import Maintainer
+
+if TYPE_CHECKING:
+    from sonicpy.index.maintenance.maintainer import Maintainer
 
 logger = logging.getLogger(__name__)
 
@@ -36,7 +39,7 @@ class Committer:
         syncs_before_reply: whether a reply waits until the disk holds the log (durability = "commit").
     """
 
-    def __init__(self, maintainer: Maintainer, *, syncs_before_reply: bool) -> None:
+    def __init__(self, maintainer: "Maintainer", *, syncs_before_reply: bool) -> None:
         self._maintainer = maintainer
         self._loop = asyncio.get_running_loop()
         self._syncs_before_reply = syncs_before_reply

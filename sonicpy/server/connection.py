@@ -12,7 +12,7 @@ server hold at most one read, one unfinished line, and WRITE_HIGH_BYTES of repli
 import asyncio
 import math
 import time
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from sonicpy.channel import replies
 from sonicpy.channel.commands import Command
@@ -21,7 +21,9 @@ from sonicpy.errors import StoreError
 from sonicpy.server.passwords import DelayedRefusal, network_of
 from sonicpy.server.rejected import RejectedConnection
 from sonicpy.server.runner import Runner, Stop
-from sonicpy.server.service import Service
+
+if TYPE_CHECKING:
+    from sonicpy.server.service import Service
 
 TURN_S = 0.0005
 SHORT_TURN_S = 0.00005
@@ -39,7 +41,7 @@ WRITE_TIMEOUT_S = 300.0
 class Connection(asyncio.BufferedProtocol):
     """The socket side of a session."""
 
-    def __init__(self, service: Service, session: Session) -> None:
+    def __init__(self, service: "Service", session: Session) -> None:
         self.session = session
         self._service = service
         self._turns = service.turns

@@ -1,7 +1,7 @@
 """Command to index call to reply, by table. `Service.execute` carries out what takes longer than a turn."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sonicpy.channel import replies
 from sonicpy.channel.commands import (
@@ -19,20 +19,22 @@ from sonicpy.channel.commands import (
     Query,
     Suggest,
 )
-from sonicpy.index.index import Index
+
+if TYPE_CHECKING:
+    from sonicpy.index.index import Index
 
 
-def push(index: Index, command: Push) -> bytes:
+def push(index: "Index", command: Push) -> bytes:
     collection, bucket, oid, text, lang = command  # push(*command) would copy the tuple
     index.push(collection, bucket, oid, text, lang)
     return replies.OK
 
 
-def pop(index: Index, command: Pop) -> bytes:
+def pop(index: "Index", command: Pop) -> bytes:
     return replies.result(index.pop(*command))
 
 
-def count(index: Index, command: Count) -> bytes:
+def count(index: "Index", command: Count) -> bytes:
     collection, bucket, oid = command
     if bucket is None:
         return replies.result(index.count_buckets(collection))
@@ -41,31 +43,31 @@ def count(index: Index, command: Count) -> bytes:
     return replies.result(index.count_object_words(collection, bucket, oid))
 
 
-def count_buckets(index: Index, command: CountC) -> bytes:
+def count_buckets(index: "Index", command: CountC) -> bytes:
     return replies.result(index.count_buckets(*command))
 
 
-def count_objects(index: Index, command: CountB) -> bytes:
+def count_objects(index: "Index", command: CountB) -> bytes:
     return replies.result(index.count_objects(*command))
 
 
-def count_object_words(index: Index, command: CountO) -> bytes:
+def count_object_words(index: "Index", command: CountO) -> bytes:
     return replies.result(index.count_object_words(*command))
 
 
-def flush_collection(index: Index, command: FlushC) -> bytes:
+def flush_collection(index: "Index", command: FlushC) -> bytes:
     return replies.result(index.flush_collection(*command))
 
 
-def flush_bucket(index: Index, command: FlushB) -> bytes:
+def flush_bucket(index: "Index", command: FlushB) -> bytes:
     return replies.result(index.flush_bucket(*command))
 
 
-def flush_object(index: Index, command: FlushO) -> bytes:
+def flush_object(index: "Index", command: FlushO) -> bytes:
     return replies.result(index.flush_object(*command))
 
 
-def query(index: Index, command: Query) -> bytes:
+def query(index: "Index", command: Query) -> bytes:
     collection, bucket, text, limit, offset, lang, scores = command
     if scores:
         return replies.scored_event(
@@ -74,23 +76,23 @@ def query(index: Index, command: Query) -> bytes:
     return replies.event("QUERY", index.query_ids(collection, bucket, text, limit=limit, offset=offset, lang=lang))
 
 
-def explain(index: Index, command: Explain) -> bytes:
+def explain(index: "Index", command: Explain) -> bytes:
     collection, bucket, text, limit, lang = command
     return replies.result(index.explain(collection, bucket, text, limit=limit, lang=lang).to_json())
 
 
-def suggest(index: Index, command: Suggest) -> bytes:
+def suggest(index: "Index", command: Suggest) -> bytes:
     collection, bucket, word, limit = command
     return replies.event("SUGGEST", index.suggest(collection, bucket, word, limit=limit))
 
 
-def list_words(index: Index, command: List) -> bytes:
+def list_words(index: "Index", command: List) -> bytes:
     collection, bucket, limit, offset = command
     return replies.event("LIST", index.words(collection, bucket, limit=limit, offset=offset))
 
 
 # By type, never by comparing: as tuples, commands of two types can be equal.
-CALLS: dict[type, Callable[[Index, Any], bytes]] = {
+CALLS: dict[type, Callable[["Index", Any], bytes]] = {
     Push: push,
     Pop: pop,
     Count: count,

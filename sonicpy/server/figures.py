@@ -2,8 +2,10 @@
 
 from collections import Counter
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from sonicpy.server.service import Service
+if TYPE_CHECKING:
+    from sonicpy.server.service import Service
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ class ServerFigures:
     consolidation_seconds_total: float
 
 
-def server_figures(service: Service) -> ServerFigures:
+def server_figures(service: "Service") -> ServerFigures:
     """Return the figures of this moment.
 
     Raises:
@@ -70,7 +72,7 @@ def server_figures(service: Service) -> ServerFigures:
     )
 
 
-def not_ready(service: Service) -> str | None:
+def not_ready(service: "Service") -> str | None:
     """Return why the server is not ready for clients, as a sentence; None: it is ready."""
     if service.unready is not None:
         return service.unready

@@ -8,15 +8,18 @@ import logging
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sonicpy.config import Config
 from sonicpy.errors import GraphError, ShuttingDown, SonicError, StoreError
 from sonicpy.index.maintenance.consolidate import Built, build_in_worker
-from sonicpy.index.maintenance.maintainer import Maintainer
 from sonicpy.index.maintenance.verify import check_backup, verify_folder
-from sonicpy.server.committer import Committer
 from sonicpy.server.statistics import Statistics
 from sonicpy.server.workers import Workers
+
+if TYPE_CHECKING:
+    from sonicpy.index.maintenance.maintainer import Maintainer
+    from sonicpy.server.committer import Committer
 
 logger = logging.getLogger(__name__)
 
@@ -33,7 +36,9 @@ class Maintenance:
         statistics: counts the consolidations.
     """
 
-    def __init__(self, maintainer: Maintainer, config: Config, committer: Committer, statistics: Statistics) -> None:
+    def __init__(
+        self, maintainer: "Maintainer", config: Config, committer: "Committer", statistics: Statistics
+    ) -> None:
         self._maintainer = maintainer
         self._committer = committer
         self._statistics = statistics

@@ -10,7 +10,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from socketserver import TCPServer, ThreadingMixIn
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 from wsgiref.types import StartResponse, WSGIEnvironment
 
@@ -26,9 +26,11 @@ from prometheus_client.core import (
 from sonicpy.errors import SonicError, StoreError
 from sonicpy.server.figures import ServerFigures, not_ready, server_figures
 from sonicpy.server.listeners import explaining, name_of
-from sonicpy.server.service import Service
 from sonicpy.server.statistics import BOUNDS_S
 from sonicpy.version import VERSION
+
+if TYPE_CHECKING:
+    from sonicpy.server.service import Service
 
 logger = logging.getLogger(__name__)
 
@@ -55,7 +57,7 @@ class MetricsServer:
         SonicError: the address cannot be used.
     """
 
-    def __init__(self, service: Service, host: str, port: int) -> None:
+    def __init__(self, service: "Service", host: str, port: int) -> None:
         self._service = service
         self._loop = asyncio.get_running_loop()
         registry = CollectorRegistry()
@@ -94,7 +96,7 @@ class MetricsServer:
             return say(start_response, UNAVAILABLE, str(error))
         return say(start_response, "404 Not Found", "there are /metrics, /healthz and /readyz")
 
-    def _ask(self, question: Callable[[Service], Answer]) -> Answer:
+    def _ask(self, question: Callable[["Service"], Answer]) -> Answer:
         """Return what `question` returns on the loop's thread."""
 
         async def ask() -> Answer:

@@ -9,15 +9,18 @@ import asyncio
 import enum
 import logging
 import time
+from typing import TYPE_CHECKING
 
 from sonicpy.channel import replies
 from sonicpy.channel.commands import Command, Ping
 from sonicpy.channel.session import Session
 from sonicpy.errors import CommandError, SonicError, StoreError
 from sonicpy.server.dispatch import CALLS, CHANGES
-from sonicpy.server.service import Service
 from sonicpy.server.slow import log_slow
 from sonicpy.server.statistics import QUICK_S, Tally
+
+if TYPE_CHECKING:
+    from sonicpy.server.service import Service
 
 logger = logging.getLogger(__name__)
 
@@ -37,7 +40,7 @@ class Runner:
 
     __slots__ = ("_index", "_service", "_session", "_statistics", "transport")
 
-    def __init__(self, service: Service, session: Session) -> None:
+    def __init__(self, service: "Service", session: Session) -> None:
         self._service = service
         self._index = service.index
         self._statistics = service.statistics

@@ -6,19 +6,21 @@ Everything here runs on the loop's thread.
 import asyncio
 import math
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from sonicpy.channel import replies
 from sonicpy.channel.commands import Command, Info, Stats, Trigger, Verify
 from sonicpy.channel.session import Session
 from sonicpy.config import Config
-from sonicpy.index.index import Index
 from sonicpy.server.committer import Committer
 from sonicpy.server.maintenance import Maintenance
 from sonicpy.server.passwords import WrongPasswords
 from sonicpy.server.rejected import RejectedConnection
 from sonicpy.server.statistics import Statistics
 from sonicpy.server.turns import Turns
+
+if TYPE_CHECKING:
+    from sonicpy.index.index import Index
 
 READ_BYTES = 1 << 15
 """The most that is read from a connection at once: some hundred commands. The rest waits in the system's buffers."""
@@ -40,7 +42,7 @@ class Service:
         index: opened with autocommit=False on the loop's thread.
     """
 
-    def __init__(self, index: Index, config: Config) -> None:
+    def __init__(self, index: "Index", config: Config) -> None:
         self.index = index
         self.config = config
         self.statistics = Statistics()

@@ -3,9 +3,12 @@
 import asyncio
 import logging
 import time
+from typing import TYPE_CHECKING
 
 from sonicpy.errors import SonicError
-from sonicpy.server.service import Service
+
+if TYPE_CHECKING:
+    from sonicpy.server.service import Service
 
 logger = logging.getLogger(__name__)
 
@@ -15,7 +18,7 @@ TICK_S = 1.0
 class PeriodicTasks:
     """Runs once a second, beside the connections, until it is cancelled."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: "Service") -> None:
         self._maintainer = service.index.maintainer
         self._config = service.config.store.fst
         self._live_words = service.config.search.live_words

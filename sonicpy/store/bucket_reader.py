@@ -1,7 +1,7 @@
 """One bucket inside one transaction, for reading: its terms, postings, objects and words."""
 
 from collections.abc import Iterable, Iterator
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow, oids_in
@@ -14,13 +14,15 @@ from sonicpy.store.environment import OBJECTS, POSTINGS, TERMS
 from sonicpy.store.keys import block_key, bucket_key, term_key, word_key
 from sonicpy.store.names import name_hash
 from sonicpy.store.pages import pages
-from sonicpy.store.view import View
+
+if TYPE_CHECKING:
+    from sonicpy.store.view import View
 
 
 class BucketReader:
     """Reads one bucket through a view."""
 
-    def __init__(self, view: View, state: BucketState) -> None:
+    def __init__(self, view: "View", state: BucketState) -> None:
         self.state = state
         self._view = view
         self._transaction = view.transaction
@@ -119,13 +121,13 @@ class BucketReader:
         return [word for _, _, word in best]
 
 
-def find_object(view: View, state: BucketState, oid: str) -> tuple[int, ObjectRecord] | None:
+def find_object(view: "View", state: BucketState, oid: str) -> tuple[int, ObjectRecord] | None:
     """Return the IID and the record of an object, or None."""
     name = oid.encode()
     return find_among(view, state.bucket, view.named(state, name, name_hash(name)), name)
 
 
-def find_among(view: View, bucket: int, iids: Iterable[int], oid: bytes) -> tuple[int, ObjectRecord] | None:
+def find_among(view: "View", bucket: int, iids: Iterable[int], oid: bytes) -> tuple[int, ObjectRecord] | None:
     """Return the IID and the record of the object among some that has an OID, or None.
 
     Raises:

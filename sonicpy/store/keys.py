@@ -20,11 +20,14 @@ from sonicpy._native.keys import block_key, bucket_key, object_key, term_key, wo
 from sonicpy.ids import Scope
 
 __all__ = [
-    "BUCKET_MAX", "block_key", "bucket_key", "bucket_of", "collection_prefix", "length_key", "object_key",
-    "scope_key", "scope_of", "term_key", "word_key",
+    "BUCKET_MAX", "STAGING", "block_key", "bucket_key", "bucket_of", "collection_prefix", "is_staged", "length_key",
+    "object_key", "scope_key", "scope_of", "term_key", "word_key",
 ]  # fmt: skip
 
 BUCKET_MAX = 0xFFFFFFFF
+
+STAGING = ""
+"""The collection of the buckets that a restore has not switched to; see `restore`."""
 
 length_key = object_key  # the row number takes the place of an IID
 
@@ -44,6 +47,11 @@ def scope_of(key: bytes) -> Scope:
     """Return the scope that a key of `scopes` names."""
     end = 1 + key[0]
     return Scope(key[1:end].decode(), key[end:].decode())
+
+
+def is_staged(scope: Scope) -> bool:
+    """Return whether a bucket is still being restored."""
+    return scope.collection == STAGING
 
 
 def bucket_of(key: bytes) -> int:

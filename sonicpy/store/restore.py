@@ -21,13 +21,11 @@ from sonicpy.store.any_store import AnyStore
 from sonicpy.store.apply import apply_mutation
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import BUCKET_TABLES, PENDING, SCOPES, Row
-from sonicpy.store.keys import collection_prefix, scope_of
+from sonicpy.store.keys import STAGING, collection_prefix, is_staged, scope_of
 from sonicpy.store.mutations import FlushCollection
 from sonicpy.store.view import View
 from sonicpy.store.write_view import WriteView
 
-STAGING = ""
-"""The collection of staged buckets."""
 STEP_ROWS = 200
 """Rows copied in one step, between turns of clients: about 0.3 ms."""
 COMMIT_STEPS = 5
@@ -35,11 +33,6 @@ COMMIT_STEPS = 5
 TRIES = 3
 
 Step = Callable[[WriteView], None]
-
-
-def is_staged(scope: Scope) -> bool:
-    """Return whether a bucket is still being restored."""
-    return scope.collection == STAGING
 
 
 def drop_staged(store: AnyStore) -> None:

@@ -12,7 +12,7 @@ from the position of the last commit. The same routine runs when a store is open
 
 import logging
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -20,13 +20,13 @@ from typing import TypeVar
 from sonicpy.errors import StoreDamaged, StoreError, StoreFull
 from sonicpy.store import folder as store_folder
 from sonicpy.store.apply import apply_mutation, apply_pushes
-from sonicpy.store.environment import PENDING, TABLE_NAMES, Environment, MapFull, Transaction
-from sonicpy.store.keys import BUCKET_MAX, bucket_key, bucket_of
+from sonicpy.store.environment import PENDING, Environment, MapFull
 from sonicpy.store.log import RECORD_MAX_BYTES, Log
 from sonicpy.store.meta import FORMAT, POSITION, check_analyzer, check_format, read_position, write_identity
 from sonicpy.store.mutations import Mutation, PushTerms, pack_mutation, unpack_mutation
 from sonicpy.store.reader import StoreReader
 from sonicpy.store.sweep import sweep
+from sonicpy.store.tables import buckets_in, miscounted_tables
 from sonicpy.store.view import View
 from sonicpy.store.write_cache import WriteCache
 from sonicpy.store.write_view import WriteView
@@ -458,20 +458,3 @@ class Store(StoreReader):
 
 def _do(view: WriteView, work: Callable[[WriteView], Answer]) -> Answer:
     return work(view)
-
-
-def miscounted_tables(transaction: Transaction) -> Iterator[str]:
-    """Read every row of every table; yield a sentence for each table that counts more or fewer than it has."""
-    for table, name in enumerate(TABLE_NAMES):
-        rows = sum(1 for _ in transaction.rows(table, b""))
-        if rows != transaction.count(table):
-            yield f"table {name.decode()} has {rows} rows but counts {transaction.count(table)}"
-
-
-def buckets_in(transaction: Transaction, table: int) -> Iterator[int]:
-    """Yield the ids of the buckets that have rows in a table."""
-    row = transaction.first(table, b"")
-    while row is not None:
-        bucket = bucket_of(row[0])
-        yield bucket
-        row = transaction.first(table, bucket_key(bucket + 1)) if bucket < BUCKET_MAX else None

@@ -35,12 +35,11 @@ from sonicpy.store.environment import (
     WORDS,
     Transaction,
 )
-from sonicpy.store.keys import BUCKET_MAX, bucket_of, length_key, scope_key, scope_of, term_key, word_key
+from sonicpy.store.keys import BUCKET_MAX, bucket_of, is_staged, length_key, scope_key, scope_of, term_key, word_key
 from sonicpy.store.lengths import OBJECTS_PER_ROW
 from sonicpy.store.meta import NEXT_BUCKET
 from sonicpy.store.names import name_hash, stored_names
-from sonicpy.store.restore import is_staged
-from sonicpy.store.store import buckets_in, miscounted_tables
+from sonicpy.store.tables import buckets_in, miscounted_tables
 from sonicpy.store.write_view import Why
 
 NUMBER_BYTES = 5

@@ -3,13 +3,13 @@
 from pathlib import Path
 
 import pytest
-from sonicpy._native.text import SPECIAL, STOP, Terms
 
 import sonicpy
 from sonicpy import Config
 from sonicpy._native.bm25 import idf
 from sonicpy._native.plan import Plan, PlannedList, plan_terms
 from sonicpy._native.ranking import Ranker
+from sonicpy._native.terms import SPECIAL, STOP, Terms
 from sonicpy.index.search.plan import ENOUGH_FOUND, STOP_IS_EXACT, TABLE_FULL, why_not_expanded
 from sonicpy.index.search.ranking import RANKINGS
 

@@ -16,7 +16,7 @@ from sonicpy._native.term_rows import TermInfo
 from sonicpy.ids import Scope
 from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.bucket_state import BucketState
-from sonicpy.store.restore import is_staged
+from sonicpy.store.keys import is_staged
 from sonicpy.store.view import View
 
 

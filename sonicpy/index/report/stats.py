@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from sonicpy._native.lengths import unpack_length
 from sonicpy.graph.pool import GraphPool
 from sonicpy.store.bucket_state import BucketState
-from sonicpy.store.restore import is_staged
+from sonicpy.store.keys import is_staged
 from sonicpy.store.view import View
 from sonicpy.version import VERSION
 
