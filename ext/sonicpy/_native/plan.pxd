@@ -1,7 +1,10 @@
+cimport cython
+
 from sonicpy._native.object_table cimport Kind
 from sonicpy._native.postings cimport TermInfo
 
 
+@cython.final
 cdef class PlannedList:
     cdef readonly Py_ssize_t term
     cdef readonly bytes word
