@@ -17,6 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from sonicpy import Config, Index
 from sonicpy.errors import SonicError
+from sonicpy.index.maintenance.maintainer import Maintainer
 from sonicpy.server import metrics as metrics_module
 from sonicpy.server.metrics import MetricsServer
 from sonicpy.server.service import Service
@@ -226,7 +227,7 @@ class TestInTrouble:
         assert self.answers(tmp_path, stop, "/readyz") == [(503, "the server is stopping\n")]
 
     def test_nor_is_one_that_cannot_write(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(Index, "refusing", property(lambda _: True))
+        monkeypatch.setattr(Maintainer, "refusing", property(lambda _: True))
 
         def serve(service: Service, _: int) -> None:
             service.unready = None

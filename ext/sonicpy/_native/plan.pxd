@@ -1,7 +1,10 @@
-from sonicpy._native.top_k cimport Kind
+cimport cython
+
 from sonicpy._native.term_rows cimport TermInfo
+from sonicpy._native.top_k cimport Kind
 
 
+@cython.final
 cdef class PlannedList:
     cdef readonly Py_ssize_t term
     cdef readonly bytes word

@@ -4,6 +4,7 @@
 carries a plan out, EXPLAIN reads it.
 """
 
+cimport cython
 from libc.stdint cimport INT64_MAX, int64_t, uint8_t, uint64_t
 
 from sonicpy._native.bm25 cimport idf
@@ -18,6 +19,9 @@ cdef enum:
 cdef tuple HOWS = ("whole", "exact", "completion", "correction")  # of each Kind
 
 
+@cython.final
+@cython.no_gc  # it refers to bytes and rows, which refer to nothing
+@cython.freelist(64)
 cdef class PlannedList:
     """One list of postings that a query gathers.
 
@@ -53,6 +57,8 @@ cdef class PlannedList:
         return HOWS[self._kind]
 
 
+@cython.final
+@cython.freelist(4)
 cdef class Plan:
     """What a query gathers.
 

@@ -228,6 +228,6 @@ def other_spellings(term: bytes) -> list[bytes]:
 
 
 def _gathered(reader: BucketReader, lists: list[PlannedList]) -> Ranker:
-    ranker = Ranker()
-    ranker.add_lists(lists, [[] if one.row is None else reader.postings(one.row) for one in lists])
+    ranker, postings = Ranker(), reader.postings
+    ranker.add_lists(lists, [postings(row) if (row := one.row) is not None else [] for one in lists])
     return ranker
