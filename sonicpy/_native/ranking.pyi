@@ -1,10 +1,11 @@
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, type_check_only
 
 from sonicpy._native.object_table import ObjectTable
 from sonicpy._native.postings import PostingList, TermInfo
 from sonicpy._native.text import Terms
 
+@type_check_only
 class Reader(Protocol):
     def words(self, terms: list[bytes]) -> list[TermInfo | None]: ...
     def postings(self, word: TermInfo) -> PostingList | list[bytes]: ...

@@ -2,7 +2,7 @@
 
 from sonicpy._native.bucket import PushWriter
 from sonicpy._native.lengths import pack_length
-from sonicpy._native.object_change import ObjectChange, RemoveTerms
+from sonicpy._native.object_change import AddTerms, RemoveTerms
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow
 from sonicpy._native.postings import DamagedBytes, ObjectRecord
 from sonicpy.errors import StoreDamaged
@@ -64,7 +64,7 @@ class BucketWriter(PushWriter, BucketReader):
         row = RecordRow(self._transaction.get(OBJECTS, key) or b"")
         self._transaction.put(OBJECTS, key, row.put(place, record))
 
-    def _drop_first_block(self, edits: ObjectChange, number: int) -> None:
+    def _drop_first_block(self, edits: AddTerms | RemoveTerms, number: int) -> None:
         """Delete the used-up first block of an edit's word, and find the one that follows."""
         key = edits.first_block_key(number)
         self._transaction.delete(POSTINGS, key)
