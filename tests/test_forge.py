@@ -149,3 +149,18 @@ def test_the_changelog_begins_with_what_is_not_released() -> None:
     first, second = re.findall(r"^## (.*)$", text, re.MULTILINE)[:2]
     assert first == "Unreleased"
     assert second.split(" ")[0] == VERSION
+
+
+def places(page: str) -> set[str]:
+    """Return the files, and the tests behind "::", that a page names."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    return set(re.findall(r"`((?:[\w.-]+/)+[\w.-]+\.(?:py|pyi|pyx|md|cfg|tsv|toml|yml)(?:::\w+)?)`", text))
+
+
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "SECURITY.md", "docs/releasing.md", "docs/glossary.md"])
+def test_the_files_and_tests_that_a_page_names_exist(page: str) -> None:
+    for place in sorted(places(page)):
+        name, _, test = place.partition("::")
+        found = [folder / name for folder in (ROOT, ROOT / "sonicpy") if (folder / name).exists()]
+        assert found, f"{page} names {name}"
+        assert not test or f"def {test}(" in found[0].read_text(encoding="utf-8"), f"{page} names {place}"
