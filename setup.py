@@ -1,9 +1,11 @@
-"""Compile the native modules and pack the tables they read; everything else is in pyproject.toml.
+"""Compile the native modules and pack the tables they read; pyproject.toml holds everything else.
 
-The lists and switches below are the only place that names an extension or a compiler directive.
-Set SONICPY_SANITIZE=1 to build with AddressSanitizer and without optimisation.
+The lists and switches below are the only place that names an extension or a compiler directive. The environment
+chooses the kind of build: SONICPY_DEBUG=1 (no optimisation, debug information, bounds checks of Cython),
+SONICPY_SANITIZE=1 (AddressSanitizer) or SONICPY_PROFILE=1 (as released, with debug information for profilers).
 """
 
+import multiprocessing
 import os
 import sys
 from pathlib import Path
@@ -17,10 +19,16 @@ sys.path.insert(0, str(ROOT / "ext"))  # PEP 517 builds do not put the project o
 
 from tables import languages, stopwords, unicode  # noqa: E402
 
-SANITIZE = os.environ.get("SONICPY_SANITIZE") == "1"
-COMPILE = ["-O1", "-g", "-fsanitize=address", "-fno-omit-frame-pointer"] if SANITIZE else ["-O3"]
-LINK = ["-fsanitize=address"] if SANITIZE else []
+COMPILE = {
+    "release": ["-O3", "-g0"],
+    "profile": ["-O3", "-g"],
+    "debug": ["-O0", "-g"],
+    "sanitize": ["-O1", "-g", "-fsanitize=address", "-fno-omit-frame-pointer"],
+}
+KIND = next((kind for kind in COMPILE if os.environ.get(f"SONICPY_{kind.upper()}") == "1"), "release")
+LINK = ["-fsanitize=address"] if KIND == "sanitize" else []
 GENERATED = "build/generated"
+LAST_KIND = ROOT / GENERATED / "kind"  # of the modules beside the sources: another kind compiles all of them again
 
 MODULES = [
     "add_terms", "analyzer", "bm25", "bucket", "bucket_cache", "corrector", "graph", "graph_builder", "ids", "keys",
@@ -30,12 +38,14 @@ MODULES = [
 ]  # fmt: skip
 DIRECTIVES = {
     "language_level": 3,
-    "boundscheck": False,
+    "boundscheck": KIND == "debug",
     "wraparound": False,
     "cdivision": True,
-    "initializedcheck": False,
+    "initializedcheck": KIND == "debug",
     "embedsignature": True,
 }
+# Cython translates in several processes, which only fork starts without running this file once more.
+PROCESSES = (os.cpu_count() or 0) if multiprocessing.get_start_method() == "fork" else 0
 
 
 class BuildNative(build_ext):
@@ -44,11 +54,17 @@ class BuildNative(build_ext):
     def finalize_options(self) -> None:
         super().finalize_options()
         self.parallel = self.parallel or os.cpu_count()
+        self.build_temp = os.path.join(self.build_temp, KIND)
+        self.force = self.force or self._last_kind() != KIND
+
+    def _last_kind(self) -> str:
+        return LAST_KIND.read_text() if LAST_KIND.exists() else "release"
 
     def run(self) -> None:
         header = ROOT / GENERATED
         header.mkdir(parents=True, exist_ok=True)
         unicode.write_header(header / "unicode_tables.h")
+        LAST_KIND.write_text(KIND)
         super().run()
         package = ROOT / "sonicpy" if self.inplace else Path(self.build_lib) / "sonicpy"
         folder = package / "data"
@@ -62,7 +78,7 @@ def extension(name: str) -> Extension:
         f"sonicpy._native.{name}",
         [f"ext/sonicpy/_native/{name}.pyx"],
         include_dirs=[GENERATED],
-        extra_compile_args=COMPILE,
+        extra_compile_args=COMPILE[KIND],
         extra_link_args=LINK,
     )
 
@@ -71,8 +87,9 @@ setup(
     ext_modules=cythonize(
         [extension(name) for name in MODULES],
         include_path=["ext"],
-        build_dir="build/cython",
+        build_dir=f"build/cython-{KIND}",
         compiler_directives=DIRECTIVES,
+        nthreads=PROCESSES,
     ),
     cmdclass={"build_ext": BuildNative},
 )

@@ -1,8 +1,9 @@
-from typing import Protocol
+from typing import Protocol, type_check_only
 
 from sonicpy._native.postings import PostingList
 from sonicpy._native.term_rows import TermInfo
 
+@type_check_only
 class CacheSource(Protocol):
     def words(self, terms: list[bytes]) -> list[TermInfo | None]: ...
     def read_postings(self, word: TermInfo) -> tuple[PostingList | list[bytes], bool]: ...

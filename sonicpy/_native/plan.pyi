@@ -1,8 +1,10 @@
 from collections.abc import Iterable, Mapping
+from typing import final
 
 from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.terms import Terms
 
+@final
 class PlannedList:
     term: int
     word: bytes
@@ -28,6 +30,7 @@ class PlannedList:
     @property
     def how(self) -> str: ...
 
+@final
 class Plan:
     lists: list[PlannedList]
     left_out: Mapping[int, str]

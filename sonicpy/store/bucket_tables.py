@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable
 
-from sonicpy._native.object_change import ObjectChange
+from sonicpy._native.add_terms import AddTerms
 from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow
+from sonicpy._native.remove_terms import RemoveTerms
 from sonicpy.store.bucket_reader import find_among
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import OBJECTS, POSTINGS, TERMS, Row
@@ -47,7 +48,7 @@ class BucketTables:
         """Write (key, block) pairs into `postings`."""
         self._transaction.put_many(POSTINGS, rows)
 
-    def drop_first_block(self, change: ObjectChange, number: int) -> None:
+    def drop_first_block(self, change: AddTerms | RemoveTerms, number: int) -> None:
         """Delete the used-up first block of word `number` of a change, and give the change the block that follows."""
         key = change.first_block_key(number)
         self._transaction.delete(POSTINGS, key)

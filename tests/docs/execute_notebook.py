@@ -1,6 +1,6 @@
 """Execute a notebook in an empty folder and write it: `python -m tests.docs.execute_notebook docs/notebook.ipynb`.
 
-What it keeps of the machine is what the cells print: no times, no names of environments. Needs the extra [docs].
+The written notebook holds only what the cells print: no times, no names of environments. Needs the extra [docs].
 """
 
 import sys

@@ -1,11 +1,11 @@
 """The documentation as files: its pages, and the blocks of code on them in order.
 
-How a block is written decides what is done with it:
+The language of a block decides what the tests do with it:
 
-    ```python     run; what it prints stands behind its `print` calls ("# ...") or in a ```text block right after it
+    ```python     run; what it prints is in the comments behind its `print` calls, or in a ```text block right after it
     ```console    lines behind "$ " are run by a shell; the others are what they print
     ```text       right after a ```python block: what that prints
-    others        only shown (installations, commands of other machines, settings)
+    others        not run (installations, commands of other machines, settings)
 
 "..." stands for anything in what is printed.
 """
@@ -34,7 +34,7 @@ class Block:
     code: str
     line: int
     output: str | None = None
-    """What a ```text block after it says it prints."""
+    """The content of a ```text block after it."""
 
     def expected(self) -> str:
         """Return what a Python block prints."""
@@ -45,7 +45,7 @@ class Block:
 
 
 def name_of(page: Path) -> str:
-    """Return how a page is called in the names of tests."""
+    """Return the name of a page in the names of tests."""
     return str(page.relative_to(ROOT))
 
 
@@ -68,7 +68,7 @@ def blocks(page: Path) -> list[Block]:
 
 
 def packages_of(page: Path) -> set[str]:
-    """Return what the Python of a page imports besides the standard library and us."""
+    """Return the packages that the Python of a page imports, without the standard library and sonicpy."""
     tree = ast.parse(python_of(page))
     names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     names |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}

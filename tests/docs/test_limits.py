@@ -1,4 +1,4 @@
-"""The page of limits tells the numbers of the code."""
+"""The numbers on the page of limits are those of the code."""
 
 import importlib
 import re

@@ -1,4 +1,4 @@
-"""The notebook was executed as it stands, and runs again without a fault."""
+"""The notebook was executed as it is, and runs again without an error."""
 
 import importlib.util
 import json

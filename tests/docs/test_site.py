@@ -1,4 +1,4 @@
-"""The site: every page stands in its menu, and it is built without a warning."""
+"""The site: its menu has every page, and mkdocs builds it without a warning."""
 
 import importlib.util
 import re

@@ -8,9 +8,9 @@ cimport cython
 from libc.stdint cimport INT64_MAX, int64_t, uint8_t, uint64_t
 
 from sonicpy._native.bm25 cimport idf
-from sonicpy._native.top_k cimport COMPLETED, CORRECTED, EXACT, Kind
 from sonicpy._native.term_rows cimport TermInfo
 from sonicpy._native.terms cimport F_PART, F_SPECIAL, F_STOP, Terms
+from sonicpy._native.top_k cimport COMPLETED, CORRECTED, EXACT, Kind
 
 cdef enum:
     KEYWORDS_MAX = 4  # a query with more words is a sentence: the object it looks for need not hold its numbers
