@@ -36,6 +36,7 @@ class Plan:
     left_out: Mapping[int, str]
     enough: int | None
     def __init__(self, lists: list[PlannedList], left_out: Mapping[int, str], enough: int | None) -> None: ...
+    def rows(self) -> list[TermInfo]: ...
 
 def plan_terms(
     terms: Terms, rows: list[TermInfo | None], objects: int, wanted: int, expandable_max: int

@@ -119,7 +119,7 @@ class Engine:
             with store.snapshot() as view:
                 yield view
         except DamagedBytes as error:
-            raise _damaged(store, error) from error
+            raise damaged(store, error) from error
 
     def commit_before_reading(self) -> None:
         """Commit what was changed, so that the next snapshot shows it."""
@@ -244,7 +244,7 @@ class Reading:
     ) -> None:
         self._store.give_back(self._view)
         if isinstance(error, DamagedBytes):
-            raise _damaged(self._store, error) from error
+            raise damaged(self._store, error) from error
 
 
 class ReadingWords:
@@ -265,7 +265,7 @@ class ReadingWords:
         except BaseException as error:
             self._store.give_back(view)
             if isinstance(error, DamagedBytes):
-                raise _damaged(self._store, error) from error
+                raise damaged(self._store, error) from error
             raise
 
     def __exit__(
@@ -273,8 +273,9 @@ class ReadingWords:
     ) -> None:
         self._store.give_back(self._view)
         if isinstance(error, DamagedBytes):
-            raise _damaged(self._store, error) from error
+            raise damaged(self._store, error) from error
 
 
-def _damaged(store: AnyStore, error: DamagedBytes) -> StoreDamaged:
+def damaged(store: AnyStore, error: DamagedBytes) -> StoreDamaged:
+    """Return the error to raise for rows that cannot be decoded."""
     return StoreDamaged(f"the store {store.folder} is damaged: {error}")

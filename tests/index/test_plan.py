@@ -76,5 +76,7 @@ def test_what_sonic_has_no_room_for_is_left_out(tmp_path: Path) -> None:
 def test_lists_and_rows_have_to_match() -> None:
     with pytest.raises(ValueError, match="1 terms need as many rows, not 0"):
         plan_terms(terms_of(weather=0), [], 1, 10, 16)
-    with pytest.raises(ValueError, match="1 lists need as many postings, not 0"):
-        Ranker().add_lists([PlannedList(0, b"weather", None, 1.0)], [])
+    plan = Plan([PlannedList(0, b"weather", None, 1.0)], {}, None)
+    assert plan.rows() == []
+    with pytest.raises(ValueError, match="0 rows need as many postings, not 1"):
+        Ranker().add_lists(plan, [[]])

@@ -13,3 +13,9 @@ cdef class PlannedList:
     cdef readonly int edits
     cdef readonly bint required, inserts, is_expandable
     cdef Kind _kind
+
+
+@cython.final
+cdef class Plan:
+    cdef readonly list lists
+    cdef readonly object left_out, enough

@@ -67,13 +67,15 @@ cdef class Plan:
         left_out: the terms that are not looked for, by number, and why.
         enough: a term that this many objects hold is not expanded; None: this does not decide.
     """
-    cdef readonly list lists
-    cdef readonly object left_out, enough
-
     def __init__(self, list lists not None, left_out, enough):
         self.lists = lists
         self.left_out = left_out
         self.enough = enough
+
+    def rows(self) -> list:
+        """Return the rows of the lists, without those that no object holds."""
+        cdef PlannedList one
+        return [one.row for one in self.lists if one.row is not None]
 
 
 cdef bint is_keywords(Terms terms) except -1:

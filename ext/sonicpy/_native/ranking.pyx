@@ -14,7 +14,7 @@ from libc.string cimport memset
 from sonicpy._native.bm25 cimport PackedLengths, lengths_of, norms_of, packed_length, part_of_score
 from sonicpy._native.memory cimport grown
 from sonicpy._native.object_table cimport SPARE_OBJECTS_MAX, SPARES, ObjectTable, check_dead
-from sonicpy._native.plan cimport PlannedList
+from sonicpy._native.plan cimport Plan, PlannedList
 from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, PostingList, decode
 from sonicpy._native.score_parts cimport Part, Parts, add_part, parts_tuple
 from sonicpy._native.top_k cimport (
@@ -141,28 +141,33 @@ cdef class Ranker(ObjectTable):
         """
         self.add_postings(postings, dead, weight, COMPLETED if completed else CORRECTED, False, True)
 
-    def add_lists(self, list lists not None, list postings not None) -> None:
+    def add_lists(self, Plan plan not None, list postings not None) -> None:
         """Add the lists of a plan, in its order.
 
         Args:
-            lists: PlannedLists.
-            postings: of each list, a PostingList or its blocks, oldest first.
+            postings: of each of `plan.rows()`, a PostingList or its blocks, oldest first.
 
         Raises:
             DamagedBytes: a block cannot be read.
-            ValueError: there are more or fewer postings than lists.
+            ValueError: there are more or fewer postings than rows.
         """
-        cdef Py_ssize_t number, dead
+        cdef Py_ssize_t number = 0, dead
         cdef PlannedList one
-        if len(lists) != len(postings):
-            raise ValueError(f"{len(lists)} lists need as many postings, not {len(postings)}")
-        for number in range(len(lists)):
-            one = lists[number]
-            dead = 0 if one.row is None else <Py_ssize_t> one.row._word.dead
+        cdef list none = []
+        for one in plan.lists:
+            number += one.row is not None
+        if number != len(postings):
+            raise ValueError(f"{number} rows need as many postings, not {len(postings)}")
+        number = 0
+        for one in plan.lists:
+            dead, taken = 0, none
+            if one.row is not None:
+                dead, taken = <Py_ssize_t> one.row._word.dead, postings[number]
+                number += 1
             if one._kind == EXACT:
-                self.add_term(postings[number], dead, one.weight, one.required, one.inserts)
+                self.add_term(taken, dead, one.weight, one.required, one.inserts)
             else:
-                self.add_postings(postings[number], dead, one.weight, one._kind, False, True)
+                self.add_postings(taken, dead, one.weight, one._kind, False, True)
 
     cdef int add_term(self, postings, Py_ssize_t dead, double weight, bint required, bint inserts) except -1:
         self._terms += 1

@@ -45,8 +45,9 @@ def rank_bm25(lexicon: Lexicon, terms: Terms, config: Config, wanted: int) -> tu
     """Score by BM25. Special words are required, except in a sentence; stop words add to what others find, and are
     searched where others find nothing."""
     plan = plan_bm25(lexicon, terms, config.search.query_alternates_try, wanted)
-    ranker = _gathered(lexicon.reader, plan.lists)
-    ranker.bm25(*bm25_arguments(lexicon.reader))
+    reader, ranker = lexicon.reader, Ranker()
+    ranker.add_lists(plan, list(map(reader.postings, plan.rows())))
+    ranker.bm25(*bm25_arguments(reader))
     return plan, ranker
 
 
@@ -75,7 +76,8 @@ def bm25_arguments(reader: BucketReader) -> tuple[bytes | bytearray, float, floa
 def rank_newest(lexicon: Lexicon, terms: Terms, config: Config, wanted: int) -> tuple[Plan, Ranker]:
     """Keep the objects that hold every word, or an expansion of a word that no object holds, newest first."""
     plan = plan_newest(lexicon, terms, config.search.query_alternates_try, wanted)
-    ranker = _gathered(lexicon.reader, plan.lists)
+    ranker = Ranker()
+    ranker.add_lists(plan, list(map(lexicon.reader.postings, plan.rows())))
     ranker.newest()
     return plan, ranker
 
@@ -225,9 +227,3 @@ def other_spellings(term: bytes) -> list[bytes]:
     word = term.decode()
     spellings = (unicodedata.normalize("NFC", word), unicodedata.normalize("NFD", word))
     return [spelling.encode() for spelling in spellings if spelling != word]
-
-
-def _gathered(reader: BucketReader, lists: list[PlannedList]) -> Ranker:
-    ranker, postings = Ranker(), reader.postings
-    ranker.add_lists(lists, [postings(row) if (row := one.row) is not None else [] for one in lists])
-    return ranker
