@@ -1,7 +1,7 @@
 """The plan of a query in values: which lists of postings it gathers, in which order, and what each is there for.
 
-`plan_terms` decides that for the terms of a text, `plan_expansions` for the words that stand for one of them. `Ranker.add_lists`
-carries a plan out, EXPLAIN reads it.
+`plan_terms` decides that for the terms of a text, `plan_expansions` for the expansions of one of them.
+`Ranker.add_lists` carries a plan out, EXPLAIN reads it.
 """
 
 cimport cython
@@ -27,14 +27,14 @@ cdef class PlannedList:
 
     Args:
         term: the number of the term in the query.
-        word: the word whose list it is: the term, or a word that stands for it.
+        word: the word whose list it is: the term, or an expansion of it.
         row: its row; None: no object holds it.
         weight: what the word counts for.
         how: "exact", "completion" or "correction".
         edits: how many edits the word is away from the term, if it corrects it.
         required: objects without the term do not answer.
         inserts: the list brings objects into the answer; else it only adds to the score of those that others bring.
-        is_expandable: words that stand for the term are looked for.
+        is_expandable: expansions of the term are looked for.
     """
 
     def __init__(
@@ -148,8 +148,8 @@ def plan_terms(Terms terms not None, list rows not None, uint64_t objects, wante
 
 
 def plan_expansions(PlannedList exact not None, others, uint64_t objects) -> list:
-    """Return the lists of words that stand for a term: each counts for a share of the lower one of its own `idf` and the
-    term's weight.
+    """Return the lists of the expansions of a term: each has a share of the lower one of its own `idf` and the term's
+    weight.
 
     Args:
         others: tuples (word, row, share, how, edits).

@@ -2,7 +2,7 @@
 
 bm25     idf * tf, scaled by length and by the share of the query an object holds; all words before some, exact
          before completed before corrected ones
-sonic    as Sonic 1.4 does: idf only, mean over the words, rounded to 32 bits; one budget of alternates for all words
+sonic    as Sonic 1.4 does: idf only, mean over the words, rounded to 32 bits; one budget of expansions for all words
 newest   objects that hold all words, newest association first
 """
 
