@@ -12,16 +12,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.command_line import parse_count
-from benchmarks.stages import BUCKET, COLLECTION, WINDOW, push_lines, session
+from benchmarks.stages import BUCKET, COLLECTION, push_lines, session
 from sonicpy import Config
 from sonicpy.channel import replies
 from sonicpy.channel.session import Session
 from sonicpy.index.index import Index
 from sonicpy.index.search.lexicon import Lexicons
 from sonicpy.index.search.query import query
-from sonicpy.lexer.language import LanguageGuesser
 from sonicpy.lexer.lexer import Lexer
-from sonicpy.lexer.stopwords import StopWords
 from sonicpy.server.committer import COMMIT_CHANGES
 from sonicpy.server.dispatch import CALLS
 from sonicpy.store.mutations import PushTerms, pack_mutation
@@ -59,13 +57,10 @@ def main() -> None:
 def push_stages(texts: list[str], lines: list[bytes], lexer: Lexer) -> None:
     """Time each stage of PUSH over all texts."""
     count = len(texts)
-    guesser = LanguageGuesser(StopWords())
-    guesser.prepare()
     row("  line to command", cpu_us(lambda: read_all(session("ingest"), lines), count))
-    row("  language", cpu_us(lambda: [guesser.guess(text) for text in texts], count))
-    row("  text to terms, in a known language", cpu_us(lambda: [lexer.lex(text, "eng") for text in texts], count))
-    terms = [lexer.lex(text, None) for text in texts]
-    mutations = [PushTerms(COLLECTION, BUCKET, oid(number), found, WINDOW) for number, found in enumerate(terms)]
+    row("  text to terms", cpu_us(lambda: [lexer.lex_push(text, None) for text in texts], count))
+    terms = [lexer.lex_push(text, None) for text in texts]
+    mutations = [PushTerms(COLLECTION, BUCKET, oid(number), found, window=0) for number, found in enumerate(terms)]
     row("  log record", cpu_us(lambda: [pack_mutation(mutation) for mutation in mutations], count))
     applying = sealing = committing = 0.0
     with tempfile.TemporaryDirectory() as folder, Index(Path(folder, "stages"), autocommit=False) as index:

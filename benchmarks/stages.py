@@ -12,22 +12,24 @@ from sonicpy import Config
 from sonicpy._native.add_terms import AddTerms
 from sonicpy._native.bm25 import idf
 from sonicpy._native.object_record import ObjectRecord
-from sonicpy._native.ranking import Ranker
+from sonicpy._native.stored_postings import StoredPostings
 from sonicpy._native.term_cache import TermCache
 from sonicpy._native.terms import Terms
+from sonicpy._native.top_objects import TopObjects
 from sonicpy.channel import replies
 from sonicpy.channel.session import Session
 from sonicpy.channel.syntax import Limits
 from sonicpy.graph.builder import WordGraphBuilder
 from sonicpy.graph.word_graph import WordGraph
 from sonicpy.index.index import Index
-from sonicpy.index.search.ranking import BM25_B, BM25_K1
+from sonicpy.index.search.walk import BM25_B, BM25_K1
 from sonicpy.lexer.language import LanguageGuesser
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.lexer.stopwords import StopWords
 from sonicpy.server.committer import COMMIT_CHANGES
 from sonicpy.server.dispatch import CALLS
 from sonicpy.store.bucket_reader import BucketReader
+from sonicpy.store.environment import POSTINGS
 from sonicpy.store.log import Log
 from sonicpy.store.mutations import PushTerms, pack_mutation
 from sonicpy.version import VERSION
@@ -37,8 +39,6 @@ Work = Callable[[int], object]
 Stage = Callable[[list[str], Path], Work]
 
 COLLECTION, BUCKET = "messages", "default"
-WINDOW = 1_000
-"""The default of store.kv.retain_word_objects."""
 MAP_BYTES = 1 << 30
 """Large enough for every stage, small enough for tools that instrument memory."""
 
@@ -140,27 +140,42 @@ def correct_word(texts: list[str], folder: Path) -> Work:
 
 def score_objects(texts: list[str], folder: Path) -> Work:
     """Score the objects of two words and select the best ten, in native code alone."""
-    cases: list[tuple[list[tuple[list[bytes], int, float]], float]] = []
+    cases: list[tuple[list[tuple[StoredPostings, float]], float]] = []
+    blocks: dict[bytes, bytes] = {}
     lexer = prepared_lexer()
     with filled_index(texts, folder) as index, index.maintainer.engine.store.snapshot() as view:
         state = view.bucket(COLLECTION, BUCKET)
         assert state is not None
         reader = BucketReader(view, state)
         lengths = bytes(reader.lengths())
+        blocks.update(view.transaction.rows(POSTINGS, b""))
         for text in queries(texts, 2, len(texts)):
             words = [word for word in reader.words(lexer.lex(text, "eng").words) if word is not None]
-            postings = [(reader.blocks(word), word.dead, idf(state.objects, word.holders)) for word in words]
+            postings = [(reader.postings(word), idf(state.objects, word.df)) for word in words]
             cases.append((postings, state.average_length))
+            for stored, _ in postings:
+                read_all(reader, stored)
 
-    def work(number: int) -> list[int]:
+    def work(number: int) -> list[tuple[int, int, float]]:
         postings, average = cases[number % len(cases)]
-        ranker = Ranker()
-        for blocks, dead, weight in postings:
-            ranker.add(blocks, dead, weight)
-        ranker.bm25(lengths, average, BM25_K1, BM25_B)
-        return ranker.best(0, 10)
+        top = TopObjects(lengths, average, BM25_K1, BM25_B, 1.0)
+        for stored, weight in postings:
+            top.add_term(weight)
+            top.add_words([stored], weight)
+        top.begin(10)
+        while keys := top.run():
+            top.give([(key, blocks[key]) for key in keys])
+        return top.best(0)
 
     return work
+
+
+def read_all(reader: BucketReader, postings: StoredPostings) -> None:
+    """Read every block of a postings list."""
+    top = TopObjects(b"", 1.0, BM25_K1, BM25_B, 1.0)
+    top.add_term(1.0)
+    top.add_words([postings], 1.0)
+    top.give(reader.read_blocks(top.blocks_to_count()))
 
 
 def whole_push(texts: list[str], folder: Path) -> Work:
@@ -271,7 +286,7 @@ def filled_index(texts: list[str], folder: Path) -> Iterator[Index]:
 
 def pushes(texts: list[str]) -> list[PushTerms]:
     """Return the mutations of texts."""
-    return [PushTerms(COLLECTION, BUCKET, oid(number), terms, WINDOW) for number, terms in enumerate(lexed(texts))]
+    return [PushTerms(COLLECTION, BUCKET, oid(number), terms, window=0) for number, terms in enumerate(lexed(texts))]
 
 
 def lexed(texts: list[str]) -> list[Terms]:

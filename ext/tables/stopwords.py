@@ -2,7 +2,8 @@
 
 A key is the ISO 639-3 code, one sign and the word, case-folded and in NFC:
 
-    eng:the   a stop word
+    eng:the   a stop word of the long list, for compat mode and for guesses at the language
+    eng=the   a stop word of the short list, for the default mode: a function word
     jav+lan   a word that only helps to guess the language
 
 Numbers are left out: digits are never stop words.
@@ -19,6 +20,7 @@ from pathlib import Path
 import marisa_trie
 
 from tables.function_words import MARK_WORDS, STOP_WORDS
+from tables.short_stopwords import OURS, SNOWBALL
 
 YIDDISH_POINTS = re.compile("[\u05b0-\u05c7]")
 YIDDISH_LIGATURES = (("וו", "װ"), ("וי", "ױ"), ("יי", "ײ"))
@@ -39,6 +41,8 @@ def keys() -> Iterator[str]:
     for language in all_languages():
         for word in stop_words(language.stopwords, lists) if language.stopwords else ():
             yield f"{language.code}:{word}"
+        for word in short_list(language.stopwords) if language.stopwords else ():
+            yield f"{language.code}={word}"
         for word in MARK_WORDS.get(language.code, "").split():
             yield f"{language.code}+{normal(word)}"
 
@@ -66,6 +70,12 @@ def stop_words(key: str, lists: dict[str, list[str]]) -> set[str]:
         if key == "lt":
             words |= {repaired(word) for word in words}
     return {normal(word) for word in words if not word.isdigit()} - {""}
+
+
+def short_list(key: str) -> set[str]:
+    """Return the words of the short list under `key` in normal form, with either apostrophe; none if there is none."""
+    words = f"{SNOWBALL.get(key, '')} {OURS.get(key, '')}".split()
+    return {normal(spelling) for word in words for spelling in (word, word.replace("'", "\u2019"))}
 
 
 def normal(word: str) -> str:

@@ -10,10 +10,13 @@ class PlannedList:
     word: bytes
     row: TermInfo | None
     weight: float
+    family_weight: float
+    exact_weight: float
     edits: int
     required: bool
     inserts: bool
     is_expandable: bool
+    is_form: bool
     def __init__(
         self,
         term: int,
@@ -39,9 +42,15 @@ class Plan:
     def rows(self) -> list[TermInfo]: ...
 
 def plan_terms(
-    terms: Terms, rows: list[TermInfo | None], objects: int, wanted: int, expandable_max: int
+    terms: Terms,
+    rows: list[TermInfo | None],
+    objects: int,
+    wanted: int,
+    expandable_max: int,
+    families: dict[int, list[tuple[bytes, TermInfo]]] | None = None,
 ) -> list[PlannedList]: ...
 def plan_expansions(
     exact: PlannedList, others: Iterable[tuple[bytes, TermInfo, float, str, int]], objects: int
 ) -> list[PlannedList]: ...
+def content_size(lists: list[PlannedList], flags: bytes) -> float: ...
 def let_stop_words_search(lists: list[PlannedList]) -> list[PlannedList]: ...

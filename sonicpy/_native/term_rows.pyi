@@ -1,5 +1,4 @@
 WORD_BYTES_MAX: int
-COMMON_FROM_BLOCK: int
 
 def term_id_in(row: bytes) -> int: ...
 def only_refers(row: bytes) -> bool: ...
@@ -10,13 +9,9 @@ def likely_words(rows: list[tuple[bytes, bytes]], prefix: bytes, limit: int) -> 
 
 class TermInfo:
     term_id: int
-    holders: int
-    hidden_holders: int
     df: int
-    last_block: int
-    first_block: int
-    dead: int
-    first_count: int
+    hidden_df: int
+    position: int
     live: bool
     tail: bytes
     def __init__(self, row: bytes, term_bytes: int) -> None: ...

@@ -37,10 +37,18 @@ class Searchable(Protocol):
         limit: int = 10,
         offset: int = 0,
         lang: str | None = None,
+        stem: bool = True,
         total: bool = False,
     ) -> Hits: ...
     def explain(
-        self, collection: str, bucket: str, text: str, *, limit: int = 10, lang: str | None = None
+        self,
+        collection: str,
+        bucket: str,
+        text: str,
+        *,
+        limit: int = 10,
+        lang: str | None = None,
+        stem: bool = True,
     ) -> Explanation: ...
     def suggest(self, collection: str, bucket: str, word: str, *, limit: int = 5) -> list[str]: ...
     def words(self, collection: str, bucket: str, *, limit: int = 100, offset: int = 0) -> list[str]: ...
@@ -100,14 +108,23 @@ class Bucket:
         return self._index.pop(self.collection, self.bucket, object, text)
 
     def query(
-        self, text: str, *, limit: int = 10, offset: int = 0, lang: str | None = None, total: bool = False
+        self,
+        text: str,
+        *,
+        limit: int = 10,
+        offset: int = 0,
+        lang: str | None = None,
+        stem: bool = True,
+        total: bool = False,
     ) -> Hits:
         """Return the objects that answer a text, best first; see `Index.query`."""
-        return self._index.query(self.collection, self.bucket, text, limit=limit, offset=offset, lang=lang, total=total)
+        return self._index.query(
+            self.collection, self.bucket, text, limit=limit, offset=offset, lang=lang, stem=stem, total=total
+        )
 
-    def explain(self, text: str, *, limit: int = 10, lang: str | None = None) -> Explanation:
+    def explain(self, text: str, *, limit: int = 10, lang: str | None = None, stem: bool = True) -> Explanation:
         """Return the reasons for the answer of `query` with the same arguments."""
-        return self._index.explain(self.collection, self.bucket, text, limit=limit, lang=lang)
+        return self._index.explain(self.collection, self.bucket, text, limit=limit, lang=lang, stem=stem)
 
     def suggest(self, word: str, *, limit: int = 5) -> list[str]:
         """Return words that complete or correct `word`."""

@@ -23,7 +23,7 @@ HOW_GUESSED = {
 
 @dataclass(frozen=True, slots=True)
 class DetectedLanguage:
-    """The language of the query's text; it decides which words are stop words.
+    """The language of the query's text; it decides which of its words are stop words.
 
     Attributes:
         code: ISO 639-3; None: no language.
@@ -51,10 +51,10 @@ class Alternate:
     """A word that the query looked for in the place of one of its own.
 
     Attributes:
-        how: "completion": it begins with the query's word; "correction": it is some edits away; "spelling": it is the
-            same word in another normal form.
+        how: "form": it has the same stem, or differs only in accents; "completion": it begins with the query's word;
+            "correction": it is some edits away; "spelling": it is the same word in another normal form.
         objects: how many objects hold it.
-        kept: how many of them it finds, see `Term.kept`.
+        kept: how many of them the query reads, see `Term.kept`.
         weight: its weight in a score; None: there are no scores.
     """
 
@@ -75,7 +75,7 @@ class Term:
             adds to the score of objects that other words find; "left out": the query did not look for it.
         why: the reason why it only adds, or was left out.
         objects: how many objects hold it.
-        kept: how many of them it finds: the newest ones, see store.kv.retain_word_objects.
+        kept: how many of them the query reads: all, or the newest store.kv.retain_word_objects.
         weight: its weight in a score; None: there are no scores, or it was left out.
         alternates: the words that the query looked for in its place.
         exact_only: the reason why there are none.

@@ -32,7 +32,7 @@ def highlight(
 ) -> str:
     """Return a text in which the words are marked that the query of an explanation looked for.
 
-    Completions and corrections are marked too; stop words only if the query held nothing else.
+    Completions and corrections are marked too; stop words only where they found objects themselves.
 
     Args:
         text: the text of an object; the index does not keep it.

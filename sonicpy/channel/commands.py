@@ -28,6 +28,8 @@ class Query(NamedTuple):
     """A code in lower case; "none": the text is in no language; None: guess."""
     scores: bool = False
     """Return the score of each object too."""
+    stem: bool = True
+    """Words stand for their other forms too, where search.stemming allows it."""
 
 
 class Explain(NamedTuple):
@@ -38,6 +40,8 @@ class Explain(NamedTuple):
     text: str
     limit: int
     lang: str | None
+    """As in Query."""
+    stem: bool = True
     """As in Query."""
 
 

@@ -4,8 +4,8 @@ All parts are read, even behind a wrong one: the last error is the one reported,
 holds.
 """
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 from sonicpy.errors import CommandError
 
@@ -15,16 +15,20 @@ LANG_NONE = "none"
 
 
 class Meta(NamedTuple):
-    """The META arguments of one command."""
+    """The META arguments of one command; each field is named like its key, in lower case."""
 
     limit: int | None = None
     offset: int = 0
     lang: str | None = None
     """A language code in lower case; LANG_NONE; or None: guess."""
     scores: bool = False
+    stem: bool = True
 
 
 NO_META = Meta()
+
+Reader = Callable[[str, str, frozenset[str]], object]
+"""Makes the field of a key from the key, its value and the values of LANG."""
 
 
 def read_meta(parts: Iterable[str], allowed: frozenset[str], lang_codes: frozenset[str]) -> Meta:
@@ -38,26 +42,19 @@ def read_meta(parts: Iterable[str], allowed: frozenset[str], lang_codes: frozens
     Raises:
         CommandError: `invalid_meta_key` or `invalid_meta_value`, for the last wrong part.
     """
-    limit, offset, lang, scores = NO_META
+    values: dict[str, Any] = {}
     last: CommandError | None = None
     for part in parts:
         try:
             key, value = _split(part)
             if key not in allowed:
                 raise CommandError("invalid_meta_key", f"{key}[{value}]")
-            if key == "LIMIT":
-                limit = _number(key, value, LIMIT_CEILING)
-            elif key == "OFFSET":
-                offset = _number(key, value, OFFSET_CEILING)
-            elif key == "SCORES":
-                scores = _number(key, value, 1) == 1
-            else:
-                lang = _lang(key, value, lang_codes)
+            values[key.lower()] = READERS[key](key, value, lang_codes)
         except CommandError as error:
             last = error
     if last is not None:
         raise last
-    return Meta(limit, offset, lang, scores)
+    return Meta(**values)
 
 
 def _split(part: str) -> tuple[str, str]:
@@ -90,3 +87,13 @@ def _lang(key: str, value: str, lang_codes: frozenset[str]) -> str:
     if code not in lang_codes:
         raise CommandError("invalid_meta_value", f"{key}[{value}]")
     return code
+
+
+READERS: dict[str, Reader] = {
+    "LIMIT": lambda key, value, lang_codes: _number(key, value, LIMIT_CEILING),
+    "OFFSET": lambda key, value, lang_codes: _number(key, value, OFFSET_CEILING),
+    "LANG": _lang,
+    "SCORES": lambda key, value, lang_codes: _number(key, value, 1) == 1,
+    "STEM": lambda key, value, lang_codes: _number(key, value, 1) == 1,
+}
+"""How the value of each key is read."""

@@ -30,7 +30,7 @@ ACTIONS = {"consolidate": "", "backup": " <path>", "restore": " <path>"}
 """The actions of TRIGGER, and what follows each name in the usage text."""
 
 
-OUR_META_KEYS = frozenset({"SCORES"})
+OUR_META_KEYS = frozenset({"SCORES", "STEM"})
 """Keys that Sonic lacks: compat mode refuses them, and usage texts, which clients compare, do not name them."""
 
 
@@ -138,11 +138,11 @@ def _plain_line(row: Syntax, builder: CommandBuilder, rules: Rules) -> PlainLine
 
 
 def _query(meta: Meta, rules: Rules) -> tuple[object, ...]:
-    return _within(meta.limit, *_of_query(rules.limits)), meta.offset, meta.lang, meta.scores
+    return _within(meta.limit, *_of_query(rules.limits)), meta.offset, meta.lang, meta.scores, meta.stem
 
 
 def _explain(meta: Meta, rules: Rules) -> tuple[object, ...]:
-    return _within(meta.limit, *_of_query(rules.limits)), meta.lang
+    return _within(meta.limit, *_of_query(rules.limits)), meta.lang, meta.stem
 
 
 def _suggest(meta: Meta, rules: Rules) -> tuple[object, ...]:
@@ -206,7 +206,7 @@ ROWS = (
         CommandBuilder(commands.Query, _query, _of_query),
         words=2,
         has_text=True,
-        meta_keys=frozenset({"LIMIT", "OFFSET", "LANG", *OUR_META_KEYS}),
+        meta_keys=frozenset({"LIMIT", "OFFSET", "LANG", "SCORES", "STEM"}),
     ),
     Syntax(
         "EXPLAIN",
@@ -215,7 +215,7 @@ ROWS = (
         CommandBuilder(commands.Explain, _explain, _of_query),
         words=2,
         has_text=True,
-        meta_keys=frozenset({"LIMIT", "LANG"}),
+        meta_keys=frozenset({"LIMIT", "LANG", "STEM"}),
         is_ours=True,
     ),
     Syntax(

@@ -71,7 +71,7 @@ def flush(collection: str, bucket: str | None, object: str | None) -> Plan[int]:
 
 
 def query(
-    collection: str, bucket: str, text: str, limit: int, offset: int, lang: str | None, total: bool
+    collection: str, bucket: str, text: str, limit: int, offset: int, lang: str | None, stem: bool, total: bool
 ) -> Plan[Hits]:
     """Plan QUERY, with scores if the server gives them."""
     check_names(collection, bucket)
@@ -81,7 +81,9 @@ def query(
 
     def line(server: ServerInfo, limit: int, offset: int) -> str:
         scores = 1 if _has_scores(server) else None
-        return head + meta(LIMIT=limit, OFFSET=offset or None, LANG=lang, SCORES=scores)
+        return head + meta(
+            LIMIT=limit, OFFSET=offset or None, LANG=lang, SCORES=scores, STEM=None if stem or scores is None else 0
+        )
 
     found = yield from _paged(Kind.QUERY, line, _hits, limit, offset, QUERY_PAGE)
     scores = [hit.score for hit in found if hit.score is not None]
@@ -122,10 +124,10 @@ def number(
     return int(reply.answers[0])
 
 
-def explain(collection: str, bucket: str, text: str, limit: int, lang: str | None) -> Plan[Explanation]:
+def explain(collection: str, bucket: str, text: str, limit: int, lang: str | None, stem: bool) -> Plan[Explanation]:
     """Plan EXPLAIN."""
     check_names(collection, bucket)
-    line = f"EXPLAIN {collection} {bucket} {sendable(text)}{meta(LIMIT=limit, LANG=lang)}"
+    line = f"EXPLAIN {collection} {bucket} {sendable(text)}{meta(LIMIT=limit, LANG=lang, STEM=None if stem else 0)}"
     return Explanation.from_json((yield _search("EXPLAIN", Kind.RESULT, line)).answers[0])
 
 

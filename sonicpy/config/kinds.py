@@ -113,5 +113,6 @@ LogLevel = Annotated[Literal["off", "error", "warn", "info", "debug", "trace"], 
 UnicodeNormalization = Annotated[Literal["none", "nfc", "nfkc"], BeforeValidator(_fold)]
 StopwordsMode = Annotated[Literal["weigh", "drop"], BeforeValidator(_fold)]
 Ranking = Annotated[Literal["bm25", "sonic", "newest"], BeforeValidator(_fold)]
+Stemming = Annotated[Literal["auto", "off"], BeforeValidator(_fold)]
 SuggestOrder = Annotated[Literal["likely", "alphabetical"], BeforeValidator(_fold)]
 Durability = Annotated[Literal["interval", "commit"], BeforeValidator(_fold)]

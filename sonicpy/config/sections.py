@@ -23,6 +23,7 @@ from sonicpy.config.kinds import (
     Ranking,
     Seconds,
     Share,
+    Stemming,
     StopwordsMode,
     SuggestOrder,
     Switch,
@@ -98,7 +99,7 @@ class TokenizationConfig(Section):
 
 
 class StopwordsConfig(Section):
-    """[stopwords]. The store records it and does not open with another."""
+    """[stopwords]. The store records what decides which words are stored, and does not open with another."""
 
     mode: StopwordsMode = "weigh"
     allow: Words = ()
@@ -110,6 +111,8 @@ class SearchConfig(Section):
 
     ranking: Ranking = "bm25"
     live_words: Switch = True
+    stemming: Stemming = "auto"
+    alternates_below: Count = 10
     suggest_order: SuggestOrder = "likely"
     query_limit_default: Limit = 10
     query_limit_maximum: Limit = 100
@@ -143,7 +146,7 @@ class KvConfig(Section):
     """[store.kv]: the index itself."""
 
     path: Folder = Path("./data/store/")
-    retain_word_objects: Count = 1000
+    retain_word_objects: Count = 0
     durability: Durability = "interval"
     map_size_mb: Megabytes = 65536
     pool: KvPoolConfig = KvPoolConfig()

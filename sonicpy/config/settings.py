@@ -28,6 +28,7 @@ SONIC_DEFAULTS: dict[str, object] = {
     "normalization.unicode_normalization": "none",
     "search.live_words": False,
     "search.ranking": "sonic",
+    "search.stemming": "off",
     "search.suggest_order": "alphabetical",
     "stopwords.mode": "drop",
     "store.kv.durability": "interval",
@@ -87,7 +88,7 @@ class Config(Section):
     def _check(cls, given: Any, validate: ModelWrapValidatorHandler[Self], info: ValidationInfo) -> Self:
         origins: Mapping[str, str] = info.context or {}
         try:
-            config = validate(_with_sonic_defaults(given))
+            config = validate(_with_sonic_defaults(_with_one_stemming(given)))
         except ValidationError as error:
             # Not "from error": the trace of a ValidationError shows every value, the password too.
             raise ConfigError(describe(error, FIELDS, origins)) from None
@@ -95,6 +96,7 @@ class Config(Section):
             _check_order(config, order, origins)
         _check_channel(config.channel, origins)
         _check_stopwords(config.stopwords, origins)
+        _check_stemming(config, origins)
         return config
 
 
@@ -142,6 +144,18 @@ def _with_sonic_defaults(given: object) -> object:
     for key, default in SONIC_DEFAULTS.items():
         _set_default(settings, key.split("."), default)
     return settings
+
+
+def _with_one_stemming(given: object) -> object:
+    """Return `given` with search.stemming off by default where normalization.stemming_enabled is given."""
+    if not isinstance(given, Mapping):
+        return given
+    settings = _explicit(given)
+    normalization = settings.get("normalization")
+    if isinstance(normalization, dict) and normalization.get("stemming_enabled") not in (None, False, "false"):
+        _set_default(settings, ["search", "stemming"], "off")
+        return settings
+    return given
 
 
 def _explicit(given: Mapping[str, object]) -> dict[str, object]:
@@ -211,3 +225,11 @@ def _check_stopwords(stopwords: StopwordsConfig, origins: Mapping[str, str]) -> 
         if word.lower() in allowed:
             where = origins.get("stopwords.deny", "stopwords.deny")
             raise ConfigError(f"{where} holds {show(word)}; allowed are words that stopwords.allow does not hold.")
+
+
+def _check_stemming(config: Config, origins: Mapping[str, str]) -> None:
+    if config.normalization.stemming_enabled and config.search.stemming != "off":
+        where = origins.get("search.stemming", "search.stemming")
+        raise ConfigError(
+            f'{where} is "{config.search.stemming}"; allowed is "off", because normalization.stemming_enabled is true.'
+        )

@@ -27,7 +27,7 @@ def words(index: Index, collection: str, bucket: str, *, hidden: bool = False) -
     Columns: `objects` that hold it; `postings`, how many of them it finds (the newest ones); `times` those contain it.
 
     Args:
-        hidden: include words that are only stop words or parts of runs without blanks, and the column
+        hidden: include words that are only parts of runs without blanks, and the column
             `hidden_objects`: in how many objects a word is that.
 
     Raises:

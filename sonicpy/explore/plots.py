@@ -26,9 +26,10 @@ def plot_ranks(index: Index, collection: str, bucket: str, ax: Axes | None = Non
 
 
 def plot_postings(index: Index, collection: str, bucket: str, ax: Axes | None = None) -> Axes:
-    """Plot how many words have each number of postings, in bins that double; the dashed line is the window.
+    """Plot how many words have each number of postings, in bins that double.
 
-    Words to the right of it do not find their oldest objects. Args and errors as in `plot_ranks`.
+    If store.kv.retain_word_objects is set, a dashed line shows it: queries do not read the oldest postings of words to
+    the right of it. Args and errors as in `plot_ranks`.
     """
     counts = words(index, collection, bucket, hidden=True)["postings"]
     window = index.config.store.kv.retain_word_objects

@@ -17,6 +17,7 @@ from sonicpy.index.registry import claimed, guard
 from sonicpy.index.search.lexicon import Lexicon, Lexicons
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.store.any_store import AnyStore, ClosedStore
+from sonicpy.store.meta import BY_ASSOCIATION, BY_OBJECT, ORDER
 from sonicpy.store.mutations import Mutation, PushTerms
 from sonicpy.store.restore import drop_staged
 from sonicpy.store.store import Store
@@ -51,6 +52,8 @@ class Engine:
     store: AnyStore
     """The store; after `close`, and in a forked process, one that raises IndexClosed for everything."""
     graphs: GraphPool
+    was_converted = False
+    """Whether opening converted the store from an older format: its word graphs are to be built."""
 
     def __init__(
         self,
@@ -92,6 +95,10 @@ class Engine:
     def is_closed(self) -> bool:
         """Whether the folder was closed, or left to the parent process after a fork."""
         return isinstance(self.store, ClosedStore)
+
+    def analyzer(self) -> dict[str, str]:
+        """Return what decides which terms of a text are stored, and in which order their postings lists are, by key."""
+        return {**self.lexer.analyser(), ORDER: BY_ASSOCIATION if self.is_compat else BY_OBJECT}
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
@@ -210,7 +217,9 @@ class Engine:
     def _open_store(self, folder: Path) -> AnyStore:
         kv = self.config.store.kv
         self.graphs = GraphPool(graph_folder(folder))
-        return Store(folder, self.lexer.analyser(), map_bytes=kv.map_size_mb << 20, durability=kv.durability)
+        store = Store(folder, self.analyzer(), map_bytes=kv.map_size_mb << 20, durability=kv.durability)
+        self.was_converted = store.was_converted
+        return store
 
     def _drop_leftovers(self) -> None:
         """Delete what an earlier process has left unfinished."""

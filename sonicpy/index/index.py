@@ -5,6 +5,7 @@ Every change is applied, logged and committed before its method returns. `batch`
 server does.
 """
 
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -20,7 +21,7 @@ from sonicpy.api.hits import Hits
 from sonicpy.api.html import figures_table, index_tables
 from sonicpy.api.rows import TEXT_COLUMN, Progress, PushReport, Shape, read_rows
 from sonicpy.config import Config
-from sonicpy.errors import CommandError
+from sonicpy.errors import CommandError, GraphError, StoreError
 from sonicpy.ids import Scope, check_collection, check_names
 from sonicpy.index.engine import Engine, damaged
 from sonicpy.index.ingest.push_many import push_rows
@@ -32,12 +33,15 @@ from sonicpy.index.report.stats import Figures
 from sonicpy.index.report.term_stats import ObjectStats, TermStats
 from sonicpy.index.search import count as counting
 from sonicpy.index.search.explain import Asked, explain
+from sonicpy.index.search.families import Matching
 from sonicpy.index.search.query import query, query_hits
 from sonicpy.index.search.suggest import suggest_alphabetical, suggest_likely
 from sonicpy.index.search.suggest_cache import SuggestCache
 from sonicpy.langcodes import LANG_CODES
 from sonicpy.lexer.lexer import NO_LANGUAGE
 from sonicpy.store.mutations import FlushBucket, FlushCollection, FlushObject, PopTerms, PushTerms
+
+logger = logging.getLogger(__name__)
 
 Answer = TypeVar("Answer")
 
@@ -82,6 +86,8 @@ class Index:
         self.config = self._engine.config
         self.maintainer = Maintainer(self._engine)
         self._suggestions: SuggestCache[list[str]] = SuggestCache()
+        if self._engine.was_converted:
+            self._build_graphs()
 
     # -- changes -------------------------------------------------------------------------------------------------------
 
@@ -97,7 +103,11 @@ class Index:
             StoreError: the text was not stored.
         """
         check_names(collection, bucket, object)
-        self._engine.apply(PushTerms(collection, bucket, object, self._lex(text, lang), self._engine.window))
+        self._engine.apply(
+            PushTerms(
+                collection, bucket, object, self._lex(self._engine.lexer.lex_push, text, lang), self._engine.window
+            )
+        )
 
     def push_terms(
         self, collection: str, bucket: str, object: str, terms: Mapping[str, int], hidden: Mapping[str, int] = NO_TERMS
@@ -106,7 +116,7 @@ class Index:
 
         Args:
             terms: words in their normal form, each with its frequency, 1 to 255.
-            hidden: the same of stop words and parts of runs without blanks.
+            hidden: the same of parts of runs without blanks, and of stop words that compat mode keeps.
 
         Raises:
             CommandError: a name, a term or a frequency is not valid.
@@ -149,7 +159,7 @@ class Index:
         touched: set[Scope] = set()
         report = push_rows(
             read_rows(rows, shape),
-            self._engine.lexer.lex,
+            self._engine.lexer.lex_push,
             partial(self._push_chunk, touched),
             self._engine.window,
             new=new,
@@ -228,6 +238,7 @@ class Index:
         limit: int = 10,
         offset: int = 0,
         lang: str | None = None,
+        stem: bool = True,
         total: bool = False,
     ) -> Hits:
         """Return the objects that answer a text, best first, with their scores.
@@ -236,38 +247,54 @@ class Index:
             limit: at most this many objects.
             offset: skip this many of the best.
             lang: as in `push`.
+            stem: words also stand for their other forms, where search.stemming allows it.
             total: also count in `Hits.total` all objects that answer.
 
         Raises:
             CommandError: like `push`.
         """
-        terms = self._query_terms(collection, bucket, text, lang)
+        terms, matching = self._query_terms(collection, bucket, text, lang, stem)
         with self._engine.read_words(collection, bucket) as lexicon:
             if lexicon is None:
                 return Hits(total=0 if total else None)
-            return query_hits(lexicon, terms, self.config, limit, offset, total=total)
+            return query_hits(lexicon, terms, self.config, limit, offset, matching, total=total)
 
     def query_ids(
-        self, collection: str, bucket: str, text: str, *, limit: int = 10, offset: int = 0, lang: str | None = None
+        self,
+        collection: str,
+        bucket: str,
+        text: str,
+        *,
+        limit: int = 10,
+        offset: int = 0,
+        lang: str | None = None,
+        stem: bool = True,
     ) -> list[str]:
         """Return the objects of `query` as a plain list of names, as the server sends them."""
-        terms = self._query_terms(collection, bucket, text, lang)
+        terms, matching = self._query_terms(collection, bucket, text, lang, stem)
         # `Engine.read_words` written out: the server's queries come here, and it would take 1 % of a short one.
         store = self._engine.store
         view = store.take_view()
         try:
             lexicon = self._engine.lexicons.of(view, collection, bucket)
-            return [] if lexicon is None else query(lexicon, terms, self.config, limit, offset)
+            return [] if lexicon is None else query(lexicon, terms, self.config, limit, offset, matching)
         except DamagedBytes as error:
             raise damaged(store, error) from error
         finally:
             store.give_back(view)
 
     def explain(
-        self, collection: str, bucket: str, text: str, *, limit: int = 10, lang: str | None = None
+        self,
+        collection: str,
+        bucket: str,
+        text: str,
+        *,
+        limit: int = 10,
+        lang: str | None = None,
+        stem: bool = True,
     ) -> Explanation:
         """Return the reasons for the answer of `query` with the same arguments. Raises CommandError like `push`."""
-        terms = self._query_terms(collection, bucket, text, lang)
+        terms, matching = self._query_terms(collection, bucket, text, lang, stem)
         code, how = self._engine.lexer.language(text, lang)
         held = set(terms.words)
         asked = Asked(
@@ -279,6 +306,7 @@ class Index:
             [word for word in self._engine.lexer.dropped(text, lang) if word not in held],
             frozenset(word for word in terms.words if self._engine.lexer.is_stop_word(word, code)),
             limit,
+            matching,
         )
         with self._engine.read_words(collection, bucket) as lexicon:
             return explain(asked, lexicon, self.config)
@@ -355,7 +383,7 @@ class Index:
         """Return the figures of the index, a collection or a bucket, as a dict for JSON.
 
         Always: objects, words (hidden ones not counted), average_length (in words). For a bucket and the whole index
-        also hidden_words (stop words, parts of runs without blanks, words that no object holds any more) and
+        also hidden_words (parts of runs without blanks, words that no object holds any more) and
         pending_words (changed since the word graph was built). For the whole index also its bytes on disk and in RAM.
 
         Raises CommandError like `push`, and ValueError for a bucket without its collection.
@@ -485,6 +513,13 @@ class Index:
 
     # -- inside --------------------------------------------------------------------------------------------------------
 
+    def _build_graphs(self) -> None:
+        """Build the graphs of a converted store; after an error its words stay pending until a later consolidation."""
+        try:
+            self.maintainer.consolidate()
+        except (GraphError, StoreError) as error:
+            logger.error("the word graphs of the converted store %s cannot be built yet: %s", self.folder, error)
+
     def _suggest(self, collection: str, bucket: str, word: str, limit: int) -> list[str]:
         check_names(collection, bucket)
         term, typed_bytes = one_word(_lexed(self._engine.lexer.lex_plain, word))
@@ -497,20 +532,34 @@ class Index:
                 found = suggest_alphabetical(lexicon, term, limit, typed_bytes)
         return [suggestion.decode() for suggestion in found]
 
-    def _query_terms(self, collection: str, bucket: str, text: str, lang: str | None) -> Terms:
+    def _query_terms(
+        self, collection: str, bucket: str, text: str, lang: str | None, stem: bool
+    ) -> tuple[Terms, Matching | None]:
+        """Return the terms of a query, and how they lead to families; None: they have none."""
         check_names(collection, bucket)
-        terms = self._lex(text, lang)
-        if not len(terms) and not self._engine.is_compat:
-            terms = _lexed(self._engine.lexer.lex_plain, text)
-        return terms
-
-    def _lex(self, text: str, lang: str | None) -> Terms:
-        if lang is not None and lang != NO_LANGUAGE and lang not in LANG_CODES:
-            raise CommandError("invalid_meta_value", f"LANG[{lang}]")
+        check_language(lang)
         try:
-            return self._engine.lexer.lex(text, lang)
+            terms, code = self._engine.lexer.lex_query(text, lang)
         except UnicodeEncodeError as error:
             raise _not_unicode(error) from error
+        if not len(terms) and not self._engine.is_compat:
+            terms = _lexed(self._engine.lexer.lex_plain, text)
+        if not stem or code == NO_LANGUAGE or self.config.search.stemming == "off":
+            return terms, None
+        return terms, Matching(code, text.isascii())
+
+    def _lex(self, lex: Callable[[str, str | None], Terms], text: str, lang: str | None) -> Terms:
+        check_language(lang)
+        try:
+            return lex(text, lang)
+        except UnicodeEncodeError as error:
+            raise _not_unicode(error) from error
+
+
+def check_language(lang: str | None) -> None:
+    """Raise CommandError if this is not a language that a text may be given."""
+    if lang is not None and lang != NO_LANGUAGE and lang not in LANG_CODES:
+        raise CommandError("invalid_meta_value", f"LANG[{lang}]")
 
 
 def _need_no(object: str | None) -> None:

@@ -16,7 +16,7 @@ class Language:
     name: str
     """English name."""
     stopwords: str | None
-    """ISO 639-1 key of its stop words in stopwords-iso or in ext/tables/function_words.py; None: it has none."""
+    """ISO 639-1 key of its stop words in stopwords-iso or in ext/tables/; None: it has none."""
     stemmer: str | None
     """Name of its Snowball algorithm in PyStemmer; None: the lexer never stems its words."""
     scripts: tuple[str, ...]

@@ -1,7 +1,10 @@
 """Text in, terms out: choose the language and its stop words, then one compiled pass (sonicpy._native.analyzer).
 
-The same text gives the same terms at PUSH, POP and QUERY. Only stop words differ by language, and the case of i where
-the client says that a text is Turkish or Azerbaijani.
+The same text gives the same terms at PUSH, POP and QUERY. Only the case of i differs by language, where the client says
+that a text is Turkish or Azerbaijani; and stems and dropped stop words do, where the settings ask for them.
+
+In the default mode stop words are flagged at QUERY only: PUSH stores them like all other words, so the lists may change
+at any start. In compat mode, and with stopwords.mode = "drop", the lists decide what PUSH stores.
 """
 
 from collections.abc import Callable
@@ -27,6 +30,9 @@ VERSION = 2
 NO_LANGUAGE = "none"
 """LANG(none): no language and no stop words, not even those that the settings deny."""
 
+LISTS = ("allow", "deny")
+"""The settings of [stopwords] that only change the lists."""
+
 
 class Lexer:
     """Turns texts into terms as the settings say.
@@ -47,6 +53,8 @@ class Lexer:
         self._tokenization = tokenization
         self._stopwords = stopwords
         self._compat = compat
+        self._lists_decide = compat or stopwords.mode == "drop"
+        """Whether the lists of stop words decide which terms are stored, and how. They are the long lists then."""
         self._segmenters = Segmenters()
         normalize = normalizer(
             normalization.unicode_normalization,
@@ -70,13 +78,14 @@ class Lexer:
         self._stemmers: dict[str, Stemmer.Stemmer] = {}
         self._plain = BoundAnalyzer(self._analyzer)
         self._analyzers: dict[str | None, BoundAnalyzer] = {NO_LANGUAGE: self._plain}
+        self._storing: dict[str | None, BoundAnalyzer] = {NO_LANGUAGE: self._plain}
 
     def prepare(self) -> None:
         """Read now what the first text that needs it would otherwise wait for."""
         self._guesser.prepare()
 
     def lex(self, text: str, lang: str | None) -> Terms:
-        """Return the distinct terms of a text; stop words are flagged, or left out where the settings drop them.
+        """Return the distinct terms of a query; stop words are flagged, or left out where the settings drop them.
 
         Args:
             lang: None: guess; "none": no language; else an ISO 639-3 code of sonicpy.langcodes.
@@ -90,6 +99,32 @@ class Lexer:
             text = turkish.folded(text)
         analyzer = self._analyzers.get(lang) or self._bind(lang)
         return analyzer.analyze(text)
+
+    def lex_push(self, text: str, lang: str | None) -> Terms:
+        """Return the terms that PUSH of a text stores: those of `lex`, without flags of stop words in the default mode.
+
+        The language is guessed only if the terms depend on it. Arguments and errors as in `lex`.
+        """
+        if self._lists_decide:
+            return self.lex(text, lang)
+        if lang in turkish.LANGUAGES:
+            text = turkish.folded(text)
+        if not self._normalization.stemming_enabled:
+            return self._plain.analyze(text)
+        if lang is None:
+            lang = self._guesser.guess(text)
+        analyzer = self._storing.get(lang)
+        if analyzer is None:
+            analyzer = self._storing[lang] = BoundAnalyzer(self._analyzer, stem=self._stem_function(lang))
+        return analyzer.analyze(text)
+
+    def lex_query(self, text: str, lang: str | None) -> tuple[Terms, str | None]:
+        """Return what `lex` does, and the language it took the text to be in: a code, "none", or None: unknown."""
+        if lang is None:
+            lang = self._guesser.guess(text)
+            analyzer = self._analyzers.get(lang) or self._bind(lang)
+            return analyzer.analyze(text), lang
+        return self.lex(text, lang), lang
 
     def language(self, text: str, lang: str | None) -> tuple[str | None, str]:
         """Return the language that `lex` takes a text to be in, and what decided: "given", or the guesser's reason."""
@@ -140,7 +175,7 @@ class Lexer:
         return list(found)
 
     def analyser(self) -> dict[str, str]:
-        """Return all that decides which terms a text gives, by key; a store saves it and compares."""
+        """Return all that decides which terms PUSH stores, by key; a store saves it and compares."""
         settings = {
             "lexer": str(VERSION),
             "server.compat": "sonic" if self._compat else "none",
@@ -152,6 +187,8 @@ class Lexer:
             ("stopwords", self._stopwords.model_dump()),
         ):
             for name, value in values.items():
+                if name in LISTS and not self._lists_decide:
+                    continue
                 settings[f"{section}.{name}"] = ",".join(sorted(value)) if isinstance(value, tuple) else str(value)
         return settings
 
@@ -164,7 +201,8 @@ class Lexer:
 
     def _stop_set(self, code: str | None) -> StopSet | None:
         if code not in self._stop_sets:
-            listed = self._lists.words(code) if code else frozenset()
+            lists = self._lists.words if self._lists_decide else self._lists.short_words
+            listed = lists(code) if code else frozenset()
             # The settings' words are compared as they are written: "Bar" never equals the folded word "bar".
             words = (listed - set(self._stopwords.allow)) | set(self._stopwords.deny)
             self._stop_sets[code] = StopSet(word.encode() for word in words) if words else None

@@ -9,7 +9,7 @@ import marisa_trie
 
 from sonicpy.data import STOP_WORDS
 
-STOP_WORD, MARK_WORD = ":", "+"
+STOP_WORD, SHORT_WORD, MARK_WORD = ":", "=", "+"
 
 
 class StopWords:
@@ -20,16 +20,24 @@ class StopWords:
         self._trie = marisa_trie.Trie()
         self._trie.mmap(str(path))
         self._words: dict[str, frozenset[str]] = {}
+        self._short: dict[str, frozenset[str]] = {}
 
     def words(self, code: str) -> frozenset[str]:
-        """Return the stop words of the language `code`; none if it has no list."""
+        """Return the stop words of the language `code` by its long list; none if it has no list."""
         words = self._words.get(code)
         if words is None:
             words = self._words[code] = frozenset(self._list(code, STOP_WORD))
         return words
 
+    def short_words(self, code: str) -> frozenset[str]:
+        """Return the function words of the language `code`; the words of its long list if it has no short one."""
+        words = self._short.get(code)
+        if words is None:
+            words = self._short[code] = frozenset(self._list(code, SHORT_WORD)) or self.words(code)
+        return words
+
     def guess_words(self, code: str) -> list[str]:
-        """Return the words by which the guesser knows the language `code`: its stop words, and others like them.
+        """Return the words by which the guesser knows the language `code`: its long list, and others like them.
 
         They are not cached: the lists of all languages together would take megabytes.
         """

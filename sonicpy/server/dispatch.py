@@ -68,17 +68,18 @@ def flush_object(index: "Index", command: FlushO) -> bytes:
 
 
 def query(index: "Index", command: Query) -> bytes:
-    collection, bucket, text, limit, offset, lang, scores = command
+    collection, bucket, text, limit, offset, lang, scores, stem = command
     if scores:
-        return replies.scored_event(
-            "QUERY", index.query(collection, bucket, text, limit=limit, offset=offset, lang=lang).pairs()
-        )
-    return replies.event("QUERY", index.query_ids(collection, bucket, text, limit=limit, offset=offset, lang=lang))
+        hits = index.query(collection, bucket, text, limit=limit, offset=offset, lang=lang, stem=stem)
+        return replies.scored_event("QUERY", hits.pairs())
+    found = index.query_ids(collection, bucket, text, limit=limit, offset=offset, lang=lang, stem=stem)
+    return replies.event("QUERY", found)
 
 
 def explain(index: "Index", command: Explain) -> bytes:
-    collection, bucket, text, limit, lang = command
-    return replies.result(index.explain(collection, bucket, text, limit=limit, lang=lang).to_json())
+    collection, bucket, text, limit, lang, stem = command
+    explained = index.explain(collection, bucket, text, limit=limit, lang=lang, stem=stem)
+    return replies.result(explained.to_json())
 
 
 def suggest(index: "Index", command: Suggest) -> bytes:

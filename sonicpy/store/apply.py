@@ -22,8 +22,8 @@ def apply_pushes(view: WriteView, pushes: Sequence[PushTerms], *, new: bool) -> 
     """
     left_out = []
     try:
-        for place, (collection, bucket, oid, terms, window) in enumerate(pushes):
-            if not writer_of(view, collection, bucket).push(oid, terms, window, new=new):
+        for place, (collection, bucket, oid, terms, _) in enumerate(pushes):
+            if not writer_of(view, collection, bucket).push(oid, terms, new=new):
                 left_out.append(place)
     except (DamagedBytes, OverflowError) as error:
         raise _store_error(error) from error
@@ -38,8 +38,8 @@ def apply_mutation(view: WriteView, mutation: Mutation) -> int:
     """
     try:
         if isinstance(mutation, PushTerms):
-            collection, bucket, oid, terms, window = mutation
-            writer_of(view, collection, bucket).push(oid, terms, window)
+            collection, bucket, oid, terms, _ = mutation
+            writer_of(view, collection, bucket).push(oid, terms)
             return 0
         return _remove(view, mutation)
     except (DamagedBytes, OverflowError) as error:

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, cast
 from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow, oids_in
 from sonicpy._native.postings import PostingList
+from sonicpy._native.stored_postings import StoredPostings
 from sonicpy._native.term_rows import TermInfo, likely_words
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged
 from sonicpy.store.bucket_state import BucketState
-from sonicpy.store.environment import OBJECTS, POSTINGS, TERMS
-from sonicpy.store.keys import block_key, bucket_key, term_key, word_key
+from sonicpy.store.environment import IMPACTS, OBJECTS, POSTINGS, TERMS, Row
+from sonicpy.store.keys import bucket_key, term_key, word_key
 from sonicpy.store.names import name_hash
 from sonicpy.store.pages import pages
 
@@ -37,24 +38,57 @@ class BucketReader:
         ]
 
     def blocks(self, word: TermInfo) -> list[bytes]:
-        """Return the blocks of a word's postings, oldest first; the first `word.dead` postings do not count."""
-        first, last, tail = word.first_block, word.last_block, word.tail
-        if first >= last:
-            return [tail] if tail else []
-        if last - first <= 2 * word.df // 128 + 2:  # few are missing: name them all
-            keys = [block_key(self.state.bucket, word.term_id, number) for number in range(first, last)]
-            blocks = [block for _, block in self._transaction.get_many(POSTINGS, keys)]
-        else:
+        """Return all blocks of a word's postings, in their order: by IID, or by association."""
+        blocks: list[bytes] = []
+        if word.position:
             prefix = term_key(self.state.bucket, word.term_id)
-            start = block_key(self.state.bucket, word.term_id, first)
-            blocks = [block for _, block in self._transaction.rows(POSTINGS, prefix, start)]
-        if tail:
-            blocks.append(tail)
+            blocks = [block for _, block in self._transaction.rows(POSTINGS, prefix)]
+        if word.tail:
+            blocks.append(word.tail)
         return blocks
 
-    def postings(self, word: TermInfo) -> PostingList | list[bytes]:
-        """Return a word's postings as ranking takes them: decoded where they are cached, else their blocks."""
-        return self.blocks(word)
+    def read_blocks(self, keys: list[bytes]) -> list[Row]:
+        """Return (key, block) of the blocks of postings with these keys, in their order; those that exist."""
+        return self._transaction.get_many(POSTINGS, keys)
+
+    def postings(self, word: TermInfo) -> StoredPostings:
+        """Return a word's postings by rising IID, to be read as far as they are needed."""
+        bucket, lengths = self.state.bucket, self.lengths()
+        if self._view.by_association:
+            return StoredPostings.of_blocks(bucket, word.term_id, word.df, self.blocks(word), lengths)
+        rows: list[bytes] = []
+        if word.position:
+            prefix = term_key(bucket, word.term_id)
+            rows = self._transaction.rows_of(IMPACTS, prefix)
+        return StoredPostings(bucket, word.term_id, word.df, rows, word.tail, word.position, lengths)
+
+    def window_postings(self, word: TermInfo, window: int) -> StoredPostings:
+        """Return the newest `window` postings of a word by rising IID."""
+        blocks, skipped = self._newest_blocks(word, window)
+        bucket, lengths = self.state.bucket, self.lengths()
+        return StoredPostings.of_blocks(bucket, word.term_id, min(word.df, window), blocks, lengths, skipped)
+
+    def newest_postings(self, word: TermInfo, window: int) -> tuple[PostingList, int]:
+        """Return the newest postings of a word, and how many at their head are beyond the window.
+
+        Args:
+            window: how many postings to read; 0: all.
+        """
+        blocks, skipped = self._newest_blocks(word, window)
+        return PostingList.of(blocks), skipped
+
+    def _newest_blocks(self, word: TermInfo, window: int) -> tuple[list[bytes], int]:
+        """Return the blocks with the newest `window` postings (0: all), and how many postings at their head are too
+        many."""
+        blocks = [word.tail] if word.tail else []
+        count = word.tail[0] if word.tail else 0
+        if word.position and (not window or count < window):
+            for _, block in self._transaction.newest_first(POSTINGS, term_key(self.state.bucket, word.term_id)):
+                blocks.append(block)
+                count += block[0]
+                if window and count >= window:
+                    break
+        return blocks[::-1], max(count - window, 0) if window else 0
 
     def oids(self, iids: list[int]) -> list[str]:
         """Return the OIDs of objects, in the order of `iids`."""
@@ -75,14 +109,14 @@ class BucketReader:
         for key, row in self._transaction.rows(OBJECTS, bucket_key(self.state.bucket)):
             first = int.from_bytes(key[4:], "big") * OBJECTS_PER_RECORD_ROW
             for place, packed in RecordRow(row).records():
-                yield first + place, _unpacked(self.state.bucket, first + place, packed)
+                yield first + place, _unpacked(self._view, self.state.bucket, first + place, packed)
 
     def object_numbered(self, iid: int) -> ObjectRecord:
         """Return the record of the object with this IID. Raises StoreDamaged if there is none."""
         packed = self._view.record(self.state.bucket, iid)
         if packed is None:
             raise StoreDamaged(f"bucket {self.state.bucket}: object {iid} is missing")
-        return _unpacked(self.state.bucket, iid, packed)
+        return _unpacked(self._view, self.state.bucket, iid, packed)
 
     def terms(self, term_ids: list[int]) -> list[str]:
         """Return the terms with these numbers. Raises StoreDamaged if one is missing."""
@@ -104,6 +138,22 @@ class BucketReader:
                 if not key.startswith(key_prefix):
                     return
                 yield key[4:], TermInfo(row, len(key) - 4)
+
+    def words_with(self, prefix: bytes, most: int) -> list[bytes]:
+        """Return the first words that begin with `prefix`, about `most` at most, in byte order, live or not."""
+        key_prefix = word_key(self.state.bucket, prefix)
+        words: list[bytes] = []
+        for rows in pages(self._view.word_rows_from, key_prefix, 16):
+            words += [key[4:] for key, _ in rows if key.startswith(key_prefix)]
+            if len(words) >= most:
+                break
+        return words
+
+    def word_from(self, start: bytes) -> bytes | None:
+        """Return the first word that is not before `start` in byte order, live or not; None: there is none."""
+        key = word_key(self.state.bucket, start)
+        rows = self._view.word_rows_from(key, 1)
+        return rows[0][0][4:] if rows and rows[0][0][:4] == key[:4] else None
 
     def likely_words(self, prefix: bytes, limit: int, examined: int) -> list[bytes]:
         """Return at most `limit` live words with a prefix, first those that most objects hold, then short ones.
@@ -137,14 +187,14 @@ def find_among(view: "View", bucket: int, iids: Iterable[int], oid: bytes) -> tu
         packed = view.record(bucket, iid)
         if packed is None:
             raise StoreDamaged(f"bucket {bucket}: object {iid} has a name but no record")
-        record = _unpacked(bucket, iid, packed)
+        record = _unpacked(view, bucket, iid, packed)
         if record.oid == oid:
             return iid, record
     return None
 
 
-def _unpacked(bucket: int, iid: int, packed: bytes) -> ObjectRecord:
+def _unpacked(view: "View", bucket: int, iid: int, packed: bytes) -> ObjectRecord:
     try:
-        return ObjectRecord.unpack(packed)
+        return ObjectRecord.unpack(packed, view.by_association)
     except DamagedBytes as error:
         raise StoreDamaged(f"bucket {bucket}, object {iid}: {error}") from error

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable
 
-from sonicpy._native.add_terms import AddTerms
+from sonicpy._native.impact_rows import ImpactRow, block_pairs
+from sonicpy._native.lengths import pack_length
 from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow
-from sonicpy._native.remove_terms import RemoveTerms
 from sonicpy.store.bucket_reader import find_among
 from sonicpy.store.bucket_state import BucketState
-from sonicpy.store.environment import OBJECTS, POSTINGS, TERMS, Row
-from sonicpy.store.keys import object_key
+from sonicpy.store.environment import IMPACTS, OBJECTS, POSTINGS, TERMS, Row
+from sonicpy.store.keys import TERM_KEY_BYTES, block_key, block_position, object_key
 from sonicpy.store.names import stored_names
 from sonicpy.store.word_rows import stored_words
 from sonicpy.store.write_view import Why, WriteView
@@ -40,23 +40,64 @@ class BucketTables:
         """Return (key, row) of the words that have a row, in the order of `keys`."""
         return stored_words(self._transaction, keys)
 
-    def read_blocks(self, keys: list[bytes]) -> list[Row]:
-        """Return (key, block) of the blocks that `postings` holds, in the order of `keys`."""
-        return self._transaction.get_many(POSTINGS, keys)
+    def read_blocks(self, keys: list[bytes]) -> list[Row | None]:
+        """Return for each key (key, block) of the last block of its term that is not behind it, or None."""
+        return self._transaction.floor_many(POSTINGS, keys, TERM_KEY_BYTES)
 
     def write_blocks(self, rows: list[Row]) -> None:
         """Write (key, block) pairs into `postings`."""
         self._transaction.put_many(POSTINGS, rows)
 
-    def drop_first_block(self, change: AddTerms | RemoveTerms, number: int) -> None:
-        """Delete the used-up first block of word `number` of a change, and give the change the block that follows."""
-        key = change.first_block_key(number)
-        self._transaction.delete(POSTINGS, key)
-        following = self._transaction.first(POSTINGS, key)
-        if following is None or following[0][:9] != key[:9]:
-            change.advance_to_tail(number)
-        else:
-            change.advance(number, int.from_bytes(following[0][9:], "big"), following[1][0])
+    def put_impacts(self, blocks: list[Row]) -> None:
+        """Note what the postings of blocks that were just written can add to a score.
+
+        Args:
+            blocks: (key, block) pairs; the lengths of their objects have changed already.
+        """
+        lengths = self._view.lengths(self._state)
+        for key, block in blocks:
+            row_key, row = self._impact_row(key)
+            lower = block_position(key)
+            if row.is_full and lower > row.lowers()[-1]:
+                row_key, row = key, ImpactRow()
+            row.put(lower, block_pairs(block, lengths))
+            if len(row) > row.ENTRIES_MAX:
+                second = row.take_second_half()
+                second_key = key[:TERM_KEY_BYTES] + second.lower.to_bytes(4, "big")
+                self._transaction.put(IMPACTS, second_key, second.pack())
+            self._transaction.put(IMPACTS, row_key, row.pack())
+
+    def drop_impacts(self, keys: list[bytes]) -> None:
+        """Forget the impacts of blocks, by their keys, that are gone."""
+        for key in keys:
+            row_key, row = self._impact_row(key)
+            row.remove(block_position(key))
+            if row_key == key:  # the row begins with another block now, and its key names that one
+                self._transaction.delete(IMPACTS, row_key)
+            if len(row):
+                self._transaction.put(IMPACTS, key[:TERM_KEY_BYTES] + row.lower.to_bytes(4, "big"), row.pack())
+
+    def widen_impacts(self, iid: int, terms: list[tuple[int, int]], length: int) -> None:
+        """Let impacts bound an object that became shorter.
+
+        Args:
+            terms: (term id, tf) of what it holds.
+            length: its length now.
+        """
+        packed = pack_length(length)
+        keys = [block_key(self._state.bucket, term_id, iid) for term_id, _ in terms]
+        rows = self._transaction.floor_many(IMPACTS, keys, TERM_KEY_BYTES)
+        for found, (_, tf) in zip(rows, terms, strict=True):
+            if found is None:
+                continue
+            row = ImpactRow(found[1])
+            if row.widen(iid, min(tf, 255), packed):
+                self._transaction.put(IMPACTS, found[0], row.pack())
+
+    def _impact_row(self, key: bytes) -> tuple[bytes, ImpactRow]:
+        """Return the key and the row that tells, or should tell, of a block."""
+        (found,) = self._transaction.floor_many(IMPACTS, [key], TERM_KEY_BYTES)
+        return (key, ImpactRow()) if found is None else (found[0], ImpactRow(found[1]))
 
     def write_terms(self, rows: list[Row]) -> None:
         """Write (key, term) pairs into `terms`."""

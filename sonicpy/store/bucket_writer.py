@@ -30,12 +30,18 @@ class BucketWriter:
         self._transaction = view.transaction
         self._tables = BucketTables(view, state)
         self._push_writer = PushWriter(
-            state, view.terms, view.names(state), view.newest(state), view.lengths_to_change(state.bucket), self._tables
+            state,
+            view.terms,
+            view.names(state),
+            view.newest(state),
+            view.lengths_to_change(state.bucket),
+            self._tables,
+            view.by_association,
         )
 
-    def push(self, oid: str, terms: Terms, window: int, new: bool = False) -> bool:
+    def push(self, oid: str, terms: Terms, new: bool = False) -> bool:
         """Give an object the terms of a text; see `PushWriter.push`."""
-        return self._push_writer.push(oid, terms, window, new=new)
+        return self._push_writer.push(oid, terms, new=new)
 
     def pop(self, oid: str, words: list[bytes]) -> int:
         """Take words from an object; return how many shown ones went. The object goes with its last word."""
@@ -56,7 +62,7 @@ class BucketWriter:
 
     def _remove(self, iid: int, record: ObjectRecord, words: list[bytes]) -> int:
         state = self._state
-        change = RemoveTerms(state.bucket, iid, words, record)
+        change = RemoveTerms(state.bucket, iid, words, record, self._view.by_association)
         self._change_words(change)
         if change.turned:
             why = Why.ORPHANED if len(record) == change.removed else Why.POPPED
@@ -69,7 +75,10 @@ class BucketWriter:
             left = change.record()
             assert left is not None
             self._tables.put_record(iid, left)
-            self._view.lengths_to_change(state.bucket)[iid] = pack_length(record.length + change.length_change)
+            length = record.length + change.length_change
+            self._view.lengths_to_change(state.bucket)[iid] = pack_length(length)
+            if not self._view.by_association:
+                self._tables.widen_impacts(iid, change.left(), length)
         return change.removed_shown
 
     def _change_words(self, change: RemoveTerms) -> None:
@@ -81,9 +90,9 @@ class BucketWriter:
             change.take_blocks(self._tables.read_blocks(needed))
         except DamagedBytes as error:
             raise StoreDamaged(f"bucket {self._state.bucket}: {error}") from error
-        for number in change.used_up:
-            self._tables.drop_first_block(change, number)
         self._tables.write_blocks(change.blocks)
+        if not self._view.by_association:
+            self._tables.drop_impacts(change.deleted_blocks)
         self._delete_all(POSTINGS, change.deleted_blocks)
         transaction.put_many(WORDS, change.words())
         transaction.put_many(COMMON, change.common)

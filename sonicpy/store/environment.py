@@ -30,19 +30,20 @@ WORDS: Final = 3
 COMMON: Final = 4
 TERMS: Final = 5
 POSTINGS: Final = 6
-OBJECTS: Final = 7
-LENGTHS: Final = 8
-OIDS: Final = 9
-PENDING: Final = 10
-DROPPED: Final = 11
+IMPACTS: Final = 7
+OBJECTS: Final = 8
+LENGTHS: Final = 9
+OIDS: Final = 10
+PENDING: Final = 11
+DROPPED: Final = 12
 
 TABLE_NAMES: Final = (
-    b"meta", b"scopes", b"buckets", b"words", b"common", b"terms", b"postings", b"objects", b"lengths", b"oids",
-    b"pending", b"doomed",
+    b"meta", b"scopes", b"buckets", b"words", b"common", b"terms", b"postings", b"impacts", b"objects", b"lengths",
+    b"oids", b"pending", b"doomed",
 )  # fmt: skip
 
 # The tables whose keys begin with a bucket id: what goes when a bucket is flushed.
-BUCKET_TABLES: Final = (WORDS, COMMON, TERMS, POSTINGS, OBJECTS, LENGTHS, OIDS, PENDING)
+BUCKET_TABLES: Final = (WORDS, COMMON, TERMS, POSTINGS, IMPACTS, OBJECTS, LENGTHS, OIDS, PENDING)
 
 MAX_READERS: Final = 512
 DATA_FILE: Final = "data.mdb"
@@ -101,6 +102,41 @@ class Transaction:
             return []
         try:
             return self._cursor(table).getmulti(keys)  # type: ignore[return-value]
+        except lmdb.Error as error:
+            raise translated(error) from error
+
+    def floor_many(self, table: int, keys: list[bytes], prefix_bytes: int) -> list[Row | None]:
+        """Return for each key the last row whose key is not behind it and shares its first `prefix_bytes` bytes, or
+        None."""
+        found: list[Row | None] = []
+        try:
+            cursor = self._cursor(table)
+            for key in keys:
+                is_there = cursor.set_range(key)
+                if not is_there or cursor.key() != key:
+                    is_there = cursor.prev() if is_there else cursor.last()
+                if is_there and bytes(cursor.key())[:prefix_bytes] == key[:prefix_bytes]:
+                    found.append(cursor.item())  # type: ignore[arg-type]
+                else:
+                    found.append(None)
+        except lmdb.Error as error:
+            raise translated(error) from error
+        return found
+
+    def newest_first(self, table: int, prefix: bytes) -> Iterator[Row]:
+        """Yield the rows whose keys begin with `prefix`, which is no row's key, from the last one to the first."""
+        try:
+            with self._txn.cursor(db=self._tables[table]) as cursor:
+                behind = int.from_bytes(prefix, "big") + 1
+                is_last = behind >> 8 * len(prefix)  # no key is behind those with this prefix
+                is_inside = not is_last and cursor.set_range(behind.to_bytes(len(prefix), "big"))
+                is_there = cursor.prev() if is_inside else cursor.last()
+                while is_there:
+                    row: Row = cursor.item()  # type: ignore[assignment]
+                    if not row[0].startswith(prefix):
+                        return
+                    yield row
+                    is_there = cursor.prev()
         except lmdb.Error as error:
             raise translated(error) from error
 
@@ -166,6 +202,22 @@ class Transaction:
             return cursor.item()  # type: ignore[return-value]
         except lmdb.Error as error:
             raise translated(error) from error
+
+    def rows_of(self, table: int, prefix: bytes) -> list[bytes]:
+        """Return the values of the rows whose keys begin with `prefix`, which are few, in key order."""
+        found: list[bytes] = []
+        try:
+            cursor = self._cursor(table)
+            is_there = cursor.set_range(prefix)
+            while is_there:
+                row: Row = cursor.item()  # type: ignore[assignment]
+                if not row[0].startswith(prefix):
+                    break
+                found.append(row[1])
+                is_there = cursor.next()
+        except lmdb.Error as error:
+            raise translated(error) from error
+        return found
 
     def some_rows(self, table: int, start: bytes, limit: int) -> list[Row]:
         """Return the first `limit` rows whose keys are not before `start`, in key order."""
@@ -278,13 +330,26 @@ class Environment:
                 sync=sync, metasync=sync, max_spare_txns=8, readonly=read_only, create=not read_only,
                 subdir=not copied, lock=not (copied or unlocked),
             )  # fmt: skip
-            self._tables = [self._env.open_db(name, create=not read_only) for name in TABLE_NAMES]
+            self._tables = [self._open_table(name, create=not read_only) for name in TABLE_NAMES]
             self._env.reader_check()
         except lmdb.Error as error:
             raise StoreError(f"cannot open the store in {folder}: {error}") from error
         except OSError as error:
             raise StoreError(f"cannot use {folder} as a store: {error.strerror}") from error
         self._page_bytes: int = self._env.stat()["psize"]
+
+    def _open_table(self, name: bytes, *, create: bool) -> lmdb._Database:
+        """Open a table. One that may not be created and is missing gives the main table, which has none of our rows.
+
+        Stores of older formats have fewer tables: the caller reads their format and refuses them.
+        """
+        try:
+            return self._env.open_db(name, create=create)
+        except lmdb.NotFoundError:
+            return self._env.open_db(None, create=False)
+        except lmdb.MapFullError:  # LMDB maps just what a file that is larger than `map_bytes` uses
+            self._env.set_mapsize(2 * self.map_bytes())
+            return self._env.open_db(name, create=create)
 
     def begin(self, *, write: bool) -> Transaction:
         """Begin a transaction; end it with `commit` or `abort` on the same thread."""

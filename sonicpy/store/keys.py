@@ -6,7 +6,8 @@
     buckets    bucket u32
     words      bucket u32 | term (UTF-8; over 500 bytes: its first 466, 0xFF, BLAKE2b-256 of the whole)
     terms      bucket u32 | term id u40
-    postings   bucket u32 | term id u40 | block number u32
+    postings   bucket u32 | term id u40 | smallest IID that the block may hold, or its number, u32
+    impacts    as postings: of the first block that the row tells of
     objects    bucket u32 | IID // 16 u40
     lengths    bucket u32 | IID // 4000 u40
     oids       bucket u32 | smallest hash of the slice u40
@@ -20,11 +21,26 @@ from sonicpy._native.keys import block_key, bucket_key, object_key, term_key, wo
 from sonicpy.ids import Scope
 
 __all__ = [
-    "BUCKET_MAX", "STAGING", "block_key", "bucket_key", "bucket_of", "collection_prefix", "is_staged", "length_key",
-    "object_key", "scope_key", "scope_of", "term_key", "word_key",
-]  # fmt: skip
+    "BUCKET_MAX",
+    "STAGING",
+    "TERM_KEY_BYTES",
+    "block_key",
+    "block_position",
+    "bucket_key",
+    "bucket_of",
+    "collection_prefix",
+    "is_staged",
+    "length_key",
+    "object_key",
+    "scope_key",
+    "scope_of",
+    "term_key",
+    "word_key",
+]
 
 BUCKET_MAX = 0xFFFFFFFF
+TERM_KEY_BYTES = 9
+"""Of the keys of `postings` and `impacts`: the bucket and the term."""
 
 STAGING = ""
 """The collection of the buckets that a restore has not switched to; see `restore`."""
@@ -52,6 +68,11 @@ def scope_of(key: bytes) -> Scope:
 def is_staged(scope: Scope) -> bool:
     """Return whether a bucket is still being restored."""
     return scope.collection == STAGING
+
+
+def block_position(key: bytes) -> int:
+    """Return what a key of `postings` says behind the term: the smallest IID that the block may hold, or its number."""
+    return int.from_bytes(key[TERM_KEY_BYTES:], "big")
 
 
 def bucket_of(key: bytes) -> int:

@@ -15,7 +15,21 @@ from sonicpy.store.environment import META, Transaction
 
 Value = TypeVar("Value")
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
+OLD_FORMAT_VERSION = 3
+"""The format that `store.convert` reads."""
+
+OPEN_ONCE = "open it for writing once, by a server or by `sonicpy.open`: that converts it"
+"""What to do with a store of the old format."""
+RESTORE_ELSEWHERE = (
+    "restore it with the version that wrote it and open that store here, or export it there and import it here"
+)
+"""What to do with a backup of the old format."""
+
+ORDER = "order of postings"
+"""A key of the analyzer. "object": by IID; "association": by the time at which objects gained the word, as Sonic's."""
+BY_OBJECT = "object"
+BY_ASSOCIATION = "association"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +76,13 @@ def _unpack_number(row: bytes) -> int:
     return numbers[0]
 
 
+def _unpack_progress(row: bytes) -> tuple[int, int]:
+    numbers = unpack_varints(row)
+    if len(numbers) != 2:
+        raise DamagedBytes(f"it holds {len(numbers)} numbers instead of two")
+    return numbers[0], numbers[1]
+
+
 def _pack_settings(settings: Mapping[str, str]) -> bytes:
     return json.dumps(dict(settings), sort_keys=True).encode()
 
@@ -82,7 +103,14 @@ POSITION: MetaKey[int] = MetaKey(b"position", _pack_number, _unpack_number)
 NEXT_BUCKET: MetaKey[int] = MetaKey(b"next bucket", _pack_number, _unpack_number)
 """The id of the next new bucket."""
 
-KEYS = (FORMAT, ANALYZER, POSITION, NEXT_BUCKET)
+NOT_ALWAYS_NOTED = frozenset({"stopwords.allow", "stopwords.deny"})
+"""Keys of the analyzer that decide something in some modes only. Stores of older versions note them in every mode."""
+
+CONVERSION: MetaKey[tuple[int, int]] = MetaKey(b"conversion", pack_varints, _unpack_progress)
+"""How far a conversion from the old format is: buckets below the first number are to be converted, and of the first of
+them by name the objects from the second number on. Missing otherwise."""
+
+KEYS = (FORMAT, ANALYZER, POSITION, NEXT_BUCKET, CONVERSION)
 
 
 def write_identity(transaction: Transaction, analyzer: Mapping[str, str]) -> None:
@@ -91,20 +119,26 @@ def write_identity(transaction: Transaction, analyzer: Mapping[str, str]) -> Non
     ANALYZER.write(transaction, analyzer)
 
 
-def check_format(transaction: Transaction) -> None:
-    """Raise StoreError unless the store has the format of this version."""
+def check_format(transaction: Transaction, what: str = "the store", advice: str = OPEN_ONCE) -> None:
+    """Raise StoreError unless the store has the format of this version.
+
+    Args:
+        what: "the store" or "the backup", for the message.
+        advice: what to do if it has the old format.
+    """
     found = FORMAT.read(transaction)
     if found != str(FORMAT_VERSION):
-        raise StoreError(
-            f"the store has format version {found or 'none'}, this sonicpy reads {FORMAT_VERSION}: "
-            "export it with the version that wrote it and import it here"
-        )
+        if found != str(OLD_FORMAT_VERSION):
+            advice = "export it with the version that wrote it and import it here"
+        raise StoreError(f"{what} has format version {found or 'none'}, this sonicpy reads {FORMAT_VERSION}: {advice}")
 
 
 def check_analyzer(folder: Path, transaction: Transaction, analyzer: Mapping[str, str]) -> None:
     """Raise StoreError unless the store was made with the same analysis of texts."""
     stored = ANALYZER.read(transaction) or {}
     for key in sorted({*stored, *analyzer}):
+        if key in NOT_ALWAYS_NOTED and not (key in stored and key in analyzer):
+            continue  # the mode is another key
         if stored.get(key) != analyzer.get(key):
             raise StoreError(
                 f"the store {folder} was made with {key} = {stored.get(key, 'unset')}, "

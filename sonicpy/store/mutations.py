@@ -1,7 +1,7 @@
 """The five changes that a store knows, and the kind of log record of each; `_native.records` draws their bytes.
 
-A mutation holds everything that decides its effect (names, terms after analysis, the window in force), so that replay
-needs no lexer, no configuration and no clock.
+A mutation holds everything that decides its effect (names, terms after analysis), so that replay needs no lexer, no
+configuration and no clock.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from sonicpy.errors import StoreDamaged
 
 
 class PushTerms(NamedTuple):
-    """Give an object the terms of a text; `window` is how many of its newest postings each word keeps (0: all)."""
+    """Give an object the terms of a text; `window` is a number of the record's format and has no effect."""
 
     collection: str
     bucket: str

@@ -6,11 +6,11 @@ more often.
 """
 
 from sonicpy._native.bucket_cache import BucketCache, CachingReader
-from sonicpy._native.postings import PostingList
+from sonicpy._native.stored_postings import StoredPostings
 from sonicpy._native.term_rows import TermInfo
 from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.bucket_state import BucketState
-from sonicpy.store.environment import Transaction
+from sonicpy.store.environment import Row, Transaction
 from sonicpy.store.lengths import LengthsCache
 from sonicpy.store.view import View
 
@@ -19,10 +19,10 @@ WORDS_MAX = 4_096
 """Words of a bucket whose rows are cached, and as many older ones: about 2 MB."""
 NAMES_MAX = 50_000
 """OIDs of a bucket: about 5 MB."""
-POSTINGS_MAX_BYTES = 4 << 20
-"""Of decoded postings, over all buckets, and as much of older ones."""
-LARGEST_SHARE = 8
-"""The postings of one word are not cached if they take more than this fraction (1/8) of it."""
+POSTINGS_MAX_BYTES = 16 << 20
+"""Of postings, packed blocks and their marks, over all buckets, and as much of older ones."""
+CACHED_BLOCK_BYTES = 340
+"""About what a block takes in the cache."""
 
 
 class SnapshotCache:
@@ -51,20 +51,17 @@ class SnapshotCache:
             cache = self.buckets[bucket] = BucketCache(WORDS_MAX, NAMES_MAX, self.names.setdefault(bucket, {}))
         return cache
 
-    def has_room(self, size_bytes: int, reader: BucketCache) -> bool:
-        """Return whether to cache postings of this size; age the cached ones first where that is needed.
+    def note_read(self, size_bytes: int, reader: BucketCache) -> None:
+        """Count bytes of cached postings; when they are too many, age the cached ones.
 
         Args:
             reader: the cache that a reader uses, which may not be among `buckets` any more.
         """
-        if size_bytes > POSTINGS_MAX_BYTES // LARGEST_SHARE:
-            return False
-        if self.posting_bytes + size_bytes > POSTINGS_MAX_BYTES:
+        self.posting_bytes += size_bytes
+        if self.posting_bytes > POSTINGS_MAX_BYTES:
             for cache in {*self.buckets.values(), reader}:
                 cache.age_postings()
             self.posting_bytes = 0
-        self.posting_bytes += size_bytes
-        return True
 
 
 class Snapshot(View):
@@ -99,17 +96,15 @@ class SnapshotSource(BucketReader):
         self._snapshot_cache = snapshot.snapshot_cache
         self._bucket_cache = cache
 
-    def read_postings(self, word: TermInfo) -> tuple[PostingList | list[bytes], bool]:
-        """Return a word's postings, decoded where they fit a PostingList, and whether to cache them."""
-        blocks = self.blocks(word)
-        decoded = PostingList.of(blocks)
-        if decoded is None:
-            return blocks, False
-        return decoded, self.has_room(decoded.size_bytes)
+    def read_postings(self, word: TermInfo) -> StoredPostings:
+        """Return a word's postings, read as far as its row and its impacts go."""
+        found = super().postings(word)
+        self.note_read(found.size_bytes)
+        return found
 
-    def has_room(self, size_bytes: int) -> bool:
-        """Return whether to cache postings of this size."""
-        return self._snapshot_cache.has_room(size_bytes, self._bucket_cache)
+    def note_read(self, size_bytes: int) -> None:
+        """Count bytes of cached postings; drop the older half of them when there are too many."""
+        self._snapshot_cache.note_read(size_bytes, self._bucket_cache)
 
 
 class SnapshotReader(CachingReader, BucketReader):
@@ -117,8 +112,18 @@ class SnapshotReader(CachingReader, BucketReader):
 
     def __init__(self, snapshot: Snapshot, state: BucketState) -> None:
         cache = snapshot.snapshot_cache.of(state.bucket)
-        CachingReader.__init__(self, cache, SnapshotSource(snapshot, state, cache))
+        self._source = SnapshotSource(snapshot, state, cache)
+        CachingReader.__init__(self, cache, self._source)
         BucketReader.__init__(self, snapshot, state)
+
+    def read_blocks(self, keys: list[bytes]) -> list[Row]:
+        """Return (key, block) of the blocks of postings with these keys, in their order; those that exist.
+
+        The cached postings keep what was read.
+        """
+        rows = super().read_blocks(keys)
+        self._source.note_read(CACHED_BLOCK_BYTES * len(rows))
+        return rows
 
 
 def reader_of(view: View, state: BucketState) -> BucketReader:

@@ -20,6 +20,7 @@ from typing import TypeVar
 from sonicpy.errors import StoreDamaged, StoreError, StoreFull
 from sonicpy.store import folder as store_folder
 from sonicpy.store.apply import apply_mutation, apply_pushes
+from sonicpy.store.convert import Conversion, is_convertible
 from sonicpy.store.environment import PENDING, Environment, MapFull
 from sonicpy.store.log import RECORD_MAX_BYTES, Log
 from sonicpy.store.meta import FORMAT, POSITION, check_analyzer, check_format, read_position, write_identity
@@ -55,6 +56,7 @@ class Store(StoreReader):
 
     Attributes:
         stamp: grows before and after every change of what is read: the same stamp, the same answers.
+        was_converted: whether opening converted the store from an older format: its word graphs are to be built.
     """
 
     def __init__(
@@ -67,6 +69,7 @@ class Store(StoreReader):
             super().__init__(folder, Environment(folder, map_bytes, sync=durability == "commit"))
             self.durability = durability
             self.stamp = 0
+            self.was_converted = False
             self._analyzer = dict(analyzer)
             self._view: WriteView | None = None
             self._owner = 0
@@ -309,6 +312,12 @@ class Store(StoreReader):
             logger.warning("every row of %s can be read", self.folder)
         with self._environment.reading() as transaction:
             self._is_new = FORMAT.read(transaction) is None
+            is_old = is_convertible(transaction)
+        if is_old:
+            store_folder.note_boot(self.folder, clean=False)
+            Conversion(self.folder, self._environment, self._analyzer).run()
+            self.was_converted = True
+        with self._environment.reading() as transaction:
             if not self._is_new:
                 check_format(transaction)
                 check_analyzer(self.folder, transaction, self._analyzer)

@@ -8,13 +8,14 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import chain, groupby
 
+from sonicpy._native.impact_rows import ImpactRow
 from sonicpy._native.keys import bucket_key
 from sonicpy._native.lengths import pack_length
 from sonicpy._native.name_rows import slice_start, unpack_names
 from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow
 from sonicpy._native.postings import POSTINGS_PER_BLOCK, unpack_block
-from sonicpy._native.term_rows import COMMON_FROM_BLOCK, WORD_BYTES_MAX, TermInfo, only_refers, term_id_in
+from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo, only_refers, term_id_in
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.ids import Scope
@@ -24,6 +25,7 @@ from sonicpy.store.environment import (
     BUCKETS,
     COMMON,
     DROPPED,
+    IMPACTS,
     LENGTHS,
     OBJECTS,
     OIDS,
@@ -35,11 +37,22 @@ from sonicpy.store.environment import (
     WORDS,
     Transaction,
 )
-from sonicpy.store.keys import BUCKET_MAX, bucket_of, is_staged, length_key, scope_key, scope_of, term_key, word_key
-from sonicpy.store.lengths import OBJECTS_PER_ROW
+from sonicpy.store.keys import (
+    BUCKET_MAX,
+    block_position,
+    bucket_of,
+    is_staged,
+    length_key,
+    scope_key,
+    scope_of,
+    term_key,
+    word_key,
+)
+from sonicpy.store.lengths import OBJECTS_PER_ROW, read_lengths
 from sonicpy.store.meta import NEXT_BUCKET
 from sonicpy.store.names import name_hash, stored_names
 from sonicpy.store.tables import buckets_in, miscounted_tables
+from sonicpy.store.view import View
 from sonicpy.store.write_view import Why
 
 NUMBER_BYTES = 5
@@ -99,6 +112,8 @@ class _BucketCheck:
     def __init__(self, transaction: Transaction, state: BucketState) -> None:
         self._transaction = transaction
         self._state = state
+        self._by_association = View(transaction).by_association
+        self._lengths = read_lengths(transaction, state.bucket)
         self._words: dict[int, TermInfo] = {}
         self._holders: Counter[int] = Counter()
         self._hidden: Counter[int] = Counter()
@@ -143,8 +158,8 @@ class _BucketCheck:
             row = TermInfo(packed, len(key))
             if is_common and row.term_id != term_id:
                 yield f"word {_shown(key)} refers to the row of the term id {row.term_id}, not {term_id}"
-            if is_common != (row.last_block >= COMMON_FROM_BLOCK):
-                yield f"word {_shown(key)} with {row.last_block} blocks is in {'common' if is_common else 'words'}"
+            if is_common != (row.position > 0):
+                yield f"word {_shown(key)} with the position {row.position} is in {'common' if is_common else 'words'}"
             live += row.live
             if row.term_id in self._words:
                 yield f"word {_shown(key)} has the term id {row.term_id} of another one"
@@ -175,7 +190,7 @@ class _BucketCheck:
     def _object_faults(self) -> Iterator[str]:
         lengths, held, found = -1, b"", 0
         for iid, packed in self._records():
-            record = ObjectRecord.unpack(packed)
+            record = ObjectRecord.unpack(packed, self._by_association)
             self._objects += 1
             self._total_length += record.length
             self._objects_with_length += record.length > 0
@@ -231,8 +246,7 @@ class _BucketCheck:
             self._holders[term_id] += 1
             if hidden:
                 self._hidden[term_id] += 1
-            if block >= word.first_block:  # the window has pushed older ones out
-                balance[term_id] += hash((block, iid, tf))
+            balance[term_id] += hash((block, iid, tf))
 
     def _length_faults(self) -> Iterator[str]:
         used = 0
@@ -260,34 +274,52 @@ class _BucketCheck:
                 yield f"word {self._name(term_id)}: {fault}"
 
     def _block_faults(self, word: TermInfo, blocks: list[tuple[int, bytes]]) -> Iterator[str]:
-        if blocks and blocks[-1][0] >= word.last_block:
-            yield f"block {blocks[-1][0]} is not before its last one, {word.last_block}"
+        if blocks and blocks[-1][0] >= word.position:
+            yield f"block {blocks[-1][0]} is not before its tail, {word.position}"
+        if not self._by_association:
+            yield from self._impact_faults(word, blocks)
         if word.tail:
-            blocks.append((word.last_block, word.tail))
+            blocks.append((word.position, word.tail))
         total = 0
+        before = -1
         for number, block in blocks:
             postings = unpack_block(block)
             total += len(postings)
             if not 0 < len(postings) <= POSTINGS_PER_BLOCK:
                 yield f"block {number} has {len(postings)} postings"
+            if not self._by_association and number <= before:
+                yield f"object {before} is in a block before block {number}, where it belongs"
             for iid, tf in postings:
-                self._balance[word.term_id] -= hash((number, iid, tf))
-        if word.df != total - word.dead:
-            yield f"it has {total} postings, {word.dead} of them beyond the window, and counts {word.df}"
-        if not blocks:
-            if (word.first_block, word.dead, word.first_count) != (word.last_block + 1, 0, 0):
-                yield f"it has no postings, but a first block {word.first_block}"
-        elif blocks[0][0] != word.first_block:
-            yield f"its first block is {blocks[0][0]}, its row says {word.first_block}"
-        elif word.first_count != blocks[0][1][0] or not word.dead < word.first_count:
-            yield f"its first block has {blocks[0][1][0]} postings; its row says {word.first_count}, {word.dead} dead"
+                self._balance[word.term_id] -= hash((number if self._by_association else 0, iid, tf))
+                if not self._by_association and iid <= max(before, number - 1):
+                    yield f"object {iid} is out of order in block {number}"
+                before = iid
+        if word.df != total:
+            yield f"it has {total} postings and counts {word.df}"
+
+    def _impact_faults(self, word: TermInfo, blocks: list[tuple[int, bytes]]) -> Iterator[str]:
+        """Yield blocks whose impacts are missing, or do not bound what their postings can add to a score."""
+        pairs: dict[int, list[tuple[int, int]]] = {}
+        for key, packed in self._transaction.rows(IMPACTS, term_key(self._state.bucket, word.term_id)):
+            row = ImpactRow(packed)
+            if row.lower != block_position(key):
+                yield f"the row of impacts from {row.lower} on has the key of {block_position(key)}"
+            pairs.update((lower, row.pairs(place)) for place, lower in enumerate(row.lowers()))
+        if list(pairs) != [lower for lower, _ in blocks]:
+            yield f"impacts tell of {len(pairs)} blocks, not of the {len(blocks)} that postings has"
+        for lower, block in blocks:
+            held = {(tf, self._lengths[iid] if iid < len(self._lengths) else 0) for iid, tf in unpack_block(block)}
+            if not all(
+                any(most >= tf and least <= length for most, least in pairs.get(lower, [])) for tf, length in held
+            ):
+                yield f"the impacts of block {lower} do not bound its postings"
 
     def _holder_faults(self) -> Iterator[str]:
         for term_id, word in self._words.items():
             counted = self._holders[term_id], self._hidden[term_id]
-            if (word.holders, word.hidden_holders) != counted or not word.holders:
+            if (word.df, word.hidden_df) != counted or not word.df:
                 yield (
-                    f"word {self._name(term_id)} counts {word.holders} objects that hold it and {word.hidden_holders} "
+                    f"word {self._name(term_id)} counts {word.df} objects that hold it and {word.hidden_df} "
                     f"that hide it instead of {counted[0]} and {counted[1]}"
                 )
             if self._balance[term_id]:

@@ -1,7 +1,7 @@
 """What one transaction shows of the store: buckets by name, and the rows of their words and objects."""
 
 from collections.abc import Iterable, Iterator
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain
 
 from sonicpy._native.keys import bucket_key
@@ -11,6 +11,7 @@ from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import BUCKETS, DROPPED, OBJECTS, PENDING, SCOPES, TERMS, Row, Transaction
 from sonicpy.store.keys import collection_prefix, scope_key, scope_of
 from sonicpy.store.lengths import LengthsCache
+from sonicpy.store.meta import ANALYZER, BY_ASSOCIATION, ORDER
 from sonicpy.store.names import find_new, stored_names
 from sonicpy.store.pages import ROWS_MAX, pages
 from sonicpy.store.word_rows import stored_words, stored_words_from
@@ -61,6 +62,11 @@ class View:
         self.transaction = transaction
         self.cache = ViewCache(cached)
         self._lengths_cache = LengthsCache() if lengths is None else lengths
+
+    @cached_property
+    def by_association(self) -> bool:
+        """Whether postings lists are in the order in which objects gained their words, as Sonic's; else by IID."""
+        return (ANALYZER.read(self.transaction) or {}).get(ORDER) == BY_ASSOCIATION
 
     def flush_records(self, bucket: int) -> None:
         """Make sure that `objects` holds every record of a bucket: here it does."""
@@ -113,6 +119,10 @@ class View:
     def pending_words(self, state: BucketState) -> list[bytes]:
         """Return the words of a bucket that appeared or vanished since its graph was built, perhaps more than once."""
         return [key[4:] for key, _ in self.transaction.rows(PENDING, bucket_key(state.bucket))]
+
+    def growing_pending_words(self, state: BucketState) -> list[bytes] | None:
+        """Return the list of `pending_words` where it is one that later words are added to; here it is not: None."""
+        return None
 
     # -- for maintenance and reports: what committed tables hold ---------------------------------------------------
 

@@ -173,6 +173,10 @@ class WriteView(View):
             held.pending_words = super().pending_words(state)
         return held.pending_words
 
+    def growing_pending_words(self, state: BucketState) -> list[bytes]:
+        """Return the list of `pending_words`, which words are added to."""
+        return self.pending_words(state)
+
     def note_pending(self, state: BucketState, keys: list[bytes], why: Why) -> None:
         """Add words, by their keys, that appeared or vanished."""
         self._write_cache.pending_buckets.add(state.bucket)

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonicpy.channel.meta import Meta, read_meta
+from sonicpy.channel.meta import READERS, Meta, read_meta
 from sonicpy.errors import CommandError
 from sonicpy.langcodes import LANG_CODES, SONIC_LANG_CODES
 
-ALL_KEYS = frozenset({"LIMIT", "OFFSET", "LANG", "SCORES"})
+ALL_KEYS = frozenset(READERS)
 
 
 def read(text: str, allowed: frozenset[str] = ALL_KEYS) -> Meta:
@@ -87,6 +87,10 @@ def test_faults(text: str, expected: str, why: str) -> None:
     with pytest.raises(CommandError) as caught:
         read(text)
     assert str(caught.value) == expected, why
+
+
+def test_every_field_has_a_reader() -> None:
+    assert {key.lower() for key in READERS} == set(Meta._fields)
 
 
 def test_a_key_of_another_command_is_unknown() -> None:

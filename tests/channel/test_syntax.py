@@ -5,6 +5,7 @@ import pytest
 from sonicpy._native.quoting import split_head
 from sonicpy.channel import commands
 from sonicpy.channel.commands import Mode
+from sonicpy.channel.meta import READERS
 from sonicpy.channel.syntax import (
     COMMANDS,
     COMMANDS_OF_MODE,
@@ -128,6 +129,12 @@ def test_usage_shows_what_the_row_takes(name: str) -> None:
     assert row.usage.split()[0] == name
     assert row.has_text == ('"<' in row.usage)
     assert all(f"[{key}(<" in row.usage for key in row.meta_keys - OUR_META_KEYS)
+
+
+def test_keys_that_rows_take() -> None:
+    taken = frozenset().union(*(row.meta_keys for row in COMMANDS.values()))
+    assert taken == READERS.keys()
+    assert taken >= OUR_META_KEYS
 
 
 def test_commands_of_each_mode_in_the_order_of_help() -> None:

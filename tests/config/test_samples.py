@@ -75,6 +75,7 @@ CHANGED: dict[str, dict[str, object]] = {
         "normalization.unicode_normalization": "none",
         "normalization.diacritic_folding_enabled": True,
         "normalization.stemming_enabled": True,
+        "search.stemming": "off",
         "stopwords.allow": ("order", "will"),
         "stopwords.deny": ("lorem", "ipsum"),
         "search.query_limit_default": 25,

@@ -205,4 +205,4 @@ def test_a_config_is_frozen_hashable_and_survives_a_process_border() -> None:
 
 
 def test_a_layer_can_make_its_section_alone() -> None:
-    assert KvConfig(durability="commit").retain_word_objects == 1000
+    assert KvConfig(durability="commit").retain_word_objects == 0

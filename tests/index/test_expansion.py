@@ -31,7 +31,7 @@ class TestOrder:
             assert found(index, "planet") == ["exact", "completed", "corrected"]
 
     def test_a_rare_variant_does_not_pass_a_common_exact_word(self, tmp_path: Path) -> None:
-        with opened(tmp_path) as index:
+        with opened(tmp_path, search__alternates_below=100) as index:
             for number in range(12):
                 push(index, f"exact{number}", f"report {'filler ' * number}")
             push(index, "completed", "reports")
@@ -59,7 +59,7 @@ class TestOrder:
 
     def test_a_stop_word_does_not_make_a_corrected_word_an_exact_one(self, tmp_path: Path) -> None:
         """Stop words add to the score of what other words find; they find nothing themselves."""
-        with opened(tmp_path) as index:
+        with opened(tmp_path, search__alternates_below=100) as index:
             for number in range(10):
                 push(index, f"exact{number}", "sailer")
             push(index, "corrected", "the sailor", "eng")
@@ -194,28 +194,21 @@ class TestWhichWords:
             assert found(index, "nachricht max.muster@example.ne") == []
             assert found(index, "nachricht max.muster@example.net") == ["mail"]
 
-    def test_stop_words_are_neither_completed_nor_corrected(self, tmp_path: Path) -> None:
+    def test_beside_other_words_stop_words_are_neither_completed_nor_corrected(self, tmp_path: Path) -> None:
         with opened(tmp_path) as index:
             push(index, "completed", "theremin parrot")
             push(index, "corrected", "thera")
             assert found(index, "there", lang="none") == ["completed", "corrected"], "without a language it is a word"
             assert found(index, "there parrot", lang="eng") == ["completed"]
-            assert found(index, "there", lang="eng") == []
+            assert found(index, "there", lang="eng") == ["completed", "corrected"], "nothing else is asked for"
 
-    def test_stop_words_do_not_stand_for_others(self, tmp_path: Path) -> None:
+    def test_stop_words_stand_for_others(self, tmp_path: Path) -> None:
         with opened(tmp_path) as index:
             push(index, "stop", "there parrot", "eng")
-            assert found(index, "thre") == found(index, "thera") == found(index, "ther") == []
-
-    def test_nor_once_nobody_holds_them_as_a_word(self, tmp_path: Path) -> None:
-        with opened(tmp_path) as index:
-            push(index, "stop", "there parrot", "eng")
-            push(index, "word", "there", "none")
-            index.consolidate()
-            assert set(found(index, "thera")) == {"word", "stop"}
-            index.flush_object(C, B, "word")
-            assert index.suggest(C, B, "thera") == []
-            assert found(index, "thera") == []
+            for _ in range(2):
+                assert found(index, "thre") == found(index, "thera") == found(index, "ther") == ["stop"]
+                assert index.suggest(C, B, "thera") == ["there"]
+                index.consolidate()
 
     def test_words_over_40_bytes_only_exactly(self, tmp_path: Path) -> None:
         with opened(tmp_path) as index:
@@ -239,31 +232,27 @@ class TestWhichWords:
             assert found(index, "unknown words") == []
 
 
-class TestPage:
-    @pytest.fixture
-    def index(self, tmp_path: Path) -> Iterator[Index]:
-        with opened(tmp_path) as index:
+class TestEnough:
+    """Whether a word is expanded depends on how many objects hold it, not on the page."""
+
+    @pytest.mark.parametrize("below", [5, 6])
+    def test_a_word_that_enough_objects_hold_has_none(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, below: int
+    ) -> None:
+        with opened(tmp_path, search__alternates_below=below) as index:
             for number in range(5):
                 push(index, f"exact{number}", "planet")
             push(index, "completed", "planets")
-            yield index
-
-    def test_nothing_is_tried_when_exact_hits_fill_it(self, index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
-        tried: list[bytes] = []
-
-        monkeypatch.setattr(Lexicon, "completed", lambda self, prefix, most: tried.append(prefix) or [])
-        monkeypatch.setattr(Lexicon, "corrections", lambda self, word, *args, **more: tried.append(word) or [])
-        exact = [f"exact{number}" for number in (4, 3, 2, 1, 0)]
-        assert found(index, "planet", limit=5) == exact
-        assert found(index, "planet", limit=2, offset=3) == exact[3:]
-        assert tried == []
-        assert found(index, "planet", limit=3, offset=3) == exact[3:]
-        assert tried == [b"planet", b"planet"]
-
-    def test_what_is_missing_is_filled_up(self, index: Index) -> None:
-        assert found(index, "planet", limit=6)[5:] == ["completed"]
-        assert found(index, "planet", limit=3, offset=4) == ["exact0", "completed"]
-        assert found(index, "planet", limit=3, offset=6) == []
+            expected = [f"exact{number}" for number in (4, 3, 2, 1, 0)] + ["completed"] * (below == 6)
+            for limit, offset in ((1, 0), (5, 0), (6, 0), (100, 0), (2, 3), (3, 4), (3, 6)):
+                assert found(index, "planet", limit, offset) == expected[offset : offset + limit]
+                hits = index.query(C, B, "planet", limit=limit, offset=offset, lang="none", total=True)
+                assert hits.total == len(expected)
+            tried: list[bytes] = []
+            monkeypatch.setattr(Lexicon, "completed", lambda self, prefix, most: tried.append(prefix) or [])
+            monkeypatch.setattr(Lexicon, "corrections", lambda self, word, *args, **more: tried.append(word) or [])
+            found(index, "planet", limit=100)
+            assert tried == [b"planet", b"planet"] * (below == 6)
 
 
 class TestNewest:
@@ -274,8 +263,7 @@ class TestNewest:
             push(index, "c", "anker")
             push(index, "d", "birne anker")
             push(index, "c", "birne")
-            assert found(index, "birne anker") == ["c", "d", "b", "a"]
-            assert found(index, "anker birne") == ["d", "c", "b", "a"]
+            assert found(index, "birne anker") == found(index, "anker birne") == ["d", "c", "b", "a"]
             assert found(index, "anker birne clown") == []
 
     @pytest.mark.parametrize("typed", ["anke birne", "ankr birne", "nakre birne", "birne anke", "birne ankr"])
@@ -301,7 +289,7 @@ class TestNewest:
             push(index, "exact", "anker")
             push(index, "longer", "ankern")
             assert found(index, "anker") == ["exact"]
-            assert found(index, "anke") == ["exact", "longer"]
+            assert found(index, "anke") == ["longer", "exact"]
 
 
 LETTERS = "abc"

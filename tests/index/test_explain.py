@@ -80,7 +80,7 @@ def test_words_of_every_role(tmp_path: Path) -> None:
     assert term_of(explained, "example.org").role == "required"
     weather = term_of(explained, "weather")
     assert (weather.role, weather.objects, weather.kept) == ("searched", 1, 1)
-    assert [(other.word, other.how) for other in weather.alternates] == [("weathering", "completion")]
+    assert [(other.word, other.how) for other in weather.alternates] == [("weathering", "form")]
     assert [(other.word, other.how, other.edits) for other in term_of(explained, "wether").alternates] == [
         ("weather", "correction", 1)
     ]

@@ -7,8 +7,7 @@ import pytest
 import sonicpy
 from sonicpy import Config
 from sonicpy._native.bm25 import idf
-from sonicpy._native.plan import Plan, PlannedList, plan_terms
-from sonicpy._native.ranking import Ranker
+from sonicpy._native.plan import Plan, plan_terms
 from sonicpy._native.terms import SPECIAL, STOP, Terms
 from sonicpy.index.search.plan import ENOUGH_FOUND, STOP_IS_EXACT, TABLE_FULL, why_not_expanded
 from sonicpy.index.search.ranking import RANKINGS
@@ -16,10 +15,10 @@ from sonicpy.index.search.ranking import RANKINGS
 C, B = "collection", "bucket"
 
 
-def planned(index: sonicpy.Index, terms: Terms, wanted: int = 10) -> Plan:
+def planned(index: sonicpy.Index, terms: Terms) -> Plan:
     with index.maintainer.engine.read_words(C, B) as lexicon:
         assert lexicon is not None
-        plan, _ = RANKINGS[index.config.search.ranking](lexicon, terms, index.config, wanted)
+        plan, _ = RANKINGS[index.config.search.ranking](lexicon, terms, index.config)
         return plan
 
 
@@ -47,11 +46,13 @@ def test_stop_words_bring_objects_where_words_bring_none(tmp_path: Path) -> None
 
 
 def test_why_a_word_is_not_expanded(tmp_path: Path) -> None:
-    with sonicpy.open(tmp_path) as index:
+    with sonicpy.open(tmp_path / "one", Config.model_validate({"search": {"alternates_below": 1}})) as index:
         index.push(C, B, "one", "the weather", "eng")
-        plan = planned(index, terms_of(the=STOP, weather=0), wanted=1)
+        plan = planned(index, terms_of(the=STOP, weather=0))
         weather, the = plan.lists
         assert (why_not_expanded(plan, weather, 0), why_not_expanded(plan, the, STOP)) == (ENOUGH_FOUND, STOP_IS_EXACT)
+    with sonicpy.open(tmp_path / "ten") as index:
+        index.push(C, B, "one", "the weather", "eng")
         expandable = planned(index, terms_of(weather=0)).lists[0]
         assert why_not_expanded(plan, expandable, 0) is None
 
@@ -76,7 +77,3 @@ def test_what_sonic_has_no_room_for_is_left_out(tmp_path: Path) -> None:
 def test_lists_and_rows_have_to_match() -> None:
     with pytest.raises(ValueError, match="1 terms need as many rows, not 0"):
         plan_terms(terms_of(weather=0), [], 1, 10, 16)
-    plan = Plan([PlannedList(0, b"weather", None, 1.0)], {}, None)
-    assert plan.rows() == []
-    with pytest.raises(ValueError, match="0 rows need as many postings, not 1"):
-        Ranker().add_lists(plan, [[]])

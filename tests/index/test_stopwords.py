@@ -1,4 +1,5 @@
-"""Stop words: weighed or dropped, allowed or denied, and never the reason why a query finds nothing."""
+"""Stop words: words like others where they are weighed, gone where they are dropped; allowed or denied; and never the
+reason why a query finds nothing."""
 
 from pathlib import Path
 
@@ -15,16 +16,75 @@ def fill(index: Index) -> None:
 
 
 class TestWeigh:
-    def test_they_are_indexed_but_not_shown(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("lang", ["eng", "none", None])
+    def test_they_are_words(self, tmp_path: Path, lang: str | None) -> None:
         with open_index(tmp_path) as index:
-            fill(index)
+            push(index, "o", TEXT, lang)
+            assert index.words(C, B) == ["and", "parrot", "sailor", "the"]
+            assert (index.count_words(C, B), index.count_object_words(C, B, "o")) == (4, 4)
+            assert index.suggest(C, B, "th") == index.suggest(C, B, "the") == ["the"]
+            assert index.pop(C, B, "o", "and the") == 2
             assert index.words(C, B) == ["parrot", "sailor"]
-            assert (index.count_words(C, B), index.count_object_words(C, B, "o")) == (2, 2)
-            assert index.suggest(C, B, "th") == []
-            assert index.suggest(C, B, "the") == []
-            assert index.suggest(C, B, "par") == ["parrot"]
             assert index.flush_object(C, B, "o") == 2
             assert index.count_objects(C, B) == 0
+
+    @pytest.mark.parametrize(
+        "more", ["", " of ours", " of ours, which is new and much larger than the one that was sold"]
+    )
+    @pytest.mark.parametrize("lang", ["eng", "none", None])
+    @pytest.mark.parametrize("consolidated", [False, True])
+    def test_a_word_that_was_pushed_is_a_word(
+        self, tmp_path: Path, more: str, lang: str | None, consolidated: bool
+    ) -> None:
+        text = f"Hello world, this is my first document about the system{more}"
+        with open_index(tmp_path, search__query_alternates_try=4) as index:
+            push(index, "o", text, lang)
+            if consolidated:
+                index.consolidate()
+            words = set(text.lower().replace(",", "").split())
+            assert set(index.words(C, B)) == words
+            assert index.count_words(C, B) == index.count_object_words(C, B, "o") == len(words)
+            typed = {
+                "helo": "hello",
+                "hel": "hello",
+                "wrld": "world",
+                "systm": "system",
+                "abot": "about",
+                "fir": "first",
+            }
+            for each, word in typed.items():
+                assert found(index, each, lang=lang) == ["o"], each
+                assert word in index.suggest(C, B, each)
+            for word in words:
+                assert found(index, word, lang=lang) == ["o"], word
+                assert word in index.suggest(C, B, word)
+
+    def test_a_query_of_nothing_else_is_completed_and_corrected(self, tmp_path: Path) -> None:
+        with open_index(tmp_path, search__query_alternates_try=4) as index:
+            push(index, "completed", "theremin parrot")
+            push(index, "corrected", "thera")
+            assert found(index, "there", lang="eng") == ["completed", "corrected"]
+            assert found(index, "there parrot", lang="eng") == ["completed"], "beside others stop words only add"
+            explained = index.explain(C, B, "there parrot", lang="eng")
+            assert "beside other words, stop words are neither completed nor corrected" in "\n".join(explained.advice)
+
+    def test_letters_of_a_run_are_not_completed(self, tmp_path: Path) -> None:
+        with open_index(tmp_path, search__query_alternates_try=4, stopwords__deny=["\u6211\u4eec"]) as index:
+            push(index, "o", "\u6211\u5728")
+            explained = index.explain(C, B, "\u6211\u4eec", lang="cmn")
+            roles = {term.word: [other.word for other in term.alternates] for term in explained.terms}
+            assert roles == {"\u6211\u4eec": [], "\u6211": [], "\u4eec": []}
+
+    def test_the_lists_may_change_at_any_start(self, tmp_path: Path) -> None:
+        with open_index(tmp_path) as index:
+            push(index, "the", "the sailor", "eng")
+            push(index, "sailor", "sailor", "eng")
+            assert found(index, "the parrot sailor", lang="eng")[0] == "the"
+        with open_index(tmp_path, stopwords__allow=["the"], stopwords__deny=["sailor"]) as index:
+            assert found(index, "the sailor", lang="eng") == ["the"], "now it is the sailor who only adds"
+            assert index.verify() == []
+        with open_index(tmp_path) as index:
+            assert set(found(index, "the sailor", lang="eng")) == {"the", "sailor"}
 
     @pytest.mark.parametrize("lang", ["eng", "none", None])
     def test_a_query_of_nothing_else_finds_them(self, tmp_path: Path, lang: str | None) -> None:
@@ -44,20 +104,10 @@ class TestWeigh:
     def test_an_object_of_nothing_else(self, tmp_path: Path) -> None:
         with open_index(tmp_path) as index:
             push(index, "o", "to be or not to be", "eng")
-            assert (index.count_objects(C, B), index.count_object_words(C, B, "o"), index.words(C, B)) == (1, 0, [])
+            assert (index.count_objects(C, B), index.count_object_words(C, B, "o")) == (1, 4)
             assert found(index, "to be or not to be", lang="eng") == ["o"]
-            assert index.pop(C, B, "o", "to be or not") == 0, "the words that went were none that are shown"
+            assert index.pop(C, B, "o", "to be or not") == 4
             assert (index.count_objects(C, B), found(index, "to be", lang="eng")) == (0, [])
-
-    def test_a_word_is_shown_once_somebody_holds_it_as_another(self, tmp_path: Path) -> None:
-        with open_index(tmp_path) as index:
-            fill(index)
-            push(index, "p", "the", "none")
-            assert index.words(C, B) == ["parrot", "sailor", "the"]
-            assert (index.count_object_words(C, B, "o"), index.count_object_words(C, B, "p")) == (2, 1)
-            index.flush_object(C, B, "p")
-            assert index.words(C, B) == ["parrot", "sailor"]
-            assert found(index, "the", lang="eng") == ["o"]
 
 
 class TestDrop:
@@ -76,22 +126,26 @@ class TestDrop:
 
 
 class TestAllowAndDeny:
-    @pytest.mark.parametrize("mode", ["weigh", "drop"])
-    def test_an_allowed_word_is_like_any_other(self, tmp_path: Path, mode: str) -> None:
-        with open_index(tmp_path, stopwords__mode=mode, stopwords__allow=["and"]) as index:
+    def test_an_allowed_word_is_like_any_other(self, tmp_path: Path) -> None:
+        with open_index(tmp_path, stopwords__mode="drop", stopwords__allow=["and"]) as index:
             fill(index)
             assert index.words(C, B) == ["and", "parrot", "sailor"]
             assert found(index, "and", lang="eng") == ["o"]
 
-    @pytest.mark.parametrize("mode", ["weigh", "drop"])
-    def test_a_denied_word_is_a_stop_word(self, tmp_path: Path, mode: str) -> None:
-        with open_index(tmp_path, stopwords__mode=mode, stopwords__deny=["parrot"]) as index:
+    def test_a_denied_word_is_a_stop_word(self, tmp_path: Path) -> None:
+        with open_index(tmp_path, stopwords__mode="drop", stopwords__deny=["parrot"]) as index:
             fill(index)
             assert index.words(C, B) == ["sailor"]
             push(index, "p", "parrot", None)
             assert index.words(C, B) == ["sailor"], "even where the text is too short to have a language"
             push(index, "q", "parrot", "none")
             assert index.words(C, B) == ["parrot", "sailor"], "LANG(none): no stop words at all"
+
+    @pytest.mark.parametrize(("allow", "deny"), [(["and"], []), ([], ["parrot"])])
+    def test_where_they_are_weighed_all_are_words(self, tmp_path: Path, allow: list[str], deny: list[str]) -> None:
+        with open_index(tmp_path, stopwords__allow=allow, stopwords__deny=deny) as index:
+            fill(index)
+            assert index.words(C, B) == ["and", "parrot", "sailor", "the"]
 
     @pytest.mark.parametrize(("mode", "expected"), [("weigh", ["o"]), ("drop", [])])
     def test_searching_a_denied_word(self, tmp_path: Path, mode: str, expected: list[str]) -> None:
@@ -100,8 +154,16 @@ class TestAllowAndDeny:
             assert found(index, "parrot", lang=None) == expected
 
 
+def test_compat_mode_may_keep_and_hide_them(tmp_path: Path) -> None:
+    with open_index(tmp_path, server__compat="sonic", stopwords__mode="weigh") as index:
+        fill(index)
+        index.consolidate()
+        assert index.words(C, B) == ["parrot", "sailor"]
+        assert index.count_object_words(C, B, "o") == 2
+
+
 def test_the_language_is_guessed_from_the_text(tmp_path: Path) -> None:
-    with open_index(tmp_path) as index:
+    with open_index(tmp_path, stopwords__mode="drop") as index:
         push(index, "en", "the sailor and the parrot went to the market in the morning", None)
         push(index, "de", "der Seemann und der Papagei gingen am Morgen auf den Markt", None)
         words = index.words(C, B)

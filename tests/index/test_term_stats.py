@@ -5,7 +5,6 @@ from collections import Counter
 from pathlib import Path
 
 import sonicpy
-from sonicpy.config import Config
 from sonicpy.index.report.term_stats import ObjectStats, TermStats
 
 LETTERS = "abcdefgh"
@@ -34,17 +33,18 @@ def test_words_and_objects_are_those_of_the_texts() -> None:
         assert list(index.object_stats("c", "b")) == expected
 
 
-def test_the_window_and_stop_words_are_told_apart() -> None:
-    config = Config.model_validate({"store": {"kv": {"retain_word_objects": 5}}})
-    with sonicpy.open(":memory:", config) as index:
+def test_parts_of_runs_are_told_apart() -> None:
+    with sonicpy.open(":memory:") as index:
         for number in range(12):
-            index.push("c", "b", f"o{number}", f"the weather weather in town{number}", lang="eng")
+            index.push("c", "b", f"o{number}", f"the weather weather in สวย town{number}", lang="eng")
         told = {figures.word: figures for figures in index.term_stats("c", "b")}
-        assert told["weather"] == TermStats("weather", 12, 0, 5, 10)
-        assert told["the"] == TermStats("the", 12, 12, 5, 5)
+        assert told["weather"] == TermStats("weather", 12, 0, 12, 24)
+        assert told["the"] == TermStats("the", 12, 0, 12, 12)
+        for part in ("ส", "สว"):
+            assert told[part] == TermStats(part, 12, 12, 12, 12)
         first, *_, last = index.object_stats("c", "b")
-        assert first == ObjectStats("o0", 5, 2, 2, 4)
-        assert last == ObjectStats("o11", 5, 2, 2, 1)
+        assert first == ObjectStats("o0", 11, 5, 5, 10)
+        assert last == ObjectStats("o11", 11, 5, 5, 1)
 
 
 def test_they_agree_with_holdings_after_changes() -> None:

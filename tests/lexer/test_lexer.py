@@ -149,6 +149,52 @@ def test_spellings(settings: dict[str, Any], text: str, expected: str, why: str)
     assert marked(lexer(**settings).lex(text, "none")) == expected, why
 
 
+TERMS_OF_PUSH = [
+    ({}, "the parrot", "eng", "the parrot", "stop words are words"),
+    ({}, "the parrot and a bat", None, "the parrot and a bat", "in texts of any length"),
+    ({"stopwords__deny": ["parrot"]}, "the parrot", "eng", "the parrot", "denied ones too"),
+    ({}, "Irak ISIK", "tur", "\u0131rak \u0131s\u0131k", "the case of i by the language given"),
+    ({}, "Irak ISIK", None, "irak isik", "and only by that"),
+    ({}, "the-12", "eng", "the* 12*", "special words are flagged"),
+    (STEMMED, "running dogs in the wild north", None, "run dog in the wild north", "stemmed as guessed"),
+    (STEMMED, "the running dogs", "eng", "the run dog", "stemmed as given"),
+    (STEMMED, "the running dogs", "none", "the running dogs", "not stemmed"),
+    (DROP, "the parrot", "eng", "parrot", "dropped where the settings say so"),
+    (COMPAT, "the parrot", "eng", "parrot", "and in compat mode"),
+    ({**COMPAT, "stopwords__mode": "weigh"}, "the parrot", "eng", "the! parrot", "which may keep and hide them"),
+]
+
+
+@pytest.mark.parametrize(("settings", "text", "lang", "expected", "why"), TERMS_OF_PUSH)
+def test_what_a_push_stores(settings: dict[str, Any], text: str, lang: str | None, expected: str, why: str) -> None:
+    assert marked(lexer(**settings).lex_push(text, lang)) == expected, why
+
+
+@pytest.mark.parametrize("settings", [{}, STEMMED, DROP, COMPAT], ids=["default", "stemmed", "drop", "compat"])
+def test_push_and_query_have_the_same_terms(settings: dict[str, Any]) -> None:
+    cut = lexer(**settings)
+    for code, text in sentences(1):
+        for lang in {None, "none", "eng", code} & {None, "none", *CODES}:
+            pushed, asked = cut.lex_push(text, lang), cut.lex(text, lang)
+            assert (pushed.words, pushed.counts) == (asked.words, asked.counts)
+
+
+def test_single_letters_of_a_run_stay_hidden() -> None:
+    assert all(flags for flags in lexer().lex_push("สวย", "tha").flags[1:])
+
+
+LISTS = [
+    ({}, "hello the", "eng", "hello the!", "the default mode reads the short list"),
+    (DROP, "hello the parrot", "eng", "parrot", "dropping reads the long one, as Sonic"),
+    (COMPAT, "hello the parrot", "eng", "parrot", "as compat mode does"),
+]
+
+
+@pytest.mark.parametrize(("settings", "text", "lang", "expected", "why"), LISTS)
+def test_short_and_long_lists(settings: dict[str, Any], text: str, lang: str, expected: str, why: str) -> None:
+    assert marked(lexer(**settings).lex(text, lang)) == expected, why
+
+
 class TestRuns:
     """Scripts without blanks: words by dictionary, pairs as parts, single letters as stop words."""
 
@@ -289,7 +335,10 @@ class TestAnalyser:
         }  # fmt: skip
         fields = {f"{name}.{field}" for name, section in sections.items() for field in section.model_fields}
         others = {"lexer", "server.compat", "extras.zh", "extras.ja"}
-        assert set(lexer().analyser()) == fields | others
+        for settings in (DROP, COMPAT):
+            assert set(lexer(**settings).analyser()) == fields | others
+        lists = {"stopwords.allow", "stopwords.deny"}
+        assert set(lexer().analyser()) == (fields | others) - lists, "the lists decide nothing that is stored"
 
     @pytest.mark.parametrize(
         ("key", "value", "shown"),
@@ -300,13 +349,13 @@ class TestAnalyser:
             ("normalization__stemming_enabled", True, "True"),
             ("tokenization__detect_special_patterns", False, "False"),
             ("tokenization__compat_split_special_patterns", False, "False"),
-            ("stopwords__mode", "drop", "drop"),
+            ("stopwords__mode", "weigh", "weigh"),
             ("stopwords__allow", ["the", "and"], "and,the"),
             ("stopwords__deny", ["foo"], "foo"),
         ],
     )
     def test_a_setting_changes_its_own_key(self, key: str, value: object, shown: str) -> None:
-        before, after = lexer().analyser(), lexer(**{key: value}).analyser()
+        before, after = lexer(**DROP).analyser(), lexer(**{**DROP, key: value}).analyser()
         dotted = key.replace("__", ".")
         changed = {name for name in after if after[name] != before[name]}
         assert changed - {"normalization.unicode_normalization", "stopwords.mode"} <= {dotted}
@@ -314,7 +363,11 @@ class TestAnalyser:
         assert after[dotted] == shown
 
     def test_the_order_of_words_does_not_matter(self) -> None:
-        assert lexer(stopwords__deny=["a", "b"]).analyser() == lexer(stopwords__deny=["b", "a"]).analyser()
+        one, other = (lexer(**DROP, stopwords__deny=deny).analyser() for deny in (["a", "b"], ["b", "a"]))
+        assert one == other
+
+    def test_lists_that_only_weigh_change_nothing(self) -> None:
+        assert lexer(stopwords__deny=["a"], stopwords__allow=["the"]).analyser() == lexer().analyser()
 
 
 @pytest.mark.parametrize("text", ["\ud800", "vor \udc80 nach"])

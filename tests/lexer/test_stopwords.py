@@ -82,6 +82,29 @@ def test_an_unknown_code_has_no_words(code: str) -> None:
 
 def test_a_list_is_read_once() -> None:
     assert STOP_WORDS.words("deu") is STOP_WORDS.words("deu")
+    assert STOP_WORDS.short_words("deu") is STOP_WORDS.short_words("deu")
+
+
+SHORT = {"dan", "deu", "eng", "fin", "fra", "hun", "ita", "nld", "nob", "por", "rus", "spa", "swe"}
+
+
+@pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.code)
+def test_short_lists_hold_function_words_in_normal_form(language) -> None:
+    words = STOP_WORDS.short_words(language.code)
+    if language.code in SHORT:
+        assert 90 <= len(words) <= 320
+        assert words != STOP_WORDS.words(language.code)
+        assert all(word == unicodedata.normalize("NFC", word.casefold()).strip() != "" for word in words)
+    else:
+        assert words == STOP_WORDS.words(language.code), "the long list stands in"
+
+
+def test_the_short_list_of_english() -> None:
+    words = STOP_WORDS.short_words("eng")
+    ordinary = "hello world home page information computer research system group help order results test website"
+    assert not set(ordinary.split()) & words and set(ordinary.split()) <= STOP_WORDS.words("eng")
+    assert set("the is on a and of to in don't don\u2019t would very".split()) <= words
+    assert "õ" not in "".join(STOP_WORDS.short_words("hun")), "ISO 8859-2"
 
 
 def test_words_that_help_guessing_include_the_stop_words() -> None:

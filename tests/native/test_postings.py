@@ -16,9 +16,10 @@ from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.postings import POSTINGS_PER_BLOCK, pack_block, unpack_block
 from sonicpy._native.remove_terms import RemoveTerms
 from sonicpy._native.term_cache import TermCache
-from sonicpy._native.term_rows import COMMON_FROM_BLOCK, WORD_BYTES_MAX, TermInfo, common_keys, with_common
+from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo, common_keys, with_common
 from sonicpy._native.terms import STOP, Terms
 from sonicpy._native.varint import DamagedBytes, pack_varints, unpack_varints
+from sonicpy.store.keys import block_position
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -29,7 +30,7 @@ blocks = st.lists(st.tuples(iids, frequencies), max_size=POSTINGS_PER_BLOCK)
 
 
 def test_the_constants_are_those_of_the_format() -> None:
-    assert (POSTINGS_PER_BLOCK, WORD_BYTES_MAX, IID_MAX) == (128, 40, 2**40 - 1)
+    assert (POSTINGS_PER_BLOCK, WORD_BYTES_MAX, IID_MAX) == (128, 40, 2**32 - 2)
 
 
 # -- keys ------------------------------------------------------------------------------------------------------------
@@ -42,7 +43,9 @@ def test_keys_are_big_endian() -> None:
     assert block_key(1, 2, 0x03040506) == b"\0\0\0\1\0\0\0\0\2\3\4\5\6"
 
 
-@given(st.lists(st.tuples(st.integers(0, 2**32 - 1), st.integers(0, IID_MAX), st.integers(0, 2**32 - 1)), max_size=20))
+@given(
+    st.lists(st.tuples(st.integers(0, 2**32 - 1), st.integers(0, 2**40 - 1), st.integers(0, 2**32 - 1)), max_size=20)
+)
 def test_keys_sort_as_their_numbers(numbers: list[tuple[int, int, int]]) -> None:
     assert [block_key(*one) for one in sorted(numbers)] == sorted(block_key(*one) for one in numbers)
     assert [term_key(*one[:2]) for one in sorted(numbers)] == sorted(term_key(*one[:2]) for one in numbers)
@@ -133,53 +136,58 @@ def test_a_block_holds_no_more_than_128() -> None:
 
 # -- rows and records -------------------------------------------------------------------------------------------------
 
-FIELDS = ["term_id", "holders", "hidden_holders", "df", "last_block", "first_block", "dead", "first_count"]
+FIELDS = ["term_id", "df", "hidden_df", "position"]
 
 
-@given(st.lists(uint64, min_size=8, max_size=8))
-def test_rows_of_words_come_back(numbers: list[int]) -> None:
-    row = TermInfo(pack_varints(numbers), 3)
+@given(st.lists(uint64, min_size=4, max_size=4), st.binary(max_size=5))
+def test_rows_of_words_come_back(numbers: list[int], tail: bytes) -> None:
+    row = TermInfo(pack_varints(numbers) + tail, 3)
     assert [getattr(row, name) for name in FIELDS] == numbers
+    assert row.tail == tail
 
 
 @pytest.mark.parametrize(
-    ("holders", "stops", "df", "size", "live", "why"),
+    ("df", "hidden", "size", "live", "why"),
     [
-        (1, 0, 1, 40, True, "held by one"),
-        (1, 0, 1, 41, False, "too long to be shown"),
-        (2, 2, 2, 3, False, "hidden for all"),
-        (2, 1, 2, 3, True, "a stop word of some"),
-        (2, 0, 0, 3, False, "no object to be found"),
-        (0, 0, 0, 3, False, "held by none"),
+        (1, 0, 40, True, "held by one"),
+        (1, 0, 41, False, "too long to be shown"),
+        (2, 2, 3, False, "hidden for all"),
+        (2, 1, 3, True, "a stop word of some"),
+        (0, 0, 3, False, "held by none"),
     ],
 )
-def test_live_words(holders: int, stops: int, df: int, size: int, live: bool, why: str) -> None:
-    assert TermInfo(pack_varints([0, holders, stops, df, 0, 1, 0, 0]), size).live == live, why
+def test_live_words(df: int, hidden: int, size: int, live: bool, why: str) -> None:
+    assert TermInfo(pack_varints([0, df, hidden, 0]), size).live == live, why
 
 
-def record_of(oid: bytes, held: list[tuple[int, int, bool, int]]) -> bytes:
+Held = list[tuple[int, int, bool, int]]
+
+
+def record_of(oid: bytes, held: Held, has_blocks: bool = False) -> bytes:
     """A record by its documented layout: the OID, then term ids as differences with two flags, tf where it is
-    not 1, block."""
+    not 1, and the block where lists are in the order of association."""
     numbers = [len(held)]
     before = 0
     for term_id, tf, stop, block in held:
-        numbers += [(term_id - before) << 2 | stop << 1 | (tf > 1), *([tf] if tf > 1 else []), block]
+        numbers += [(term_id - before) << 2 | stop << 1 | (tf > 1), *([tf] if tf > 1 else [])]
+        numbers += [block] if has_blocks else []
         before = term_id
     return bytes((len(oid),)) + oid + pack_varints(numbers)
 
 
 holdings = st.lists(
-    st.tuples(st.integers(0, IID_MAX), st.integers(1, 2**31 - 1), st.booleans(), st.integers(0, 2**32 - 1)),
+    st.tuples(st.integers(0, 2**40 - 1), st.integers(1, 2**31 - 1), st.booleans(), st.integers(0, 2**32 - 1)),
     max_size=12,
     unique_by=lambda held: held[0],
 ).map(sorted)
 
 
-@given(st.binary(min_size=1, max_size=255), holdings)
-def test_records_come_back(oid: bytes, held: list[tuple[int, int, bool, int]]) -> None:
-    packed = record_of(oid, held)
-    record = ObjectRecord.unpack(packed)
-    assert (record.oid, record.terms(), len(record)) == (oid, held, len(held))
+@given(st.binary(min_size=1, max_size=255), holdings, st.booleans())
+def test_records_come_back(oid: bytes, held: Held, has_blocks: bool) -> None:
+    packed = record_of(oid, held, has_blocks)
+    record = ObjectRecord.unpack(packed, has_blocks)
+    expected = held if has_blocks else [(*one[:3], 0) for one in held]
+    assert (record.oid, record.terms(), len(record)) == (oid, expected, len(held))
     assert record.pack() == packed
     assert record.length == sum(tf for _, tf, _, _ in held)
     assert record.shown == sum(not stop for _, _, stop, _ in held)
@@ -197,12 +205,13 @@ def test_an_empty_record_holds_its_name() -> None:
 # -- damage -----------------------------------------------------------------------------------------------------------
 
 BLOCK = pack_block([(IID_MAX, 1), (3, 200), (4, 1), (2**30, 70_000)])
-RECORD = record_of(b"object:1", [(1, 2, False, 0), (300, 70_000, True, 9), (IID_MAX, 1, False, 2**32 - 1)])
-ROW = pack_varints([300, 2, 0, 2, 7, 3, 1, 9])
+RECORD = (b"object:1", [(1, 2, False, 0), (300, 70_000, True, 9), (2**40 - 1, 1, False, 2**32 - 1)])
+ROW = pack_varints([300, 2, 0, 700])
 
 READERS: dict[str, tuple[Callable[[bytes], object], bytes]] = {
     "block": (unpack_block, BLOCK),
-    "record": (ObjectRecord.unpack, RECORD),
+    "record": (ObjectRecord.unpack, record_of(*RECORD)),
+    "record with blocks": (lambda record: ObjectRecord.unpack(record, True), record_of(*RECORD, has_blocks=True)),
     "row": (lambda row: TermInfo(row, 1), ROW),
 }
 
@@ -259,9 +268,9 @@ def test_a_list_that_says_it_is_huge_takes_no_memory() -> None:
 
 # -- changes on damaged rows ------------------------------------------------------------------------------------------
 
-HELD_ROW = pack_varints([5, 1, 0, 1, 1, 1, 0, 1])
+HELD_ROW = pack_varints([5, 1, 0, 9])
 HELD_BLOCK = pack_block([(9, 1)])
-HELD_RECORD = record_of(b"o", [(5, 1, False, 1)])
+HELD_RECORD = record_of(b"o", [(5, 1, False, 0)])
 
 
 def text(*words: bytes, tf: int = 1, flags: int = 0) -> Terms:
@@ -272,31 +281,106 @@ def test_a_push_onto_damaged_rows_or_blocks_is_damage() -> None:
     for cut in range(len(HELD_ROW + HELD_BLOCK)):
         if cut == len(HELD_ROW):
             continue  # a tail without postings
-        link = AddTerms(0, 1, text(b"a"), ObjectRecord.empty(b"o"), 6, TermCache())
+        link = AddTerms(0, 9, text(b"a"), ObjectRecord.empty(b"o"), 6, TermCache())
         with pytest.raises(DamagedBytes):
             link.take_rows([(word_key(0, b"a"), (HELD_ROW + HELD_BLOCK)[:cut])])
-    row = pack_varints([5, 2, 0, 2, 1, 0, 0, 1]) + HELD_BLOCK  # and block 0
+    row = pack_varints([5, 2, 0, 100]) + pack_block([(100, 1)])  # and a block for the IIDs before 100
     for cut in range(1, len(HELD_BLOCK)):
-        record = record_of(b"o", [(5, 1, False, 0)])
-        link = AddTerms(0, 9, text(b"a", tf=2), ObjectRecord.unpack(record), 6, TermCache())
-        (needed,) = link.take_rows([(word_key(0, b"a"), row)])
-        assert needed == block_key(0, 5, 0)
-        with pytest.raises(DamagedBytes):
-            link.take_blocks([(needed, HELD_BLOCK[:cut])])
+        for record in (ObjectRecord.unpack(HELD_RECORD), ObjectRecord.empty(b"o")):
+            link = AddTerms(0, 9, text(b"a", tf=2), record, 6, TermCache())
+            (needed,) = link.take_rows([(word_key(0, b"a"), row)])
+            assert needed == block_key(0, 5, 9)
+            with pytest.raises(DamagedBytes):
+                link.take_blocks([(block_key(0, 5, 0), HELD_BLOCK[:cut])])
+
+
+@pytest.mark.parametrize("by_association", [False, True])
+@pytest.mark.parametrize("tail", [b"", pack_block([(8, 1)])], ids=["none", "another's"])
+def test_a_posting_that_is_missing_where_a_record_names_it_is_damage(by_association: bool, tail: bytes) -> None:
+    record = record_of(b"o", [(5, 1, False, 3)], by_association)
+    for block in (3, 4):  # the posting belongs into the tail, or into a block before it
+        position = block if by_association else 10 * (block - 3)
+        row = [(word_key(0, b"a"), pack_varints([5, 1, 0, position]) + tail)]
+        found = [] if block == 3 else [(block_key(0, 5, 3), pack_block([(7, 1)]))]
+        for blocks_given in (found, [None] * len(found)):
+            held = ObjectRecord.unpack(record, by_association)
+            link = AddTerms(0, 9, text(b"a", tf=2), held, 6, TermCache(), by_association)
+            assert len(link.take_rows(row)) == len(blocks_given)
+            with pytest.raises(DamagedBytes):
+                link.take_blocks(blocks_given)
+            unlink = RemoveTerms(0, 9, [b"a"], held, by_association)
+            assert len(unlink.take_rows(row)) == len(blocks_given)
+            with pytest.raises(DamagedBytes):
+                unlink.take_blocks(blocks_given)
 
 
 def test_a_pop_of_an_object_that_its_block_does_not_hold_is_damage() -> None:
-    unlink = RemoveTerms(0, 1, [b"a"], ObjectRecord.unpack(HELD_RECORD))
+    unlink = RemoveTerms(0, 10, [b"a"], ObjectRecord.unpack(HELD_RECORD))
     assert unlink.take_rows([(word_key(0, b"a"), HELD_ROW + HELD_BLOCK)]) == []
-    with pytest.raises(DamagedBytes, match="object 1 is not in the block"):
+    with pytest.raises(DamagedBytes, match="object 10 is not in the block"):
         unlink.take_blocks([])
 
 
-def linked(cache: TermCache, iid: int, *words: bytes, rows: list[tuple[bytes, bytes]] | None = None) -> AddTerms:
-    link = AddTerms(0, iid, text(*words), ObjectRecord.empty(b"o%d" % iid), 10 * iid, cache)
+def test_a_posting_that_came_late_goes_into_the_block_it_belongs_to() -> None:
+    """The block named is the last one not behind the object; where there is none, a new one begins at 0."""
+    row = pack_varints([5, 300, 0, 900]) + pack_block([(900, 1)])
+    full = [(iid, 1) for iid in range(200, 456, 2)]
+    cases = {
+        "into a block": ((200, full[1:]), [(200, sorted([*full[1:], (301, 2)]))]),
+        "a block splits": ((150, full), [(326, full[63:]), (150, sorted([*full[:63], (301, 2)]))]),
+        "no block is left before it": (None, [(0, [(301, 2)])]),
+    }
+    for why, (found, expected) in cases.items():
+        link = AddTerms(0, 301, text(b"a", tf=2), ObjectRecord.empty(b"o"), 6, TermCache())
+        assert link.take_rows([(word_key(0, b"a"), row)]) == [block_key(0, 5, 301)]
+        link.take_blocks([None if found is None else (block_key(0, 5, found[0]), pack_block(found[1]))])
+        assert {block_position(key): unpack_block(block) for key, block in link.blocks} == dict(expected), why
+
+
+def test_a_full_tail_splits_where_a_posting_comes_late_and_else_moves_whole() -> None:
+    full = [(iid, 1) for iid in range(0, 256, 2)]
+    for iid, position, blocks, tail in (
+        (300, 255, [(0, full)], [(300, 1)]),
+        (131, 128, [(0, full[:64])], sorted([*full[64:], (131, 1)])),
+        (3, 126, [(0, sorted([*full[:63], (3, 1)]))], full[63:]),
+    ):
+        cache = TermCache()
+        link = AddTerms(0, iid, text(b"a"), ObjectRecord.empty(b"o"), 6, cache)
+        assert link.take_rows([(word_key(0, b"a"), pack_varints([5, 128, 0, 0]) + pack_block(full))]) == []
+        link.take_blocks([])
+        link.finish()
+        assert [(block_position(key), unpack_block(block)) for key, block in link.blocks] == blocks, iid
+        ((_, row),) = cache.rows()[1]
+        word = TermInfo(row, 1)
+        assert (word.df, word.position, unpack_block(word.tail)) == (129, position, tail), iid
+
+
+def test_lists_in_the_order_of_association_name_the_block_of_each_posting() -> None:
+    cache = TermCache()
+    for iid in range(300):
+        link = linked(cache, 299 - iid, b"a", by_association=True)
+        ((_, _, _, block),) = ObjectRecord.unpack(link.record(), True).terms()
+        assert block == iid // POSTINGS_PER_BLOCK
+        if link.blocks:
+            ((key, full),) = link.blocks
+            assert block_position(key) == block - 1
+            newest = 299 - iid + POSTINGS_PER_BLOCK
+            assert unpack_block(full) == [(newest - at, 1) for at in range(POSTINGS_PER_BLOCK)]
+    ((_, row),) = cache.rows()[1]
+    assert (TermInfo(row, 1).df, TermInfo(row, 1).position) == (300, 2)
+
+
+def linked(
+    cache: TermCache,
+    iid: int,
+    *words: bytes,
+    rows: list[tuple[bytes, bytes]] | None = None,
+    by_association: bool = False,
+) -> AddTerms:
+    record = ObjectRecord.empty(b"o%d" % iid, by_association)
+    link = AddTerms(0, iid, text(*words), record, 10 * iid, cache, by_association)
     link.take_rows([row for row in rows or [] if row[0] in link.word_keys])
     link.take_blocks([])
-    link.trim(0)
     link.finish()
     return link
 
@@ -328,7 +412,7 @@ def test_the_row_of_a_word_with_two_blocks_is_written_by_its_number() -> None:
         rows, common = cache.rows()
         assert rows == ([(word_key(0, b"b"), pack_varints([number]))] if iid == 1_000 else []), "referred to once"
         ((key, row),) = common
-        assert key == term_key(0, number) and TermInfo(row, 1).last_block == COMMON_FROM_BLOCK
+        assert key == term_key(0, number) and TermInfo(row, 1).position == POSTINGS_PER_BLOCK
     rows = [(word_key(0, b"a"), b"whatever it is"), (word_key(0, b"b"), pack_varints([number]))]
     assert common_keys(rows) == [key]
     assert with_common(rows, common) == [rows[0], (word_key(0, b"b"), row)]
@@ -366,9 +450,8 @@ def test_stop_flags_and_counts_reach_the_record() -> None:
     link = AddTerms(0, 9, Terms([b"b", b"a"], b"\0\xff", bytes((STOP, 0))), ObjectRecord.empty(b"o"), 6, TermCache())
     assert link.take_rows([]) == []
     link.take_blocks([])
-    assert link.trim(0) == []
     assert link.new_terms() == [(term_key(0, 6), b"b"), (term_key(0, 7), b"a")]
-    assert ObjectRecord.unpack(link.record()).terms() == [(6, 1, True, 1), (7, 255, False, 1)]
+    assert ObjectRecord.unpack(link.record()).terms() == [(6, 1, True, 0), (7, 255, False, 0)]
     assert (link.next_term, link.length_change, link.changed) == (8, 256, True)
 
 
@@ -377,16 +460,17 @@ UNSAFE = {
         "t = Terms([b'a'], b'\\1', b'\\0'); t.words.extend([b'x'] * 100_000)\n"
         "AddTerms(0, 1, t, ObjectRecord.empty(b'o'), 0, TermCache()).take_rows([])"
     ),
-    "an edit that is not there": (
+    "blocks that nobody asked for": (
         "link = AddTerms(0, 1, Terms([b'a'], b'\\1', b'\\0'), ObjectRecord.empty(b'o'), 0, TermCache())\n"
-        "link.take_rows([]); link.advance(1 << 40, 0, 0)"
+        "link.take_rows([]); link.take_blocks([None])"
     ),
-    "a negative edit": (
+    "blocks that are missing": (
+        "row = (b'\\0' * 4 + b'a', b'\\5\\1\\0\\x09\\1\\x24')\n"
         "link = AddTerms(0, 1, Terms([b'a'], b'\\1', b'\\0'), ObjectRecord.empty(b'o'), 0, TermCache())\n"
-        "link.take_rows([]); link.first_block_key(-(1 << 40))"
+        "assert link.take_rows([row]); link.take_blocks([])"
     ),
-    "an emptied edit that is not there": (
-        "u = RemoveTerms(0, 1, [b'a'], ObjectRecord.empty(b'o')); u.take_rows([]); u.advance_to_tail(1 << 40)"
+    "blocks of a pop that nobody asked for": (
+        "u = RemoveTerms(0, 1, [b'a'], ObjectRecord.empty(b'o')); u.take_rows([]); u.take_blocks([None])"
     ),
     "a cache that was cleared meanwhile": (
         "c = TermCache(); link = AddTerms(0, 1, Terms([b'a'], b'\\1', b'\\0'), ObjectRecord.empty(b'o'), 0, c)\n"
@@ -395,10 +479,6 @@ UNSAFE = {
     "a cache that was cleared before the words are told": (
         "c = TermCache(); link = AddTerms(0, 1, Terms([b'a'], b'\\1', b'\\0'), ObjectRecord.empty(b'o'), 0, c)\n"
         "link.take_rows([]); c.clear(); link.changed_words()"
-    ),
-    "a tail before the rows were taken": (
-        "link = AddTerms(0, 1, Terms([b'a'], b'\\1', b'\\0'), ObjectRecord.empty(b'o'), 0, TermCache())\n"
-        "link.advance_to_tail(0)"
     ),
     "a record without a name": "ObjectRecord().pack()",
     "no record": "AddTerms(0, 1, Terms([b'a'], b'\\1', b'\\0'), None, 0, TermCache())",

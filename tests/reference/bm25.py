@@ -2,7 +2,7 @@
 
 The term frequency of a word in an object is the largest count in any of its texts; the length of an object is the sum
 of its term frequencies. A score is multiplied by the share of the query's weight that the object holds; objects with
-all words come first. Objects of equal score keep the order in which the words of the query find them, newest first.
+all words come first. Of objects with equal scores the newest comes first.
 """
 
 import math
@@ -25,8 +25,12 @@ class Bm25:
         return len(self._objects)
 
     def holders(self, word: str) -> list[str]:
-        """Return the objects that hold a word, newest first."""
+        """Return the objects that hold a word, newest association first."""
         return self._holders.get(word, [])
+
+    def newest_first(self, oids: set[str]) -> list[str]:
+        """Return some objects in the reverse order in which they came."""
+        return [oid for oid in reversed(self._objects) if oid in oids]
 
     def push(self, oid: str, words: list[str]) -> None:
         """Add a text to an object."""
@@ -53,21 +57,23 @@ class Bm25:
 
     def best(self, words: list[str]) -> list[tuple[str, float]]:
         """Return every object that holds one of the words, with its score, best first."""
-        asked = list(dict.fromkeys(words))
-        candidates = dict.fromkeys(oid for word in asked for oid in self.holders(word))
+        asked = Counter(words)
+        candidates = self.newest_first({oid for word in asked for oid in self.holders(word)})
         scores = {oid: self._score(oid, asked) for oid in candidates}
-        return sorted(scores.items(), key=lambda item: (not self._holds_all(item[0], asked), -item[1]))
+        tiers = len(asked) <= 4  # whoever holds all words of a short query comes first
+        return sorted(scores.items(), key=lambda item: (tiers and not self._holds_all(item[0], asked), -item[1]))
 
-    def _holds_all(self, oid: str, words: list[str]) -> bool:
+    def _holds_all(self, oid: str, words: Counter[str]) -> bool:
         return self._objects[oid].keys() >= set(words)
 
-    def _score(self, oid: str, asked: list[str]) -> float:
+    def _score(self, oid: str, asked: Counter[str]) -> float:
         held = self._objects[oid]
         average = sum(object.total() for object in self._objects.values()) / self.objects
         norm = K1 * (1 - B + B * held.total() / average)
-        score = sum(self._idf(word) * held[word] * (K1 + 1) / (held[word] + norm) for word in asked)
-        share = sum(self._idf(word) for word in asked if word in held) / sum(map(self._idf, asked))
-        return score * share
+        weights = {word: math.sqrt(count) * self._idf(word) for word, count in asked.items()}
+        score = sum(weight * held[word] * (K1 + 1) / (held[word] + norm) for word, weight in weights.items())
+        share = sum(weight for word, weight in weights.items() if word in held) / sum(weights.values())
+        return score * share ** min(3.0, 2.5 / len(asked))
 
     def _idf(self, word: str) -> float:
         df = len(self.holders(word))

@@ -80,7 +80,7 @@ class SonicBucket:
         for word in (word.text for word in words_of(text)):
             if word not in held:
                 held.add(word)
-                self.holders[word] = [oid, *self.holders.get(word, [])][: self.window]
+                self.holders[word] = [oid, *self.holders.get(word, [])]
             if len(word) <= WORD_BYTES_MAX:
                 self._removed.discard(word)
                 self._added.add(word)
@@ -169,7 +169,7 @@ class Search:
             holders = self.bucket.holders.get(word.text, [])
             if self.bucket.is_cut(len(holders)):
                 continue
-            for oid in holders:
+            for oid in holders[: self.bucket.window]:
                 if self._set(oid, number, self.bucket.weight(len(holders))):
                     return
 
@@ -203,7 +203,7 @@ class Search:
         if not holders or self.bucket.is_cut(len(holders)):
             return False
         score = single(base * self.bucket.weight(len(holders)))
-        for oid in holders[: self.budget]:
+        for oid in holders[: min(self.budget, self.bucket.window)]:
             self.budget -= 1
             if self._set(oid, number, score):
                 return True

@@ -2,8 +2,8 @@
 
 A bucket keeps two pictures. `objects` says which words each object holds, with the largest term frequency of its
 pushes and whether all of them gave the word as a stop word or a part of a run without blanks (hidden). `lists` says
-which objects each word finds, oldest association first; the window takes objects from the list's old end, and they
-keep the word in their own count.
+which objects each word finds, oldest association first. Both are complete: nothing ever leaves a list but the objects
+that lose the word.
 """
 
 import copy
@@ -27,15 +27,14 @@ class ExportedObject(NamedTuple):
 
 @dataclass
 class Bucket:
-    """One bucket: object -> word -> holding, and word -> objects."""
+    """One bucket: object -> word -> holding, and word -> objects. Objects stand in the order in which they came."""
 
+    by_association: bool = False
     objects: dict[str, dict[bytes, ExportedObject]] = field(default_factory=dict)
     lists: dict[bytes, list[str]] = field(default_factory=dict)
 
-    def push(self, oid: str, terms: Terms, window: int) -> None:
-        is_new = oid not in self.objects
+    def push(self, oid: str, terms: Terms) -> None:
         held = self.objects.setdefault(oid, {})
-        before = dict(held)
         for word, count, flags in zip(terms.words, terms.counts, terms.flags, strict=True):
             tf, hidden = max(count, 1), bool(flags & (STOP | PART))
             if word in held:
@@ -43,9 +42,6 @@ class Bucket:
             else:
                 held[word] = ExportedObject(tf, hidden)
                 self.lists.setdefault(word, []).append(oid)
-        if window and (is_new or held != before):  # pushing the same text twice changes nothing
-            for word in terms.words:
-                del self.lists[word][:-window]
 
     def pop(self, oid: str, words: list[bytes]) -> int:
         if oid not in self.objects:
@@ -53,9 +49,8 @@ class Bucket:
         held = self.objects[oid]
         gone = {word: held.pop(word) for word in words if word in held}
         for word in gone:
-            if oid in self.lists[word]:
-                self.lists[word].remove(oid)
-            if not any(word in others for others in self.objects.values()):
+            self.lists[word].remove(oid)
+            if not self.lists[word]:
                 del self.lists[word]
         if not held:
             del self.objects[oid]
@@ -65,34 +60,46 @@ class Bucket:
         return self.pop(oid, list(self.objects.get(oid, {})))
 
     def live_words(self) -> set[bytes]:
-        """The words that are listed and counted: short enough, findable, and held by someone as a word of its own."""
+        """The words that are listed and counted: short enough, and held by someone as a word of its own."""
         ordinary = {word for held in self.objects.values() for word, holding in held.items() if not holding.hidden}
-        return {word for word in ordinary if len(word) <= SHOWN_BYTES and self.lists[word]}
+        return {word for word in ordinary if len(word) <= SHOWN_BYTES}
+
+    def newest_first(self, oids: list[str]) -> list[str]:
+        """Return the objects of a list, oldest association first, as a store shows them."""
+        if self.by_association:
+            return oids[::-1]
+        place = {oid: number for number, oid in enumerate(self.objects)}
+        return sorted(oids, key=place.__getitem__, reverse=True)
 
     def picture(self) -> dict[str, object]:
         """Return everything a reader can find out about the bucket."""
-        holders = [(word, holding) for held in self.objects.values() for word, holding in held.items()]
+        held = [(word, holding) for words in self.objects.values() for word, holding in words.items()]
         return {
             "objects": self.objects,
-            "found": {word: list(reversed(oids)) for word, oids in self.lists.items()},
-            "holders": Counter(word for word, _ in holders),
-            "hidden holders": Counter(word for word, holding in holders if holding.hidden),
+            "found": {word: self.newest_first(oids) for word, oids in self.lists.items()},
+            "df": Counter(word for word, _ in held),
+            "hidden df": Counter(word for word, holding in held if holding.hidden),
             "live": self.live_words(),
             "lengths": {oid: sum(holding.tf for holding in held.values()) for oid, held in self.objects.items()},
         }
 
 
 class Model:
-    """All buckets by (collection, bucket)."""
+    """All buckets by (collection, bucket).
 
-    def __init__(self) -> None:
+    Args:
+        by_association: the order of lists; else by objects, as they came.
+    """
+
+    def __init__(self, by_association: bool = False) -> None:
+        self.by_association = by_association
         self.buckets: dict[tuple[str, str], Bucket] = {}
 
     def apply(self, mutation: Mutation) -> int:
         """Change the model as `Store.apply` changes a store; return what the client is told."""
         match mutation:
-            case PushTerms(collection, bucket, oid, terms, window):
-                self.buckets.setdefault((collection, bucket), Bucket()).push(oid, terms, window)
+            case PushTerms(collection, bucket, oid, terms, _):
+                self.buckets.setdefault((collection, bucket), Bucket(self.by_association)).push(oid, terms)
                 return 0
             case PopTerms(collection, bucket, oid, terms):
                 return self.buckets.get((collection, bucket), Bucket()).pop(oid, terms.words)

@@ -31,7 +31,7 @@ def test_scores(server: Server) -> None:
         assert [item.rpartition(":")[0] for item in scored] == plain
         scores = [float(item.rpartition(":")[2]) for item in scored]
         assert all(left >= right for left, right in pairwise(scores))
-        assert int(scores[0]) == 3 and int(scores[-1]) == 1
+        assert int(scores[0]) == int(scores[-1]) == 3, "another form of a word counts as the word"
         assert search.ask('QUERY c b "weather" SCORES(2)') == "ERR invalid_meta_value(SCORES[2])"
         assert items(search, 'QUERY c b "..." SCORES(1)') == [""]
 
@@ -40,7 +40,11 @@ def test_scores_where_there_are_none(tmp_path: Path) -> None:
     with Server(tmp_path, {"search.ranking": "newest"}) as server:
         fill(server)
         with Peer(server, "search") as search:
-            assert items(search, 'QUERY c b "weather" SCORES(1)') == ["conversation:2:-", "conversation:1:-"]
+            assert items(search, 'QUERY c b "weather" SCORES(1)') == [
+                "conversation:3:-",
+                "conversation:2:-",
+                "conversation:1:-",
+            ]
 
 
 def test_explain(server: Server, tmp_path: Path) -> None:
@@ -84,3 +88,16 @@ def test_an_explanation_of_thousands_of_words_is_no_attack(tmp_path: Path) -> No
             explained.append(time.perf_counter() - between)
     assert len(line) < 250_000
     assert min(explained) < 3 * min(asked) + 0.02
+
+
+def test_stem_on_the_wire(server: Server) -> None:
+    with Peer(server, "ingest") as ingest, Peer(server, "search") as search:
+        for oid, text in (("one", "engine"), ("two", "engines")):
+            assert ingest.ask(f'PUSH stems b {oid} "{text}"') == "OK"
+        assert items(search, 'QUERY stems b "engine"') == ["one", "two"]
+        assert items(search, 'QUERY stems b "engine" STEM(1)') == ["one", "two"]
+        explained = Explanation.from_json(search.ask('EXPLAIN stems b "engine"').removeprefix("RESULT "))
+        assert explained.terms[0].alternates[0].how == "form"
+        explained = Explanation.from_json(search.ask('EXPLAIN stems b "engine" STEM(0)').removeprefix("RESULT "))
+        assert explained.terms[0].alternates[0].how == "completion"
+        assert search.ask('QUERY stems b "engine" STEM(2)') == "ERR invalid_meta_value(STEM[2])"

@@ -23,6 +23,8 @@ from sonicpy.store.view import View
 from sonicpy.store.write_view import WriteView
 
 Rows = dict[bytes, bytes]
+Entry = tuple[int, list[tuple[int, int]]]
+"""A block's part of a row of impacts: the smallest IID that the block may hold, and its (tf, packed length) pairs."""
 
 
 def check_consistent(store: Store) -> None:
@@ -72,18 +74,38 @@ def unpack_one(row: bytes) -> int:
     return sum((byte & 0x7F) << (7 * place) for place, byte in enumerate(row))
 
 
+def unpack_impacts(row: bytes) -> list[Entry]:
+    """Return the blocks that a row of impacts tells of, by its documented layout."""
+    entries: list[Entry] = []
+    at, lower = 1, 0
+    for _ in range(row[0]):
+        end = at + 1
+        while row[end - 1] & 0x80:
+            end += 1
+        lower += unpack_one(row[at:end])
+        count, at = row[end], end + 1
+        entries.append((lower, [(row[at + 2 * pair], row[at + 2 * pair + 1]) for pair in range(count)]))
+        at += 2 * count
+        if not 0 < count <= 4:
+            raise ValueError(f"{count} pairs bound a block")
+    if at != len(row) or not 0 < row[0] <= 128:
+        raise ValueError("a row of impacts has another length than its blocks")
+    return entries
+
+
 class _BucketCheck:
     """One bucket, read whole into dicts with the bucket's number cut off the keys."""
 
     def __init__(self, transaction: Transaction, state: BucketState) -> None:
         self.state = state
+        self.by_association = View(transaction).by_association
         prefix = bucket_key(state.bucket)
         self._rows = [
             {key[4:]: row for key, row in transaction.rows(table, prefix)} if table in BUCKET_TABLES else {}
             for table in range(len(TABLE_NAMES))
         ]
         self.records = {
-            16 * number(key) + place: ObjectRecord.unpack(record)
+            16 * number(key) + place: ObjectRecord.unpack(record, self.by_association)
             for key, row in self._rows[tables.OBJECTS].items()
             for place, record in RecordRow(row).records()
         }
@@ -105,12 +127,9 @@ class _BucketCheck:
         self.blocks: dict[int, dict[int, list[tuple[int, int]]]] = defaultdict(dict)
         for key, row in self._rows[tables.POSTINGS].items():
             self.blocks[number(key[:5])][number(key[5:])] = unpack_block(row)
-        self.strays = [
-            word for word in self.words.values() if any(n >= word.last_block for n in self.blocks.get(word.term_id, ()))
-        ]
-        for word in self.words.values():
-            if word.tail:
-                self.blocks[word.term_id][word.last_block] = unpack_block(word.tail)
+        self.impacts: dict[int, list[tuple[int, list[Entry]]]] = defaultdict(list)  # rows, each with its lower IID
+        for key, row in self._rows[tables.IMPACTS].items():
+            self.impacts[number(key[:5])].append((number(key[5:]), unpack_impacts(row)))
 
     def faults(self) -> Iterator[str]:
         yield from self._object_faults()
@@ -165,10 +184,10 @@ class _BucketCheck:
         if len(self.references) != len(self.common) or set(self.references.values()) != self.common:
             yield f"words refers to {sorted(self.references.values())} of common, which has {sorted(self.common)}"
         for key, word in self.words.items():
-            if (word.last_block > 1) != (key in self.references) or self.references.get(key, word.term_id) != (
+            if (word.position > 0) != (key in self.references) or self.references.get(key, word.term_id) != (
                 word.term_id
             ):
-                yield f"word {key!r} of {word.last_block} blocks refers to {self.references.get(key)}"
+                yield f"word {key!r} with the position {word.position} refers to {self.references.get(key)}"
         ids = Counter(word.term_id for word in self.words.values())
         if set(ids) != set(self.terms) or any(count > 1 for count in ids.values()):
             yield f"words have the term ids {sorted(ids.elements())}, terms {sorted(self.terms)}"
@@ -177,42 +196,55 @@ class _BucketCheck:
         for key, word in self.words.items():
             if word.term_id in self.terms and word_key(0, self.terms[word.term_id])[4:] != key:
                 yield f"word {key!r} has the term {self.terms[word.term_id]!r}"
-        if self.strays:
-            yield f"the words {[word.term_id for word in self.strays]} have blocks that are not before their last ones"
-        strangers = set(self.blocks) - set(self.terms)
+        strangers = (set(self.blocks) | set(self.impacts)) - set(self.terms)
         if strangers:
-            yield f"postings have the terms {strangers}, which do not exist"
+            yield f"postings and impacts have the terms {strangers}, which do not exist"
 
     def _word_faults(self, word: TermInfo) -> Iterator[str]:
         held = self.holdings.get(word.term_id, [])
-        hidden = sum(hidden for _, _, hidden, _ in held)
-        counts = (word.holders, word.hidden_holders)
-        if counts != (len(held), hidden):
-            yield f"counts {counts} holders and hidden ones instead of {(len(held), hidden)}"
-        if word.holders == 0:
+        counts = (word.df, word.hidden_df)
+        expected = (len(held), sum(hidden for _, _, hidden, _ in held))
+        if counts != expected:
+            yield f"has df and hidden df {counts} instead of {expected}"
+        if word.df == 0:
             yield "is held by no object, but is still there"
 
     def _posting_faults(self, word: TermInfo) -> Iterator[str]:
-        blocks = self.blocks.get(word.term_id, {})
-        numbers = sorted(blocks)
-        postings = [(block, *posting) for block in numbers for posting in blocks[block]]
+        full = self.blocks.get(word.term_id, {})
+        if any(lower >= word.position for lower in full):
+            yield f"has blocks {sorted(full)} that are not before its tail, {word.position}"
+        blocks = {**full, word.position: unpack_block(word.tail)} if word.tail else full
         if any(not 0 < len(block) <= POSTINGS_PER_BLOCK for block in blocks.values()):
-            yield f"has blocks of {[len(blocks[block]) for block in numbers]} postings"
-        if len({iid for _, iid, _ in postings}) != len(postings):
-            yield f"has an object twice: {postings}"
-        if word.df != len(postings) - word.dead:
-            yield f"has df {word.df} with {len(postings)} postings and {word.dead} dead"
-        if not numbers:
-            if (word.first_block, word.dead, word.first_count) != (word.last_block + 1, 0, 0):
-                yield f"has no postings, but first {word.first_block}, last {word.last_block}, dead {word.dead}"
-        elif numbers[0] != word.first_block or numbers[-1] > word.last_block:
-            yield f"has blocks {numbers}, but first {word.first_block}, last {word.last_block}"
-        elif word.first_count != len(blocks[numbers[0]]) or not word.dead < word.first_count:
-            yield f"counts {word.first_count} postings ({word.dead} dead) in a first block of {len(blocks[numbers[0]])}"
+            yield f"has blocks of {[len(blocks[block]) for block in sorted(blocks)]} postings"
+        postings = [(block, *posting) for block in sorted(blocks) for posting in blocks[block]]
         held = self.holdings.get(word.term_id, [])
-        expected = {(block, iid, tf) for iid, tf, _, block in held if block >= word.first_block}
-        if set(postings) != expected:
-            yield f"has the (block, iid, tf) {sorted(postings)}, but objects say {sorted(expected)}"
+        if self.by_association:
+            expected = sorted((block, iid, tf) for iid, tf, _, block in held)
+            if sorted(postings) != expected:
+                yield f"has the (block, iid, tf) {sorted(postings)}, but objects say {expected}"
+            if self.impacts.get(word.term_id):
+                yield "has impacts, which only lists in the order of objects have"
+            return
+        if [(iid, tf) for _, iid, tf in postings] != sorted((iid, tf) for iid, tf, *_ in held):
+            yield f"has the (block, iid, tf) {postings}, but objects say {held}"
+        ends = [*sorted(blocks)[1:], 2**32]
+        for lower, end in zip(sorted(blocks), ends, strict=True):
+            if not all(lower <= iid < end for iid, _ in blocks[lower]):
+                yield f"has {blocks[lower]} in the block for {lower} to {end}"
+        yield from self._impact_faults(word, full)
+
+    def _impact_faults(self, word: TermInfo, full: dict[int, list[tuple[int, int]]]) -> Iterator[str]:
+        rows = self.impacts.get(word.term_id, [])
+        entries = [entry for _, row in rows for entry in row]
+        if any(lower != row[0][0] for lower, row in rows):
+            yield f"has rows of impacts whose keys {[lower for lower, _ in rows]} do not name their first blocks"
+        if [lower for lower, _ in entries] != sorted(full):
+            yield f"has impacts of the blocks {[lower for lower, _ in entries]} and the blocks {sorted(full)}"
+        for lower, pairs in entries:
+            for iid, tf in full.get(lower, []):
+                length = pack_length(self.records[iid].length) if iid in self.records else 0
+                if not any(most >= tf and least <= length for most, least in pairs):
+                    yield f"has the impacts {pairs} for block {lower}, where object {iid} has {tf, length}"
 
     def _pending_faults(self) -> Iterator[str]:
         pending = self._rows[tables.PENDING]

@@ -10,16 +10,15 @@ from tests.store.shorthand import open_store, push
 
 COMMIT_EVERY = 7
 SYNC_EVERY = 23
-WINDOW = 50
 
 
 def main(folder: Path, number: int) -> None:
     """Every third seal holds two objects; some pushes also change an older object."""
     store = open_store(folder, map_bytes=1 << 20)
     while True:
-        store.apply(push(f"o{number}", f"all number{number} common{number % 5}", WINDOW))
+        store.apply(push(f"o{number}", f"all number{number} common{number % 5}"))
         if number % 3 == 0:
-            store.apply(push(f"o{number // 2}", f"again{number % 11} common1*3", WINDOW))
+            store.apply(push(f"o{number // 2}", f"again{number % 11} common1*3"))
         store.seal()
         print(number, flush=True)
         number += 1

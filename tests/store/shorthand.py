@@ -12,6 +12,7 @@ from sonicpy.store.any_store import AnyStore
 from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.environment import Transaction
 from sonicpy.store.keys import bucket_key
+from sonicpy.store.meta import BY_ASSOCIATION, BY_OBJECT, ORDER
 from sonicpy.store.mutations import PushTerms
 from sonicpy.store.store import Store
 from sonicpy.store.view import View
@@ -19,11 +20,20 @@ from sonicpy.store.write_view import WriteView
 from tests.reference.store import ExportedObject
 
 ANALYSER = {"lexer": "1", "stopwords.mode": "weigh"}
+ORDERS = (BY_OBJECT, BY_ASSOCIATION)
+"""Of postings lists: tests that make sense for both run for both."""
 MAP_BYTES = 64 << 20
 
 
-def open_store(folder: Path, *, map_bytes: int = MAP_BYTES, durability: str = "interval") -> Store:
-    return Store(folder, ANALYSER, map_bytes=map_bytes, durability=durability)
+def open_store(
+    folder: Path, *, map_bytes: int = MAP_BYTES, durability: str = "interval", order: str = BY_OBJECT
+) -> Store:
+    return Store(folder, analyser(order), map_bytes=map_bytes, durability=durability)
+
+
+def analyser(order: str) -> dict[str, str]:
+    """Return the analyzer of stores with an order of postings lists."""
+    return {**ANALYSER, ORDER: order} if order == BY_ASSOCIATION else ANALYSER
 
 
 def terms(text: str) -> Terms:
@@ -42,7 +52,7 @@ def push(oid: str, text: str, window: int = 0, bucket: str = "b", collection: st
 
 
 def found(store: AnyStore, word: str, bucket: str = "b", collection: str = "c") -> list[str]:
-    """Return the objects that a word finds, newest association first."""
+    """Return the objects that a word finds, as its postings list says: newest first."""
     with store.reading() as view:
         state = view.bucket(collection, bucket)
         if state is None:
@@ -61,13 +71,12 @@ def picture(view: View, collection: str, bucket: str) -> dict[str, object]:
     if isinstance(view, WriteView):
         view.flush()
     records = {
-        16 * _number(key[4:]) + place: ObjectRecord.unpack(record)
+        16 * _number(key[4:]) + place: ObjectRecord.unpack(record, view.by_association)
         for key, row in view.transaction.rows(tables.OBJECTS, prefix)
         for place, record in RecordRow(row).records()
     }
     words = list(terms_by_id.values())
     rows = {word: row for word, row in zip(words, reader.words(words), strict=True) if row is not None}
-    held = rows
     packed = view.lengths(state)
     lengths = {}
     for iid, record in records.items():
@@ -81,9 +90,9 @@ def picture(view: View, collection: str, bucket: str) -> dict[str, object]:
             }
             for record in records.values()
         },
-        "found": _found(reader, list(held)),
-        "holders": {word: row.holders for word, row in held.items()},
-        "hidden holders": {word: row.hidden_holders for word, row in held.items() if row.hidden_holders},
+        "found": _found(reader, list(rows)),
+        "df": {word: row.df for word, row in rows.items()},
+        "hidden df": {word: row.hidden_df for word, row in rows.items() if row.hidden_df},
         "live": {word for word, row in reader.lexicon(b"") if row.live},
         "lengths": lengths,
     }
@@ -98,9 +107,8 @@ def _found(reader: BucketReader, words: list[bytes]) -> dict[bytes, list[str]]:
     found = {}
     for word, row in zip(words, reader.words(words), strict=True):
         postings = [posting for block in reader.blocks(row) for posting in unpack_block(block)] if row else []
-        living = postings[row.dead :] if row else []
-        assert row is None or row.df == len(living)
-        found[word] = reader.oids([iid for iid, _ in reversed(living)])
+        assert row is None or row.df == len(postings)
+        found[word] = reader.oids([iid for iid, _ in reversed(postings)])
     return found
 
 

@@ -10,7 +10,7 @@ import pytest
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.store.backup import BACKUP_FILE, SEAL, open_backup
 from sonicpy.store.environment import META, Environment
-from sonicpy.store.meta import read_position
+from sonicpy.store.meta import FORMAT_VERSION, read_position
 from sonicpy.store.store import Store
 from tests.store.shorthand import count_objects, open_store, push
 
@@ -43,7 +43,7 @@ def test_a_backup_holds_the_last_commit(store: Store, tmp_path: Path) -> None:
     assert os.listdir(path.parent) == [BACKUP_FILE]
     with open_backup(path.parent) as environment, environment.reading() as transaction:
         assert read_position(transaction) > 0
-        assert transaction.get(META, b"format") == b"3"
+        assert transaction.get(META, b"format") == str(FORMAT_VERSION).encode()
     store.commit()
     store.backup(path.parent)
     assert objects_in(path.parent) == 11, "the second one has taken its place"

@@ -10,27 +10,31 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from sonicpy._native.keys import IID_MAX
+from sonicpy._native.impact_rows import BLOCKS_PER_ROW
+from sonicpy._native.keys import IID_MAX, term_key
+from sonicpy._native.plan import PlannedList
 from sonicpy._native.postings import POSTINGS_PER_BLOCK
-from sonicpy._native.term_rows import TermInfo
+from sonicpy._native.sonic_table import SonicTable
 from sonicpy._native.terms import PART, STOP, Terms
-from sonicpy._native.varint import pack_varints, unpack_varints
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.graph.pool import GraphPool
 from sonicpy.graph.word_graph import WordGraph
 from sonicpy.index.maintenance.consolidate import GraphLimits, prune_pending, publish, read_words, write_graph
+from sonicpy.index.search.walk import Walk
 from sonicpy.store import environment as tables
 from sonicpy.store import names
 from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.environment import MapFull
-from sonicpy.store.keys import scope_of
+from sonicpy.store.keys import block_position, scope_of
 from sonicpy.store.lengths import OBJECTS_PER_ROW
+from sonicpy.store.meta import BY_ASSOCIATION, BY_OBJECT
 from sonicpy.store.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, PopTerms, PushTerms
 from sonicpy.store.store import Store
+from sonicpy.store.verify import table_faults
 from sonicpy.store.write_view import WriteView
 from tests.reference.store import Model
 from tests.store.consistency import check_consistent
-from tests.store.shorthand import found, open_store, picture, push, terms
+from tests.store.shorthand import ORDERS, found, open_store, picture, push, terms
 from tests.store.trouble import failing_writes, roll_back
 
 LONG_HEAD = b"h" * 470  # two terms that share more than the 466 bytes a long key keeps
@@ -86,12 +90,14 @@ class StoreMachine(RuleBasedStateMachine):
     """
 
     changes = Bundle("changes")
+    order = BY_OBJECT
 
     @initialize()
     def open(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="sonicpy-test-"))
-        self.store = open_store(self.folder / "store")
-        self.model, self.sealed = Model(), Model()
+        self.store = open_store(self.folder / "store", order=self.order)
+        by_association = self.order == BY_ASSOCIATION
+        self.model, self.sealed = Model(by_association), Model(by_association)
 
     def teardown(self) -> None:
         if hasattr(self, "store"):
@@ -191,7 +197,7 @@ class StoreMachine(RuleBasedStateMachine):
     @rule()
     def reopen(self) -> None:
         self.store.close()
-        self.store = open_store(self.folder / "store")
+        self.store = open_store(self.folder / "store", order=self.order)
         self.sealed = self.model.copy()
 
     @precondition(lambda self: self.store.uncommitted)
@@ -200,7 +206,7 @@ class StoreMachine(RuleBasedStateMachine):
         """What stands in the files now is what a kill -9 would leave."""
         copy = self.folder / "copy"
         shutil.copytree(self.folder / "store", copy)
-        survivor = open_store(copy)
+        survivor = open_store(copy, order=self.order)
         try:
             compare(survivor, self.sealed)
         finally:
@@ -212,18 +218,28 @@ class StoreMachine(RuleBasedStateMachine):
         compare(self.store, self.model)
 
 
+class StoreMachineByAssociation(StoreMachine):
+    """The same with lists in the order of association."""
+
+    order = BY_ASSOCIATION
+
+
 TestStoreMachine = StoreMachine.TestCase
-TestStoreMachine.settings = settings(deadline=None, max_examples=60, stateful_step_count=30)
+TestStoreMachine.settings = settings(deadline=None, max_examples=40, stateful_step_count=30)
+TestStoreMachineByAssociation = StoreMachineByAssociation.TestCase
+TestStoreMachineByAssociation.settings = settings(deadline=None, max_examples=40, stateful_step_count=30)
 
 
 # -- long lists ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("window", [0, POSTINGS_PER_BLOCK - 1, POSTINGS_PER_BLOCK, POSTINGS_PER_BLOCK + 1, 300, 1000])
-def test_one_word_over_many_blocks_with_objects_going_in_between(tmp_path: Path, window: int) -> None:
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("window", [0, 300])
+def test_one_word_over_many_blocks_with_objects_going_in_between(tmp_path: Path, order: str, window: int) -> None:
+    """The window of a record changes nothing: it bounds what queries read."""
     seed = 20_240_600 + window
     dice = random.Random(seed)
-    store, model = open_store(tmp_path), Model()
+    store, model = open_store(tmp_path, order=order), Model(order == BY_ASSOCIATION)
     for number in range(2000):
         text = "word" if number % 3 else f"word*{number % 9 + 1} other{number % 4}"
         if number > 20 and dice.random() < 0.5:
@@ -240,26 +256,112 @@ def test_one_word_over_many_blocks_with_objects_going_in_between(tmp_path: Path,
         if number % 400 == 399:
             store.commit()
             _compare_one_bucket(store, model, seed)
-    for number in dice.sample(range(2000), 2000):  # until nothing is left
-        extra = FlushObject("c", "b", f"o{number}")
-        assert store.apply(extra) == model.apply(extra), seed
-        if number % 500 == 0:
-            _compare_one_bucket(store, model, seed)
-    _compare_one_bucket(store, model, seed)
-    with store.reading() as view:
-        emptied = (tables.WORDS, tables.COMMON, tables.TERMS, tables.POSTINGS)
-        assert [view.transaction.count(table) for table in emptied] == [0, 0, 0, 0]
+    _flush_all(store, model, dice, 2000)
     store.close()
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("seed", range(4))
+def test_words_that_come_late_and_go_again_in_the_middle_of_long_lists(tmp_path: Path, order: str, seed: int) -> None:
+    """Blocks split, empty and fill again; objects become shorter than the impacts of their blocks say."""
+    dice = random.Random(seed)
+    count = 1200
+    store, model = open_store(tmp_path, order=order), Model(order == BY_ASSOCIATION)
+
+    def apply(change: Mutation) -> None:
+        assert store.apply(change) == model.apply(change), seed
+
+    for number in range(count):
+        apply(push(f"o{number}", "early" if number % 5 else "early seed"))
+    for _ in range(3):
+        for number in dice.sample(range(count), count // 2):  # late, in any order
+            apply(push(f"o{number}", f"word*{dice.choice((1, 1, 3, 255))} long*{dice.randrange(1, 200)}"))
+        _compare_one_bucket(store, model, seed)
+        if dice.random() < 0.5:
+            store.commit()
+        start = dice.randrange(count - 300)
+        for number in dice.sample(range(start, start + 300), 300):  # whole blocks go
+            apply(PopTerms("c", "b", f"o{number}", terms(dice.choice(("word", "word seed", "early")))))
+        for number in dice.sample(range(count), 200):  # they become shorter
+            apply(PopTerms("c", "b", f"o{number}", terms("long")))
+        _compare_one_bucket(store, model, seed)
+        for number in dice.sample(range(start, start + 300), 150):
+            apply(push(f"o{number}", "word early"))
+        _compare_one_bucket(store, model, seed)
+    _flush_all(store, model, dice, count)
+    store.close()
+
+
+def _flush_all(store: Store, model: Model, dice: random.Random, count: int) -> None:
+    """Flush the objects one by one, until nothing is left."""
+    for step, number in enumerate(dice.sample(range(count), count)):
+        extra = FlushObject("c", "b", f"o{number}")
+        assert store.apply(extra) == model.apply(extra)
+        if step % 500 == 0:
+            _compare_one_bucket(store, model, step)
+    _compare_one_bucket(store, model, count)
+    with store.reading() as view:
+        emptied = (tables.WORDS, tables.COMMON, tables.TERMS, tables.POSTINGS, tables.IMPACTS)
+        assert [view.transaction.count(table) for table in emptied] == [0, 0, 0, 0, 0]
 
 
 def _compare_one_bucket(store: Store, model: Model, seed: int) -> None:
     with store.reading() as view:
         assert picture(view, "c", "b") == model.buckets["c", "b"].picture(), seed
+        assert list(table_faults(view.transaction)) == [], seed
     check_consistent(store)
 
 
-def test_blocks_are_filled_to_the_brim(tmp_path: Path) -> None:
-    store = open_store(tmp_path)
+def test_rows_of_impacts_split_and_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row of impacts tells of 128 blocks; the first one of a row may go, and its place be taken again."""
+    store, model = open_store(tmp_path), Model()
+    count = 2 * BLOCKS_PER_ROW * POSTINGS_PER_BLOCK + 1000
+
+    def apply(change: PushTerms | PopTerms) -> None:
+        store.apply(change)
+        model.apply(change)
+
+    store.apply_pushes([push(f"o{number}", "word long*9") for number in range(count)])
+    for number in range(count):
+        model.apply(push(f"o{number}", "word long*9"))
+    assert impact_lowers(store, b"word") == [0, 128 * 128, 2 * 128 * 128]
+    for number in range(128 * 128, 128 * 129):  # the first block of the second row
+        apply(PopTerms("c", "b", f"o{number}", terms("word")))
+    assert impact_lowers(store, b"word") == [0, 128 * 129, 2 * 128 * 128]
+    late = f"o{128 * 128 + 7}"  # goes into the last block of the first row, and then becomes shorter
+    apply(push(late, "word"))
+    apply(PopTerms("c", "b", late, terms("long")))
+    for number in range(0, 128 * 64, 2):  # every second of the first row goes and comes back
+        apply(PopTerms("c", "b", f"o{number}", terms("word")))
+    for number in range(0, 128 * 64, 2):
+        apply(push(f"o{number}", "word*2"))
+    for number in range(128 * 128):  # the first row goes, but for what came late
+        apply(PopTerms("c", "b", f"o{number}", terms("word")))
+    middle = 128 * 127 + 64  # what came late split the block, and stands in its second half
+    assert impact_lowers(store, b"word") == [middle, 128 * 129, 2 * 128 * 128]
+    _compare_one_bucket(store, model, 0)
+    for number in range(100):
+        apply(push(f"o{number}", "word"))
+    assert impact_lowers(store, b"word") == [0, middle, 128 * 129, 2 * 128 * 128]
+    _compare_one_bucket(store, model, 1)
+    store.close()
+
+
+def impact_lowers(store: Store, word: bytes) -> list[int]:
+    """Return the numbers in the keys of a word's rows of impacts."""
+    with store.reading() as view:
+        state = view.bucket("c", "b")
+        assert state is not None
+        (row,) = BucketReader(view, state).words([word])
+        assert row is not None
+        return [
+            block_position(key) for key in view.transaction.keys(tables.IMPACTS, term_key(state.bucket, row.term_id))
+        ]
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_blocks_are_filled_to_the_brim(tmp_path: Path, order: str) -> None:
+    store = open_store(tmp_path, order=order)
     for number in range(300):
         store.apply(push(f"o{number}", "word"))
     with store.reading() as view:
@@ -275,44 +377,61 @@ def test_blocks_are_filled_to_the_brim(tmp_path: Path) -> None:
 # -- single facts, readable ------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return open_store(tmp_path / "store")
+@pytest.fixture(params=ORDERS)
+def store(tmp_path: Path, request: pytest.FixtureRequest) -> Store:
+    return open_store(tmp_path / "store", order=request.param)
 
 
-def test_the_window_keeps_the_newest_objects_of_each_word(store: Store) -> None:
-    """Golden profile-retain3: the words stay in the objects' own count."""
+def test_the_window_of_a_record_changes_nothing(store: Store) -> None:
+    """Lists are complete; the setting bounds what a query reads, and comes back with it when objects go."""
     for number in range(6):
-        store.apply(push(f"o{number}", "word extra" if number == 0 else "word", 3))
-    assert found(store, "word") == ["o5", "o4", "o3"]
-    assert found(store, "extra") == ["o0"]
+        store.apply(push(f"o{number}", "word extra", 3))
+    assert found(store, "word") == ["o5", "o4", "o3", "o2", "o1", "o0"]
+    with store.reading() as view:
+        state = view.bucket("c", "b")
+        assert state is not None
+        (row,) = BucketReader(view, state).words([b"word"])
+        assert row is not None and row.df == 6
+    assert newest(store, "word", 3) == ["o5", "o4", "o3"]
+    assert store.apply(PopTerms("c", "b", "o4", terms("word"))) == 1
+    assert newest(store, "word", 3) == ["o5", "o3", "o2"]
+    store.apply(push("o4", "word", 3))
+    again = ["o4", "o5", "o3"] if by_association(store) else ["o5", "o4", "o3"]
+    assert newest(store, "word", 3) == again, "late words count by the order of the list"
+    check_consistent(store)
+    store.close()
+
+
+@pytest.mark.parametrize("window", [1, 43, 44, 45, 171, 172, 173, 299, 300, 301, 0])
+def test_a_window_ends_anywhere_in_a_block(store: Store, window: int) -> None:
+    for number in range(300):
+        store.apply(push(f"o{number}", "word"))
+    assert newest(store, "word", window) == [f"o{number}" for number in reversed(range(300))][: window or 300]
+    store.close()
+
+
+def newest(store: Store, word: str, window: int) -> list[str]:
+    """Return the objects that a query of a word finds within a window, in both ways in which queries read them."""
     with store.reading() as view:
         state = view.bucket("c", "b")
         assert state is not None
         reader = BucketReader(view, state)
-        held = reader.object("o0")
-        assert held is not None and len(held) == 2
-        (row,) = reader.words([b"word"])
-        assert row is not None and (row.df, row.holders) == (3, 6)
-    check_consistent(store)
-    store.close()
+        (row,) = reader.words([word.encode()])
+        assert row is not None
+        postings, skipped = reader.newest_postings(row, window)
+        table = SonicTable(1, 0)
+        table.visit(0, postings, skipped, 1.0, -1)
+        table.finish(False)
+        iids = [iid for iid, _, _ in table.best_scored(0, 1_000_000)]
+        walk = Walk(reader, [PlannedList(0, word.encode(), row, 1.0)], 1.0, full_first=True, window=window)
+        assert sorted(iid for iid, _, _ in walk.best(0, 1_000_000)) == sorted(iids)
+        assert walk.total() == len(iids)
+        return reader.oids(iids)
 
 
-def test_a_word_pushed_out_of_the_window_does_not_come_back(store: Store) -> None:
-    """The window is moved for good: what is popped from its new end is not filled up from the old one."""
-    for number in range(5):
-        store.apply(push(f"o{number}", "word", 2))
-    assert store.apply(PopTerms("c", "b", "o4", terms("word"))) == 1
-    assert found(store, "word") == ["o3"]
-    assert store.apply(PopTerms("c", "b", "o3", terms("word"))) == 1
-    assert found(store, "word") == []
-    assert store.apply(PopTerms("c", "b", "o0", terms("word"))) == 1, "it held the word all the time"
-    store.apply(push("o1", "word", 2))
-    assert found(store, "word") == [], "it holds the word already: nothing changes"
-    store.apply(push("new", "word", 2))
-    assert found(store, "word") == ["new"]
-    check_consistent(store)
-    store.close()
+def by_association(store: Store) -> bool:
+    with store.reading() as view:
+        return view.by_association
 
 
 def test_pushing_a_text_twice_changes_nothing(store: Store) -> None:
@@ -333,11 +452,12 @@ def test_pushing_a_text_twice_changes_nothing(store: Store) -> None:
     store.close()
 
 
-def test_an_old_object_that_gains_a_term_stands_at_its_head(store: Store) -> None:
+def test_an_old_object_that_gains_a_term_stands_at_its_head_or_in_its_place(store: Store) -> None:
     store.apply(push("o1", "alpha"))
     store.apply(push("o2", "alpha beta"))
     store.apply(push("o1", "beta"))
-    assert (found(store, "alpha"), found(store, "beta")) == (["o2", "o1"], ["o1", "o2"])
+    expected = ["o1", "o2"] if by_association(store) else ["o2", "o1"]
+    assert (found(store, "alpha"), found(store, "beta")) == (["o2", "o1"], expected)
     store.close()
 
 
@@ -391,12 +511,16 @@ def test_an_object_without_words_exists_until_it_is_flushed(store: Store) -> Non
     store.close()
 
 
-DAMAGED = {tables.WORDS: b"\xff" * 11, tables.COMMON: b"\xff" * 11}
+DAMAGED = {tables.WORDS: b"\xff" * 11, tables.COMMON: b"\xff" * 11, tables.IMPACTS: b"\0"}
 
 
-@pytest.mark.parametrize("table", [tables.WORDS, tables.COMMON, tables.POSTINGS, tables.OBJECTS, tables.SCOPES])
+@pytest.mark.parametrize(
+    "table", [tables.WORDS, tables.COMMON, tables.POSTINGS, tables.IMPACTS, tables.OBJECTS, tables.SCOPES]
+)
 def test_damaged_rows_are_named_as_damage(store: Store, table: int) -> None:
     """Whatever layer reads them first, callers see StoreDamaged and the store goes on."""
+    if table == tables.IMPACTS and by_association(store):
+        pytest.skip("only lists in the order of objects have impacts")
     store.apply(push("o1", "alpha beta"))
     for number in range(POSTINGS_PER_BLOCK):
         store.apply(push(f"other{number}", "alpha beta"))
@@ -413,7 +537,7 @@ def test_damaged_rows_are_named_as_damage(store: Store, table: int) -> None:
     for mutation in (
         push("o1", "alpha*3 gamma"),
         PopTerms("c", "b", "o1", terms("alpha")),
-        FlushObject("c", "b", "o1"),
+        *([] if table == tables.IMPACTS else [FlushObject("c", "b", "o1")]),  # it needs no impacts
     ):
         with pytest.raises(StoreDamaged):
             store.apply(mutation)
@@ -421,25 +545,6 @@ def test_damaged_rows_are_named_as_damage(store: Store, table: int) -> None:
         store.apply_pushes([push("o1", "alpha*3 gamma")])
     assert store.apply(push("o1", "alpha", bucket="b2")) == 0
     assert found(store, "alpha", bucket="b2") == ["o1"]
-    store.close()
-
-
-@pytest.mark.timeout(5)
-def test_a_word_that_counts_postings_it_does_not_have_is_damage(store: Store) -> None:
-    """Beyond the window is looked for where nothing is: the push must come to an end."""
-    store.apply(push("o1", "alpha"))
-    store.commit()
-
-    def damage(view: WriteView) -> None:
-        ((key, row),) = view.transaction.rows(tables.WORDS, b"")
-        numbers = unpack_varints(row)
-        numbers[3] = 9  # df
-        view.transaction.put(tables.WORDS, key, pack_varints(numbers[:8]) + TermInfo(row, 5).tail)
-        view.terms.clear()
-
-    store.maintain(damage)
-    with pytest.raises(StoreDamaged):
-        store.apply(push("o2", "alpha", 1))
     store.close()
 
 
@@ -452,7 +557,7 @@ def test_a_bucket_whose_object_numbers_are_used_up_takes_texts_for_those_it_has(
 
     store.maintain(use_up)
     store.commit()
-    with pytest.raises(StoreError, match="bucket 0 has used up its 1099511627776 object numbers"):
+    with pytest.raises(StoreError, match="bucket 0 has used up its 4294967295 object numbers"):
         store.apply(push("o2", "alpha"))
     with pytest.raises(StoreError, match="used up"):
         store.apply_pushes([push("o1", "beta"), push("o2", "alpha")])

@@ -49,6 +49,48 @@ def test_rows_end_with_their_prefix(transaction: Transaction) -> None:
     assert transaction.first(WORDS, b"\xff\xff\xff\xff\xff") is None
 
 
+FLOORS = [
+    (PREFIX + b"a", PREFIX + b"a", "the row itself"),
+    (PREFIX + b"az", PREFIX + b"a", "between two rows"),
+    (PREFIX + b"c", PREFIX + b"b", "before the last one of the prefix"),
+    (PREFIX + b"\xff\xff\xff", PREFIX + b"\xff\xff", "behind all of the prefix"),
+    (PREFIX + b"A", None, "before all of the prefix"),
+    (b"\xff\xff\xff\xff\xff", b"\xff\xff\xff\xff", "behind all rows of the table"),
+    (b"\xff\xff\xff\xff", b"\xff\xff\xff\xff", "the last row of the table"),
+    (b"\xff\xff\xfe\xff", None, "another prefix is before it"),
+    (b"\0\0\0\0", None, "before all rows of the table"),
+]
+
+
+def test_the_last_rows_not_behind_keys(transaction: Transaction) -> None:
+    keys = [key for key, _, _ in FLOORS]
+    assert transaction.floor_many(WORDS, keys, 4) == [None] * len(keys), "an empty table"
+    for key in NEIGHBOURS:
+        transaction.put(WORDS, key, key[::-1])
+    expected = [None if key is None else (key, key[::-1]) for _, key, _ in FLOORS]
+    for (key, _, why), row, found in zip(FLOORS, expected, transaction.floor_many(WORDS, keys, 4), strict=True):
+        assert found == row, (key, why)
+    assert transaction.floor_many(WORDS, keys[::-1], 4) == expected[::-1]
+    assert transaction.floor_many(WORDS, [b"\0\0\0\7az"], 5) == [(PREFIX + b"a", (PREFIX + b"a")[::-1])]
+    assert transaction.floor_many(WORDS, [b"\0\0\0\7z"], 5) == [None]
+    assert transaction.floor_many(WORDS, [], 4) == []
+
+
+def test_rows_from_the_last_one_to_the_first(transaction: Transaction) -> None:
+    for prefix in (PREFIX, b"\xff\xff\xff\xff", b"\0\0\0\0"):
+        assert list(transaction.newest_first(WORDS, prefix)) == [], "an empty table"
+    rows = [(prefix + bytes((number,)), b"%d" % number) for prefix in FIRST_BYTES for number in (0, 1, 0xFF)]
+    transaction.put_many(WORDS, rows)
+    for prefix in FIRST_BYTES:
+        expected = [row for row in rows if row[0].startswith(prefix)]
+        assert list(transaction.newest_first(WORDS, prefix)) == expected[::-1], prefix
+    assert list(transaction.newest_first(WORDS, b"\0\0\0\x09")) == []
+    assert list(transaction.newest_first(WORDS, b"\xff\xff\xff\xfe")) == []
+
+
+FIRST_BYTES = [b"\0\0\0\0", b"\0\0\0\7", b"\0\0\0\x08", b"\0\0\0\xff", b"\0\0\1\0", b"\xff\xff\xff\xff"]
+
+
 @pytest.mark.parametrize(("limit", "left"), [(0, 3), (1, 2), (2, 1), (3, 0), (100, 0)])
 def test_rows_are_deleted_within_their_prefix_and_limit(transaction: Transaction, limit: int, left: int) -> None:
     for key in NEIGHBOURS:
@@ -169,6 +211,8 @@ def test_a_transaction_that_has_ended_is_refused(environment: Environment) -> No
         lambda: ended.put(META, b"key", b""),
         lambda: ended.get_many(META, [b"key"]),
         lambda: ended.first(META, b""),
+        lambda: list(ended.newest_first(META, b"key")),
+        lambda: ended.floor_many(META, [b"key"], 1),
         lambda: list(ended.rows(META, b"")),
         lambda: ended.delete(META, b"key"),
         lambda: ended.count(META),

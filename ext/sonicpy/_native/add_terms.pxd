@@ -4,6 +4,7 @@ from libc.stdint cimport uint32_t, uint64_t
 
 from sonicpy._native.object_change cimport Edit, ObjectChange
 from sonicpy._native.object_record cimport Held, ObjectRecord
+from sonicpy._native.postings cimport Posting
 from sonicpy._native.term_cache cimport TermCache
 from sonicpy._native.terms cimport Terms
 
@@ -17,23 +18,39 @@ cdef class AddTerms(ObjectChange):
     cdef readonly bint changed
 
     cdef int set_up(
-        self, uint32_t bucket, uint64_t iid, Terms terms, ObjectRecord record, uint64_t next_term, TermCache cache
+        self,
+        uint32_t bucket,
+        uint64_t iid,
+        Terms terms,
+        ObjectRecord record,
+        uint64_t next_term,
+        TermCache cache,
+        bint by_association,
     ) except -1
     cdef list look_up(self)
     cdef int load(self, Edit *edit, bytes key, bytes row) except -1
     cdef int create(self, Edit *edit, bytes key) except -1
     cdef int link(self, Edit *edit) except -1
     cdef int link_again(self, Edit *edit, Held *held) except -1
+    cdef int change_tail(self, Edit *edit) except -1
+    cdef int change_block(self, Edit *edit, found) except -1
+    cdef bytes single(self, Edit *edit)
+    cdef int put(self, Edit *edit, Posting *postings, int count) except -1
+    cdef bytes tail_key(self, const Edit *edit)
     cdef int append(self, Edit *edit) except -1
-    cdef int raise_tf(self, Edit *edit, dict held) except -1
     cpdef list take_rows(self, list found)
     cpdef take_blocks(self, list found)
-    cpdef list trim(self, uint64_t window)
     cpdef finish(self)
     cpdef list new_terms(self)
     cpdef bytes record(self)
 
 
 cdef AddTerms begin_add_terms(
-    uint32_t bucket, uint64_t iid, Terms terms, ObjectRecord record, uint64_t next_term, TermCache cache
+    uint32_t bucket,
+    uint64_t iid,
+    Terms terms,
+    ObjectRecord record,
+    uint64_t next_term,
+    TermCache cache,
+    bint by_association,
 )

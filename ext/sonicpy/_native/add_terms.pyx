@@ -3,12 +3,12 @@
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, qsort
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memmove
 
 from sonicpy._native.keys cimport TERM_KEY_BYTES, block_key, put_big_endian, term_key, word_key
-from sonicpy._native.object_change cimport APPEND, NOTHING, RAISE, Edit, ObjectChange
+from sonicpy._native.object_change cimport ADD, NOTHING, RAISE, Edit, ObjectChange
 from sonicpy._native.object_record cimport Held, ObjectRecord, pack_object
-from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, decode, put_posting, write_block
+from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, decode, put_posting, read_block, write_block
 from sonicpy._native.term_cache cimport Entry, TermCache, hash_of, make_room, take_tail
 from sonicpy._native.term_rows cimport Word, is_common, is_live, read_word
 from sonicpy._native.terms cimport F_PART, F_STOP, Terms
@@ -16,23 +16,23 @@ from sonicpy._native.terms cimport F_PART, F_STOP, Terms
 from sonicpy._native.varint import DamagedBytes
 
 cdef enum:
-    F_HIDDEN = F_STOP | F_PART
+    F_HIDDEN = F_STOP | F_PART  # stop words are flagged at PUSH in compat mode only
 
-cdef uint64_t BLOCK_NUMBER_MAX = 0xFFFFFFFF
+cdef uint64_t POSITION_MAX = 0xFFFFFFFF
 
 
 cdef class AddTerms(ObjectChange):
     """One PUSH: gives an object the terms of a text.
 
-    Call in this order: read `word_keys`, `take_rows`; read the block keys it returns, `take_blocks`; `trim` until
-    it returns nothing, `finish`; then write `blocks`, `new_terms()`, `changed_words()` and `record()`. The cache holds
-    the changed rows of words.
+    Call in this order: read `word_keys`, `take_rows`; read the blocks it names, `take_blocks`, `finish`; then write
+    `blocks`, `new_terms()`, `changed_words()` and `record()`. The cache holds the changed rows of words.
 
     Args:
         terms: words, counts and flags of the text.
         record: what the object holds already.
         next_term: the next unused term id of the bucket.
         cache: where the rows of words are changed.
+        by_association: the order of the bucket's lists; else by objects.
     """
 
     def __init__(
@@ -43,21 +43,28 @@ cdef class AddTerms(ObjectChange):
         ObjectRecord record not None,
         uint64_t next_term,
         TermCache cache not None,
+        bint by_association=False,
     ):
-        self.set_up(bucket, iid, terms, record, next_term, cache)
+        self.set_up(bucket, iid, terms, record, next_term, cache, by_association)
 
     cdef int set_up(
-        self, uint32_t bucket, uint64_t iid, Terms terms, ObjectRecord record, uint64_t next_term, TermCache cache
+        self,
+        uint32_t bucket,
+        uint64_t iid,
+        Terms terms,
+        ObjectRecord record,
+        uint64_t next_term,
+        TermCache cache,
+        bint by_association,
     ) except -1:
         if not len(terms.words) == len(terms.counts) == len(terms.flags):
             raise ValueError("every word needs a count and flags")
-        self.begin(bucket, iid, list(terms.words))
+        self.begin(bucket, iid, list(terms.words), by_association)
         self._counts = terms.counts
         self._flags = terms.flags
         self._record = record
         self._next_term = next_term
         self._cache = cache
-        self.blocks = []
         self.word_keys = self.look_up()
         return 0
 
@@ -93,7 +100,8 @@ cdef class AddTerms(ObjectChange):
         return 0
 
     cpdef list take_rows(self, list found):
-        """Take the (key, row) pairs found for `word_keys`, in their order; return the keys of the blocks needed.
+        """Take the (key, row) pairs found for `word_keys`, in their order; return the keys of the blocks
+        needed: what is needed of each is the last block whose key is not behind it, see `Transaction.floor_many`.
 
         Raises:
             DamagedBytes: a row cannot be read.
@@ -138,26 +146,28 @@ cdef class AddTerms(ObjectChange):
 
     cdef int create(self, Edit *edit, bytes key) except -1:
         edit.entry = self._cache.insert(key)
-        edit.entry.word = Word(self._next_term, 0, 0, 0, 0, 1, 0, 0)
+        edit.entry.word = Word(self._next_term, 0, 0, 0)
         edit.is_new = True
         self._next_term += 1
         return 0
 
     cdef int link(self, Edit *edit) except -1:
-        edit.step = APPEND
+        edit.step = ADD
         edit.has_row = True
-        edit.word.holders += 1
-        edit.word.hidden_holders += edit.hidden
-        edit.held = Held(edit.word.term_id, 0, edit.tf, edit.hidden)
+        edit.word.df += 1
+        edit.word.hidden_df += edit.hidden
+        edit.held = Held(edit.word.term_id, edit.word.position if self._by_association else 0, edit.tf, edit.hidden)
         self.length_change += edit.tf
         self.changed = True
+        if not self.is_in_tail(edit):
+            self.need_block(edit)
         return 0
 
     cdef int link_again(self, Edit *edit, Held *held) except -1:
         edit.step = NOTHING
         edit.held = held[0]
         if held.hidden and not edit.hidden:
-            edit.word.hidden_holders -= 1
+            edit.word.hidden_df -= 1
             edit.held.hidden = False
             edit.has_row = self.changed = True
         if edit.tf > held.tf:
@@ -165,44 +175,109 @@ cdef class AddTerms(ObjectChange):
             edit.held.tf = edit.tf
             self.length_change += edit.tf - held.tf
             self.changed = True
-            if edit.word.first_block <= held.block < edit.word.last_block:
-                self._block_keys.append(block_key(self._bucket, held.term_id, held.block))
+            if not self.is_in_tail(edit):
+                self.need_block(edit)
         return 0
 
     cpdef take_blocks(self, list found):
-        """Take the (key, block) pairs found for the keys that `take_rows` returned, in their order.
+        """Take the (key, block) pairs, or None, found for the keys that `take_rows` returned, in their order.
 
         Raises:
-            DamagedBytes: a block cannot be read.
+            DamagedBytes: a block cannot be read, or an object is not in the block it belongs to.
         """
-        cdef dict held = dict(found)
         cdef Py_ssize_t number
         cdef Edit *edit
         self.check_cache()
+        if len(found) != len(self._block_keys):
+            raise ValueError(f"{len(self._block_keys)} keys need as many blocks, not {len(found)}")
         for number in range(self._count):
             edit = &self._edits[number]
-            if edit.step == APPEND:
-                self.append(edit)
-            elif edit.step == RAISE:
-                self.raise_tf(edit, held)
+            if edit.step == NOTHING:
+                continue
+            if self.is_in_tail(edit):
+                self.change_tail(edit)
+            else:
+                self.change_block(edit, found[edit.block])
+
+    cdef int change_tail(self, Edit *edit) except -1:
+        cdef Entry *entry = edit.entry
+        cdef Posting postings[BLOCK_POSTINGS + 1]
+        cdef int count = 0, half
+        if edit.step == ADD and (self._by_association or not entry.tail_size or self._iid > entry.last_iid):
+            return self.append(edit)
+        edit.has_row = True
+        count = read_block(entry.tail, entry.tail_size, postings)
+        if count < 1:
+            raise DamagedBytes(f"object {self._iid} is not in the block of postings that it belongs to")
+        count = self.put(edit, postings, count)
+        if count > BLOCK_POSTINGS:
+            half = BLOCK_POSTINGS // 2
+            self.blocks.append((self.tail_key(edit), write_block(postings, half)))
+            edit.word.position = postings[half].iid
+            count -= half
+            memmove(postings, &postings[half], count * sizeof(Posting))
+        block = write_block(postings, count)
+        take_tail(entry, <const uint8_t *> <const char *> block, len(block))
+        return 0
+
+    cdef int change_block(self, Edit *edit, found) except -1:
+        cdef Posting postings[BLOCK_POSTINGS + 1]
+        cdef int count = 0, half
+        cdef bytes key
+        if found is None:
+            if edit.step == RAISE:
+                raise DamagedBytes(f"no block of postings holds object {self._iid}")
+            # Every block that stood before its place was emptied and is gone.
+            self.blocks.append((block_key(self._bucket, edit.word.term_id, 0), self.single(edit)))
+            return 0
+        key = (<tuple> found)[0]
+        count = self.put(edit, postings, decode((<tuple> found)[1], postings))
+        if count > BLOCK_POSTINGS:
+            half = BLOCK_POSTINGS // 2
+            self.blocks.append((
+                block_key(self._bucket, edit.word.term_id, <uint32_t> postings[half].iid),
+                write_block(&postings[half], count - half),
+            ))
+            count = half
+        self.blocks.append((key, write_block(postings, count)))
+        return 0
+
+    cdef bytes single(self, Edit *edit):
+        cdef Posting posting = Posting(self._iid, edit.tf)
+        return write_block(&posting, 1)
+
+    cdef int put(self, Edit *edit, Posting *postings, int count) except -1:
+        """Put the object among the postings of a block, or raise its tf; return how many there are now."""
+        cdef int place = 0
+        if edit.step == RAISE:
+            while place < count and postings[place].iid != self._iid:
+                place += 1
+            if place == count:
+                raise DamagedBytes(f"object {self._iid} is not in the block of postings that it belongs to")
+            postings[place].tf = edit.tf
+            return count
+        while place < count and postings[place].iid < self._iid:
+            place += 1
+        memmove(&postings[place + 1], &postings[place], (count - place) * sizeof(Posting))
+        postings[place] = Posting(self._iid, edit.tf)
+        return count + 1
+
+    cdef bytes tail_key(self, const Edit *edit):
+        return block_key(self._bucket, edit.word.term_id, <uint32_t> edit.word.position)
 
     cdef int append(self, Edit *edit) except -1:
+        """Put the object behind all postings of a word."""
         cdef Entry *entry = edit.entry
         cdef Word *word = edit.word
         cdef uint8_t *end
-        if word.first_block > word.last_block:
-            word.last_block = word.first_block
-            word.first_count = 0
-            word.dead = 0
-        elif entry.tail_size and entry.tail[0] == BLOCK_POSTINGS:
+        if entry.tail_size and entry.tail[0] == BLOCK_POSTINGS:
+            if word.position == POSITION_MAX:
+                raise OverflowError("a word has used up its 2**32 blocks of postings")
             self.blocks.append((
-                block_key(self._bucket, word.term_id, word.last_block),
-                PyBytes_FromStringAndSize(<char *> entry.tail, entry.tail_size),
+                self.tail_key(edit), PyBytes_FromStringAndSize(<char *> entry.tail, entry.tail_size)
             ))
+            word.position = word.position + 1 if self._by_association else entry.last_iid + 1
             entry.tail_size = 0
-            word.last_block += 1
-        if word.last_block > BLOCK_NUMBER_MAX:
-            raise OverflowError("a word has used up its 2**32 blocks of postings")
         if entry.tail_size + 21 > entry.tail_room:
             make_room(entry, entry.tail_size + 21)
         if entry.tail_size == 0:
@@ -213,74 +288,9 @@ cdef class AddTerms(ObjectChange):
         end = put_posting(entry.tail + entry.tail_size, entry.last_iid, self._iid, edit.tf)
         entry.tail_size = <uint32_t> (end - entry.tail)
         entry.last_iid = self._iid
-        if word.first_block == word.last_block:
-            word.first_count += 1
-        word.df += 1
-        edit.held.block = word.last_block
+        if self._by_association:
+            edit.held.block = word.position
         return 0
-
-    cdef int raise_tf(self, Edit *edit, dict held) except -1:
-        cdef Posting postings[BLOCK_POSTINGS]
-        cdef bint in_tail = edit.held.block == edit.word.last_block
-        cdef bytes key = None, block
-        cdef int count, step
-        if in_tail:
-            block = PyBytes_FromStringAndSize(<char *> edit.entry.tail, edit.entry.tail_size)
-        else:
-            key = block_key(self._bucket, edit.held.term_id, edit.held.block)
-            block = held.get(key)
-        if not block:
-            return 0  # the window has pushed it out
-        count = decode(block, postings)
-        for step in range(count):
-            if postings[step].iid == self._iid:
-                postings[step].tf = edit.tf
-                block = write_block(postings, count)
-                if in_tail:
-                    take_tail(edit.entry, <const uint8_t *> block, len(block))
-                    edit.has_row = True
-                else:
-                    self.blocks.append((key, block))
-        return 0
-
-    cpdef list trim(self, uint64_t window):
-        """Forget postings beyond the newest `window` of each word (0: keep all).
-
-        Return the numbers of the words whose first block is used up: delete that block, find the next one, call
-        `advance`, or, if there is none, `advance_to_tail`; then call `trim` again until it returns nothing.
-        """
-        cdef list used_up = []
-        cdef Py_ssize_t number
-        cdef Word *word
-        cdef uint64_t surplus
-        self.check_cache()
-        if window == 0:
-            return used_up
-        for number in range(self._count):
-            word = self._edits[number].word
-            if word.df <= window:
-                continue
-            surplus = min(word.df - window, word.first_count - word.dead)
-            word.df -= surplus
-            word.dead += surplus
-            self._edits[number].has_row = True
-            if word.dead == word.first_count:
-                used_up.append(number)
-        return used_up
-
-    def advance_to_tail(self, Py_ssize_t number) -> None:
-        """Make the tail the first block of word `number`: no block of `postings` follows its used-up one.
-
-        Raises:
-            DamagedBytes: the tail holds no posting either.
-        """
-        cdef Word *word = self.word_of(number)
-        cdef Entry *entry = self._edits[number].entry
-        if entry == NULL:
-            raise ValueError("take_rows was not called yet")
-        if entry.tail_size == 0 or word.first_block == word.last_block:
-            raise DamagedBytes("a word counts postings that it does not have")
-        self.advance(number, word.last_block, entry.tail[0])
 
     cpdef finish(self):
         """Mark the changed rows in the cache, and count the words that appeared."""
@@ -325,19 +335,25 @@ cdef class AddTerms(ObjectChange):
                     merged[kept] = changed[new_at]
                     new_at += 1
                 kept += 1
-            return pack_object(self._record.oid, merged, kept)
+            return pack_object(self._record.oid, merged, kept, self._by_association)
         finally:
             free(changed)
             free(merged)
 
 
 cdef AddTerms begin_add_terms(
-    uint32_t bucket, uint64_t iid, Terms terms, ObjectRecord record, uint64_t next_term, TermCache cache
+    uint32_t bucket,
+    uint64_t iid,
+    Terms terms,
+    ObjectRecord record,
+    uint64_t next_term,
+    TermCache cache,
+    bint by_association,
 ):
-    """Return an AddTerms, without the cost of a call from Python."""
-    cdef AddTerms link = AddTerms.__new__(AddTerms)
-    link.set_up(bucket, iid, terms, record, next_term, cache)
-    return link
+    """Return an AddTerms, without what a call from Python costs."""
+    cdef AddTerms change = AddTerms.__new__(AddTerms)
+    change.set_up(bucket, iid, terms, record, next_term, cache, by_association)
+    return change
 
 
 cdef int by_term(const void *left, const void *right) noexcept nogil:

@@ -79,6 +79,7 @@ cdef class PushWriter:
         newest: the row that new objects go to.
         lengths: of all objects.
         tables: `sonicpy.store.bucket_tables.BucketTables`, which reads and writes the rows that are not cached.
+        by_association: the order of the bucket's lists; else by objects.
     """
     cdef Counters _counters
     cdef TermCache _terms
@@ -86,6 +87,7 @@ cdef class PushWriter:
     cdef BufferedRow _newest
     cdef Lengths _lengths
     cdef object _tables
+    cdef bint _by_association
 
     def __cinit__(
         self,
@@ -95,6 +97,7 @@ cdef class PushWriter:
         BufferedRow newest not None,
         Lengths lengths not None,
         tables not None,
+        bint by_association=False,
     ):
         self._counters = counters
         self._terms = terms
@@ -102,15 +105,14 @@ cdef class PushWriter:
         self._newest = newest
         self._lengths = lengths
         self._tables = tables
+        self._by_association = by_association
 
-    def push(self, str oid not None, Terms terms not None, uint64_t window, *, bint new=False) -> bool:
+    def push(self, str oid not None, Terms terms not None, *, bint new=False) -> bool:
         """Give an object (created if it is missing) the terms of a text; return False if `new` left it alone.
 
-        Terms that the object holds keep their places and the larger term frequency; new ones become the newest postings
-        of their lists.
+        Terms that the object holds keep the larger term frequency.
 
         Args:
-            window: the postings to keep of each word, the newest; 0: all.
             new: do nothing if the object exists.
 
         Raises:
@@ -132,13 +134,15 @@ cdef class PushWriter:
             iid = counters.next_iid
             if iid > LARGEST_IID:
                 raise OverflowError(f"bucket {counters.bucket} has used up its {LARGEST_IID + 1} object numbers")
-            record = empty_record(name)
+            record = empty_record(name, self._by_association)
         elif new:
             return False
         else:
             iid, record = found
-        change = begin_add_terms(counters.bucket, iid, terms, record, counters.next_term, self._terms)
-        if not self.change_postings(change, window, found is None):
+        change = begin_add_terms(
+            counters.bucket, iid, terms, record, counters.next_term, self._terms, self._by_association
+        )
+        if not self.change_postings(change, found is None):
             return True
         if change._next_term != counters.next_term:
             self._tables.write_terms(change.new_terms())
@@ -156,24 +160,21 @@ cdef class PushWriter:
         counters.live_words += change.live_change
         counters.total_length += change.length_change
         self._lengths.set(iid, pack_length(record.total_tf() + change.length_change))
+        if change.blocks:
+            self._tables.write_blocks(change.blocks)
+            if not self._by_association:
+                self._tables.put_impacts(change.blocks)
         return True
 
-    cdef bint change_postings(self, AddTerms change, uint64_t window, bint is_new) except -1:
+    cdef bint change_postings(self, AddTerms change, bint is_new) except -1:
         """Change the postings of an object's words; return False if the object already holds all of it."""
-        cdef list needed, used_up
+        cdef list needed
         try:
             needed = change.take_rows(self._tables.read_words(change.word_keys) if change.word_keys else [])
             change.take_blocks(self._tables.read_blocks(needed) if needed else [])
-            if not (is_new or change.changed):
-                return False
-            if change.blocks:
-                self._tables.write_blocks(change.blocks)
-            used_up = change.trim(window)
-            while used_up:
-                for number in used_up:
-                    self._tables.drop_first_block(change, number)
-                used_up = change.trim(window)
         except DamagedBytes as error:
             raise DamagedBytes(f"bucket {self._counters.bucket}: {error}") from error
+        if not (is_new or change.changed):
+            return False
         change.finish()
         return True

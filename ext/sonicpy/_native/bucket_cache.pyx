@@ -78,7 +78,7 @@ cdef class CachingReader:
         return found
 
     def postings(self, TermInfo word not None):
-        """Return a word's postings as ranking takes them."""
+        """Return a word's postings by rising IID, to be read as far as they are needed."""
         cdef object term_id = word._word.term_id
         cdef PyObject *held = PyDict_GetItem(self._cache._postings, term_id)
         if held != NULL:
@@ -86,11 +86,10 @@ cdef class CachingReader:
         held = PyDict_GetItem(self._cache._older_postings, term_id)
         if held != NULL:
             postings = <object> held
-            is_cached = self._source.has_room(postings.size_bytes)
+            self._source.note_read(postings.size_bytes)
         else:
-            postings, is_cached = self._source.read_postings(word)
-        if is_cached:
-            PyDict_SetItem(self._cache._postings, term_id, postings)
+            postings = self._source.read_postings(word)
+        PyDict_SetItem(self._cache._postings, term_id, postings)
         return postings
 
     def oids(self, list iids not None) -> list:

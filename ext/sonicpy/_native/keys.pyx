@@ -12,7 +12,7 @@ import hashlib
 cdef enum:
     TERM_HEAD_BYTES = 466
 
-IID_MAX = (1 << 40) - 1
+IID_MAX = (1 << 32) - 2  # a block is found by the IIDs it may hold, which are 4 bytes of its key
 
 
 def bucket_key(uint32_t bucket) -> bytes:

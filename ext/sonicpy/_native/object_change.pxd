@@ -8,8 +8,8 @@ from sonicpy._native.term_rows cimport Word
 
 cdef enum Step:
     NOTHING  # the object holds the term: nothing to change
-    APPEND  # a new posting at the head of the list
-    RAISE  # the object holds the term with a smaller tf
+    ADD  # a new posting
+    RAISE  # held already, with a smaller tf
 
 cdef struct Edit:
     Word *word
@@ -17,6 +17,7 @@ cdef struct Edit:
     Entry *entry
     Held held
     Py_ssize_t size  # bytes of the term
+    Py_ssize_t block  # place among the blocks asked for
     Step step
     uint32_t tf
     bint hidden
@@ -32,14 +33,16 @@ cdef class ObjectChange:
     cdef uint64_t _iid
     cdef list _words
     cdef list _block_keys
+    cdef bint _by_association
     cdef readonly list word_keys
     cdef readonly list blocks
     cdef readonly int64_t length_change
     cdef readonly int64_t live_change
     cdef readonly Py_ssize_t turned
 
-    cdef int begin(self, uint32_t bucket, uint64_t iid, list words) except -1
+    cdef int begin(self, uint32_t bucket, uint64_t iid, list words, bint by_association) except -1
     cdef void count_turned(self) noexcept
     cdef int check_cache(self) except -1
-    cdef Word *word_of(self, Py_ssize_t number) except NULL
+    cdef bint is_in_tail(self, const Edit *edit) noexcept
+    cdef int need_block(self, Edit *edit) except -1
     cpdef list changed_words(self)

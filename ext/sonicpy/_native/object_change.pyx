@@ -19,14 +19,16 @@ cdef class ObjectChange:
     def __dealloc__(self):
         free(self._edits)
 
-    cdef int begin(self, uint32_t bucket, uint64_t iid, list words) except -1:
+    cdef int begin(self, uint32_t bucket, uint64_t iid, list words, bint by_association) except -1:
         cdef bytes word
         cdef Py_ssize_t number
         self._bucket = bucket
         self._iid = iid
+        self._by_association = by_association
         self._words = words
         self._count = len(words)
         self._block_keys = []
+        self.blocks = []
         self._edits = <Edit *> calloc(self._count if self._count else 1, sizeof(Edit))
         if self._edits == NULL:
             raise MemoryError
@@ -62,20 +64,16 @@ cdef class ObjectChange:
         """Raise ValueError if the cache has dropped the rows that `word` points to."""
         return 0
 
-    cdef Word *word_of(self, Py_ssize_t number) except NULL:
-        self.check_cache()
-        if not 0 <= number < self._count:
-            raise IndexError(f"there are {self._count} words, none with the number {number}")
-        return self._edits[number].word
+    cdef bint is_in_tail(self, const Edit *edit) noexcept:
+        """Whether the tail of a word is where the posting of the object belongs, by `edit.held`."""
+        if self._by_association:
+            return edit.held.block == edit.word.position
+        return self._iid >= edit.word.position
 
-    def first_block_key(self, Py_ssize_t number) -> bytes:
-        """Return the key of the first block of word `number`."""
-        cdef Word *word = self.word_of(number)
-        return block_key(self._bucket, word.term_id, word.first_block)
-
-    def advance(self, Py_ssize_t number, uint64_t block, uint64_t count) -> None:
-        """Make `block`, with `count` postings, the first one of word `number`, whose first block is used up."""
-        cdef Word *word = self.word_of(number)
-        word.first_block = block
-        word.first_count = count
-        word.dead = 0
+    cdef int need_block(self, Edit *edit) except -1:
+        """Ask for the full block that the posting of the object belongs to."""
+        edit.block = len(self._block_keys)
+        self._block_keys.append(block_key(
+            self._bucket, edit.word.term_id, <uint32_t> (edit.held.block if self._by_association else self._iid)
+        ))
+        return 0

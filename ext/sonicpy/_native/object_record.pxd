@@ -4,7 +4,7 @@ from libc.stdint cimport uint32_t, uint64_t
 
 cdef struct Held:
     uint64_t term_id
-    uint64_t block
+    uint64_t block  # where lists are in the order of association; else 0
     uint32_t tf
     bint hidden
 
@@ -13,6 +13,7 @@ cdef class ObjectRecord:
     cdef readonly bytes oid
     cdef Held *_held
     cdef Py_ssize_t _count
+    cdef bint _has_blocks
 
     cdef int reserve(self, Py_ssize_t count) except -1
     cdef Held *find(self, uint64_t term_id) noexcept nogil
@@ -20,5 +21,5 @@ cdef class ObjectRecord:
     cpdef bytes pack(self)
 
 
-cdef ObjectRecord empty_record(bytes oid)
-cdef bytes pack_object(bytes oid, const Held *held, Py_ssize_t count)
+cdef ObjectRecord empty_record(bytes oid, bint has_blocks)
+cdef bytes pack_object(bytes oid, const Held *held, Py_ssize_t count, bint has_blocks)

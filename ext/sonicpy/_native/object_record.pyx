@@ -1,9 +1,11 @@
 """The record of an object: its OID and the terms it holds.
 
     record   u8 length and bytes of the OID, v(terms), then per term, by rising term id:
-             v((term id - term id before) << 2 | hidden << 1 | (tf > 1)), v(tf) only if tf > 1, v(block)
+             v((term id - term id before) << 2 | hidden << 1 | (tf > 1)), v(tf) only if tf > 1,
+             v(block) only where lists are in the order of association
 
-v() is a varint (varint.pxd). The block is the number of the block of postings that holds the posting of the object.
+v() is a varint (varint.pxd). The block is the number of the block of postings that holds the posting of the object; where
+lists are in the order of objects, the IID leads to it.
 `objects.pyx` joins several records into one row.
 """
 
@@ -27,8 +29,11 @@ cdef class ObjectRecord:
         free(self._held)
 
     @staticmethod
-    def unpack(bytes record) -> ObjectRecord:
+    def unpack(bytes record, bint has_blocks=False) -> ObjectRecord:
         """Return the record that `pack` made.
+
+        Args:
+            has_blocks: it names the block of each posting.
 
         Raises:
             DamagedBytes: the bytes are not a record.
@@ -55,17 +60,19 @@ cdef class ObjectRecord:
                 if get_varint(&at, end, &found) < 0:
                     raise DamagedBytes("the record of an object is cut off")
                 self._held[step].tf = <uint32_t> found
-            if get_varint(&at, end, &self._held[step].block) < 0:
+            self._held[step].block = 0
+            if has_blocks and get_varint(&at, end, &self._held[step].block) < 0:
                 raise DamagedBytes("the record of an object is cut off")
         if at != end:
             raise DamagedBytes("the record of an object has bytes behind its end")
         self._count = count
+        self._has_blocks = has_blocks
         return self
 
     @staticmethod
-    def empty(bytes oid) -> ObjectRecord:
+    def empty(bytes oid, bint has_blocks=False) -> ObjectRecord:
         """Return the record of an object that holds no term yet; `oid` has 1 to 255 bytes."""
-        return empty_record(oid)
+        return empty_record(oid, has_blocks)
 
     cdef int reserve(self, Py_ssize_t count) except -1:
         self._held = <Held *> malloc((count if count else 1) * sizeof(Held))
@@ -116,18 +123,19 @@ cdef class ObjectRecord:
 
     cpdef bytes pack(self):
         """Return the bytes of the record."""
-        return pack_object(self.oid, self._held, self._count)
+        return pack_object(self.oid, self._held, self._count, self._has_blocks)
 
 
-cdef ObjectRecord empty_record(bytes oid):
+cdef ObjectRecord empty_record(bytes oid, bint has_blocks):
     cdef ObjectRecord self = ObjectRecord.__new__(ObjectRecord)
     if not 0 < len(oid) < 256:
         raise ValueError(f"an OID has 1 to 255 bytes, not {len(oid)}")
     self.oid = oid
+    self._has_blocks = has_blocks
     return self
 
 
-cdef bytes pack_object(bytes oid, const Held *held, Py_ssize_t count):
+cdef bytes pack_object(bytes oid, const Held *held, Py_ssize_t count, bint has_blocks):
     cdef Py_ssize_t oid_size = len(oid), step
     cdef uint64_t before = 0
     cdef uint8_t *room = <uint8_t *> malloc(1 + oid_size + 10 + count * 30)
@@ -143,7 +151,8 @@ cdef bytes pack_object(bytes oid, const Held *held, Py_ssize_t count):
         )
         if held[step].tf > 1:
             out = put_varint(out, held[step].tf)
-        out = put_varint(out, held[step].block)
+        if has_blocks:
+            out = put_varint(out, held[step].block)
         before = held[step].term_id
     try:
         return PyBytes_FromStringAndSize(<char *> room, out - room)

@@ -52,6 +52,3 @@ cdef class ObjectTable:
     cdef inline uint32_t at(self, uint32_t place) noexcept nogil:
         """Return the number of the object at a place of the order."""
         return place if self._order == NULL else self._order[place]
-
-
-cdef int check_dead(Py_ssize_t dead) except -1

@@ -155,9 +155,3 @@ cdef class ObjectTable:
             collect(top, self._iids[number], <Kind> self._kinds[number], self._scores[number], place)
         sort_top(top)
         return 0
-
-
-cdef int check_dead(Py_ssize_t dead) except -1:
-    if dead < 0:
-        raise ValueError(f"{dead} postings cannot be dead")
-    return 0

@@ -9,9 +9,9 @@ cdef class PlannedList:
     cdef readonly Py_ssize_t term
     cdef readonly bytes word
     cdef readonly TermInfo row
-    cdef readonly double weight
+    cdef readonly double weight, family_weight, exact_weight
     cdef readonly int edits
-    cdef readonly bint required, inserts, is_expandable
+    cdef readonly bint required, inserts, is_expandable, is_form
     cdef Kind _kind
 
 

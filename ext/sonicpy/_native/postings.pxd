@@ -14,14 +14,7 @@ cdef struct Posting:
 
 cdef class PostingList:
     cdef uint32_t *_iids
-    cdef uint8_t *_tfs
     cdef Py_ssize_t _count
-    cdef Py_ssize_t _first_count  # of them in the first block
-    cdef bint _is_sorted
-    cdef uint8_t _tf_max
-
-    cdef int read(self, const uint8_t *block, Py_ssize_t size) noexcept nogil
-    cdef void copy(self, Posting *out) noexcept nogil
 
 
 cdef int read_block(const uint8_t *block, Py_ssize_t size, Posting *out) noexcept nogil

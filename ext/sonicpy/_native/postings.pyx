@@ -7,16 +7,12 @@ v() is a varint (varint.pxd). docs/storage-format.md draws all layouts.
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
-from libc.stdint cimport UINT8_MAX, UINT32_MAX, int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc, realloc
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc
 
 from sonicpy._native.varint cimport get_varint, unzigzag
 
 from sonicpy._native.varint import DamagedBytes
-
-cdef enum:
-    TOO_LARGE = -2
-    LIST_BYTES = 160  # of a PostingList without postings: the object and its place in a dict
 
 POSTINGS_PER_BLOCK = BLOCK_POSTINGS
 
@@ -102,91 +98,35 @@ def unpack_block(bytes block) -> list:
     return [(held[step].iid, held[step].tf) for step in range(count)]
 
 
-cdef inline void *shrunk(void *room, size_t size) noexcept nogil:
-    """Free the unused end of a buffer."""
-    cdef void *smaller = realloc(room, size if size else 1)
-    return room if smaller == NULL else smaller
-
-
 cdef class PostingList:
-    """A postings list, decoded: five bytes a posting, for lists that are read again and again."""
+    """The IIDs of a word's postings in the order of their blocks."""
 
     def __cinit__(self):
         self._iids = NULL
-        self._tfs = NULL
 
     def __dealloc__(self):
         free(self._iids)
-        free(self._tfs)
 
     @staticmethod
-    def of(list blocks not None) -> PostingList | None:
-        """Return the postings of blocks, oldest first; None: an IID or tf does not fit (32 and 8 bits).
+    def of(list blocks not None) -> PostingList:
+        """Return the postings of blocks, oldest first.
 
         Raises:
             DamagedBytes: a block cannot be read.
         """
         cdef PostingList self = PostingList.__new__(PostingList)
-        cdef Py_ssize_t number, blocks_count = len(blocks)
-        cdef bytes block
-        cdef int count
-        self._iids = <uint32_t *> malloc((blocks_count * BLOCK_POSTINGS + 1) * sizeof(uint32_t))
-        self._tfs = <uint8_t *> malloc(blocks_count * BLOCK_POSTINGS + 1)
-        if self._iids == NULL or self._tfs == NULL:
+        cdef Posting postings[BLOCK_POSTINGS]
+        cdef Py_ssize_t number
+        cdef int place, count
+        self._iids = <uint32_t *> malloc((len(blocks) * BLOCK_POSTINGS + 1) * sizeof(uint32_t))
+        if self._iids == NULL:
             raise MemoryError
-        self._is_sorted = True
-        for number in range(blocks_count):
-            block = blocks[number]
-            count = self.read(<const uint8_t *> block, len(block))
-            if count == TOO_LARGE:
-                return None
-            if count < 0:
-                raise damaged(block)
-            if number == 0:
-                self._first_count = count
-        self._iids = <uint32_t *> shrunk(self._iids, self._count * sizeof(uint32_t))
-        self._tfs = <uint8_t *> shrunk(self._tfs, self._count)
+        for number in range(len(blocks)):
+            count = decode(blocks[number], postings)
+            for place in range(count):
+                self._iids[self._count + place] = <uint32_t> postings[place].iid
+            self._count += count
         return self
-
-    cdef int read(self, const uint8_t *block, Py_ssize_t size) noexcept nogil:
-        """Decode the next block; return how many postings it holds, -1: damaged, or TOO_LARGE."""
-        cdef const uint8_t *at = block + 1
-        cdef const uint8_t *end = block + size
-        cdef uint32_t *iids = self._iids + self._count
-        cdef uint8_t *tfs = self._tfs + self._count
-        cdef uint64_t iid = 0, tf = 1
-        cdef int64_t before = self._iids[self._count - 1] if self._count else -1
-        cdef bint is_sorted = True, is_large = False
-        cdef int count, step
-        if size < 1 or block[0] > BLOCK_POSTINGS:
-            return -1
-        count = block[0]
-        for step in range(count):
-            if take_posting(&at, end, &iid, &tf) < 0:
-                return -1
-            is_large |= iid > UINT32_MAX or tf > UINT8_MAX
-            is_sorted &= <int64_t> iid > before
-            before = <int64_t> iid
-            iids[step] = <uint32_t> iid
-            tfs[step] = <uint8_t> tf
-            self._tf_max = max(self._tf_max, <uint8_t> tf)
-        if at != end:
-            return -1
-        self._is_sorted &= is_sorted
-        self._count += count
-        return TOO_LARGE if is_large else count
-
-    @property
-    def size_bytes(self) -> int:
-        """About how many bytes of memory it takes."""
-        return LIST_BYTES + 5 * self._count
 
     def __len__(self) -> int:
         return self._count
-
-    cdef void copy(self, Posting *out) noexcept nogil:
-        """Write the postings to `out`, which has room for all of them."""
-        cdef Py_ssize_t place
-        for place in range(self._count):
-            out[place].iid = self._iids[place]
-            out[place].tf = self._tfs[place]

@@ -4,11 +4,11 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memmove
 
-from sonicpy._native.keys cimport block_key, term_key, word_key
+from sonicpy._native.keys cimport term_key, word_key
 from sonicpy._native.object_change cimport Edit, ObjectChange
 from sonicpy._native.object_record cimport Held, ObjectRecord, pack_object
 from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, decode, write_block
-from sonicpy._native.term_rows cimport Word, is_common, is_live, read_word, write_word
+from sonicpy._native.term_rows cimport is_common, is_live, read_word, write_word
 
 from sonicpy._native.varint import DamagedBytes
 
@@ -16,18 +16,17 @@ from sonicpy._native.varint import DamagedBytes
 cdef class RemoveTerms(ObjectChange):
     """One POP or FLUSHO: takes terms from an object.
 
-    Call in this order: read `word_keys`, `take_rows`; read the block keys it returns, `take_blocks`; for each of
-    `used_up` delete the first block, find the next, `advance`, or, if there is none, `advance_to_tail`; then write
-    `words()` and the lists.
+    Call in this order: read `word_keys`, `take_rows`; read the blocks it names, `take_blocks`; then write what `words()`
+    and the lists say.
 
     Args:
-        words: the terms to take away; those that the object does not hold are ignored.
+        words: the terms to take away; those the object does not hold are skipped.
         record: what the object holds.
+        by_association: the order of the bucket's lists; else by objects.
     """
     cdef ObjectRecord _record
     cdef list _tails  # by edit: the tail as bytes
     cdef readonly list deleted_blocks
-    cdef readonly list used_up
     cdef readonly list common
     cdef readonly list deleted_words
     cdef readonly list deleted_common
@@ -35,22 +34,28 @@ cdef class RemoveTerms(ObjectChange):
     cdef readonly Py_ssize_t removed
     cdef readonly Py_ssize_t removed_shown
 
-    def __init__(self, uint32_t bucket, uint64_t iid, list words, ObjectRecord record not None):
+    def __init__(
+        self,
+        uint32_t bucket,
+        uint64_t iid,
+        list words,
+        ObjectRecord record not None,
+        bint by_association=False,
+    ):
         cdef bytes word
-        self.begin(bucket, iid, list(words))
+        self.begin(bucket, iid, list(words), by_association)
         self.word_keys = [word_key(bucket, word) for word in words]
         self._tails = [b""] * self._count
         self._record = record
-        self.blocks = []
         self.deleted_blocks = []
-        self.used_up = []
         self.common = []
         self.deleted_words = []
         self.deleted_common = []
         self.deleted_terms = []
 
     def take_rows(self, list found) -> list:
-        """Take the (key, row) pairs found for `word_keys`, in their order; return the keys of the blocks needed.
+        """Take the (key, row) pairs found for `word_keys`, in their order; return the keys of the blocks needed: what is
+        needed of each is the last block whose key is not behind it, see `Transaction.floor_many`.
 
         Raises:
             DamagedBytes: a row cannot be read.
@@ -74,84 +79,58 @@ cdef class RemoveTerms(ObjectChange):
                 continue
             edit.has_row = True
             edit.held = held[0]
-            edit.word.holders -= 1
-            edit.word.hidden_holders -= held.hidden
+            edit.word.df -= 1
+            edit.word.hidden_df -= held.hidden
             self.removed += 1
             self.removed_shown += not held.hidden
             self.length_change -= held.tf
-            if edit.word.first_block <= held.block < edit.word.last_block:
-                self._block_keys.append(block_key(self._bucket, held.term_id, held.block))
+            if not self.is_in_tail(edit):
+                self.need_block(edit)
         return self._block_keys
 
     def take_blocks(self, list found) -> None:
-        """Take the (key, block) pairs found for the keys that `take_rows` returned, in their order.
+        """Take the (key, block) pairs, or None, found for the keys that `take_rows` returned, in their order.
 
         Raises:
-            DamagedBytes: a block cannot be read.
+            DamagedBytes: a block cannot be read, or the object is not in it.
         """
-        cdef dict held = dict(found)
         cdef Py_ssize_t number
+        cdef Edit *edit
+        if len(found) != len(self._block_keys):
+            raise ValueError(f"{len(self._block_keys)} keys need as many blocks, not {len(found)}")
         for number in range(self._count):
-            if self._edits[number].has_row:
-                self.remove(number, &self._edits[number], held)
+            edit = &self._edits[number]
+            if not edit.has_row:
+                continue
+            if self.is_in_tail(edit):
+                self._tails[number] = self.without_object(self._tails[number])
+            elif found[edit.block] is None:
+                raise DamagedBytes(f"no block of postings holds object {self._iid}")
+            else:
+                self.change_block(found[edit.block])
 
-    cdef int remove(self, Py_ssize_t number, Edit *edit, dict held) except -1:
-        cdef Word *word = edit.word
-        cdef Posting postings[BLOCK_POSTINGS]
-        cdef bytes key = None, block
-        cdef int count, place = 0
-        cdef bint in_first = edit.held.block == word.first_block
-        cdef bint in_tail = edit.held.block == word.last_block
-        if in_tail:
-            block = self._tails[number]
+    cdef int change_block(self, tuple found) except -1:
+        cdef bytes block = self.without_object(found[1])
+        if block:
+            self.blocks.append((found[0], block))
         else:
-            key = block_key(self._bucket, edit.held.term_id, edit.held.block)
-            block = held.get(key)
-        if not block or edit.held.block < word.first_block:
-            return 0  # the window has pushed it out, and the whole block with it
-        count = decode(block, postings)
+            self.deleted_blocks.append(found[0])
+        return 0
+
+    cdef bytes without_object(self, bytes block):
+        """Return a block without the posting of the object; b"": no other is in it."""
+        cdef Posting postings[BLOCK_POSTINGS]
+        cdef int count = decode(block, postings) if block else 0, place = 0
         while place < count and postings[place].iid != self._iid:
             place += 1
         if place == count:
-            raise DamagedBytes(f"object {self._iid} is not in the block of postings that its record names")
+            raise DamagedBytes(f"object {self._iid} is not in the block of postings that it belongs to")
         memmove(&postings[place], &postings[place + 1], (count - place - 1) * sizeof(Posting))
-        if in_first:
-            word.first_count -= 1
-        if in_first and <uint64_t> place < word.dead:
-            word.dead -= 1
-        else:
-            word.df -= 1
-        block = write_block(postings, count - 1) if count > 1 else b""
-        if in_tail:
-            self._tails[number] = block
-            if in_first and word.dead == word.first_count:
-                self.empty(number, word)
-        elif in_first and word.dead == word.first_count:
-            self.used_up.append(number)
-        elif count == 1:
-            self.deleted_blocks.append(key)
-        else:
-            self.blocks.append((key, block))
-        return 0
-
-    def advance_to_tail(self, Py_ssize_t number) -> None:
-        """Make the tail the first block of word `number`: no block of `postings` follows its used-up one."""
-        cdef Word *word = self.word_of(number)
-        cdef bytes tail = self._tails[number]
-        if tail:
-            self.advance(number, word.last_block, <uint8_t> tail[0])
-        else:
-            self.empty(number, word)
-
-    cdef void empty(self, Py_ssize_t number, Word *word):
-        """Mark a word as one without living postings."""
-        self._tails[number] = b""
-        word.first_block = word.last_block + 1
-        word.first_count = word.dead = 0
+        return write_block(postings, count - 1) if count > 1 else b""
 
     def words(self) -> list:
-        """Return the (key, row) pairs to write in `words`; also fill `common`, `deleted_words`, `deleted_common` and
-        `deleted_terms`."""
+        """Return the (key, row) pairs to write in `words`; fills `common`, `deleted_words`, `deleted_common` and
+        `deleted_terms` on the way."""
         cdef list rows = []
         cdef Py_ssize_t number
         cdef Edit *edit
@@ -162,7 +141,7 @@ cdef class RemoveTerms(ObjectChange):
             if not edit.has_row:
                 continue
             key = term_key(self._bucket, edit.word.term_id)  # as in `terms`, so in `common`
-            if edit.word.holders == 0:
+            if edit.word.df == 0:
                 self.deleted_words.append(self.word_keys[number])
                 self.deleted_terms.append(key)
                 if is_common(edit.word):
@@ -176,23 +155,31 @@ cdef class RemoveTerms(ObjectChange):
                 rows.append((self.word_keys[number], row))
         return rows
 
-    def record(self) -> bytes | None:
-        """Return the object's record after the change; None: no term is left."""
+    cdef bytes left_record(self, list left):
+        """Pack the record with the terms that are left, and note each as (term id, tf)."""
         cdef Py_ssize_t step, number, kept = 0, old = self._record._count
         cdef set gone = {
             self._edits[number].word.term_id for number in range(self._count) if self._edits[number].has_row
         }
-        cdef Held *held
-        if old == self.removed:
-            return None
-        held = <Held *> malloc(old * sizeof(Held))
+        cdef Held *held = <Held *> malloc((old + 1) * sizeof(Held))
         if held == NULL:
             raise MemoryError
         try:
             for step in range(old):
                 if self._record._held[step].term_id not in gone:
                     held[kept] = self._record._held[step]
+                    left.append((held[kept].term_id, held[kept].tf))
                     kept += 1
-            return pack_object(self._record.oid, held, kept)
+            return pack_object(self._record.oid, held, kept, self._by_association)
         finally:
             free(held)
+
+    def record(self) -> bytes | None:
+        """Return the object's record as it is after the change; None: no term is left."""
+        return None if self._record._count == self.removed else self.left_record([])
+
+    def left(self) -> list:
+        """Return (term id, tf) of the terms that the object still holds."""
+        cdef list left = []
+        self.left_record(left)
+        return left

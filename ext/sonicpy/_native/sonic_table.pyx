@@ -5,8 +5,8 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from sonicpy._native.memory cimport grown
-from sonicpy._native.object_table cimport ObjectTable, check_dead
-from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, PostingList, decode
+from sonicpy._native.object_table cimport ObjectTable
+from sonicpy._native.postings cimport PostingList
 from sonicpy._native.score_parts cimport Part, Parts, add_part, parts_tuple
 
 cdef struct Score:
@@ -51,48 +51,29 @@ cdef class SonicTable(ObjectTable):
         return self._full > 0 and self._count >= self._full
 
     def visit(
-        self, int32_t word, postings not None, Py_ssize_t dead, float score, Py_ssize_t budget
+        self, int32_t word, PostingList postings not None, Py_ssize_t skipped, float score, Py_ssize_t budget
     ) -> tuple:
         """Give the objects of a postings list, newest first, a score for a word; an earlier score is only lowered.
 
         Args:
             word: number of the word in the query.
-            postings, dead: as in `Ranker.add`.
+            postings: of the word, or of its expansion.
+            skipped: how many postings at the head of the list, the oldest ones, do not count.
             score: of the word, or of its expansion.
             budget: visit at most `budget` objects, new or not; -1: all.
 
         Returns:
             (number of objects visited, whether the visit ended early). A visit ends with the first new object that
             makes the table full, or that it puts into a full table.
-
-        Raises:
-            DamagedBytes: a block cannot be read.
-            ValueError: `dead` is negative.
         """
-        cdef Posting block[BLOCK_POSTINGS]
         cdef Py_ssize_t number, visits = 0
-        cdef PostingList decoded
-        cdef list blocks
-        cdef int place
-        check_dead(dead)
         self._visits += 1
-        if isinstance(postings, PostingList):
-            decoded = postings
-            for number in range(decoded._count - 1, min(dead, decoded._first_count) - 1, -1):
-                if visits == budget:
-                    return visits, False
-                visits += 1
-                if self.give(decoded._iids[number], word, score) and self._full and self._count >= self._full:
-                    return visits, True
-            return visits, False
-        blocks = postings
-        for number in range(len(blocks) - 1, -1, -1):
-            for place in range(decode(blocks[number], block) - 1, (dead if number == 0 else 0) - 1, -1):
-                if visits == budget:
-                    return visits, False
-                visits += 1
-                if self.give(block[place].iid, word, score) and self._full and self._count >= self._full:
-                    return visits, True
+        for number in range(postings._count - 1, max(skipped, 0) - 1, -1):
+            if visits == budget:
+                return visits, False
+            visits += 1
+            if self.give(postings._iids[number], word, score) and self._full and self._count >= self._full:
+                return visits, True
         return visits, False
 
     cdef bint give(self, uint64_t iid, int32_t word, float score) except -1:
@@ -131,8 +112,8 @@ cdef class SonicTable(ObjectTable):
         return is_new
 
     def parts(self, list iids, Py_ssize_t listed_max) -> list:
-        """Return, for each of some objects, what its score is made of: as `Ranker.parts`, but with the number of the
-        call of `visit`, and with a tf of 0."""
+        """Return, for each of some objects, what its score is made of: as `TopObjects.parts`, but with the number of
+        the call of `visit`, and with a tf of 0."""
         cdef int32_t number, at
         cdef const Score *score
         cdef Parts parts

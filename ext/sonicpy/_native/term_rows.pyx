@@ -1,16 +1,17 @@
 """The rows of words: in `words` by their letters, those of common words in `common` by their term ids.
 
-    word   v(term id) v(holders) v(hidden holders) v(df) v(last block) v(first block) v(dead) v(first count)
-           and then its last block, if that holds postings
+    word   v(term id) v(df) v(hidden df) v(position)
+           and then its tail, the block with its newest postings, if there are any
 
-v() is a varint (varint.pxd). A word that has begun its second block is common: `common` has its row, and its row in
-`words` is v(term id) alone. Common words change with nearly every text, and their rows in `common` fill a few pages.
+v() is a varint (varint.pxd). df counts the objects that hold the word; hidden df those of them that hold it only as a
+stop word or as a part of a run without blanks. The word's own row holds the tail, so that most words are read and
+written with one row; `postings` holds the full blocks. The position is what the tail's key in `postings` will be:
 
-A word's living postings are those from place `dead` of block `first block` on to the end of block `last block`;
-emptied blocks in between are missing. The word's own row holds the last block, the tail, so that most words are read
-and written with one row; `postings` holds the full blocks. A word without postings has first block = last block + 1.
-`holders` counts the objects whose record names the word, also those the window has pushed out of the postings; hidden
-holders hold it only as a stop word or as a part of a run without blanks.
+    lists in the order of objects        the smallest IID that the tail may hold: smaller ones belong to full blocks
+    lists in the order of association    the number of the tail, which counts the blocks from 0
+
+A word that has a full block, or had one, is common: `common` has its row, and its row in `words` is v(term id) alone.
+Common words change with nearly every text, and their rows in `common` fill a few pages.
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
@@ -23,10 +24,9 @@ from sonicpy._native.varint cimport get_varint, put_varint
 from sonicpy._native.varint import DamagedBytes
 
 cdef enum:
-    WORD_FIELDS = 8
+    WORD_FIELDS = 4
 
 WORD_BYTES_MAX = SHOWN_BYTES
-COMMON_FROM_BLOCK = COMMON_BLOCK
 
 
 cdef Py_ssize_t read_word(bytes row, Word *word) except -1:
@@ -64,7 +64,7 @@ cdef int64_t referred_term(bytes row) noexcept:
     cdef const uint8_t *at = <const uint8_t *> <const char *> row
     cdef const uint8_t *end = at + len(row)
     cdef uint64_t term_id
-    if len(row) >= WORD_FIELDS or get_varint(&at, end, &term_id) < 0 or at != end:
+    if get_varint(&at, end, &term_id) < 0 or at != end:
         return -1
     return <int64_t> term_id
 
@@ -135,36 +135,19 @@ cdef class TermInfo:
         return self._word.term_id
 
     @property
-    def holders(self) -> int:
-        """How many objects hold the word, those beyond the window included."""
-        return self._word.holders
-
-    @property
-    def hidden_holders(self) -> int:
-        """How many holders have it only as a stop word or as a part of a run without blanks."""
-        return self._word.hidden_holders
-
-    @property
     def df(self) -> int:
-        """How many living postings it has."""
+        """How many objects hold it."""
         return self._word.df
 
     @property
-    def last_block(self) -> int:
-        return self._word.last_block
+    def hidden_df(self) -> int:
+        """How many of them hold it only as a stop word or as a part of a run without blanks."""
+        return self._word.hidden_df
 
     @property
-    def first_block(self) -> int:
-        return self._word.first_block
-
-    @property
-    def dead(self) -> int:
-        """How many postings at the head of the first block the window has pushed out."""
-        return self._word.dead
-
-    @property
-    def first_count(self) -> int:
-        return self._word.first_count
+    def position(self) -> int:
+        """What the key of its tail in `postings` will be; 0: all of its postings are in the tail."""
+        return self._word.position
 
     @property
     def live(self) -> bool:
@@ -181,7 +164,7 @@ def likely_words(list rows, bytes prefix not None, Py_ssize_t limit) -> list:
         limit: how many words at most.
 
     Returns:
-        (-holders, number of bytes, word) of each, most frequent first.
+        (-df, number of bytes, word) of each, most frequent first.
 
     Raises:
         DamagedBytes: a row cannot be read.
@@ -195,9 +178,9 @@ def likely_words(list rows, bytes prefix not None, Py_ssize_t limit) -> list:
         if len(key) < size or memcmp(<const char *> key, <const char *> prefix, size) != 0:
             break
         read_word(row, &word)
-        if word.holders <= least or not is_live(&word, len(key) - 4):
+        if word.df <= least or not is_live(&word, len(key) - 4):
             continue
-        best.append((-<int64_t> word.holders, len(key) - 4, key[4:]))
+        best.append((-<int64_t> word.df, len(key) - 4, key[4:]))
         if len(best) >= 4 * limit:
             best.sort()
             del best[limit:]

@@ -7,7 +7,7 @@ cimport cython
 
 cdef enum:  # flags of a term
     F_SPECIAL = 1  # a pattern gave it: exact and required
-    F_STOP = 2  # a stop word of the text's language, or a single letter of a run without blanks
+    F_STOP = 2  # a stop word of the language, or a single letter of a run without blanks
     F_PART = 4  # two neighbouring letters of a run without blanks
 
 

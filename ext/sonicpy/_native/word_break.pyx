@@ -2,6 +2,8 @@
 
 from libc.stdint cimport uint8_t
 
+from sonicpy._native.characters cimport UNSPACED, properties_at
+
 cdef extern from "Python.h":
     const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *size) except NULL
 
@@ -24,3 +26,10 @@ def word_borders(str text not None) -> list:
         borders.append(characters)
         at = end
     return borders
+
+
+def is_unspaced_letter(bytes term not None) -> bool:
+    """Return whether a term is one letter, with its marks, of a script without blanks."""
+    cdef const uint8_t *text = <const uint8_t *> <const char *> term
+    cdef Py_ssize_t size = len(term)
+    return properties_at(text, size, 0) & UNSPACED != 0 and letter_end(text, size, 0) == size

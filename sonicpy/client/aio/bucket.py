@@ -35,10 +35,18 @@ class AsyncSearchable(Protocol):
         limit: int = 10,
         offset: int = 0,
         lang: str | None = None,
+        stem: bool = True,
         total: bool = False,
     ) -> Hits: ...
     async def explain(
-        self, collection: str, bucket: str, text: str, *, limit: int = 10, lang: str | None = None
+        self,
+        collection: str,
+        bucket: str,
+        text: str,
+        *,
+        limit: int = 10,
+        lang: str | None = None,
+        stem: bool = True,
     ) -> Explanation: ...
     async def suggest(self, collection: str, bucket: str, word: str, *, limit: int = 5) -> list[str]: ...
     async def words(self, collection: str, bucket: str, *, limit: int = 100, offset: int = 0) -> list[str]: ...
@@ -98,16 +106,23 @@ class AsyncBucket:
         return await self._client.pop(self.collection, self.bucket, object, text)
 
     async def query(
-        self, text: str, *, limit: int = 10, offset: int = 0, lang: str | None = None, total: bool = False
+        self,
+        text: str,
+        *,
+        limit: int = 10,
+        offset: int = 0,
+        lang: str | None = None,
+        stem: bool = True,
+        total: bool = False,
     ) -> Hits:
         """Return the objects that match a text, best first; see `AsyncClient.query`."""
         return await self._client.query(
-            self.collection, self.bucket, text, limit=limit, offset=offset, lang=lang, total=total
+            self.collection, self.bucket, text, limit=limit, offset=offset, lang=lang, stem=stem, total=total
         )
 
-    async def explain(self, text: str, *, limit: int = 10, lang: str | None = None) -> Explanation:
+    async def explain(self, text: str, *, limit: int = 10, lang: str | None = None, stem: bool = True) -> Explanation:
         """Return why a query gives the hits that it gives."""
-        return await self._client.explain(self.collection, self.bucket, text, limit=limit, lang=lang)
+        return await self._client.explain(self.collection, self.bucket, text, limit=limit, lang=lang, stem=stem)
 
     async def suggest(self, word: str, *, limit: int = 5) -> list[str]:
         """Return words that complete or correct `word`."""

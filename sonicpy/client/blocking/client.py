@@ -138,16 +138,24 @@ class Client:
         limit: int = 10,
         offset: int = 0,
         lang: str | None = None,
+        stem: bool = True,
         total: bool = False,
     ) -> Hits:
         """Return the objects that match a text, best first, with scores if the server gives them."""
-        return self._run(plans.query(collection, bucket, text, limit, offset, lang, total))
+        return self._run(plans.query(collection, bucket, text, limit, offset, lang, stem, total))
 
     def explain(
-        self, collection: str, bucket: str, text: str, *, limit: int = 10, lang: str | None = None
+        self,
+        collection: str,
+        bucket: str,
+        text: str,
+        *,
+        limit: int = 10,
+        lang: str | None = None,
+        stem: bool = True,
     ) -> Explanation:
         """Return why a query gives the hits that it gives."""
-        return self._run(plans.explain(collection, bucket, text, limit, lang))
+        return self._run(plans.explain(collection, bucket, text, limit, lang, stem))
 
     def suggest(self, collection: str, bucket: str, word: str, *, limit: int = 5) -> list[str]:
         """Return words of the bucket that complete or correct `word`."""

@@ -43,7 +43,7 @@ def push_rows(
     Args:
         lex: returns the terms of a text in a language.
         take: stores the pushes of a chunk.
-        window: how many newest objects each word keeps (0: all).
+        window: goes into the log records, where it has no effect.
         new: refuse rows whose object exists already.
         progress: called after each chunk with the number of rows that are done.
 

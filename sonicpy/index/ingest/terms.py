@@ -12,7 +12,7 @@ NO_TERMS: Mapping[str, int] = MappingProxyType({})
 
 
 def packed_terms(terms: Mapping[str, int], hidden: Mapping[str, int]) -> Terms:
-    """Return terms as the lexer does; hidden ones as stop words: the store does not tell them from parts of runs.
+    """Return terms as the lexer does; hidden ones flagged as stop words: the store only notes that they are hidden.
 
     Raises:
         CommandError: a term is empty, not Unicode, or in both mappings; or a frequency is not 1 to 255.

@@ -104,8 +104,8 @@ class Maintainer:
     # -- texts -----------------------------------------------------------------------------------------------------
 
     def analyser(self) -> dict[str, str]:
-        """Return what decides which terms of a text are stored, key by key."""
-        return self.engine.lexer.analyser()
+        """Return what decides which terms of a text are stored, key by key; see `Engine.analyzer`."""
+        return self.engine.analyzer()
 
     def prepare(self) -> None:
         """Read the tables of the analysis of texts; otherwise the first text that needs them waits for that."""

@@ -16,7 +16,7 @@ from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import DATA_FILE, Environment
 from sonicpy.store.folder import LOCK_FILE, holds_store, is_there
 from sonicpy.store.log import log_faults
-from sonicpy.store.meta import check_analyzer, check_format, read_position
+from sonicpy.store.meta import RESTORE_ELSEWHERE, check_analyzer, check_format, read_position
 from sonicpy.store.pages import ROWS_MAX, pages
 from sonicpy.store.verify import table_faults
 from sonicpy.store.view import View
@@ -61,7 +61,7 @@ def verify_backup(folder: Path, analyser: Mapping[str, str] | None = None) -> li
         StoreError: there is no backup, it is not whole, or its texts were analysed differently.
     """
     with open_backup(folder) as environment, environment.reading() as transaction:
-        check_format(transaction)
+        check_format(transaction, "the backup", RESTORE_ELSEWHERE)
         if analyser is not None:
             check_analyzer(folder, transaction, analyser)
         return list(table_faults(transaction))

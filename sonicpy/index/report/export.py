@@ -1,7 +1,8 @@
 """The export of a bucket, object by object: pushed in this order, the objects give the same hits in the same order.
 
-Objects come in the order of their creation, each with the words it holds. If a text was added to an object after newer
-objects were pushed, the object follows those in the postings of some words. Such late words wait, in a queue for each
+Objects come in the order of their creation, each with the words it holds. Where lists are in the order of association
+(compat mode), and a text was added to an object after newer objects were pushed, the object follows those in the
+postings of some words. Such late words wait, in a queue for each
 word, until a newer object needs the place behind them; then the object comes a second time, with every word in whose
 queue it is the first.
 """
@@ -26,7 +27,7 @@ class ExportedObject:
 
     Attributes:
         terms: words that are suggested, listed and counted.
-        hidden: stop words, and parts of runs without blanks: they are only searched.
+        hidden: parts of runs without blanks, and stop words that compat mode keeps: they are only searched.
     """
 
     collection: str
@@ -46,7 +47,8 @@ def holdings(view: View, scope: Scope, state: BucketState) -> Iterator[ExportedO
     """Yield the objects of a bucket; an object with late words more than once."""
     reader = BucketReader(view, state)
     late = LateWords()
-    late.find(reader)
+    if view.by_association:
+        late.find(reader)
     queues = Queues()
     for iid, record in reader.objects():
         held = {term_id: (tf, hidden) for term_id, tf, hidden, _ in record.terms()}
@@ -69,10 +71,8 @@ class LateWords:
 
     def find(self, reader: BucketReader) -> None:
         """Compare the order of every word's postings with that of the objects."""
-        newest = newest_forgotten(reader)
-        for word, row in reader.lexicon(b""):
-            del word
-            highest = newest.get(row.term_id, -1)
+        for _, row in reader.lexicon(b""):
+            highest = -1
             for iid in living(reader, row):
                 if iid > highest:
                     highest = iid
@@ -130,26 +130,7 @@ class Queues:
 
 def living(reader: BucketReader, row: TermInfo) -> list[int]:
     """Return the objects in a word's postings, in the order in which they got the word."""
-    iids = [iid for block in reader.blocks(row) for iid, _ in unpack_block(block)]
-    return iids[row.dead :]
-
-
-def newest_forgotten(reader: BucketReader) -> dict[int, int]:
-    """Return, by term id, the newest object that holds a word without a posting: it is older than the postings."""
-    first_living: dict[int, tuple[int, set[int]]] = {}
-    for _, row in reader.lexicon(b""):
-        if row.holders > row.df:
-            blocks = reader.blocks(row)[:1] if row.dead else []
-            first = [iid for block in blocks for iid, _ in unpack_block(block)]
-            first_living[row.term_id] = row.first_block, set(first[: row.dead]) - set(first[row.dead :])
-    newest: dict[int, int] = {}
-    if first_living:
-        for iid, record in reader.objects():
-            for term_id, _, _, block in record.terms():
-                first_block, dead = first_living.get(term_id, (0, ()))
-                if block < first_block or (block == first_block and iid in dead):
-                    newest[term_id] = iid
-    return newest
+    return [iid for block in reader.blocks(row) for iid, _ in unpack_block(block)]
 
 
 def _second(reader: BucketReader, scope: Scope, iid: int, term_ids: list[int]) -> ExportedObject:

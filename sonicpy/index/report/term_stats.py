@@ -17,10 +17,10 @@ class TermStats(NamedTuple):
 
     Attributes:
         objects: how many objects hold it.
-        hidden_objects: in how many of them it is a stop word, or a part of a run without blanks. A word that is hidden
+        hidden_objects: in how many of them it is only a part of a run without blanks. A word that is hidden
             in all is only searched, not suggested, listed or counted.
-        postings: how many of them it finds: the newest ones, see store.kv.retain_word_objects.
-        times: how often those contain it, at most 255 times counted for each.
+        postings: how many postings it has, one for each of these objects.
+        times: how often they contain it, at most 255 times counted for each.
     """
 
     word: str
@@ -51,10 +51,10 @@ def term_stats(view: View, state: BucketState) -> Iterator[TermStats]:
     """Yield the words that objects hold, in byte order."""
     reader = BucketReader(view, state)
     for word, row in reader.lexicon(b""):
-        if row.holders:
-            times = [count for block in reader.blocks(row) for _, count in unpack_block(block)][row.dead :]
+        if row.df:
+            times = [count for block in reader.blocks(row) for _, count in unpack_block(block)]
             whole = reader.terms([row.term_id])[0] if CUT in word else word.decode()
-            yield TermStats(whole, row.holders, row.hidden_holders, row.df, sum(times))
+            yield TermStats(whole, row.df, row.hidden_df, row.df, sum(times))
 
 
 def object_stats(view: View, state: BucketState) -> Iterator[ObjectStats]:

@@ -10,7 +10,7 @@ def count_buckets(view: View, collection: str, live: bool) -> int:
 
 
 def count_bucket_words(view: View, collection: str, bucket: str, live: bool) -> int:
-    """Return how many words a bucket holds, stop words and parts of runs without blanks left out."""
+    """Return how many words a bucket holds, parts of runs without blanks left out."""
     state = view.bucket(collection, bucket)
     if state is None:
         return 0
@@ -24,7 +24,7 @@ def count_objects(view: View, collection: str, bucket: str) -> int:
 
 
 def count_object_words(view: View, collection: str, bucket: str, oid: str) -> int:
-    """Return how many words an object holds; stop words and parts of runs without blanks are left out."""
+    """Return how many words an object holds; parts of runs without blanks are left out."""
     state = view.bucket(collection, bucket)
     record = None if state is None else BucketReader(view, state).object(oid)
     return 0 if record is None else record.shown

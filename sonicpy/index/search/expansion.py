@@ -1,6 +1,6 @@
 """Expansions: words that stand for a typed one which finds too little. Completions, then corrections, in a budget."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from sonicpy._native.term_rows import TermInfo
@@ -44,23 +44,26 @@ def edits_allowed_by_sonic(word: bytes, typed_bytes: int) -> int:
     return min(allowed, 2) if len(set(word.decode())) >= 12 else allowed
 
 
-def expansions(lexicon: Lexicon, term: bytes, found: int, wanted: int, budget: int) -> Iterator[Expansion]:
+def expansions(
+    lexicon: Lexicon, term: bytes, found: int, wanted: int, budget: int, family: Collection[bytes] = ()
+) -> Iterator[Expansion]:
     """Yield at most `budget` expansions of `term`, best first, until about `wanted` objects are found.
 
     Args:
-        found: how many objects hold the term itself.
-        wanted: how many objects the query needs: the end of its page.
+        found: how many objects hold the term itself or its family.
+        wanted: how many objects are enough.
+        family: other words that the term stands for.
     """
     if found >= wanted or budget == 0:
         return
     length = len(term.decode())
-    completed = [found for found in lexicon.completed(term, EXAMINED + 1) if found[0] != term][:EXAMINED]
-    taken = {term}
+    taken = {term, *family}
+    completed = [found for found in lexicon.completed(term, EXAMINED + len(taken)) if found[0] not in taken][:EXAMINED]
     for word, row in by_frequency(completed)[:budget]:
         yield Expansion(word, row, 0.9 * length / len(word.decode()), "completion")
         taken.add(word)
         found += row.df
-    budget -= len(taken) - 1
+    budget -= len(taken) - 1 - len(family)
     if found >= wanted or budget == 0:
         return
     matches = lexicon.corrections(term, edits_allowed(length), transpositions=True)

@@ -5,11 +5,9 @@ Invariant: hits, order, scores and total are those of `query_hits`: the same ran
 
 from typing import NamedTuple
 
-from sonicpy._native.object_table import ObjectTable
 from sonicpy._native.plan import Plan, PlannedList
-from sonicpy._native.ranking import Ranker
-from sonicpy._native.sonic_table import SonicTable
-from sonicpy._native.terms import SPECIAL, Terms
+from sonicpy._native.term_rows import TermInfo
+from sonicpy._native.terms import SPECIAL, STOP, Terms
 from sonicpy.api.explanation import (
     DROPPED,
     Alternate,
@@ -23,10 +21,12 @@ from sonicpy.api.explanation import (
 )
 from sonicpy.config import Config
 from sonicpy.index.search.expansion import edits_allowed
+from sonicpy.index.search.families import Matching
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.plan import NO_BUDGET, NOTHING_LEFT_OUT, lists_by_term, why_not_expanded
 from sonicpy.index.search.query import WHOLLY, share_of_best, shown_score
-from sonicpy.index.search.ranking import RANKINGS, bm25_arguments
+from sonicpy.index.search.ranking import RANKINGS, Answer
+from sonicpy.index.search.walk import Parts, Walk
 
 TERMS_SHOWN = 100
 ALTERNATES_SHOWN = 20
@@ -41,9 +41,6 @@ UNLIKE = "no word begins with it, and no word is few enough edits away"
 HOWS = ("whole", "exact", "completion", "correction")
 EXACT = 1
 
-Parts = tuple[list[tuple[int, int, float]], int, float]
-"""The parts of an object's score, as the tables return them: the largest ones, how many more there are, their sum."""
-
 
 class Asked(NamedTuple):
     """A query after the analysis of its text.
@@ -52,6 +49,7 @@ class Asked(NamedTuple):
         terms: the terms to look for.
         dropped: the stop words that the settings drop.
         stops: those of the terms that are on a list of stop words.
+        matching: how words lead to families; None: no word has one.
     """
 
     collection: str
@@ -62,6 +60,7 @@ class Asked(NamedTuple):
     dropped: list[bytes]
     stops: frozenset[bytes]
     limit: int
+    matching: Matching | None = None
 
 
 def explain(asked: Asked, lexicon: Lexicon | None, config: Config) -> Explanation:
@@ -70,8 +69,8 @@ def explain(asked: Asked, lexicon: Lexicon | None, config: Config) -> Explanatio
     hits: tuple[ExplainedHit, ...] = ()
     total = 0
     if lexicon is not None and len(asked.terms):
-        plan, table = RANKINGS[config.search.ranking](lexicon, asked.terms, config, asked.limit)
-        hits, total = _hits(asked, lexicon, table, plan, config.search.ranking), len(table)
+        plan, answer = RANKINGS[config.search.ranking](lexicon, asked.terms, config, asked.matching)
+        hits, total = _hits(asked, lexicon, answer, config.search.ranking), answer.total()
     state = None if lexicon is None else lexicon.reader.state
     return Explanation(
         collection=asked.collection,
@@ -111,7 +110,7 @@ def _terms(asked: Asked, plan: Plan, config: Config) -> tuple[Term, ...]:
 
 def _term(asked: Asked, number: int, lists: list[PlannedList], plan: Plan, config: Config) -> Term:
     word, flags = asked.terms.words[number], asked.terms.flags[number]
-    exact = next((one for one in lists if one.word == word), None)
+    exact = next((one for one in lists if one.how == "exact"), None)
     others = [one for one in lists if one.word != word and one.row is not None]
     row = None if exact is None else exact.row
     is_scored = config.search.ranking != "newest"
@@ -119,18 +118,29 @@ def _term(asked: Asked, number: int, lists: list[PlannedList], plan: Plan, confi
     exact_only = None
     if not others and exact is not None:
         is_dropped = word in asked.stops and config.stopwords.mode == "drop"
-        why_not = why_not_expanded(plan, exact, flags)
+        why_not = why_not_expanded(plan, exact, flags, only_stops=all(each & STOP for each in asked.terms.flags))
         exact_only = STOPS_DROPPED if is_dropped else why_not or _why_no_expansion(word, config)
     return Term(
         word=word.decode(),
         role=role,
         why=why,
-        objects=row.holders if row else 0,
-        kept=row.df if row else 0,
-        weight=exact.weight if exact is not None and is_scored else None,
+        objects=row.df if row else 0,
+        kept=_kept(row, config) if row else 0,
+        weight=_weight(exact) if exact is not None and is_scored else None,
         alternates=tuple(_alternate(other, is_scored) for other in others[:ALTERNATES_SHOWN]),
         exact_only=exact_only,
     )
+
+
+def _weight(exact: PlannedList) -> float:
+    """Return the weight of a word as typed: where it has a family, of both its parts."""
+    return exact.family_weight + exact.exact_weight if exact.family_weight else exact.weight
+
+
+def _kept(row: TermInfo, config: Config) -> int:
+    """Return how many objects a word finds."""
+    window = config.store.kv.retain_word_objects
+    return min(row.df, window) if window else row.df
 
 
 def _role(asked: Asked, number: int, exact: PlannedList | None, plan: Plan, ranking: str) -> tuple[str, str | None]:
@@ -151,7 +161,7 @@ def _alternate(other: PlannedList, is_scored: bool) -> Alternate:
     row = other.row
     assert row is not None
     how = "spelling" if other.how == "exact" else other.how
-    return Alternate(other.word.decode(), how, other.edits, row.holders, row.df, other.weight if is_scored else None)
+    return Alternate(other.word.decode(), how, other.edits, row.df, row.df, other.weight if is_scored else None)
 
 
 def _why_no_expansion(word: bytes, config: Config) -> str:
@@ -163,47 +173,32 @@ def _why_no_expansion(word: bytes, config: Config) -> str:
 # -- hits ---------------------------------------------------------------------------------------------------------
 
 
-def _hits(asked: Asked, lexicon: Lexicon, table: ObjectTable, plan: Plan, ranking: str) -> tuple[ExplainedHit, ...]:
-    best = table.best_scored(0, asked.limit)
+def _hits(asked: Asked, lexicon: Lexicon, answer: Answer, ranking: str) -> tuple[ExplainedHit, ...]:
+    best = answer.best(0, asked.limit)
     iids = [iid for iid, _, _ in best]
-    parts = _parts(lexicon, table, iids)
+    parts = answer.parts(iids, PARTS_SHOWN)
     return tuple(
-        _hit(asked, table, plan, oid, kind, score, part, ranking != "newest")
+        _hit(asked, answer, oid, kind, score, part, ranking != "newest")
         for oid, (_, kind, score), part in zip(lexicon.reader.oids(iids), best, parts, strict=True)
     )
 
 
-def _parts(lexicon: Lexicon, table: ObjectTable, iids: list[int]) -> list[Parts]:
-    if isinstance(table, Ranker):
-        return table.parts(iids, PARTS_SHOWN, *bm25_arguments(lexicon.reader))
-    assert isinstance(table, SonicTable)
-    return table.parts(iids, PARTS_SHOWN)
-
-
 def _hit(
-    asked: Asked,
-    table: ObjectTable,
-    plan: Plan,
-    oid: str,
-    kind: int,
-    score: float,
-    parts: Parts,
-    is_scored: bool,
+    asked: Asked, answer: Answer, oid: str, kind: int, score: float, parts: Parts, is_scored: bool
 ) -> ExplainedHit:
-    largest, more, more_score = parts
-    named = [(plan.lists[number], times, score) for number, times, score in largest]
-    is_tiered = is_scored and isinstance(table, Ranker)
+    named, more, more_score = parts
+    is_tiered = is_scored and isinstance(answer, Walk)
 
     def shown(score: float) -> float | None:
         if not is_scored:
             return None
-        return share_of_best(table, score) if isinstance(table, Ranker) else score
+        return share_of_best(answer, score) if isinstance(answer, Walk) else score
 
-    if not is_tiered:  # only a Ranker scored by bm25 notes the kinds
-        kind = min((HOWS.index(one.how) for one, _, _ in named), default=EXACT)
+    if not is_tiered:  # only bm25 tells the kinds apart
+        kind = min((EXACT if one.is_form else HOWS.index(one.how) for one, _, _ in named), default=EXACT)
     return ExplainedHit(
         object=oid,
-        score=shown_score(table, kind, score) if is_scored else None,
+        score=shown_score(answer, kind, score) if is_scored else None,
         how=HOWS[kind],
         base=float(WHOLLY - kind) if is_tiered else 0.0,
         parts=tuple(

@@ -6,12 +6,16 @@ everything comes from the graph file.
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby, islice
+from math import log
+
+from rapidfuzz.distance import LCSseq
 
 from sonicpy._native.corrector import dissimilarity
 from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo
 from sonicpy.graph.pending import PendingWords
 from sonicpy.graph.pool import GraphPool
 from sonicpy.graph.word_graph import WordGraph
+from sonicpy.index.search.families import Families, Matching
 from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.read_cache import reader_of
@@ -19,6 +23,12 @@ from sonicpy.store.view import View
 
 CORRECTIONS_EXAMINED = 512
 """Corrections of one word whose rows are read, at most: it bounds the time for words with very many neighbours."""
+
+CORRECTIONS_COMPARED = 60
+"""Corrections of one distance that are compared with the typed word, at most, the most frequent ones."""
+LETTER_WORTH = 4.0
+"""Measured on lists of misspellings, as what a typed letter counts that a correction keeps beside the logarithm of its
+holders: 3 to 6 measure alike."""
 
 PENDING_CACHED = 64
 """Buckets whose pending words are cached for comparison, at most."""
@@ -38,6 +48,7 @@ class Lexicons:
         self.live = live
         self._recoveries = recoveries
         self._pending: dict[int, tuple[tuple[int, int, int], PendingWords]] = {}
+        self.families = Families(recoveries)
 
     def of(self, view: View, collection: str, bucket: str) -> "Lexicon | None":
         """Return the words of a bucket, or None if there is no such bucket."""
@@ -116,7 +127,7 @@ class Lexicon:
         """Return at most `limit` of the first `examined` completions: `word` itself, then the most frequent ones."""
         if not self.live:
             found = self.completed(word, examined)
-            found.sort(key=lambda found: (found[0] != word, -found[1].holders, len(found[0]), found[0]))
+            found.sort(key=lambda found: (found[0] != word, -found[1].df, len(found[0]), found[0]))
             return [completion for completion, _ in found[:limit]]
         if len(word) > WORD_BYTES_MAX:
             return []
@@ -143,6 +154,11 @@ class Lexicon:
             found.update(pending.correct(word, distance, transpositions=transpositions))
         return sorted(found.items(), key=lambda match: (match[1], match[0]))
 
+    def family(self, word: bytes, matching: Matching) -> list[bytes]:
+        """Return the other words that a word stands for; see `Families.of`."""
+        state = self.reader.state
+        return self._lexicons.families.of(self.reader, word, matching, lambda: self._view.growing_pending_words(state))
+
     def held(self, words: Iterable[bytes]) -> list[tuple[bytes, TermInfo]]:
         """Return those of `words` that objects hold, with their rows, in the same order."""
         asked = list(words)
@@ -157,13 +173,13 @@ class Lexicon:
     ) -> list[tuple[bytes, TermInfo, int]]:
         """Return the first `wanted` or more of `matches` that objects hold, with rows and distances.
 
-        In the order of `matches`, nearest first; within one distance the most frequent first, then those most like the
-        typed word. At most CORRECTIONS_EXAMINED matches are examined.
+        Nearest first; within one distance as `likeliest_first` orders them. At most CORRECTIONS_EXAMINED matches are
+        read, and the first CORRECTIONS_COMPARED of a distance that objects hold are compared.
         """
         found: list[tuple[bytes, TermInfo, int]] = []
         for distance, group in groupby(islice(matches, CORRECTIONS_EXAMINED), key=lambda match: match[1]):
             held = by_frequency(self.held(word for word, _ in group))
-            likeliest_first(typed, held, wanted - len(found))
+            held[:CORRECTIONS_COMPARED] = likeliest_first(typed, held[:CORRECTIONS_COMPARED])
             found += [(word, row, distance) for word, row in held]
             if len(found) >= wanted:
                 break
@@ -172,23 +188,24 @@ class Lexicon:
 
 def by_frequency(words: list[tuple[bytes, TermInfo]]) -> list[tuple[bytes, TermInfo]]:
     """Return words and their rows, those that most objects hold first; equals keep their order."""
-    return sorted(words, key=lambda found: -found[1].holders)
+    return sorted(words, key=lambda found: -found[1].df)
 
 
-def likeliest_first(typed: bytes, words: list[tuple[bytes, TermInfo]], wanted: int) -> None:
-    """Sort words of equal frequency by their likeness to the typed word, in place.
+def likeliest_first(typed: bytes, words: list[tuple[bytes, TermInfo]]) -> list[tuple[bytes, TermInfo]]:
+    """Return corrections of one distance, the likeliest first.
 
-    Args:
-        words: the most frequent first.
-        wanted: only the first words, this many, and those as frequent as the last of them are sorted.
+    A word is likely that keeps the typed letters in their order, the first one above all, and that many objects hold: a
+    letter kept is worth as much as e ** LETTER_WORTH times the holders. Equals are ordered by their dissimilarity.
     """
     if len(words) < 2:
-        return
-    least = words[min(wanted, len(words)) - 1][1].holders
-    end = next((place for place in range(wanted, len(words)) if words[place][1].holders < least), len(words))
-    frequencies = [row.holders for _, row in words[:end]]
-    if len(set(frequencies)) == end:
-        return
-    apart = dissimilarity(typed, [word for word, _ in words[:end]])
-    order = sorted(range(end), key=lambda place: (-frequencies[place], apart[place]))
-    words[:end] = [words[place] for place in order]
+        return words
+    letters = typed.decode()
+    apart = dissimilarity(typed, [word for word, _ in words])
+    keys = [
+        (_unlikeness(letters, word.decode(), row.df), its, word) for (word, row), its in zip(words, apart, strict=True)
+    ]
+    return [words[place] for place in sorted(range(len(words)), key=keys.__getitem__)]
+
+
+def _unlikeness(typed: str, word: str, holders: int) -> float:
+    return LETTER_WORTH * ((typed[0] != word[0]) - LCSseq.similarity(typed, word)) - log(max(holders, 1))

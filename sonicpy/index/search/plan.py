@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from sonicpy._native.plan import Plan, PlannedList
 from sonicpy._native.terms import PART, SPECIAL, STOP
+from sonicpy._native.word_break import is_unspaced_letter
 
 NOTHING_LEFT_OUT: Mapping[int, str] = MappingProxyType({})
 
@@ -20,8 +21,8 @@ IS_STOP = "stop words are searched only where a query holds nothing else"
 
 # Why no other words were looked for in the place of a term.
 SPECIAL_IS_EXACT = "mail addresses, numbers and other identifiers are found exactly or not at all"
-STOP_IS_EXACT = "stop words are neither completed nor corrected"
-PART_IS_EXACT = "pairs of letters are neither completed nor corrected"
+STOP_IS_EXACT = "beside other words, stop words are neither completed nor corrected"
+PART_IS_EXACT = "letters and pairs of letters of a run without blanks are neither completed nor corrected"
 ENOUGH_FOUND = "the word itself finds enough"
 TOO_MANY_WORDS = "only the first words of a long query are completed and corrected"
 NO_BUDGET = "search.query_alternates_try is 0, or other words have used it up"
@@ -35,14 +36,18 @@ def lists_by_term(plan: Plan) -> dict[int, list[PlannedList]]:
     return found
 
 
-def why_not_expanded(plan: Plan, exact: PlannedList, flags: int) -> str | None:
-    """Return why a term with these flags was not expanded; None: it was, or the ranking does not decide that."""
+def why_not_expanded(plan: Plan, exact: PlannedList, flags: int, *, only_stops: bool = False) -> str | None:
+    """Return why a term with these flags was not expanded; None: it was, or the ranking does not decide that.
+
+    Args:
+        only_stops: the query holds nothing but stop words.
+    """
     if exact.is_expandable or plan.enough is None:
         return None
     if flags & SPECIAL:
         return SPECIAL_IS_EXACT
-    if flags & STOP:
-        return STOP_IS_EXACT
-    if flags & PART:
+    if flags & PART or (flags & STOP and is_unspaced_letter(exact.word)):
         return PART_IS_EXACT
+    if flags & STOP and not only_stops:
+        return STOP_IS_EXACT
     return ENOUGH_FOUND if exact.row is not None and exact.row.df >= plan.enough else TOO_MANY_WORDS

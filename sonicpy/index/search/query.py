@@ -1,13 +1,12 @@
 """QUERY: the objects that answer a text, best first."""
 
-from sonicpy._native import ranking
-from sonicpy._native.object_table import ObjectTable
-from sonicpy._native.ranking import Ranker
 from sonicpy._native.terms import Terms
 from sonicpy.api.hits import Hits
 from sonicpy.config import Config
+from sonicpy.index.search.families import Matching
 from sonicpy.index.search.lexicon import Lexicon
-from sonicpy.index.search.ranking import RANKINGS
+from sonicpy.index.search.ranking import RANKINGS, Answer
+from sonicpy.index.search.walk import Walk
 
 WHOLLY = 3
 """The whole number of the score of an object that holds every word as typed; 2 stands for some of the words, 1 for
@@ -16,20 +15,32 @@ HIGHEST_SHARE = 0.999999
 """The highest fraction of a score: it does not round up to the next whole number when six digits of it are written."""
 
 
-def query(lexicon: Lexicon, terms: Terms, config: Config, limit: int, offset: int) -> list[str]:
+def query(
+    lexicon: Lexicon, terms: Terms, config: Config, limit: int, offset: int, matching: Matching | None = None
+) -> list[str]:
     """Return the names of at most `limit` objects of a bucket, from place `offset` on.
 
     Args:
         lexicon: the bucket's words.
         terms: the distinct terms of the query's text.
+        matching: how words lead to families; None: no word has one.
     """
     if not len(terms):
         return []
-    _, table = RANKINGS[config.search.ranking](lexicon, terms, config, offset + limit)
-    return lexicon.reader.oids(table.best(offset, limit))
+    _, answer = RANKINGS[config.search.ranking](lexicon, terms, config, matching)
+    return lexicon.reader.oids([iid for iid, _, _ in answer.best(offset, limit)])
 
 
-def query_hits(lexicon: Lexicon, terms: Terms, config: Config, limit: int, offset: int, *, total: bool) -> Hits:
+def query_hits(
+    lexicon: Lexicon,
+    terms: Terms,
+    config: Config,
+    limit: int,
+    offset: int,
+    matching: Matching | None = None,
+    *,
+    total: bool,
+) -> Hits:
     """Return the same objects with their scores.
 
     Args:
@@ -38,26 +49,24 @@ def query_hits(lexicon: Lexicon, terms: Terms, config: Config, limit: int, offse
     if not len(terms):
         return Hits(total=0 if total else None)
     ranking = config.search.ranking
-    _, table = RANKINGS[ranking](lexicon, terms, config, offset + limit)
-    iids, scores = shown_best(table, offset, limit)
-    return Hits(lexicon.reader.oids(iids), None if ranking == "newest" else scores, len(table) if total else None)
+    _, answer = RANKINGS[ranking](lexicon, terms, config, matching)
+    iids, scores = shown_best(answer, offset, limit)
+    return Hits(lexicon.reader.oids(iids), None if ranking == "newest" else scores, answer.total() if total else None)
 
 
-def shown_best(table: ObjectTable, offset: int, limit: int) -> tuple[list[int], list[float]]:
+def shown_best(answer: Answer, offset: int, limit: int) -> tuple[list[int], list[float]]:
     """Return the IIDs of the best objects, and `shown_score` of each."""
-    if isinstance(table, Ranker):
-        return table.best_shown(offset, limit, WHOLLY, HIGHEST_SHARE)
-    best = table.best_scored(offset, limit)
+    if isinstance(answer, Walk):
+        return answer.best_shown(offset, limit, WHOLLY, HIGHEST_SHARE)
+    best = answer.best(offset, limit)
     return [iid for iid, _, _ in best], [score for _, _, score in best]
 
 
-def shown_score(table: ObjectTable, kind: int, score: float) -> float:
-    """Return the score that users see; it orders objects as the kind and the table's score together do."""
-    if not isinstance(table, Ranker):
-        return score
-    return ranking.shown_score(WHOLLY, kind, score, table.ceiling, HIGHEST_SHARE)
+def shown_score(answer: Answer, kind: int, score: float) -> float:
+    """Return the score that users see; it orders objects as the kind and the score together do."""
+    return WHOLLY - kind + share_of_best(answer, score) if isinstance(answer, Walk) else score
 
 
-def share_of_best(table: Ranker, score: float) -> float:
+def share_of_best(walk: Walk, score: float) -> float:
     """Return a score, or a part of one, as a share of the highest score that the query allows."""
-    return ranking.shown_score(0, 0, score, table.ceiling, HIGHEST_SHARE)
+    return min(score / walk.ceiling, HIGHEST_SHARE) if walk.ceiling > 0 else 0.0

@@ -1,32 +1,32 @@
-"""Three ways to rank: each makes the plan of a query, gathers its lists and scores them. Scoring itself is compiled.
+"""Three ways to rank: each makes the plan of a query, and what finds its objects. Scoring itself is native.
 
-bm25     idf * tf, scaled by length and by the share of the query an object holds; all words before some, exact
-         before completed before corrected ones
+bm25     idf * tf, scaled by length and by the share of the query an object holds; in short queries all words before
+         some; exact before completed before corrected ones
 sonic    as Sonic 1.4 does: idf only, mean over the words, rounded to 32 bits; one budget of expansions for all words
-newest   objects that hold all words, newest association first
+newest   objects that hold all words, newest object first
 """
 
 import math
 import unicodedata
 from collections.abc import Callable, Iterator
-from itertools import islice
+from itertools import groupby, islice
+from operator import attrgetter
+from typing import Protocol
 
 from sonicpy._native.bm25 import idf
-from sonicpy._native.object_table import ObjectTable
-from sonicpy._native.plan import Plan, PlannedList, let_stop_words_search, plan_expansions, plan_terms
-from sonicpy._native.ranking import Ranker
+from sonicpy._native.plan import Plan, PlannedList, content_size, let_stop_words_search, plan_expansions, plan_terms
+from sonicpy._native.postings import PostingList
 from sonicpy._native.sonic_table import SonicTable, completion_score, correction_score
 from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo
 from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
+from sonicpy._native.word_break import is_unspaced_letter
 from sonicpy.config import Config, SearchConfig
 from sonicpy.index.search.expansion import edits_allowed_by_sonic, expansions
+from sonicpy.index.search.families import Matching
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.plan import IN_PAIRS, IS_STOP, NOTHING_LEFT_OUT, TABLE_FULL, TOO_COMMON
 from sonicpy.index.search.scripts import continues_in_script
-from sonicpy.store.bucket_reader import BucketReader
-
-BM25_K1 = 1.2
-BM25_B = 0.75
+from sonicpy.index.search.walk import Found, Parts, Walk
 
 EXPANDED_WORDS = 16
 """Words of one query that are expanded: each is compared with all pending words, and a line holds thousands."""
@@ -35,54 +35,93 @@ CORRECTED_WORDS_SONIC = 128
 SPELLED_BYTES_MAX = 500
 """Longer words have one spelling: putting n marks on one letter in order takes n * n steps."""
 
-Ranking = Callable[[Lexicon, Terms, Config, int], tuple[Plan, ObjectTable]]
-"""Arguments: the bucket's words, the query's terms, the settings, and where the page ends.
+SHARE_STRENGTH = 2.5
+SHARE_EXPONENT_MAX = 3.0
+"""A score is scaled by the share of the query that an object holds, to the power of SHARE_STRENGTH divided by the
+number of content terms: who types two words means both, a question of twenty is answered by some."""
+FULL_FIRST_MAX = 4
+"""Content terms of a query, at most, for which objects that hold all of them come first."""
 
-Returns the plan that was carried out, and the scored objects."""
+
+class Answer(Protocol):
+    """The objects that a ranking finds."""
+
+    def best(self, offset: int, limit: int) -> list[Found]: ...
+    def total(self) -> int: ...
+    def parts(self, iids: list[int], listed_max: int) -> list[Parts]: ...
 
 
-def rank_bm25(lexicon: Lexicon, terms: Terms, config: Config, wanted: int) -> tuple[Plan, Ranker]:
+Ranking = Callable[[Lexicon, Terms, Config, Matching | None], tuple[Plan, Answer]]
+"""Arguments: the bucket's words, the query's terms, the settings, how words lead to families (None: no word has one).
+Returns the plan, and what finds its objects."""
+
+
+def rank_bm25(lexicon: Lexicon, terms: Terms, config: Config, matching: Matching | None = None) -> tuple[Plan, Walk]:
     """Score by BM25. Special words are required, except in a sentence; stop words add to what others find, and are
     searched where others find nothing."""
-    plan = plan_bm25(lexicon, terms, config.search.query_alternates_try, wanted)
-    reader, ranker = lexicon.reader, Ranker()
-    ranker.add_lists(plan, list(map(reader.postings, plan.rows())))
-    ranker.bm25(*bm25_arguments(reader))
-    return plan, ranker
+    search = config.search
+    plan = plan_bm25(lexicon, terms, search.query_alternates_try, search.alternates_below, matching)
+    size = content_size(plan.lists, terms.flags)
+    exponent = min(SHARE_EXPONENT_MAX, SHARE_STRENGTH / size)
+    window = config.store.kv.retain_word_objects
+    return plan, Walk(lexicon.reader, plan.lists, exponent, full_first=size <= FULL_FIRST_MAX, window=window)
 
 
-def plan_bm25(lexicon: Lexicon, terms: Terms, budget: int, wanted: int) -> Plan:
+def plan_bm25(lexicon: Lexicon, terms: Terms, budget: int, enough: int, matching: Matching | None = None) -> Plan:
     """Return the plan of `rank_bm25`.
 
     Args:
         budget: expansions of each word, at most.
+        enough: a word that this many objects hold, its family included, is not expanded.
     """
     reader = lexicon.reader
     objects = reader.state.objects
     lists: list[PlannedList] = []
-    for exact in plan_terms(terms, reader.words(terms.words), objects, wanted, EXPANDED_WORDS):
-        lists.append(exact)
+    families = families_of(lexicon, terms, matching)
+    planned = plan_terms(terms, reader.words(terms.words), objects, enough, EXPANDED_WORDS, families)
+    for _, group in groupby(planned, key=attrgetter("term")):
+        exact, *forms = group
+        lists += (exact, *forms)
         if exact.is_expandable:
-            found = 0 if exact.row is None else exact.row.df
-            lists += plan_expansions(exact, expansions(lexicon, exact.word, found, wanted, budget), objects)
-    return Plan(let_stop_words_search(lists), NOTHING_LEFT_OUT, wanted)
+            found = sum(one.row.df for one in (exact, *forms) if one.row is not None)
+            others = expansions(lexicon, exact.word, found, enough, budget, [form.word for form in forms])
+            lists += plan_expansions(exact, others, objects)
+    return Plan(let_stop_words_search(lists), NOTHING_LEFT_OUT, enough)
 
 
-def bm25_arguments(reader: BucketReader) -> tuple[bytes | bytearray, float, float, float]:
-    """Return the lengths of a bucket's objects, their mean, and the constants of the formula."""
-    return reader.lengths(), reader.state.average_length, BM25_K1, BM25_B
+def families_of(lexicon: Lexicon, terms: Terms, matching: Matching | None) -> dict[int, list[tuple[bytes, TermInfo]]]:
+    """Return the other words that a term stands for, each with its row, by the number of the term.
+
+    Special words, and parts of runs without blanks, have no family; stop words have one where a query holds nothing
+    else.
+    """
+    if matching is None:
+        return {}
+    without = SPECIAL | PART if all(flags & (STOP | PART) for flags in terms.flags) else SPECIAL | PART | STOP
+    families = {
+        number: words
+        for number, (term, flags) in enumerate(zip(terms.words, terms.flags, strict=True))
+        if not flags & without and (words := lexicon.family(term, matching))
+    }
+    if not families:
+        return {}
+    rows = iter(lexicon.reader.words([word for words in families.values() for word in words]))
+    held = {
+        number: [(word, row) for word, row in zip(words, islice(rows, len(words)), strict=True) if row and row.df]
+        for number, words in families.items()
+    }
+    return {number: family for number, family in held.items() if family}
 
 
-def rank_newest(lexicon: Lexicon, terms: Terms, config: Config, wanted: int) -> tuple[Plan, Ranker]:
-    """Keep the objects that hold every word, or an expansion of a word that no object holds, newest first."""
-    plan = plan_newest(lexicon, terms, config.search.query_alternates_try, wanted)
-    ranker = Ranker()
-    ranker.add_lists(plan, list(map(lexicon.reader.postings, plan.rows())))
-    ranker.newest()
-    return plan, ranker
+def rank_newest(lexicon: Lexicon, terms: Terms, config: Config, matching: Matching | None = None) -> tuple[Plan, Walk]:
+    """Find the objects that hold every word, or an expansion of a word that no object holds, newest object first."""
+    search = config.search
+    plan = plan_newest(lexicon, terms, search.query_alternates_try, search.alternates_below, matching)
+    window = config.store.kv.retain_word_objects
+    return plan, Walk(lexicon.reader, plan.lists, 0.0, full_first=False, window=window)
 
 
-def plan_newest(lexicon: Lexicon, terms: Terms, budget: int, wanted: int) -> Plan:
+def plan_newest(lexicon: Lexicon, terms: Terms, budget: int, enough: int, matching: Matching | None = None) -> Plan:
     """Return the plan of `rank_newest`.
 
     Stop words are required only where there is no other word, letters of a run without blanks never.
@@ -92,6 +131,7 @@ def plan_newest(lexicon: Lexicon, terms: Terms, budget: int, wanted: int) -> Pla
     lists: list[PlannedList] = []
     left_out: dict[int, str] = {}
     expanded = 0
+    families = families_of(lexicon, terms, matching)
     rows = lexicon.reader.words(terms.words)
     objects = lexicon.reader.state.objects
     for number, (term, row, flags) in enumerate(zip(terms.words, rows, terms.flags, strict=True)):
@@ -101,16 +141,20 @@ def plan_newest(lexicon: Lexicon, terms: Terms, budget: int, wanted: int) -> Pla
         if not flags & PART and any(pair in term for pair in pairs):
             left_out[number] = IN_PAIRS  # a longer run may be split otherwise, but holds its pairs
             continue
-        is_held = row is not None and row.df > 0
-        is_expandable = not (is_held or flags & (SPECIAL | STOP | PART) or expanded == EXPANDED_WORDS)
-        lists.append(PlannedList(number, term, row, 0.0, is_expandable=is_expandable))
+        family = families.get(number, [])
+        is_held = bool(family) or (row is not None and row.df > 0)
+        is_word = not (flags & (SPECIAL | PART) or (flags & STOP and is_unspaced_letter(term)))
+        is_expandable = is_word and not is_held and expanded < EXPANDED_WORDS
+        exact = PlannedList(number, term, row, 0.0, required=True, is_expandable=is_expandable)
+        lists.append(exact)
+        lists += (PlannedList(number, form, its, 0.0, "form", required=True) for form, its in family)
         if is_expandable:
             expanded += 1
-            lists += plan_expansions(lists[-1], expansions(lexicon, term, 0, wanted, budget), objects)
+            lists += plan_expansions(exact, expansions(lexicon, term, 0, enough, budget), objects)
     return Plan(lists, left_out, 1)
 
 
-def rank_sonic(lexicon: Lexicon, terms: Terms, config: Config, wanted: int) -> tuple[Plan, SonicTable]:
+def rank_sonic(lexicon: Lexicon, terms: Terms, config: Config, matching: Matching | None = None) -> tuple[Plan, Answer]:
     """Score as Sonic: the words as typed, then prefixes, then typos while the budget of visits lasts."""
     visits = SonicVisits(lexicon, terms, config)
     visits.visit_exact()
@@ -118,7 +162,31 @@ def rank_sonic(lexicon: Lexicon, terms: Terms, config: Config, wanted: int) -> t
         if visits.budget > 0 and not visits.table.is_full:
             visit()
     visits.table.finish(any(flags & SPECIAL for flags in terms.flags))
-    return Plan(visits.lists, visits.left_out, None), visits.table
+    plan = Plan(visits.lists, visits.left_out, None)
+    return plan, SonicAnswer(visits.table, plan)
+
+
+class SonicAnswer:
+    """The objects of a `SonicTable`."""
+
+    def __init__(self, table: SonicTable, plan: Plan) -> None:
+        self._table = table
+        self._plan = plan
+
+    def best(self, offset: int, limit: int) -> list[Found]:
+        """Return the objects from place `offset` on, at most `limit`."""
+        return self._table.best_scored(offset, limit)
+
+    def total(self) -> int:
+        """Return how many objects are in the table."""
+        return len(self._table)
+
+    def parts(self, iids: list[int], listed_max: int) -> list[Parts]:
+        """Return what the scores of objects are made of; see `Walk.parts`."""
+        return [
+            ([(self._plan.lists[number], tf, part) for number, tf, part in listed], others, others_sum)
+            for listed, others, others_sum in self._table.parts(iids, listed_max)
+        ]
 
 
 RANKINGS: dict[str, Ranking] = {"bm25": rank_bm25, "sonic": rank_sonic, "newest": rank_newest}
@@ -128,7 +196,8 @@ class SonicVisits:
     """The visits of one query: the lists of postings that were put into the table, and the budget that is left."""
 
     def __init__(self, lexicon: Lexicon, terms: Terms, config: Config) -> None:
-        self.table = SonicTable(len(terms), config.store.kv.retain_word_objects)
+        self._window = config.store.kv.retain_word_objects
+        self.table = SonicTable(len(terms), self._window)
         self.budget = config.search.query_alternates_try
         """Postings that completions and corrections may still visit."""
         self.lists: list[PlannedList] = []
@@ -201,8 +270,9 @@ class SonicVisits:
         self.lists.append(one)
         row = one.row
         if row is None:
-            return self.table.visit(one.term, [], 0, one.weight, budget)
-        return self.table.visit(one.term, self._reader.postings(row), row.dead, one.weight, budget)
+            return self.table.visit(one.term, PostingList.of([]), 0, one.weight, budget)
+        postings, skipped = self._reader.newest_postings(row, self._window)
+        return self.table.visit(one.term, postings, skipped, one.weight, budget)
 
     def _held(self, words: Iterator[bytes]) -> Iterator[tuple[bytes, TermInfo]]:
         """Yield the words that objects hold and that are not too common, with their rows; reads a few ahead."""

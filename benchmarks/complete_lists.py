@@ -1,0 +1,81 @@
+"""Print how long the first ten objects of a query take where every word keeps all of its objects.
+
+    python -m benchmarks.complete_lists [TEXTS]
+
+Texts are chat messages in passes, each pass but the first with its number as a word; queries are neighbouring words of
+random messages. Ours is asked with its default settings and with only the newest 1,000 objects of each word read;
+beside it tantivy, if it is installed: any of the words, first ten, one thread. Times are CPU times of the process, of
+3,000 queries behind as many others.
+"""
+
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import quantiles
+
+import sonicpy
+from benchmarks.command_line import parse_count
+from benchmarks.library import index_by_tantivy
+from benchmarks.versus.libraries import find_tantivy
+from benchmarks.versus.workload import texts as texts_in_passes
+from tests.support.texts import oid, queries
+
+TEXTS = 1_000_000
+QUERIES = 3_000
+WINDOW = 1_000
+C, B = "messages", "default"
+
+
+def main() -> None:
+    count = parse_count("complete_lists", __doc__, "TEXTS", TEXTS)
+    texts = texts_in_passes(count)
+    rows = [(oid(number), text) for number, text in enumerate(texts)]
+    print(f"{count} texts of {sum(map(len, texts)) / count:.0f} characters")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        began = time.process_time()
+        with sonicpy.open(folder / "ours") as index:
+            index.push_many(rows, collection=C, bucket=B)
+            index.consolidate()
+        print(f"  push_many: {(time.process_time() - began) / count * 1e6:.1f} us a text")
+        for title, settings in (
+            ("complete lists", {}),
+            (f"newest {WINDOW} of a word", {"store": {"kv": {"retain_word_objects": WINDOW}}}),
+        ):
+            with sonicpy.open(folder / "ours", sonicpy.Config.model_validate(settings)) as index:
+                ask_all(title, lambda text, index=index: index.query(C, B, text), texts)  # type: ignore[misc]
+        tantivy = find_tantivy()
+        if tantivy is None:
+            print("  tantivy is not installed")
+            return
+        index_by_tantivy(tantivy, folder / "tantivy", rows, count)
+        theirs = tantivy.Index.open(str(folder / "tantivy"))
+        searcher = theirs.searcher()
+
+        def search(text: str) -> object:
+            words = [word for word in "".join(c if c.isalnum() else " " for c in text.lower()).split()]
+            query = theirs.parse_query(" ".join(words), ["text"]) if words else tantivy.Query.empty_query()
+            return searcher.search(query, 10).hits
+
+        ask_all("tantivy", search, texts)
+
+
+def ask_all(title: str, ask: Callable[[str], object], texts: list[str]) -> None:
+    """Print the times of queries of one to three words."""
+    for words in (1, 2, 3):
+        asked = queries(texts, words, 2 * QUERIES)
+        for text in asked[QUERIES:]:
+            ask(text)
+        took = []
+        for text in asked[:QUERIES]:
+            began = time.thread_time_ns()
+            ask(text)
+            took.append((time.thread_time_ns() - began) / 1000)
+        cuts = quantiles(took, n=100)
+        print(f"  {title:24} {words} words: mean {sum(took) / len(took):7.1f} us, p50 {cuts[49]:7.1f}, "
+              f"p99 {cuts[98]:8.1f}", flush=True)  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

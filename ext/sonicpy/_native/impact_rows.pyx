@@ -1,0 +1,208 @@
+"""Rows of `impacts`: what the postings of full blocks can add to a score, without reading the blocks.
+
+    row     count u8, then per block, by rising IID:
+            v(smallest IID the block may hold, less that of the block before; the first one whole)
+            pairs u8, and per pair tf u8, packed length u8
+
+A row holds at most ENTRIES_MAX blocks; its key names the smallest IID of its first block.
+"""
+
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from libc.stdint cimport UINT8_MAX, UINT32_MAX, uint8_t, uint32_t, uint64_t
+from libc.string cimport memmove
+
+from sonicpy._native.bm25 cimport PackedLengths, lengths_of, packed_length
+from sonicpy._native.impacts cimport IMPACTS_MAX, Block, Impacts, take_impact
+from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, decode
+from sonicpy._native.varint cimport get_varint, put_varint
+
+from sonicpy._native.varint import DamagedBytes
+
+cdef enum:
+    ENTRIES_MAX = 128
+    ENTRY_BYTES_MAX = 10 + 1 + 2 * IMPACTS_MAX
+
+BLOCKS_PER_ROW = ENTRIES_MAX
+
+
+def block_pairs(bytes block not None, lengths not None) -> list:
+    """Return the impacts of a block as (tf, packed length) pairs.
+
+    Args:
+        lengths: of all objects, packed, by IID: bytes or a bytearray.
+
+    Raises:
+        DamagedBytes: the block cannot be read.
+    """
+    cdef PackedLengths packed = lengths_of(lengths)
+    cdef Posting postings[BLOCK_POSTINGS]
+    cdef int number, count = decode(block, postings)
+    cdef Impacts impacts
+    impacts.count = 0
+    for number in range(count):
+        take_impact(
+            &impacts, <uint8_t> min(postings[number].tf, UINT8_MAX), packed_length(&packed, postings[number].iid)
+        )
+    return [(impacts.pairs[number].tf, impacts.pairs[number].length) for number in range(impacts.count)]
+
+
+cdef Py_ssize_t count_entries(const uint8_t *row, Py_ssize_t size) except -1:
+    """Return how many blocks a row tells of."""
+    if size < 1 or not 0 < row[0] <= ENTRIES_MAX:
+        raise damaged()
+    return row[0]
+
+
+cdef Py_ssize_t read_entries(const uint8_t *row, Py_ssize_t size, Block *blocks) except -1:
+    """Read a row into `blocks`, where there is room for all; return how many there are."""
+    cdef const uint8_t *at = row + 1
+    cdef const uint8_t *end = row + size
+    cdef Py_ssize_t number, pair, count = count_entries(row, size)
+    cdef uint64_t lower = 0, step = 0
+    for number in range(count):
+        if get_varint(&at, end, &step) < 0:
+            raise damaged()
+        lower += step
+        if step > UINT32_MAX or lower > UINT32_MAX or (number and not step) or at == end or not 0 < at[0] <= IMPACTS_MAX:
+            raise damaged()
+        blocks[number].lower = <uint32_t> lower
+        blocks[number].impacts.count = at[0]
+        if end - at < 1 + 2 * at[0]:
+            raise damaged()
+        for pair in range(at[0]):
+            blocks[number].impacts.pairs[pair].tf = at[1 + 2 * pair]
+            blocks[number].impacts.pairs[pair].length = at[2 + 2 * pair]
+        at += 1 + 2 * at[0]
+    if at != end:
+        raise damaged()
+    return count
+
+
+cdef object damaged():
+    return DamagedBytes("a row of impacts cannot be read")
+
+
+cdef struct Entry:
+    uint32_t lower
+    Impacts impacts
+
+
+cdef class ImpactRow:
+    """A row of impacts while it is changed.
+
+    Args:
+        row: as it was read; b"": a new one.
+
+    Raises:
+        DamagedBytes: the row cannot be read.
+    """
+    cdef Entry _entries[ENTRIES_MAX + 1]
+    cdef Py_ssize_t _count
+
+    def __cinit__(self, bytes row=b""):
+        cdef Block blocks[ENTRIES_MAX]
+        cdef Py_ssize_t number
+        if row:
+            self._count = read_entries(<const uint8_t *> <const char *> row, len(row), blocks)
+            for number in range(self._count):
+                self._entries[number] = Entry(blocks[number].lower, blocks[number].impacts)
+
+    def __len__(self) -> int:
+        return self._count
+
+    ENTRIES_MAX = BLOCKS_PER_ROW
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it holds as many blocks as a row may."""
+        return self._count >= ENTRIES_MAX
+
+    @property
+    def lower(self) -> int:
+        """The smallest IID that its first block may hold."""
+        if not self._count:
+            raise IndexError("an empty row of impacts has no first block")
+        return self._entries[0].lower
+
+    def lowers(self) -> list:
+        """Return the smallest IID that each of its blocks may hold."""
+        cdef Py_ssize_t number
+        return [self._entries[number].lower for number in range(self._count)]
+
+    def pairs(self, Py_ssize_t number) -> list:
+        """Return the (tf, packed length) pairs of a block, by its place in the row."""
+        cdef Py_ssize_t pair
+        cdef Impacts *impacts
+        if not 0 <= number < self._count:
+            raise IndexError(f"the row holds {self._count} blocks, none at place {number}")
+        impacts = &self._entries[number].impacts
+        return [(impacts.pairs[pair].tf, impacts.pairs[pair].length) for pair in range(impacts.count)]
+
+    cdef Py_ssize_t place_of(self, uint64_t iid) noexcept nogil:
+        """Return the place of the block that may hold an object; -1: it stands before the first one."""
+        cdef Py_ssize_t place = self._count - 1
+        while place >= 0 and self._entries[place].lower > iid:
+            place -= 1
+        return place
+
+    def widen(self, uint64_t iid, uint8_t tf, uint8_t length) -> bool:
+        """Let the impacts of the block that may hold an object bound a posting; return whether that changed them."""
+        cdef Py_ssize_t place = self.place_of(iid)
+        return place >= 0 and take_impact(&self._entries[place].impacts, tf, length)
+
+    def put(self, uint64_t lower, list pairs not None) -> None:
+        """Set the impacts of the block with this smallest IID, which may be new."""
+        cdef Py_ssize_t place = self.place_of(lower)
+        cdef Impacts impacts
+        impacts.count = 0
+        for tf, length in pairs:
+            take_impact(&impacts, tf, length)
+        if place >= 0 and self._entries[place].lower == lower:
+            self._entries[place].impacts = impacts
+            return
+        if self._count > ENTRIES_MAX:
+            raise ValueError(f"a row of impacts holds at most {ENTRIES_MAX} blocks")
+        place += 1
+        memmove(&self._entries[place + 1], &self._entries[place], (self._count - place) * sizeof(Entry))
+        self._entries[place] = Entry(<uint32_t> lower, impacts)
+        self._count += 1
+
+    def remove(self, uint64_t lower) -> None:
+        """Forget the block with this smallest IID."""
+        cdef Py_ssize_t place = self.place_of(lower)
+        if place < 0 or self._entries[place].lower != lower:
+            raise DamagedBytes(f"no impacts tell of the block from object {lower} on")
+        self._count -= 1
+        memmove(&self._entries[place], &self._entries[place + 1], (self._count - place) * sizeof(Entry))
+
+    def take_second_half(self) -> ImpactRow:
+        """Return a new row with the second half of the blocks, which go from this one."""
+        cdef ImpactRow other = ImpactRow()
+        cdef Py_ssize_t number, half = self._count // 2
+        for number in range(half, self._count):
+            other._entries[number - half] = self._entries[number]
+        other._count = self._count - half
+        self._count = half
+        return other
+
+    def pack(self) -> bytes:
+        """Return the row."""
+        cdef uint8_t room[1 + (ENTRIES_MAX + 1) * ENTRY_BYTES_MAX]
+        cdef uint8_t *out = room + 1
+        cdef Py_ssize_t number, pair
+        cdef uint64_t before = 0
+        cdef Impacts *impacts
+        if not 0 < self._count <= ENTRIES_MAX:
+            raise ValueError(f"a row of impacts holds 1 to {ENTRIES_MAX} blocks, not {self._count}")
+        room[0] = <uint8_t> self._count
+        for number in range(self._count):
+            out = put_varint(out, self._entries[number].lower - before)
+            before = self._entries[number].lower
+            impacts = &self._entries[number].impacts
+            out[0] = impacts.count
+            out += 1
+            for pair in range(impacts.count):
+                out[0] = impacts.pairs[pair].tf
+                out[1] = impacts.pairs[pair].length
+                out += 2
+        return PyBytes_FromStringAndSize(<char *> room, out - room)

@@ -1,0 +1,106 @@
+"""Impacts: the pairs of term frequency and length that bound what the postings of a block can add to a score.
+
+BM25 rises with the term frequency and falls with the length, whatever the mean length of the bucket and the number of
+its objects are. So the pairs that no other pair of the block beats in both are a bound that stays true as the bucket
+grows (Lucene calls them competitive impacts). At most IMPACTS_MAX pairs are kept for a block; further ones are merged
+into pairs that beat them.
+"""
+
+from cpython.object cimport PyObject
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+
+from sonicpy._native.bm25 cimport part_of_score
+
+cdef enum:
+    IMPACTS_MAX = 4
+    MARK_WORDS = 16  # of 64 bits: eight for each posting of a full block
+
+
+cdef struct Impact:
+    uint8_t tf
+    uint8_t length  # packed, see lengths.pyx
+
+
+cdef struct Impacts:  # by rising tf, and so by rising length
+    Impact pairs[IMPACTS_MAX]
+    uint8_t count
+
+
+cdef struct Block:  # of a postings list that is read
+    uint32_t lower  # the smallest IID that it may hold; the next block's is larger than all it holds
+    uint8_t count  # postings, once it was read
+    bint is_wanted  # it is among the blocks asked for
+    PyObject *packed  # its bytes; NULL: not read yet
+    const uint8_t *data  # where these stand
+    uint32_t size
+    uint64_t *marks  # a bit for each object, by the low bits of its IID: most look-ups of others end here
+    Impacts impacts
+
+
+cdef inline void mark(uint64_t *marks, uint32_t iid) noexcept nogil:
+    marks[(iid >> 6) & (MARK_WORDS - 1)] |= <uint64_t> 1 << (iid & 63)
+
+
+cdef inline bint is_marked(const uint64_t *marks, uint32_t iid) noexcept nogil:
+    """Whether an object may stand in a block."""
+    return marks[(iid >> 6) & (MARK_WORDS - 1)] >> (iid & 63) & 1
+
+
+cdef inline bint covers(const Impacts *impacts, uint8_t tf, uint8_t length) noexcept nogil:
+    """Return whether some pair is at least as good as this one in both."""
+    cdef int number
+    for number in range(impacts.count):
+        if impacts.pairs[number].tf >= tf and impacts.pairs[number].length <= length:
+            return True
+    return False
+
+
+cdef inline bint take_impact(Impacts *impacts, uint8_t tf, uint8_t length) noexcept nogil:
+    """Let the impacts bound one posting more; return whether that changed them."""
+    cdef Impact merged[IMPACTS_MAX + 1]
+    cdef int number, count = 0, least = 0
+    cdef bint is_in = False
+    if covers(impacts, tf, length):
+        return False
+    for number in range(impacts.count):
+        if not is_in and impacts.pairs[number].tf >= tf:
+            merged[count] = Impact(tf, length)
+            count += 1
+            is_in = True
+        if impacts.pairs[number].tf > tf or impacts.pairs[number].length < length:
+            merged[count] = impacts.pairs[number]
+            count += 1
+    if not is_in:
+        merged[count] = Impact(tf, length)
+        count += 1
+    if count > IMPACTS_MAX:  # the two nearest lengths become one pair with the larger tf and the shorter length
+        for number in range(1, count - 1):
+            if merged[number + 1].length - merged[number].length < merged[least + 1].length - merged[least].length:
+                least = number
+        merged[least].tf = merged[least + 1].tf
+        for number in range(least + 1, count - 1):
+            merged[number] = merged[number + 1]
+        count -= 1
+    for number in range(count):
+        impacts.pairs[number] = merged[number]
+    impacts.count = <uint8_t> count
+    return True
+
+
+cdef inline double impact_bound(
+    const Impacts *impacts, double weight, const double *norms, double k1, uint8_t shortest
+) noexcept nogil:
+    """Return the largest score that a posting bounded by these impacts can add.
+
+    Args:
+        shortest: packed; no object in question is shorter.
+    """
+    cdef int number
+    cdef double most = 0.0, part
+    for number in range(impacts.count):
+        part = part_of_score(
+            weight, impacts.pairs[number].tf, norms[max(impacts.pairs[number].length, shortest)], k1
+        )
+        if part > most:
+            most = part
+    return most

@@ -1,0 +1,55 @@
+"""Postings as a query reads them, for native code."""
+
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+
+from sonicpy._native.bm25 cimport PackedLengths, packed_length
+from sonicpy._native.impacts cimport Block, Impacts
+from sonicpy._native.postings cimport BLOCK_POSTINGS
+from sonicpy._native.varint cimport get_varint, unzigzag
+
+
+cdef struct OpenBlock:  # a block, decoded
+    Py_ssize_t number  # of the block in its list; -1: none is open
+    int count
+    uint32_t iids[BLOCK_POSTINGS]
+    uint8_t tfs[BLOCK_POSTINGS]
+
+
+cdef class StoredPostings:
+    cdef readonly uint32_t bucket
+    cdef readonly uint64_t term_id
+    cdef readonly uint64_t df
+    cdef Block *blocks
+    cdef Py_ssize_t block_count
+    cdef Impacts impacts  # of all blocks
+    cdef readonly Py_ssize_t size_bytes
+
+    cdef int make_blocks(self, Py_ssize_t count) except -1
+    cdef void take_impacts(self, const Impacts *impacts) noexcept nogil
+    cdef object damaged(self, Py_ssize_t number)
+    cdef int put_block(self, Py_ssize_t number, bytes packed) except -1
+    cdef int bound_block(self, Py_ssize_t number, const PackedLengths *lengths) except -1
+    cdef bytes key_of(self, Py_ssize_t number)
+
+
+cdef inline int decode_block(const Block *block, OpenBlock *out) noexcept nogil:
+    """Decode a block that was read and checked; return how many postings it holds, or -1: it is damaged."""
+    cdef const uint8_t *at = block.data + 1
+    cdef const uint8_t *end = block.data + block.size
+    cdef uint64_t iid = 0, found = 0, tf = 0
+    cdef int place, count = (at - 1)[0]
+    for place in range(count):
+        if at < end and at[0] < 0x80:
+            found = at[0]
+            at += 1
+        elif get_varint(&at, end, &found) < 0:
+            return -1
+        iid += <uint64_t> unzigzag(found >> 1)
+        out.iids[place] = <uint32_t> iid
+        out.tfs[place] = 1
+        if found & 1:
+            if get_varint(&at, end, &tf) < 0 or tf == 0:
+                return -1
+            out.tfs[place] = <uint8_t> (tf if tf < 255 else 255)
+    out.count = count
+    return count if at == end else -1

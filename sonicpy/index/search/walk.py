@@ -1,0 +1,127 @@
+"""A plan carried out by `TopObjects`: which postings it reads, and the objects it finds."""
+
+from itertools import islice
+
+from sonicpy._native.plan import PlannedList
+from sonicpy._native.stored_postings import StoredPostings
+from sonicpy._native.top_objects import TopObjects
+from sonicpy.store.bucket_reader import BucketReader
+
+BM25_K1 = 1.2
+BM25_B = 0.75
+
+KINDS = {"exact": 1, "completion": 2, "correction": 3}
+
+Found = tuple[int, int, float]
+"""An object's IID, how it was found (0: it holds every word, else a kind of KINDS), and its score."""
+
+Parts = tuple[list[tuple[PlannedList, int, float]], int, float]
+"""What a score is made of: ([(list, term frequency, part of the score)], number of other parts, their sum)."""
+
+
+class Walk:
+    """The objects that a plan finds, best first; of equal ones the newest object first.
+
+    Args:
+        reader: of the bucket.
+        lists: of the plan.
+        exponent: of the share of the query that an object holds.
+        full_first: objects that hold every term come first.
+        window: how many of its newest objects each word finds; 0: all.
+    """
+
+    def __init__(
+        self, reader: BucketReader, lists: list[PlannedList], exponent: float, *, full_first: bool, window: int
+    ) -> None:
+        self._reader = reader
+        self._lists = lists
+        self._exponent = exponent
+        self._full_first = full_first
+        self._window = window
+        self._top: TopObjects | None = None
+        self._read: list[PlannedList] = []
+        """The lists whose postings were added, in their order."""
+
+    def best(self, offset: int, limit: int) -> list[Found]:
+        """Return the objects from place `offset` on, at most `limit`."""
+        return self._found(offset + limit).best(offset)
+
+    def best_shown(self, offset: int, limit: int, whole: int, fraction_max: float) -> tuple[list[int], list[float]]:
+        """Return the IIDs of the same objects, and their scores as users see them; see `TopObjects.best_shown`."""
+        return self._found(offset + limit).best_shown(offset, whole, fraction_max)
+
+    def total(self) -> int:
+        """Return how many objects the plan finds."""
+        top = self._top or self._prepared()
+        if keys := top.blocks_to_count():
+            top.give(self._reader.read_blocks(keys))
+        return top.count()
+
+    @property
+    def ceiling(self) -> float:
+        """No object's score is above it."""
+        return (self._top or self._prepared()).ceiling
+
+    def parts(self, iids: list[int], listed_max: int) -> list[Parts]:
+        """Return what the scores of objects that `best` returned are made of.
+
+        Args:
+            listed_max: at most this many parts of an object are listed one by one, the largest ones.
+        """
+        assert self._top is not None, "find the objects first"
+        return [
+            ([(self._read[number], tf, part) for number, tf, part in listed], others, others_sum)
+            for listed, others, others_sum in self._top.parts(iids, listed_max)
+        ]
+
+    def _found(self, wanted: int) -> TopObjects:
+        top = self._top = self._prepared()
+        top.begin(wanted)
+        while keys := top.run():
+            top.give(self._reader.read_blocks(keys))
+        return top
+
+    def _prepared(self) -> TopObjects:
+        reader = self._reader
+        average = reader.state.average_length
+        top = TopObjects(reader.lengths(), average, BM25_K1, BM25_B, self._exponent, full_first=self._full_first)
+        self._read = []
+        stored: dict[int, StoredPostings] = {}
+        for place, one in enumerate(self._lists):
+            how = one.how
+            if how == "form":
+                continue
+            if how == "exact":
+                top.add_term(one.weight, brings=one.inserts, required=one.required)
+                if place + 1 < len(self._lists) and self._lists[place + 1].is_form:
+                    self._add_family(top, place, stored)
+                    continue
+            if one.row is not None:
+                self._read.append(one)
+                top.add_words([self._postings(one, stored)], one.weight, kind=KINDS[how])
+        return top
+
+    def _add_family(self, top: TopObjects, place: int, stored: dict[int, StoredPostings]) -> None:
+        """Add the words of a family, whose typed word is at a place of the plan."""
+        exact = self._lists[place]
+        family = [] if exact.row is None else [exact]
+        for form in islice(self._lists, place + 1, None):
+            if not form.is_form:
+                break
+            family.append(form)
+        self._read += family
+        postings = [self._postings(one, stored) for one in family]
+        top.add_words(postings, exact.family_weight, exact.exact_weight, kind=KINDS["exact"])
+
+    def _postings(self, one: PlannedList, stored: dict[int, StoredPostings]) -> StoredPostings:
+        """Return the postings of a list; words of two terms of a query share them, so that no block is read twice."""
+        row = one.row
+        assert row is not None
+        found = stored.get(row.term_id)
+        if found is None:
+            if self._window and row.df > self._window:
+                found = self._reader.window_postings(row, self._window)
+            else:
+                found = self._reader.postings(row)
+            stored[row.term_id] = found
+        return found

@@ -1,0 +1,183 @@
+"""Families: words of a query stand for words with their stem, and for those that differ only in accents."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from sonicpy import Index
+from sonicpy.index.search.families import Families, Matching, fold
+from tests.index.shorthand import B, C, open_index, push
+
+SENTENCES = {
+    "eng": ("the engine of the old car would not start", "all engines of the fleet were tested again"),
+    "deu": ("der Motor des alten Wagens springt nicht an", "die Motoren wurden alle noch einmal geprüft"),
+    "fra": ("le moteur de la vieille voiture ne démarre pas", "les moteurs ont tous été vérifiés encore une fois"),
+    "spa": ("el motor del coche viejo no arranca esta mañana", "los motores fueron revisados una vez más"),
+    "ita": ("il motore della vecchia macchina non parte", "i motori sono stati controllati ancora una volta"),
+    "rus": ("двигатель старой машины сегодня не заводится", "все двигатели были проверены ещё раз"),
+}
+FORMS = {
+    "eng": ("engine", "engines"),
+    "deu": ("motor", "motoren"),
+    "fra": ("moteur", "moteurs"),
+    "spa": ("motor", "motores"),
+    "ita": ("motore", "motori"),
+    "rus": ("двигатель", "двигатели"),
+}
+
+
+@pytest.mark.parametrize("lang", SENTENCES)
+def test_forms_meet(tmp_path: Path, lang: str) -> None:
+    with open_index(tmp_path, search__query_alternates_try=0) as index:
+        for place, text in enumerate(SENTENCES[lang]):
+            index.push(C, B, f"o{place}", text)
+        for place, word in enumerate(FORMS[lang]):
+            for given in (None, lang):
+                assert index.query(C, B, word, lang=given) == [f"o{place}", f"o{1 - place}"], "the typed form first"
+            assert index.query(C, B, word, stem=False) == [f"o{place}"]
+            assert index.query(C, B, word, lang="none") == [f"o{place}"], "no language, no forms"
+
+
+@pytest.mark.parametrize("lang", [None, "eng", "fra", "spa", "ita", "por", "deu"])
+def test_accents_meet(tmp_path: Path, lang: str | None) -> None:
+    with open_index(tmp_path, search__query_alternates_try=0) as index:
+        for oid, text in (("cafe", "cafe"), ("café", "café"), ("r", "résumé"), ("e", "élève"), ("o", "œuvre")):
+            index.push(C, B, oid.replace("é", "e'"), text)
+        assert index.query(C, B, "cafe", lang=lang) == ["cafe", "cafe'"]
+        assert index.query(C, B, "café", lang=lang) == ["cafe'", "cafe"]
+        for typed, oid in (("resume", "r"), ("eleve", "e"), ("oeuvre", "o"), ("élève", "e")):
+            assert index.query(C, B, typed, lang=lang) == [oid], typed
+
+
+def test_letters_of_a_language_keep_their_marks(tmp_path: Path) -> None:
+    with open_index(tmp_path, search__query_alternates_try=0) as index:
+        push(index, "a", "ano")
+        push(index, "n", "año")
+        assert index.query(C, B, "año", lang="spa") == ["n"]
+        assert set(index.query(C, B, "año")) == {"a", "n"}
+
+
+def test_two_languages_in_one_bucket(tmp_path: Path) -> None:
+    with open_index(tmp_path, search__query_alternates_try=0) as index:
+        for lang, texts in SENTENCES.items():
+            for place, text in enumerate(texts):
+                index.push(C, B, f"{lang}{place}", text)
+        assert set(index.query(C, B, "engines")) == {"eng0", "eng1"}
+        assert set(index.query(C, B, "двигатели")) == {"rus0", "rus1"}
+        assert set(index.query(C, B, "motoren", lang="deu")) >= {"deu0", "deu1", "spa0"}, "motor is Spanish, too"
+
+
+@pytest.mark.parametrize(("typed", "other"), [("x86", "x87"), ("abc123", "abc124"), ("2021", "2022"), ("ab1s", "ab1")])
+def test_identifiers_have_none(tmp_path: Path, typed: str, other: str) -> None:
+    with open_index(tmp_path, search__query_alternates_try=0) as index:
+        push(index, "typed", typed)
+        push(index, "other", other)
+        assert index.query(C, B, typed) == ["typed"]
+
+
+def test_it_can_be_switched_off(tmp_path: Path) -> None:
+    with open_index(tmp_path, search__query_alternates_try=0, search__stemming="off") as index:
+        push(index, "one", "engine café")
+        push(index, "two", "engines cafe")
+        assert index.query(C, B, "engine") == ["one"]
+        assert index.query(C, B, "cafe") == ["two"]
+
+
+def test_families_stand_in_explanations(tmp_path: Path) -> None:
+    with open_index(tmp_path) as index:
+        push(index, "one", "engine")
+        push(index, "two", "engines engines")
+        (term,) = index.explain(C, B, "engine").terms
+        assert [(other.word, other.how, other.objects) for other in term.alternates] == [("engines", "form", 1)]
+        assert term.weight is not None and term.alternates[0].weight is not None
+        assert term.weight > term.alternates[0].weight > 0
+        (term,) = index.explain(C, B, "engine", stem=False).terms
+        assert all(other.how != "form" for other in term.alternates)
+
+
+def test_a_family_holds_enough(tmp_path: Path) -> None:
+    """Words are completed and corrected only where the whole family has few holders."""
+    with open_index(tmp_path) as index:
+        for number in range(5):
+            push(index, f"one{number}", "engine")
+            push(index, f"two{number}", "engines")
+        push(index, "typo", "engin")
+        push(index, "longer", "enginehouse")
+        assert len(index.query(C, B, "engine", limit=100)) == 10 + ("engin" in _family(index, "engine"))
+
+
+def test_a_word_that_nobody_holds_has_its_family(tmp_path: Path) -> None:
+    with open_index(tmp_path, search__query_alternates_try=0) as index:
+        push(index, "one", "engines")
+        hits = index.query(C, B, "engine", total=True)
+        assert hits == ["one"] and hits.total == 1
+        assert hits[0].score is not None and 3 < hits[0].score < 4
+
+
+def _family(index: Index, word: str) -> list[str]:
+    with index.maintainer.engine.read_words(C, B) as lexicon:
+        assert lexicon is not None
+        return [each.decode() for each in lexicon.family(word.encode(), Matching(None, is_ascii=True))]
+
+
+def test_a_cached_family_learns_new_words(tmp_path: Path) -> None:
+    """However words come and go, with commits or inside a batch, a cached family finds what a fresh one finds."""
+    chance = random.Random(17)
+    stems = ("engin", "résum", "resum", "caf", "motor", "häus", "haus", "двигател")
+    endings = ("", "e", "é", "es", "s", "ing", "en", "er", "и", "ь")
+    with open_index(tmp_path, search__query_alternates_try=0) as index:
+        for step in range(120):
+            word = chance.choice(stems) + chance.choice(endings)
+            if chance.random() < 0.3:
+                index.pop(C, B, f"o{chance.randrange(9)}", word)
+            elif chance.random() < 0.3:
+                with index.batch():
+                    push(index, f"o{chance.randrange(9)}", f"{word} {chance.choice(stems)}e")
+                    _check_fresh(index, word)
+            else:
+                push(index, f"o{chance.randrange(9)}", word)
+            if step % 50 == 49:
+                index.consolidate()
+            _check_fresh(index, chance.choice(stems) + chance.choice(endings))
+
+
+def _check_fresh(index: Index, word: str) -> None:
+    with index.maintainer.engine.read_words(C, B) as lexicon:
+        if lexicon is None:
+            return
+        for matching in (
+            Matching(None, is_ascii=True),
+            Matching("eng", is_ascii=True),
+            Matching("rus", is_ascii=False),
+        ):
+            cached = lexicon.family(word.encode(), matching)
+            fresh = Families().of(lexicon.reader, word.encode(), matching, lambda: None)
+            rows = {each: row for each, row in zip(cached, lexicon.reader.words(cached), strict=True) if row and row.df}
+            held = {each for each, row in zip(fresh, lexicon.reader.words(fresh), strict=True) if row and row.df}
+            assert rows.keys() == held, word
+
+
+@pytest.mark.parametrize(
+    ("word", "own", "folded"),
+    [
+        ("résumé", "", "resume"),
+        ("straße", "", "strasse"),
+        ("año", "ñ", "año"),
+        ("ёлка", "", "елка"),
+        ("їжак", "", "їжак"),
+        ("हिन्दी", "", "हिन्दी"),
+        ("ελληνικά", "", "ελληνικα"),
+        ("café", None, "café"),
+    ],
+)
+def test_folding(word: str, own: str | None, folded: str) -> None:
+    assert fold(word, own) == folded
+
+
+def test_the_ranking_newest_knows_them(tmp_path: Path) -> None:
+    with open_index(tmp_path, search__ranking="newest") as index:
+        push(index, "one", "engine café")
+        push(index, "two", "engines cafe")
+        push(index, "three", "engines")
+        assert index.query(C, B, "engine cafe") == ["two", "one"]

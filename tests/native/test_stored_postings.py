@@ -1,0 +1,208 @@
+"""sonicpy._native.stored_postings: what queries read of a list; rows and blocks that cannot be are damage."""
+
+import random
+from contextlib import suppress
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sonicpy._native.impact_rows import ImpactRow
+from sonicpy._native.keys import block_key
+from sonicpy._native.postings import POSTINGS_PER_BLOCK, pack_block
+from sonicpy._native.stored_postings import StoredPostings
+from sonicpy._native.top_objects import TopObjects
+from sonicpy._native.varint import DamagedBytes
+from sonicpy.store.keys import block_position
+
+Postings = list[tuple[int, int]]
+LENGTHS = bytes(range(1, 201)) * 20
+IID_MAX = 2**32 - 2
+
+
+def impacts_of(*lowers: int) -> bytes:
+    """A row of impacts that bound everything."""
+    row = ImpactRow()
+    for lower in lowers:
+        row.put(lower, [(255, 0)])
+    return row.pack()
+
+
+def stored(rows: list[bytes], tail: Postings, tail_lower: int) -> StoredPostings:
+    packed = pack_block(tail) if tail else b""
+    return StoredPostings(1, 2, 1000, rows, packed, tail_lower, LENGTHS)
+
+
+def walked(postings: StoredPostings, blocks: dict[int, bytes]) -> Postings:
+    """Return the postings as a walk and `parts` show them, by rising IID."""
+    found = TopObjects(LENGTHS, 100.0, 1.2, 0.75, 1.0)
+    found.add_term(1.0)
+    found.add_words([postings], 1.0)
+    found.begin(2**40)
+    while keys := found.run():
+        found.give([(key, blocks[block_position(key)]) for key in keys if block_position(key) in blocks])
+    iids = [iid for iid, _, _ in found.best(0)]
+    assert found.count() == len(iids)
+    return sorted((iid, listed[0][1]) for iid, (listed, _, _) in zip(iids, found.parts(iids, 3), strict=True))
+
+
+lists = st.lists(st.tuples(st.integers(0, 4200), st.integers(1, 300)), max_size=500, unique_by=lambda one: one[0])
+
+
+@settings(deadline=None)
+@given(lists, st.integers(0, 600), st.booleans(), st.randoms(use_true_random=False))
+def test_blocks_in_the_order_of_association_are_sorted_and_the_oldest_skipped(
+    postings: Postings, skipped: int, full: bool, dice: random.Random
+) -> None:
+    size = POSTINGS_PER_BLOCK if full else dice.randrange(1, POSTINGS_PER_BLOCK)
+    blocks = [pack_block(postings[at : at + size]) for at in range(0, len(postings), size)]
+    found = StoredPostings.of_blocks(1, 2, len(postings), blocks, LENGTHS, skipped)
+    expected = sorted((iid, min(tf, 255)) for iid, tf in postings[skipped:])
+    assert len(found) == -(-len(expected) // POSTINGS_PER_BLOCK)
+    assert walked(found, {}) == expected, "nothing is left to read"
+
+
+@pytest.mark.parametrize("skipped", [-(2**40), -1, 0])
+def test_fewer_than_none_are_not_skipped(skipped: int) -> None:
+    postings = [(number, 1) for number in range(5)]
+    assert walked(StoredPostings.of_blocks(1, 2, 5, [pack_block(postings)], LENGTHS, skipped), {}) == postings
+
+
+@pytest.mark.parametrize("skipped", [5, 6, 2**62])
+def test_all_may_be_skipped(skipped: int) -> None:
+    found = StoredPostings.of_blocks(1, 2, 5, [pack_block([(number, 1) for number in range(5)])], LENGTHS, skipped)
+    assert len(found) == 0 and walked(found, {}) == []
+
+
+@settings(deadline=None)
+@given(lists.map(sorted), st.integers(1, POSTINGS_PER_BLOCK), st.integers(1, 3))
+def test_rows_of_impacts_lead_to_blocks(postings: Postings, size: int, per_row: int) -> None:
+    parts = [postings[at : at + size] for at in range(0, len(postings), size)] or [[]]
+    *full, tail = parts
+    lowers = [0 if not number else part[0][0] for number, part in enumerate(parts) if part]
+    rows = [impacts_of(*lowers[: len(full)][at : at + per_row]) for at in range(0, len(full), per_row)]
+    found = stored(rows, tail, lowers[-1] if lowers else 0)
+    assert len(found) == len(full) + bool(tail)
+    blocks = dict(zip(lowers, map(pack_block, full), strict=False))
+    size_before = found.size_bytes
+    assert walked(found, blocks) == [(iid, min(tf, 255)) for iid, tf in postings]
+    assert found.size_bytes >= size_before + 5 * sum(map(len, full))
+    assert walked(found, {}) == [(iid, min(tf, 255)) for iid, tf in postings], "it keeps what it has read"
+
+
+def test_two_queries_read_the_same_list_side_by_side() -> None:
+    """Threads share cached lists; one that has asked for a block may never get it."""
+    blocks = {0: pack_block([(1, 1), (5, 2)]), 10: pack_block([(10, 1)])}
+    found = stored([impacts_of(0, 10)], [(20, 1)], 20)
+
+    def query() -> TopObjects:
+        one = TopObjects(LENGTHS, 100.0, 1.2, 0.75, 1.0)
+        one.add_term(1.0)
+        one.add_words([found], 1.0)
+        return one
+
+    first, second, third = query(), query(), query()
+    first.begin(10)
+    keys = first.run()
+    assert keys == [block_key(1, 2, lower) for lower in blocks]
+    with pytest.raises(DamagedBytes, match="1 blocks of postings are missing"):
+        first.give([(keys[0], blocks[0])])
+    second.begin(10)
+    assert second.run() == keys, "the first one has nothing read yet"
+    assert third.blocks_to_count() == keys
+    third.give(list(zip(keys, blocks.values(), strict=True)))
+    second.give(list(zip(keys, blocks.values(), strict=True)))
+    assert second.run() == []
+    assert sorted(iid for iid, _, _ in second.best(0)) == [1, 5, 10, 20] and third.count() == 4
+
+
+# -- damage ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("row", [b"\0", b"\1", impacts_of(0)[:-1], impacts_of(0) + b"\0", b"\x81" * 600])
+def test_damaged_rows_of_impacts(row: bytes) -> None:
+    for rows in ([row], [impacts_of(0), row], [row, impacts_of(100)]):
+        with pytest.raises(DamagedBytes):
+            stored(rows, [], 0)
+
+
+@pytest.mark.parametrize(
+    ("lowers", "tail_lower", "why"),
+    [
+        (([0, 10], [10]), 20, "two rows tell of one block"),
+        (([0, 10], [5]), 20, "rows that overlap"),
+        (([0, 10],), 10, "the tail begins with a full block"),
+        (([0, 10],), 3, "the tail begins before it"),
+        (([0, 10],), 2**32, "the tail begins behind all IIDs"),
+    ],
+)
+def test_blocks_that_overlap_are_damage(lowers: tuple[list[int], ...], tail_lower: int, why: str) -> None:
+    with pytest.raises(DamagedBytes):
+        stored([impacts_of(*row) for row in lowers], [(20, 1)], tail_lower)
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        b"",
+        b"\0",
+        b"\2\x04",
+        b"\x81" + b"\0" * 129,
+        pack_block([(10, 1)]) + b"\0",
+        pack_block([(9, 1)]),
+        pack_block([(20, 1)]),
+        pack_block([(10, 1), (2**32, 1)]),
+        pack_block([(11, 1), (10, 1)]),
+        pack_block([(10, 1), (10, 1)]),
+    ],
+    ids=[
+        "nothing", "no posting", "cut off", "129 postings", "too long", "the block before it", "the block behind it",
+        "an IID of 33 bits", "falling", "an object twice",
+    ],
+)  # fmt: skip
+def test_damaged_blocks(block: bytes) -> None:
+    with pytest.raises(DamagedBytes):
+        walked(stored([impacts_of(10)], [(20, 1)], 20), {10: block})
+    if block:
+        with pytest.raises(DamagedBytes):
+            StoredPostings(1, 2, 1, [], block, 21, LENGTHS)  # all IIDs of the tail are above this
+
+
+@pytest.mark.parametrize("block", [b"", b"\2\x04", b"\x81" + b"\0" * 129, pack_block([(1, 1), (1, 2)]), b"\1\xff"])
+def test_damaged_blocks_in_the_order_of_association(block: bytes) -> None:
+    for blocks in ([block], [pack_block([(7, 1)]), block], [block, pack_block([(7, 1)])]):
+        with pytest.raises(DamagedBytes):
+            StoredPostings.of_blocks(1, 2, 2, blocks, LENGTHS)
+    with pytest.raises(DamagedBytes):
+        StoredPostings.of_blocks(1, 2, 2, [pack_block([(IID_MAX, 1), (2**32, 1)])], LENGTHS)
+
+
+def test_a_missing_block_is_damage() -> None:
+    with pytest.raises(DamagedBytes, match="1 blocks of postings are missing"):
+        walked(stored([impacts_of(0, 10)], [(20, 1)], 20), {0: pack_block([(1, 1)])})
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.binary(max_size=60), st.binary(max_size=60), st.integers(0, 2**64 - 1), st.randoms(use_true_random=False))
+def test_random_bytes_are_read_or_damage(row: bytes, block: bytes, lower: int, dice: random.Random) -> None:
+    whole = bytearray(impacts_of(0, 10, 400))
+    whole[dice.randrange(len(whole))] = dice.randrange(256)
+    full = {0: [(1, 1), (9, 3)], 10: [(10, 1), (300, 1)], 400: [(400, 7)]}
+    blocks = {at: bytearray(pack_block(postings)) for at, postings in full.items()}
+    hit = blocks[dice.choice(list(blocks))]
+    hit[dice.randrange(len(hit))] = dice.randrange(256)
+    held = {at: bytes(packed) for at, packed in blocks.items()}
+    for rows, tail, tail_lower in (
+        ([row], block, lower),
+        ([bytes(whole)], block, 500),
+        ([bytes(whole)], pack_block([(500, 1)]), 500),
+        ([impacts_of(0, 10, 400)], pack_block([(500, 1)]), 500),
+    ):
+        with suppress(DamagedBytes):
+            found = StoredPostings(1, 2, 10, rows, tail, tail_lower, LENGTHS)
+            with suppress(KeyError):
+                iids = [iid for iid, _ in walked(found, held)]
+                assert all(one < other for one, other in pairwise(iids))
+    with suppress(DamagedBytes):
+        walked(StoredPostings.of_blocks(1, 2, 10, [*held.values(), block], LENGTHS), {})

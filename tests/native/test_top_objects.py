@@ -1,0 +1,133 @@
+"""sonicpy._native.top_objects: the walk finds what looking at every posting finds, bit for bit."""
+
+import math
+import random
+from collections.abc import Callable
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sonicpy._native.impact_rows import ImpactRow
+from sonicpy._native.keys import block_key
+from sonicpy._native.lengths import pack_length
+from sonicpy._native.postings import pack_block
+from sonicpy._native.stored_postings import StoredPostings
+from sonicpy._native.top_objects import TopObjects
+from tests.reference.top_objects import Slot, Term, best_objects
+
+K1, B = 1.2, 0.75
+
+
+class Lists:
+    """Postings lists as rows of tables, in blocks of `block` postings."""
+
+    def __init__(self, lengths: bytes, block: int) -> None:
+        self.rows: dict[bytes, bytes] = {}
+        self.reads = 0
+        self._lengths = lengths
+        self._block = block
+        self._term_id = 0
+
+    def store(self, postings: dict[int, int], tail: int) -> StoredPostings:
+        """Store a list; its newest postings, at most `tail`, stand in the tail."""
+        self._term_id += 1
+        items = sorted(postings.items())
+        full = max(0, len(items) - tail)
+        packed, row, lower = [], ImpactRow(), 0
+        for start in range(0, full, self._block):
+            some = items[start : min(start + self._block, full)]
+            self.rows[block_key(1, self._term_id, lower)] = pack_block(some)
+            row.put(lower, [(tf, self._lengths[iid]) for iid, tf in some])
+            lower = some[-1][0] + 1
+            if row.is_full:
+                packed.append(row.pack())
+                row = ImpactRow()
+        if len(row):
+            packed.append(row.pack())
+        last = pack_block(items[full:]) if items[full:] else b""
+        return StoredPostings(1, self._term_id, len(items), packed, last, lower, self._lengths)
+
+    def get(self, keys: list[bytes]) -> list[tuple[bytes, bytes]]:
+        self.reads += len(keys)
+        return [(key, self.rows[key]) for key in keys]
+
+
+def search(
+    terms: list[Term],
+    lists: Lists,
+    lengths: bytes,
+    average: float,
+    exponent: float,
+    tails: Callable[[], int],
+    *,
+    full_first: bool,
+) -> TopObjects:
+    found = TopObjects(lengths, average, K1, B, exponent, full_first=full_first)
+    for term in terms:
+        found.add_term(term.weight, brings=term.brings, required=term.required)
+        for slot in term.slots:
+            stored = [lists.store(words, tails()) for words in slot.lists]
+            found.add_words(stored, slot.weight, slot.exact_weight, kind=slot.kind)
+    return found
+
+
+def answer(found: TopObjects, lists: Lists, limit: int, offset: int = 0) -> list[tuple[int, int, float]]:
+    found.begin(offset + limit)
+    asked: set[bytes] = set()
+    while keys := found.run():
+        assert not asked & set(keys), "no block is asked for twice"
+        asked |= set(keys)
+        found.give(lists.get(keys))
+    return found.best(offset)
+
+
+def made_query(chance: random.Random, objects: int) -> tuple[list[Term], bytes, float]:
+    """Return terms over made-up lists, skewed or flat, with equal weights or not, and the lengths of the objects."""
+    longest = chance.choice((2, 6, 40, 400))
+    held = [0] * objects
+    distinct = chance.choice((1.0, 1.5, 2.0))
+    terms = []
+    for _ in range(chance.randint(1, 4)):
+        weight = chance.choice((0.0, 1.0, distinct, chance.uniform(0.1, 8)))
+        slots = []
+        for place in range(chance.choice((0, 1, 1, 1, 2, 3))):
+            kind = 1 if place == 0 and chance.random() < 0.85 else chance.choice((2, 3))
+            count = chance.choice((1, 1, 2, 3)) if place == 0 else 1
+            share = chance.choice((0.001, 0.02, 0.2, 0.9))
+            lists = []
+            for _ in range(count):
+                some = [iid for iid in range(objects) if chance.random() < share]
+                lists.append({iid: 1 if chance.random() < 0.8 else chance.randint(1, 255) for iid in some})
+            lowered = weight if kind == 1 else weight * chance.choice((0.9, 0.5))
+            exact = lowered * 0.2 if count > 1 and chance.random() < 0.5 else 0.0
+            slots.append(Slot(lists, lowered - exact, exact, kind))
+            for words in lists:
+                for iid, tf in words.items():
+                    held[iid] += tf
+        brings = chance.random() < 0.85
+        terms.append(Term(weight, brings, brings and chance.random() < 0.15, slots))
+    # An object is at least as long as what it holds; others of its words are in no list.
+    lengths = bytes(pack_length(max(count, 1) + chance.randrange(longest)) for count in held)
+    return terms, lengths, chance.uniform(1, 30)
+
+
+@given(st.integers(0, 2**32), st.sampled_from((30, 300, 3000)))
+@settings(max_examples=250, deadline=None)
+def test_the_walk_finds_what_looking_at_everything_finds(seed: int, objects: int) -> None:
+    chance = random.Random(seed)
+    terms, lengths, average = made_query(chance, objects)
+    exponent = chance.choice((0.0, 0.3, 1.0, 2.5))
+    full_first = chance.random() < 0.5
+    expected = best_objects(terms, lengths, average, K1, B, exponent, full_first)
+    block = chance.choice((1, 3, 16, 128))
+    for limit, offset in ((10, 0), (1, 0), (3, 4), (chance.randint(0, 50), chance.randint(0, 50)), (2**60, 0)):
+        lists = Lists(lengths, block)
+        found = search(terms, lists, lengths, average, exponent, lambda: chance.randint(0, 128), full_first=full_first)
+        assert answer(found, lists, limit, offset) == expected[offset : offset + limit]
+    found.give(lists.get(found.blocks_to_count()))
+    assert found.count() == len(expected)
+    for (iid, _, score), (listed, others, others_sum) in zip(
+        expected[:20], found.parts([iid for iid, _, _ in expected[:20]], 2), strict=True
+    ):
+        assert len(listed) <= 2 and (others or not others_sum), iid
+        assert math.isclose(sum(part for _, _, part in listed) + others_sum, score, abs_tol=1e-12)

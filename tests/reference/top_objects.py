@@ -1,0 +1,66 @@
+"""The best objects of a query by looking at every posting: the slow twin of sonicpy._native.top_objects."""
+
+from dataclasses import dataclass, field
+
+from sonicpy._native.lengths import unpack_length
+
+EXACT = 1
+
+
+@dataclass
+class Slot:
+    """Words that stand for a term with one weight; `lists` are their postings as {IID: tf}."""
+
+    lists: list[dict[int, int]]
+    weight: float
+    exact_weight: float = 0.0
+    kind: int = EXACT
+
+
+@dataclass
+class Term:
+    weight: float
+    brings: bool = True
+    required: bool = False
+    slots: list[Slot] = field(default_factory=list)
+
+
+def best_objects(
+    terms: list[Term], lengths: bytes, average: float, k1: float, b: float, exponent: float, full_first: bool
+) -> list[tuple[int, int, float]]:
+    """Return (IID, kind, score) of every object that answers, best first."""
+    found = []
+    total = 0.0
+    for term in terms:
+        total += term.weight if term.brings else 0.0
+    bringing = {iid for term in terms if term.brings for slot in term.slots for words in slot.lists for iid in words}
+    for iid in bringing:
+        norm = k1 * (1.0 - b + b * unpack_length(lengths[iid]) / average) if average > 0 else k1
+        score, matched, kind, is_full, is_refused = 0.0, 0.0, 3, True, False
+        for term in terms:
+            slot = next((slot for slot in term.slots if any(iid in words for words in slot.lists)), None)
+            if slot is None:
+                is_refused |= term.required
+                is_full &= not term.brings
+                continue
+            part = bm25(slot.weight, sum(words.get(iid, 0) for words in slot.lists), norm, k1)
+            if slot.exact_weight and iid in slot.lists[0]:
+                part += bm25(slot.exact_weight, slot.lists[0][iid], norm, k1)
+            score += part
+            if term.brings:
+                matched += term.weight if slot.kind == EXACT else slot.weight + slot.exact_weight
+                kind = min(kind, slot.kind)
+                is_full &= slot.kind == EXACT
+        if is_refused:
+            continue
+        if total > 0:
+            if is_full and full_first:
+                kind = 0
+            else:
+                score *= (matched / total) ** exponent
+        found.append((iid, kind, score))
+    return sorted(found, key=lambda hit: (hit[1], -hit[2], -hit[0]))
+
+
+def bm25(weight: float, tf: int, norm: float, k1: float) -> float:
+    return weight * tf * (k1 + 1.0) / (tf + norm)

@@ -1,0 +1,22 @@
+"""Who answers each command: the table of calls, the service, or the session."""
+
+from typing import get_args
+
+from sonicpy.channel.commands import Actions, Command, Info, SessionCommand, Stats, Trigger, Verify
+from sonicpy.channel.syntax import ROWS
+from sonicpy.server.dispatch import CALLS, CHANGES
+
+OF_SERVICE = {Info, Stats, Trigger, Verify}
+"""What `Service.execute` carries out."""
+
+
+def test_every_command_is_answered() -> None:
+    answered = CALLS.keys() | OF_SERVICE
+    assert answered == set(get_args(Command))
+    of_rows = answered | set(get_args(SessionCommand)) - {Actions}  # Actions is TRIGGER without a word
+    assert {kind.__name__.upper() for kind in of_rows} == {row.name for row in ROWS}
+
+
+def test_commands_are_answered_once() -> None:
+    assert not CALLS.keys() & OF_SERVICE
+    assert CALLS.keys() >= CHANGES
