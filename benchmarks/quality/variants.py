@@ -23,7 +23,7 @@ WINDOWS = (1000, 0)
 
 
 @contextmanager
-def fresh(window: int = 1000) -> Iterator[tuple[Index, Path]]:
+def fresh(window: int = 0) -> Iterator[tuple[Index, Path]]:
     """Yield an empty index and its folder."""
     with tempfile.TemporaryDirectory() as folder:
         settings = {"store.kv.path": folder, "store.kv.retain_word_objects": window}
