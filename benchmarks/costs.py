@@ -60,7 +60,7 @@ def push_stages(texts: list[str], lines: list[bytes], lexer: Lexer) -> None:
     row("  line to command", cpu_us(lambda: read_all(session("ingest"), lines), count))
     row("  text to terms", cpu_us(lambda: [lexer.lex_push(text, None) for text in texts], count))
     terms = [lexer.lex_push(text, None) for text in texts]
-    mutations = [PushTerms(COLLECTION, BUCKET, oid(number), found, window=0) for number, found in enumerate(terms)]
+    mutations = [PushTerms(COLLECTION, BUCKET, oid(number), found) for number, found in enumerate(terms)]
     row("  log record", cpu_us(lambda: [pack_mutation(mutation) for mutation in mutations], count))
     applying = sealing = committing = 0.0
     with tempfile.TemporaryDirectory() as folder, Index(Path(folder, "stages"), autocommit=False) as index:

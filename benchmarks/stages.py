@@ -286,7 +286,7 @@ def filled_index(texts: list[str], folder: Path) -> Iterator[Index]:
 
 def pushes(texts: list[str]) -> list[PushTerms]:
     """Return the mutations of texts."""
-    return [PushTerms(COLLECTION, BUCKET, oid(number), terms, window=0) for number, terms in enumerate(lexed(texts))]
+    return [PushTerms(COLLECTION, BUCKET, oid(number), terms) for number, terms in enumerate(lexed(texts))]
 
 
 def lexed(texts: list[str]) -> list[Terms]:

@@ -70,7 +70,6 @@ class Engine:
         self.is_batching = False
         """Whether changes are committed by about BATCH_COMMIT instead of one by one; see `Index.batch`."""
         kv = self.config.store.kv
-        self.window = kv.retain_word_objects
         self.live_words = self.config.search.live_words
         """Whether words are completed, corrected, listed and counted from the moment they are pushed."""
         self.is_compat = self.config.server.compat == "sonic"

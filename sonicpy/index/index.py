@@ -103,11 +103,8 @@ class Index:
             StoreError: the text was not stored.
         """
         check_names(collection, bucket, object)
-        self._engine.apply(
-            PushTerms(
-                collection, bucket, object, self._lex(self._engine.lexer.lex_push, text, lang), self._engine.window
-            )
-        )
+        terms = self._lex(self._engine.lexer.lex_push, text, lang)
+        self._engine.apply(PushTerms(collection, bucket, object, terms))
 
     def push_terms(
         self, collection: str, bucket: str, object: str, terms: Mapping[str, int], hidden: Mapping[str, int] = NO_TERMS
@@ -123,7 +120,7 @@ class Index:
             StoreError: the terms were not stored.
         """
         check_names(collection, bucket, object)
-        self._engine.apply(PushTerms(collection, bucket, object, packed_terms(terms, hidden), self._engine.window))
+        self._engine.apply(PushTerms(collection, bucket, object, packed_terms(terms, hidden)))
 
     def push_many(
         self,
@@ -161,7 +158,6 @@ class Index:
             read_rows(rows, shape),
             self._engine.lexer.lex_push,
             partial(self._push_chunk, touched),
-            self._engine.window,
             new=new,
             progress=progress,
         )

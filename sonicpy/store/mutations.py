@@ -20,7 +20,7 @@ class PushTerms(NamedTuple):
     bucket: str
     oid: str
     terms: Terms
-    window: int
+    window: int = 0
 
 
 class PopTerms(NamedTuple):

@@ -3,19 +3,16 @@
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
+from sonicpy._native.bits cimport lowest_bit
 from sonicpy._native.utf8 cimport character_bytes
 
 cdef extern from *:
     """
     #define MAGIC "SPYGRAPH"
-    #define lowest_bit(bits) __builtin_ctzll(bits)
     #define swap_bytes(bytes) __builtin_bswap64(bytes)
-    #define count_bits(bits) __builtin_popcountll(bits)
     """
     const char *MAGIC
-    int lowest_bit(uint64_t bits) noexcept nogil
     uint64_t swap_bytes(uint64_t bytes) noexcept nogil
-    int count_bits(uint64_t bits) noexcept nogil
 
 
 cdef enum:

@@ -17,14 +17,13 @@ from sonicpy._native.automaton cimport (
     WIDTH_MORE,
     WORD_MAX,
     Automata,
-    count_bits,
     edge_of,
     find_label,
-    lowest_bit,
     reverse,
     target_of,
     width_flag,
 )
+from sonicpy._native.bits cimport count_bits, lowest_bit
 from sonicpy._native.memory cimport reserve
 from sonicpy._native.utf8 cimport character_bytes, decode, is_utf8, lead_bits, lead_byte
 

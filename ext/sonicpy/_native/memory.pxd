@@ -1,6 +1,19 @@
-"""Blocks of memory that grow: the one place that calls realloc for a growing array."""
+"""Blocks of memory: zeroed ones, and those that grow, in the one place that calls realloc for a growing array."""
 
-from libc.stdlib cimport realloc
+from libc.stdlib cimport calloc, realloc
+
+
+cdef inline void *zeroed(Py_ssize_t count, size_t item_bytes) except NULL:
+    """Return room for `count` items of zero bytes, at least one.
+
+    Raises:
+        MemoryError: there is none.
+    """
+    cdef void *block = calloc(count if count else 1, item_bytes)
+    if block == NULL:
+        raise MemoryError
+    return block
+
 
 cdef inline bint reserve(void **block, Py_ssize_t *capacity, Py_ssize_t needed, size_t item_bytes) noexcept nogil:
     """Make room for `needed` items; if there is less, or NULL, the capacity at least doubles.

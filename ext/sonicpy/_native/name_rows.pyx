@@ -12,18 +12,13 @@ from libc.stdint cimport UINT64_MAX, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, qsort, realloc
 from libc.string cimport memcpy
 
+from sonicpy._native.bits cimport lowest_bit
 from sonicpy._native.blake2b cimport eight_bytes
 from sonicpy._native.keys cimport term_key
 from sonicpy._native.name_map cimport ENTRY_BYTES_MAX, HASH_BITS, VARINT_BYTES_MAX
 from sonicpy._native.varint cimport get_varint, put_varint
 
 from sonicpy._native.varint import DamagedBytes
-
-cdef extern from *:
-    """
-    #define lowest_bit(bits) __builtin_ctzll(bits)
-    """
-    int lowest_bit(uint64_t bits) noexcept nogil
 
 cdef enum:
     ROWS_AT_ONCE = 500  # that are read, merged and written: half a megabyte

@@ -5,9 +5,10 @@ remove_terms.pyx hold the two kinds.
 """
 
 from libc.stdint cimport uint32_t, uint64_t
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport free
 
 from sonicpy._native.keys cimport block_key, word_key
+from sonicpy._native.memory cimport zeroed
 from sonicpy._native.term_rows cimport is_live
 
 
@@ -29,9 +30,7 @@ cdef class ObjectChange:
         self._count = len(words)
         self._block_keys = []
         self.blocks = []
-        self._edits = <Edit *> calloc(self._count if self._count else 1, sizeof(Edit))
-        if self._edits == NULL:
-            raise MemoryError
+        self._edits = <Edit *> zeroed(self._count, sizeof(Edit))
         for number in range(self._count):
             word = words[number]
             self._edits[number].size = len(word)

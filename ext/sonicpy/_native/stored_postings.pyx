@@ -16,6 +16,7 @@ from sonicpy._native.bm25 cimport PackedLengths, lengths_of, packed_length
 from sonicpy._native.impact_rows cimport count_entries, read_entries
 from sonicpy._native.impacts cimport MARK_WORDS, Block, Impacts, mark, take_impact
 from sonicpy._native.keys cimport block_key
+from sonicpy._native.memory cimport zeroed
 from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, decode, write_block
 
 from sonicpy._native.varint import DamagedBytes
@@ -77,9 +78,8 @@ cdef class StoredPostings:
 
     cdef int make_blocks(self, Py_ssize_t count) except -1:
         free(self.blocks)
-        self.blocks = <Block *> calloc(count + 1, sizeof(Block))
-        if self.blocks == NULL:
-            raise MemoryError
+        self.blocks = NULL
+        self.blocks = <Block *> zeroed(count + 1, sizeof(Block))
         self.block_count = count
         self.size_bytes = OBJECT_BYTES + count * sizeof(Block)
         return 0

@@ -20,13 +20,15 @@ hands them over with `give` and lets it go on.
 
 from libc.math cimport INFINITY, pow
 from libc.stdint cimport UINT32_MAX, int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport free
 from libc.string cimport memset
 
+from sonicpy._native.bits cimport count_bits
 from sonicpy._native.bm25 cimport PackedLengths, lengths_of, norms_of, packed_length, part_of_score
-from sonicpy._native.impacts cimport Block, Impacts, impact_bound, is_marked
+from sonicpy._native.impacts cimport Block, impact_bound, is_marked
 from sonicpy._native.lengths cimport pack_length
-from sonicpy._native.memory cimport resized
+from sonicpy._native.list_lookup cimport Source, block_for, look_up, open_block, search
+from sonicpy._native.memory cimport resized, zeroed
 from sonicpy._native.score_parts cimport Part, Parts, add_part, parts_tuple
 from sonicpy._native.stored_postings cimport OpenBlock, StoredPostings, decode_block
 from sonicpy._native.top_k cimport (
@@ -60,17 +62,6 @@ cdef enum:
 cdef double SLACK = 1.0 + 1e-9  # bounds are added up in another order than scores
 
 
-cdef struct Source:  # one word's postings
-    Block *blocks
-    Py_ssize_t count  # of blocks
-    Py_ssize_t block  # where the last object was looked up; -1: every block is of newer objects
-    Py_ssize_t place  # in that block
-    uint8_t tf_max
-    uint8_t length_min
-    Impacts impacts  # of all blocks
-    OpenBlock *opened  # the block that the last object was looked up in
-
-
 cdef struct Slot:  # words that stand for a term with one weight: its family, or one expansion
     Py_ssize_t first, count  # its sources
     double weight  # of the frequencies of all its words together
@@ -88,96 +79,6 @@ cdef struct Term:
     Py_ssize_t only  # its one source, if that is all it has and the word counts for itself alone; else -1
     bint brings  # it brings objects; else it only adds to those that others bring
     bint required
-    bint is_held  # some object holds it as it was typed
-
-
-cdef inline Py_ssize_t block_for(const Source *source, uint32_t iid, Py_ssize_t newest) noexcept nogil:
-    """Return the number of the block that may hold an object, at most `newest`; -1: there is none.
-
-    Gallops from `newest` down: objects are looked up newest first.
-    """
-    cdef const Block *blocks = source.blocks
-    cdef Py_ssize_t high = newest, low, middle, step = 1
-    if high < 0 or blocks[high].lower <= iid:
-        return high
-    low = high - 1
-    while low >= 0 and blocks[low].lower > iid:
-        high = low
-        step *= 2
-        low = high - step
-    if low < -1:
-        low = -1
-    while high - low > 1:
-        middle = (low + high) // 2
-        if blocks[middle].lower > iid:
-            high = middle
-        else:
-            low = middle
-    return low
-
-
-cdef inline int search(const OpenBlock *block, uint32_t iid) noexcept nogil:
-    """Return the tf of an object anywhere in a block, or 0."""
-    cdef Py_ssize_t low = 0, high = block.count, middle
-    while low < high:
-        middle = (low + high) // 2
-        if block.iids[middle] < iid:
-            low = middle + 1
-        else:
-            high = middle
-    return block.tfs[low] if low < block.count and block.iids[low] == iid else 0
-
-
-cdef inline int look_up(Source *source, uint32_t iid) noexcept nogil:
-    """Return the tf of an object in a list, 0 if it does not stand there, or -1: its block was not read yet."""
-    cdef const Block *held
-    cdef const OpenBlock *block
-    cdef Py_ssize_t low, high, middle, step = 1
-    if source.block < 0:
-        return 0
-    if source.blocks[source.block].lower > iid:
-        source.block = block_for(source, iid, source.block)
-        source.place = -1
-        if source.block < 0:
-            return 0
-    held = &source.blocks[source.block]
-    if held.packed == NULL:
-        return -1
-    if not is_marked(held.marks, iid):
-        return 0
-    block = source.opened
-    if block.number != source.block:
-        open_block(source, source.block)
-    high = source.place if source.place >= 0 else block.count - 1
-    if block.iids[high] < iid:
-        return 0 if source.place < 0 else search(block, iid)
-    low = high  # down from the last place, in steps that double
-    while low >= 0 and block.iids[low] > iid:
-        high = low
-        low -= step
-        step *= 2
-    if low < 0:
-        low = -1
-    elif block.iids[low] == iid:
-        source.place = low
-        return block.tfs[low]
-    while high - low > 1:
-        middle = (low + high) // 2
-        if block.iids[middle] > iid:
-            high = middle
-        elif block.iids[middle] < iid:
-            low = middle
-        else:
-            source.place = middle
-            return block.tfs[middle]
-    source.place = high
-    return block.tfs[high] if block.iids[high] == iid else 0
-
-
-cdef inline void open_block(Source *source, Py_ssize_t number) noexcept nogil:
-    """Decode a block of a list."""
-    source.opened.number = number
-    decode_block(&source.blocks[number], source.opened)
 
 
 cdef class TopObjects:
@@ -228,7 +129,6 @@ cdef class TopObjects:
     cdef bint _is_late  # the walk waits for the block that it is at
     cdef Py_ssize_t *_places  # of each term among the drivers
     cdef TopK _top
-    cdef bint _is_begun
     cdef OpenBlock *_opened  # of each source
     cdef bint _is_started
     cdef list _asked  # (StoredPostings, block number) asked for
@@ -260,8 +160,7 @@ cdef class TopObjects:
         free(self._rest_kind)
         free(self._parts)
         free(self._held)
-        if self._is_begun:
-            end_top(&self._top)
+        end_top(&self._top)
 
     # -- what is asked for -------------------------------------------------------------------------------------------
 
@@ -278,7 +177,7 @@ cdef class TopObjects:
             self._term_room = 2 * self._term_room + 8
             self._terms = <Term *> resized(self._terms, self._term_room * sizeof(Term))
         self._terms[self._term_count] = Term(
-            self._slot_count, 0, 0, weight, 0.0, CORRECTED, -1, brings, required, False
+            self._slot_count, 0, 0, weight, 0.0, CORRECTED, -1, brings, required
         )
         self._term_count += 1
         self._possible += weight
@@ -341,7 +240,6 @@ cdef class TopObjects:
         if tf:
             term.bound = max(term.bound, slot.bound)
             term.kind = min(term.kind, slot.kind)
-            term.is_held |= slot.kind == EXACT
 
     cdef int check_unstarted(self) except -1:
         if self._driver >= 0:
@@ -363,16 +261,15 @@ cdef class TopObjects:
         for number in range(count):
             most += self._terms[number].df
         begin_top(&self._top, <Py_ssize_t> min(wanted, most))
-        self._is_begun = True
-        self._drivers = <Py_ssize_t *> allocated(count * sizeof(Py_ssize_t))
-        self._bounds = <double *> allocated(min(count, BOUNDED_TERMS) * LENGTHS * sizeof(double))
+        self._drivers = <Py_ssize_t *> zeroed(count, sizeof(Py_ssize_t))
+        self._bounds = <double *> zeroed(min(count, BOUNDED_TERMS) * LENGTHS, sizeof(double))
         memset(self._bounds, 0xFF, min(count, BOUNDED_TERMS) * LENGTHS * sizeof(double))  # NaN: not computed yet
         self.open_sources()
-        self._places = <Py_ssize_t *> allocated(count * sizeof(Py_ssize_t))
-        self._rest_weight = <double *> allocated(count * sizeof(double))
-        self._rest_kind = <Kind *> allocated(count * sizeof(Kind))
-        self._parts = <double *> allocated(count * sizeof(double))
-        self._held = <double *> allocated(count * sizeof(double))
+        self._places = <Py_ssize_t *> zeroed(count, sizeof(Py_ssize_t))
+        self._rest_weight = <double *> zeroed(count, sizeof(double))
+        self._rest_kind = <Kind *> zeroed(count, sizeof(Kind))
+        self._parts = <double *> zeroed(count, sizeof(double))
+        self._held = <double *> zeroed(count, sizeof(double))
         memset(self._shares, 0xFF, sizeof(self._shares))
         self._driver = 0
         self.put_in_order()
@@ -382,7 +279,7 @@ cdef class TopObjects:
         """Make room for a decoded block of each list."""
         cdef Py_ssize_t number
         if self._opened == NULL:
-            self._opened = <OpenBlock *> allocated(self._source_count * sizeof(OpenBlock))
+            self._opened = <OpenBlock *> zeroed(self._source_count, sizeof(OpenBlock))
             for number in range(self._source_count):
                 self._opened[number].number = -1
                 self._sources[number].opened = &self._opened[number]
@@ -498,6 +395,10 @@ cdef class TopObjects:
     cdef Source *own_source(self) noexcept nogil:
         return &self._sources[self.own_slot().first + self._source]
 
+    cdef inline double own_weight(self, const Slot *slot) noexcept nogil:
+        """Return the weight of the frequency of the word that the walk is at, in the driver's slot."""
+        return slot.weight + (slot.exact_weight if self._source == 0 else 0.0)
+
     def run(self) -> list:
         """Go on; return the keys of the blocks of `postings` that have to be read next, or [] at the end."""
         self._asked = []
@@ -547,7 +448,6 @@ cdef class TopObjects:
             raise DamagedBytes(f"{len(self._asked) - len(rows)} blocks of postings are missing")
         for stored, number in self._asked:
             block = (<tuple> rows[at])[1]
-            stored.blocks[number].is_wanted = False
             stored.put_block(number, block)
             at += 1
         self._asked = []
@@ -585,7 +485,7 @@ cdef class TopObjects:
         cdef const OpenBlock *block = source.opened
         cdef Kind kind = self.best_kind()
         cdef double share = self.best_share(kind), part, others = self.others_of_slot(slot)
-        cdef double weight = slot.weight + (slot.exact_weight if self._source == 0 else 0.0)
+        cdef double weight = self.own_weight(slot)
         cdef uint8_t packed
         cdef uint32_t iid
         cdef int found, hopeless
@@ -756,7 +656,7 @@ cdef class TopObjects:
         cdef Slot *slot = self.own_slot()
         if self._full_first and self._driver == 0 and slot.kind == EXACT and self._total > 0:
             for at in range(self._term_count):
-                if self._terms[at].brings and not self._terms[at].is_held:
+                if self._terms[at].brings and self._terms[at].kind != EXACT:
                     break
             else:
                 return FULL
@@ -774,7 +674,7 @@ cdef class TopObjects:
         self, const Slot *slot, const Block *block, uint8_t shortest, double others
     ) noexcept nogil:
         """Return a bound on the scores of the objects of a block of the driver."""
-        cdef double weight = slot.weight + (slot.exact_weight if self._source == 0 else 0.0), most = 0.0, part
+        cdef double weight = self.own_weight(slot), most = 0.0, part
         cdef uint8_t length
         cdef int number
         for number in range(block.impacts.count):
@@ -848,7 +748,7 @@ cdef class TopObjects:
             iid = block.iids[place]
             packed = packed_length(&self._packed, iid)
             part = part_of_score(
-                slot.weight + (slot.exact_weight if self._source == 0 else 0.0),
+                self.own_weight(slot),
                 block.tfs[place], self._norms[packed], self._k1,
             ) + others
             if self.enters(kind, self.score_bound(part, packed) * share, iid):
@@ -1100,7 +1000,7 @@ cdef class TopObjects:
         for number in range(self._source_count):
             if self._sources[number].count:
                 most = max(most, self.newest_iid(&self._sources[number]))
-        marks = <uint8_t *> allocated(2 * (most // 8 + 1))
+        marks = <uint8_t *> zeroed(2 * (most // 8 + 1), 1)
         some = marks + most // 8 + 1
         memset(marks, 0xFF if self._has_required else 0, most // 8 + 1)
         for term in range(self._term_count):
@@ -1152,7 +1052,7 @@ cdef class TopObjects:
             ([(number of the word, in the order in which they were added, tf, part of the score)], number of other
             parts, their sum).
         """
-        cdef Part *listed = <Part *> allocated((listed_max + 1) * sizeof(Part))
+        cdef Part *listed = <Part *> zeroed(listed_max + 1, sizeof(Part))
         cdef list out = []
         self.open_sources()
         try:
@@ -1222,17 +1122,3 @@ cdef class TopObjects:
         if source.opened.number != block:
             open_block(source, block)
         return search(source.opened, iid)
-
-
-cdef void *allocated(size_t size) except NULL:
-    cdef void *found = calloc(1, size if size else 1)
-    if found == NULL:
-        raise MemoryError
-    return found
-
-
-cdef extern from *:
-    """
-    #define count_bits(bits) __builtin_popcount(bits)
-    """
-    int count_bits(unsigned int bits) noexcept nogil

@@ -64,7 +64,6 @@ class Source:
         self.header = header
         self.size: int | None = None
         self._file: IO[bytes] | None = None
-        self._rows_done = 0
         if self.kind == "parquet":
             self._table = _open_parquet(path)
             self.size = self._table.metadata.num_rows

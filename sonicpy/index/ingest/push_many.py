@@ -33,7 +33,6 @@ def push_rows(
     rows: Iterator[Row | Refused],
     lex: Callable[[str, str | None], Terms],
     take: Taker,
-    window: int,
     *,
     new: bool,
     progress: Progress | None,
@@ -43,7 +42,6 @@ def push_rows(
     Args:
         lex: returns the terms of a text in a language.
         take: stores the pushes of a chunk.
-        window: goes into the log records, where it has no effect.
         new: refuse rows whose object exists already.
         progress: called after each chunk with the number of rows that are done.
 
@@ -54,7 +52,7 @@ def push_rows(
     done = 0
     while chunk := _next_chunk(rows):
         with _collector_paused():
-            places, pushes = _analyzed_chunk(chunk, done, lex, window, report)
+            places, pushes = _analyzed_chunk(chunk, done, lex, report)
             try:
                 there = take(pushes, new=new)
             except StoreError as error:
@@ -84,7 +82,7 @@ def _collector_paused() -> Iterator[None]:
 
 
 def _analyzed_chunk(
-    chunk: list[Row | Refused], first: int, lex: Callable[[str, str | None], Terms], window: int, report: PushReport
+    chunk: list[Row | Refused], first: int, lex: Callable[[str, str | None], Terms], report: PushReport
 ) -> tuple[list[int], list[PushTerms]]:
     """Return the numbers of the rows that can be pushed, and their PUSHes; report the others."""
     places, pushes = [], []
@@ -92,7 +90,7 @@ def _analyzed_chunk(
         if isinstance(row, Refused):
             report.refuse(row)
             continue
-        push = _analyzed(row, lex, window)
+        push = _analyzed(row, lex)
         if isinstance(push, str):
             report.refuse(Refused(place, row.object, push))
             continue
@@ -113,7 +111,7 @@ def _next_chunk(rows: Iterator[Row | Refused]) -> list[Row | Refused]:
     return chunk
 
 
-def _analyzed(row: Row, lex: Callable[[str, str | None], Terms], window: int) -> PushTerms | str:
+def _analyzed(row: Row, lex: Callable[[str, str | None], Terms]) -> PushTerms | str:
     """Return the PUSH of a row, or why there is none."""
     try:
         terms = lex(row.text, row.lang)
@@ -122,4 +120,4 @@ def _analyzed(row: Row, lex: Callable[[str, str | None], Terms], window: int) ->
     # A text gives at most about three times its bytes of terms; only what may be too long is measured.
     if 16 * len(row.text) > RECORD_MAX_BYTES and sum(map(len, terms.words)) + 12 * len(terms) > RECORD_MAX_BYTES:
         return f"its terms take more than {RECORD_MAX_BYTES} bytes: split the text"
-    return PushTerms(row.collection, row.bucket, row.object, terms, window)
+    return PushTerms(row.collection, row.bucket, row.object, terms)
