@@ -1,16 +1,14 @@
 """The examples run as their READMEs say, and the pages of the cookbook show them as they are."""
 
-import ast
 import importlib.util
 import os
 import re
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import DOCS, PAGES, ROOT, blocks, name_of
+from tests.docs.pages import DOCS, PAGES, ROOT, blocks, imported_by, name_of
 from tests.docs.running import check, commands, put_commands_on_path, run_in_shell
 
 EXAMPLES = ROOT / "examples"
@@ -43,17 +41,12 @@ def test_an_example_runs(folder: Path, tmp_path: Path, monkeypatch: pytest.Monke
 
 def packages_in(folder: Path) -> set[str]:
     """Return the packages that the programs of an example import, without its own and those that sonicpy needs."""
-    names: set[str] = set()
     own = {path.stem for path in folder.iterdir()}
-    for path in folder.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Import):
-                names |= {alias.name.split(".")[0] for alias in node.names}
-            elif isinstance(node, ast.ImportFrom):
-                names.add((node.module or "").split(".")[0])
-            if isinstance(node, ast.ImportFrom) and node.module == "fastapi.testclient":
-                names.add("httpx2")
-    return names - own - set(sys.stdlib_module_names) - {"sonicpy", "rapidfuzz"}
+    programs = [path.read_text("utf-8") for path in folder.rglob("*.py")]
+    names = {name for program in programs for name in imported_by(program)}
+    if any("fastapi.testclient" in program for program in programs):
+        names.add("httpx2")
+    return names - own - {"rapidfuzz"}
 
 
 def test_pages_show_the_examples_as_they_are() -> None:
