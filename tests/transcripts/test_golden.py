@@ -25,8 +25,9 @@ SET_THEMES = ("01", "02", "03", "04", "08", "22", "23", "25")
 
 
 def replay(command: str, files: list[str], *options: str) -> subprocess.CompletedProcess[str]:
+    options = (*COMMON, *options, "--port", str(free_port()), "--spawn", command)
     return subprocess.run(
-        [sys.executable, str(FOLDER / "replay.py"), *COMMON, *options, "--port", str(free_port()), "--spawn", command, *files],
+        [sys.executable, str(FOLDER / "replay.py"), *options, *files],
         env=environment({}),
         capture_output=True,
         text=True,
