@@ -27,6 +27,7 @@ ALLOWED = {
     "graph": EVERYBODY | {"_native"},
     "ids": {"_native", "errors"},
     "index": EVERYBODY | {"_native", "api", "config", "graph", "lexer", "store"},
+    "keyvalue": EVERYBODY | {"store"},
     "langcodes": set(),
     "lexer": EVERYBODY | {"_native", "config", "data"},
     "pytest_plugin": {"__init__", "client", "config", "index"},
