@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -89,14 +89,15 @@ def test_agents_come_first_and_serve_many_runs(tmp_path: Path) -> None:
     with Server(tmp_path / "s") as server:
         command = [sys.executable, "-m", "sonicpy", "load", "agent", "--hub", hub, "--server", f"{HOST}:{server.port}"]
         agents = [subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment({})) for _ in range(2)]
+        time.sleep(1)
         try:
-            listed = run("list", "--hub", hub, "--wait", "4")
+            listed = run("list", "--hub", hub, "--wait", "1.5")
             assert listed.stdout.startswith("2 agents responding: [")
             for operation, queries in (("ping", ["x"]), ("count", ["o"]), ("suggest", ["bi"])):
                 set_file.write_text(
                     json.dumps({"Iterations": 5, "Queries": queries, "Op": operation, "Spaces": ["c/b"], "Warmup": 2})
                 )
-                done = run("run", "--hub", hub, "--wait", "2", "--limit", "1", "--strict", str(set_file))
+                done = run("run", "--hub", hub, "--wait", "0.7", "--limit", "1", "--strict", str(set_file))
                 assert done.returncode == 0, done.stderr
                 assert "Testset run on 1 concurrent agents" in done.stdout
         finally:
@@ -145,13 +146,11 @@ def test_an_agent_that_does_not_answer_is_named(tmp_path: Path) -> None:
     assert "Success ratio: 0.0000%" in done.stdout
 
 
-@pytest.mark.parametrize(
-    "said", [b"GET / HTTP/1.1\r\n\r\n", b"[]\n", b'{"type": "hello"}\n', b"x" * (LINE_BYTES_MAX + 9)]
-)
-def test_strangers_at_the_hub_change_nothing(tmp_path: Path, said: bytes) -> None:
+def test_strangers_at_the_hub_change_nothing() -> None:
     port = free_port()
+    sayings = (b"GET / HTTP/1.1\r\n\r\n", b"[]\n", b'{"type": "hello"}\n', b"x" * (LINE_BYTES_MAX + 9))
 
-    def stranger() -> None:
+    def stranger(said: bytes) -> None:
         for _ in range(100):
             try:
                 with socket.create_connection((HOST, port), 5) as connection:
@@ -162,10 +161,12 @@ def test_strangers_at_the_hub_change_nothing(tmp_path: Path, said: bytes) -> Non
             except OSError:
                 time.sleep(0.05)
 
-    thread = threading.Thread(target=stranger)
-    thread.start()
+    threads = [threading.Thread(target=stranger, args=(said,)) for said in sayings]
+    for thread in threads:
+        thread.start()
     done = run("list", "--hub", f"{HOST}:{port}", "--wait", "1")
-    thread.join()
+    for thread in threads:
+        thread.join()
     assert (done.returncode, done.stdout, done.stderr) == (2, "0 agents responding: []\n", "")
 
 
@@ -201,7 +202,8 @@ STARTED = b"STARTED search protocol(1) buffer(20000)\r\n"
 )
 def test_every_end_of_a_query_has_a_status(replies: list[bytes], status: int, hits: int) -> None:
     asked = TestSet(Iterations=1, Queries=["q"], Limit=10)
-    result = Shards([answer(replies)], asked, 2.0).ask("q")
+    with closing(Shards([answer(replies)], asked, 2.0)) as shards:
+        result = shards.ask("q")
     assert (result.status, result.hits, bool(result.error)) == (status, hits, status not in (42, 44))
 
 
@@ -217,7 +219,8 @@ def test_shards_are_merged_in_turn_and_the_slowest_counts() -> None:
     asked = TestSet(Iterations=1, Queries=["q"], Limit=5)
     first = answer([STARTED, b"PENDING x\r\nEVENT QUERY x a b c d\r\n"])
     second = answer([STARTED, b"PENDING x\r\nEVENT QUERY x e f\r\n"])
-    assert Shards([first, second], asked, 2.0).ask("q").hits == 5
+    with closing(Shards([first, second], asked, 2.0)) as shards:
+        assert shards.ask("q").hits == 5
     assert asked.limit_of_shard(3) == 1
     assert TestSet(Iterations=1, Queries=["q"]).limit_of_shard(3) == 1
     assert TestSet(Iterations=1, Queries=["q"], LimitPerShard=7).limit_of_shard(3) == 7
