@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from multiprocessing.pool import Pool
 from pathlib import Path
 from typing import Any
 
@@ -55,18 +56,20 @@ def run(table: Table, profile: Profile, folder: Path, wanted: Callable[[str], bo
         systems["3 Sonic"] = [Sonic(f"Sonic {number}", folder / f"sonic {number}", sonic) for number in range(SHARDS)]
     else:
         table.skip("L", "Sonic", "not installed ($SONIC_BIN)")
-    for name, servers in systems.items():
-        with ExitStack() as stack:
-            for server in servers:
-                stack.enter_context(server)
-            load(table, name, servers, sharded if len(servers) > 1 else [rows])
-            if wanted("L2"):
-                sets(table, profile, name, "L2", [(HOST, server.port) for server in servers], None)
-        if wanted("L3") and name == "3 sonicpy serve":
-            first_queries(table, servers)
-    if wanted("L4"):
-        files = fts5_files(folder, sharded)
-        sets(table, profile, "3 SQLite FTS5", "L4", [], files)
+    with multiprocessing.get_context("spawn").Pool(max(profile.agents)) as pool:
+        pool.map(len, ["warm"] * max(profile.agents), chunksize=1)
+        for name, servers in systems.items():
+            with ExitStack() as stack:
+                for server in servers:
+                    stack.enter_context(server)
+                load(table, name, servers, sharded if len(servers) > 1 else [rows])
+                if wanted("L2"):
+                    sets(table, pool, profile, name, "L2", [(HOST, server.port) for server in servers], None)
+            if wanted("L3") and name == "3 sonicpy serve":
+                first_queries(table, servers)
+        if wanted("L4"):
+            files = fts5_files(folder, sharded)
+            sets(table, pool, profile, "3 SQLite FTS5", "L4", [], files)
 
 
 def load(table: Table, name: str, servers: Sequence[Server], rows: Sequence[Sequence[tuple[str, str]]]) -> None:
@@ -99,7 +102,13 @@ def push_lines(article: str, text: str) -> list[bytes]:
 
 
 def sets(
-    table: Table, profile: Profile, name: str, row: str, servers: list[tuple[str, int]], files: list[str] | None
+    table: Table,
+    pool: Pool,
+    profile: Profile,
+    name: str,
+    row: str,
+    servers: list[tuple[str, int]],
+    files: list[str] | None,
 ) -> None:
     """Ask every set with every number of agents, each a process."""
     for path in sorted(SETS.glob("*.json")):
@@ -108,7 +117,7 @@ def sets(
             continue
         asked = asked.model_copy(update={"Iterations": min(asked.Iterations, profile.iterations)})
         for agents in profile.agents:
-            seconds, results = run_agents(agents, asked, servers, files)
+            seconds, results = run_agents(pool, agents, asked, servers, files)
             roundtrips = [end - begun for begun, end, _ in results]
             figure = Figure(row, f"{path.stem}, {agents} agents", name, NETWORK, in_flight=f"1 on each of {agents}")
             figure.rounds = [len(results) / seconds]
@@ -119,14 +128,11 @@ def sets(
 
 
 def run_agents(
-    agents: int, asked: TestSet, servers: list[tuple[str, int]], files: list[str] | None
+    pool: Pool, agents: int, asked: TestSet, servers: list[tuple[str, int]], files: list[str] | None
 ) -> tuple[float, list[tuple[float, float, int]]]:
     """Return the seconds of all agents together, and (start, end, hits) of each query."""
-    context = multiprocessing.get_context("spawn")
-    with context.Pool(agents) as pool:
-        pool.map(len, ["warm"] * agents, chunksize=1)
-        work = [(asked.model_dump(), servers, files, number) for number in range(agents)]
-        found = [row for some in pool.map(be_agent, work, chunksize=1) for row in some]
+    work = [(asked.model_dump(), servers, files, number) for number in range(agents)]
+    found = [row for some in pool.map(be_agent, work, chunksize=1) for row in some]
     return max(row[1] for row in found) - min(row[0] for row in found), found
 
 

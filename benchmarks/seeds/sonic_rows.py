@@ -51,7 +51,7 @@ def run(table: Table, profile: Profile, folder: Path, wanted: Callable[[str], bo
     if wanted("S3"):
         recall(table, profile, folder / "S3")
     if wanted("S4"):
-        functions(table, folder / "S4")
+        functions(table, profile, folder / "S4")
 
 
 def servers_in(table: Table, row: str, folder: Path) -> list[Server]:
@@ -82,7 +82,7 @@ def push_and_ask(table: Table, profile: Profile, folder: Path) -> None:
                 before_s = server.cpu_s()
                 lane = Lane(connection, pushes)
                 took_s, _ = drive([lane])
-                figure = mean_figure("PUSH, 1 connection", server, lane.latencies_s, took_s)
+                figure = mean_figure("S1", "PUSH, 1 connection", server, lane.latencies_s, took_s)
                 figure.cpu_us = (server.cpu_s() - before_s) / len(pushes) * 1e6
                 figure.more["one core"] = (server.cpu_s() - before_s) / took_s
             figure.more["peak MB"] = watch.peak_bytes / 1e6
@@ -92,10 +92,17 @@ def push_and_ask(table: Table, profile: Profile, folder: Path) -> None:
             figure.more["disk MB"] = server.disk_bytes() / 1e6
             lines = [query_line(" ".join(words)) for words in asked]
             note = check(server, asked, oracle) if "newest" in server.name else ""
-            ask_over(table, "QUERY of one to three words", server, lines, (1, 2, 4, 8), profile.seconds, note)
+            ask_over(table, "S1", "QUERY of one to three words", server, lines, (1, 2, 4, 8), profile.seconds, note)
             typed = [query_line(word) for word, _ in wrong]
             ask_over(
-                table, "QUERY with a typo", server, typed, (1,), profile.seconds, found_share(server, wrong, oracle)
+                table,
+                "S1",
+                "QUERY with a typo",
+                server,
+                typed,
+                (1,),
+                profile.seconds,
+                found_share(server, wrong, oracle),
             )
 
 
@@ -137,11 +144,11 @@ def misspelt(made: Sequence[str], oracle: Oracle, count: int) -> list[tuple[str,
     return found
 
 
-def mean_figure(case: str, server: Server, latencies_s: Sequence[float], took_s: float) -> Figure:
+def mean_figure(row: str, case: str, server: Server, latencies_s: Sequence[float], took_s: float) -> Figure:
     """Return the published table's figures: means of 1,000 operations, eight of them, best and worst of all."""
     means = [mean(latencies_s[start : start + EVERY]) * 1e6 for start in range(0, len(latencies_s), EVERY)]
     ordered = sorted(latencies_s)
-    figure = Figure("S1", case, server.name, NETWORK, rounds=[len(latencies_s) / took_s])
+    figure = Figure(row, case, server.name, NETWORK, rounds=[len(latencies_s) / took_s])
     figure.more = {
         "mean us": mean(means), "best mean us": min(means), "worst mean us": max(means),
         "eight means us": [means[at * len(means) // REPORTED] for at in range(REPORTED)],
@@ -152,7 +159,14 @@ def mean_figure(case: str, server: Server, latencies_s: Sequence[float], took_s:
 
 
 def ask_over(
-    table: Table, case: str, server: Server, lines: Sequence[bytes], counts: Sequence[int], seconds: float, note: str
+    table: Table,
+    row: str,
+    case: str,
+    server: Server,
+    lines: Sequence[bytes],
+    counts: Sequence[int],
+    seconds: float,
+    note: str,
 ) -> None:
     """Ask over several numbers of connections."""
     for count in counts:
@@ -162,7 +176,7 @@ def ask_over(
             before_s = server.cpu_s()
             took_s, _ = drive(lanes, max(seconds, 0.2))
         latencies = [latency for lane in lanes for latency in lane.latencies_s]
-        figure = mean_figure(f"{case}, {count} connections", server, latencies, took_s)
+        figure = mean_figure(row, f"{case}, {count} connections", server, latencies, took_s)
         figure.cpu_us = (server.cpu_s() - before_s) / len(latencies) * 1e6
         figure.in_flight = f"1 on each of {count}"
         figure.note = note or figure.note
@@ -226,8 +240,7 @@ def push_articles(table: Table, profile: Profile, folder: Path) -> None:
             table.add(figure)
             for limit in (10, 100):
                 given = [f'QUERY messages default "{text}" LIMIT({limit})\n'.encode() for text in asked]
-                ask_over(table, f"QUERY of articles, LIMIT {limit}", server, given, (1,), profile.seconds, "")
-                table.figures[-1].row = "S2"
+                ask_over(table, "S2", f"QUERY of articles, LIMIT {limit}", server, given, (1,), profile.seconds, "")
 
 
 def recall(table: Table, profile: Profile, folder: Path) -> None:
@@ -266,13 +279,13 @@ def recall(table: Table, profile: Profile, folder: Path) -> None:
         table.add(figure)
 
 
-def functions(table: Table, folder: Path) -> None:
+def functions(table: Table, profile: Profile, folder: Path) -> None:
     """S4: the functions that Sonic's own benches measure, by pytest-benchmark."""
     folder.mkdir(parents=True)
     report = folder / "report.json"
     command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "--benchmark-only", f"--benchmark-json={report}",
                "--benchmark-max-time=0.2", "--benchmark-min-rounds=2",
-               *(str(ROOT / "benchmarks" / name) for name in FUNCTION_BENCHES)]  # fmt: skip
+               *(str(ROOT / "benchmarks" / name) for name in FUNCTION_BENCHES[: profile.benches])]  # fmt: skip
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"the benches of functions failed:\n{done.stdout[-2000:]}")

@@ -117,10 +117,15 @@ def in_rounds(
         table.add(figure)
 
 
+def rounded(value: float) -> str:
+    """Return a value with at least three digits."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
 def as_line(figure: Figure) -> str:
     """Return a figure as one line, its row first."""
-    value = "-" if figure.middle is None else f"{figure.middle:,.0f}{figure.unit}"
-    spread = f" [{min(figure.rounds):,.0f} to {max(figure.rounds):,.0f}]" if len(figure.rounds) > 1 else ""
+    value = "-" if figure.middle is None else f"{rounded(figure.middle)}{figure.unit}"
+    spread = f" [{rounded(min(figure.rounds))} to {rounded(max(figure.rounds))}]" if len(figure.rounds) > 1 else ""
     cpu = f", CPU {figure.cpu_us:,.1f} us" if figure.cpu_us is not None else ""
     note = f"  ({figure.note})" if figure.note else ""
     return f"{figure.row:3} {figure.case}, {figure.peer}: {value}{spread}{cpu}{note}"
@@ -137,10 +142,8 @@ def as_markdown(held: dict[str, Any]) -> str:
         lines += [f"### {row}, {place}", "", HEAD, RULE]
         for figure in figures:
             rates = figure["rounds"]
-            spread = f"{min(rates):,.0f} to {max(rates):,.0f}" if len(rates) > 1 else ""
-            middle = "" if figure["median"] is None else f"{figure['median']:,.4g}{figure['unit']}"
-            if figure["median"] is not None and figure["median"] >= 1000:
-                middle = f"{figure['median']:,.0f}{figure['unit']}"
+            spread = f"{rounded(min(rates))} to {rounded(max(rates))}" if len(rates) > 1 else ""
+            middle = "" if figure["median"] is None else f"{rounded(figure['median'])}{figure['unit']}"
             cpu = "" if figure["cpu_us"] is None else f"{figure['cpu_us']:,.1f}"
             lines.append(f"| {figure['case']} | {figure['peer']} | {middle} | {spread} | {cpu} | {figure['in_flight']} "
                          f"| {figure['durability']} | {figure['note']} |")  # fmt: skip

@@ -79,8 +79,9 @@ class OurIndex(TextPeer):
         return self._exact.count(COLLECTION, BUCKET, str(number)) > 0
 
     def update(self, number: int, text: str) -> None:
-        self._exact.flush_object(COLLECTION, BUCKET, str(number))
-        self._exact.push(COLLECTION, BUCKET, str(number), text, lang="none")
+        with self._exact.batch():
+            self._exact.flush_object(COLLECTION, BUCKET, str(number))
+            self._exact.push(COLLECTION, BUCKET, str(number), text, lang="none")
 
     def close(self) -> None:
         self._exact.close()
@@ -178,7 +179,7 @@ class Tantivy(TextPeer):
         return bool(self._searcher.search(asked, 1, count=False).hits)
 
     def update(self, number: int, text: str) -> None:
-        self._writer.delete_documents("id", number)
+        self._writer.delete_documents_by_term("id", number)
         self._writer.add_document(self._tantivy.Document(id=number, text=text))
         self._commit()
 
