@@ -34,6 +34,8 @@ from tests.support.server_process import PASSWORD, find_sonic
 SETS = Path(__file__).parent / "loadsets"
 SHARDS = 3
 FTS5_QUERY = "SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rank LIMIT ?"
+SET_S = 10.0
+"""L2: the longest time of one set, which a slow system does not finish."""
 FIRST = 100
 """Queries after a start that L3 looks at."""
 
@@ -144,7 +146,11 @@ def be_agent(
     asked = TestSet.model_validate(held)
     if files is None:
         addresses = [Address(host, port, password=PASSWORD) for host, port in servers]
-        results = ask_servers(addresses, asked, 10.0, number, threading.Event())
+        stopped = threading.Event()
+        timer = threading.Timer(SET_S, stopped.set)
+        timer.start()
+        results = ask_servers(addresses, asked, 10.0, number, stopped)
+        timer.cancel()
         if any(result.error for result in results):
             raise AssertionError(next(result.error for result in results if result.error))
         return [(result.start, result.end, result.hits) for result in results]

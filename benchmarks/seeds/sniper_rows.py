@@ -27,6 +27,8 @@ from tests.support.server_process import find_sonic
 BATCH = 1000
 THREADS, COUNTERS, COUNTS = 8, 100, 1000
 CONNECTIONS = 50
+CASE_S = 20.0
+"""K4: the longest time of one case."""
 VALUE = bytes(256)
 
 
@@ -275,13 +277,14 @@ def measure(table: Table, server: Server, case: str, lines: Sequence[bytes], mod
             for number in range(CONNECTIONS)
         ]
         before_s = cpu_s(server.pid)
-        took_s, _ = drive(lanes)
+        took_s, _ = drive(lanes, CASE_S)
         spent_s = cpu_s(server.pid) - before_s
     latencies = sorted(latency for lane in lanes for latency in lane.latencies_s)
-    if len(latencies) != len(lines):
+    if len(latencies) != len(lines) and took_s < CASE_S:
         raise AssertionError(f"{server.name} answered {len(latencies)} of {len(lines)} commands")
-    figure = Figure("K4", case, server.name, NETWORK, rounds=[len(lines) / took_s], durability=SYSTEM_CACHE,
+    figure = Figure("K4", case, server.name, NETWORK, rounds=[len(latencies) / took_s], durability=SYSTEM_CACHE,
                     in_flight=f"{depth} on each of {CONNECTIONS}")  # fmt: skip
-    figure.cpu_us = spent_s / len(lines) * 1e6
+    figure.cpu_us = spent_s / len(latencies) * 1e6
+    figure.note = "" if len(latencies) == len(lines) else f"stopped after {CASE_S:.0f} s"
     figure.more = {f"p{share}_ms": percentile(latencies, share) * 1e3 for share in (50, 95, 99)}
     table.add(figure)
