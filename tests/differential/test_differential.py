@@ -31,7 +31,7 @@ def test_what_differs_shrinks_to_what_matters() -> None:
     smallest = shrink(Scenario(1, "default", steps), differs)
     assert differs(smallest)
     assert len(smallest.steps) == 1
-    assert len(smallest.steps[0].line) <= len(b'PUSH {c} two 7"')
+    assert len(smallest.steps[0].line) <= len(b'PUSH {c} two 37"')
 
 
 @pytest.mark.full
