@@ -36,11 +36,11 @@ def main() -> None:
         notes.of(ann).push_many([("note:1", "Contract with the printer"), ("note:2", "Holidays in May")])
         notes.of(bob).push_many([("note:1", "Contract, first draft"), ("note:2", "Questions about the contract")])
         print("acme finds", notes.of(ann).query("contract").objects)
-        print("bolt finds", sorted(notes.of(bob).query("contract")))
+        print("bolt finds", sorted(notes.of(bob).query("contract").objects))
         print(f"acme holds {notes.of(ann).count_objects()} objects, bolt {notes.of(bob).count_objects()}")
         notes.forget("acme")
-        left = notes.of(ann).query("contract").objects
-        print(f"acme leaves; it finds {left} and bolt still finds {sorted(notes.of(bob).query('contract'))}")
+        print("acme leaves; it finds", notes.of(ann).query("contract").objects)
+        print("bolt still finds", sorted(notes.of(bob).query("contract").objects))
 
 
 if __name__ == "__main__":
