@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import sonicpy
+import sonicpy.keyvalue
 from sonicpy.client.aio.bucket import AsyncBucket
 from tests.docs.pages import DOCS, blocks
 
@@ -23,6 +24,7 @@ SHOWN: list[tuple[type[Any], str]] = [
     (sonicpy.Client, "client.md"),
     (sonicpy.Hits, "results.md"),
     (sonicpy.Explanation, "results.md"),
+    (sonicpy.keyvalue.KeyValue, "keyvalue.md"),
 ]
 
 
