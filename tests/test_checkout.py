@@ -45,7 +45,7 @@ def test_a_checkout_takes_the_installed_package(tmp_path: Path) -> None:
     assert hits == "Hits(['o'])"
     assert files == [str(installed / "sonicpy" / name) for name in ("__init__.py", "errors.py")], "nothing is mixed"
     code = "import runpy; sys.argv = ['s', '--version']; runpy.run_module('sonicpy', run_name='__main__')"
-    module = python(code, sources, installed)
+    module = python(code, sources, installed, *packages())
     assert module.stdout == f"sonicpy {VERSION}\n", module.stderr
 
 
