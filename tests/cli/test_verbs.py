@@ -140,9 +140,8 @@ def test_a_folder_is_read_while_a_server_writes_it(run: Run, server: Server, tmp
     assert run("stats", "--data", folder) != ""
     for verb in (["push", "c", "b", "o", "x"], ["flush", "c"], ["import", "rows.jsonl"]):
         Path("rows.jsonl").touch()
-        said = f"is already open for writing by process {server.pid}"
-        run(*verb, "--data", folder, status=1, said=said)
-        run(*verb, "--data", folder, status=1, said="or change it through the server, with --server URL\n")
+        said = f"is already open for writing by process {server.pid}, a server: connect to it at {url} (in a shell: "
+        run(*verb, "--data", folder, status=1, said=said + f"--server {url}), ")
 
 
 def test_ping(run: Run, locked_server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
