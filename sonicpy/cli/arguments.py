@@ -89,6 +89,11 @@ def text_given(words: list[str]) -> str:
     return checked(" ".join(words))
 
 
+def has_words(text: str) -> bool:
+    """Return whether a text may hold words, which consist of letters and digits."""
+    return any(map(str.isalnum, text))
+
+
 def checked(text: str) -> str:
     """Return an argument unchanged. Raises ConfigError if it is not UTF-8."""
     try:

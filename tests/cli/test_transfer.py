@@ -68,8 +68,8 @@ def test_parquet(run: Run) -> None:
     }  # fmt: skip
     parquet.write_table(arrow.table(rows), "rows.parquet", row_group_size=2)
     flags = ["--collection", "c", "--data", "d"]
-    run("import", "rows.parquet", *flags)
-    assert held() == {**EXPECTED, "4": set()}
+    run("import", "rows.parquet", *flags, status=3, said="row 4 is refused: its text is missing: 'text' holds null")
+    assert held() == EXPECTED
     run("import", "rows.parquet", *flags, "--id", "day", "--bad", "bad", "-q", status=3, said="row 1 is refused")
     assert json.loads(Path("bad").read_text().splitlines()[2]) == {
         "row": 3,
@@ -108,6 +108,7 @@ BAD: list[tuple[bytes, str]] = [
     (b'{"id": null, "text": "x"}', "it has no field 'id' (--id gives it for all rows)"),
     (b'{"id": true, "text": "x"}', "its field 'id' is neither a text nor a number"),
     (b'{"id": 1}', "it has no field 'text' (--text names the fields of texts)"),
+    (b'{"id": 1, "text": null}', "its text is missing: 'text' holds null"),
     (b'{"id": 1, "text": {}}', "its field 'text' is neither a text nor a number"),
     (b'{"id": 1, "text": "\\ud800"}', "its text is not UTF-8"),
     (b'{"id": 1, "text": "x", "lang": "xx"}', "'xx' is not a language"),
@@ -146,10 +147,12 @@ def test_only_the_first_bad_rows_are_shown(here: Path, capsys: pytest.CaptureFix
     ]
 
 
-def test_strict_stops_at_the_first_bad_row(run: Run) -> None:
+def test_strict_stops_at_the_first_bad_row(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     Path("rows.csv").write_text("id,text\n1,amber\na b,birch\n3,cedar\n")
     said = "sonicpy: row 2 of rows.csv is refused: 'a b' is not a valid object name"
     assert run("import", "rows.csv", "--collection", "c", "--data", "d", "--strict", status=1, said=said) == ""
+    assert main(["import", "rows.csv", "--collection", "c", "--data", "d", "--strict"]) == 1
+    assert capsys.readouterr().err.count("'a b'") == 1, "the row is told once"
     assert held() == {"1": {"amber"}}
 
 
@@ -158,7 +161,7 @@ def test_csv_with_faults(run: Run) -> None:
     run("import", "rows.csv", "--collection", "c", "--data", "d", "--bad", "bad", status=3, said="row 2 is refused")
     assert held() == {"1": {"amber"}, "5": {"cedar"}}
     assert [json.loads(line)["reason"].split(":")[0] for line in Path("bad").read_text().splitlines()] == [
-        "it has 3 fields, and the header 2", "it is not CSV", "its text is not UTF-8", "it is not CSV",
+        "it has 3 fields, and the header 2", "it is not CSV", "its text is not UTF-8 (--encoding names another)", "it is not CSV",
     ]  # fmt: skip
 
 
@@ -195,7 +198,7 @@ def test_an_interrupted_import_goes_on(run: Run, monkeypatch: pytest.MonkeyPatch
     verb = ["import", "rows.csv", "--collection", "c", "--data", "d", "--bad", "bad"]
     Interrupter.chunks = 0
     with monkeypatch.context() as patched:
-        patched.setattr("sonicpy.cli.ingest.FolderSink", Interrupter)
+        patched.setattr("sonicpy.cli.importing.verb.FolderSink", Interrupter)
         run(*verb, status=130, said="sonicpy: interrupted\n")
     assert len(held()) == 17
     assert len(Path("bad").read_text().splitlines()) == 3
@@ -216,7 +219,7 @@ def test_a_position_is_of_one_import_alone(run: Run, monkeypatch: pytest.MonkeyP
     verb = ["import", "rows.csv", "--collection", "c", "--data", "d"]
     Interrupter.chunks = 0
     with monkeypatch.context() as patched:
-        patched.setattr("sonicpy.cli.ingest.FolderSink", Interrupter)
+        patched.setattr("sonicpy.cli.importing.verb.FolderSink", Interrupter)
         run(*verb, status=130, said="interrupted")
     run(*verb[:2], "--collection", "e", "--data", "d", "--resume")  # other rows: another import
     assert held(collection="e").keys() == {"1", "2", "3"}

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from sonicpy import Index
-from sonicpy.cli.main import MODULES, VERBS, main, make_parser
+from sonicpy.cli.main import main
+from sonicpy.cli.parser import MODULES, VERBS, make_parser
 from sonicpy.version import VERSION
 from tests.cli.conftest import Run
 from tests.processes import Server, environment
@@ -222,7 +223,7 @@ def test_output_that_cannot_be_written(run: Run) -> None:
 
 
 def test_a_verb_loads_what_it_needs() -> None:
-    code = "import sys; from sonicpy.cli.main import make_parser; make_parser(['serve']); print(*sys.modules)"
+    code = "import sys; from sonicpy.cli.parser import make_parser; make_parser(['serve']); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=30)
     loaded = set(done.stdout.split())
     assert "sonicpy.cli.serve" in loaded

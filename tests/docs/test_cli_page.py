@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from sonicpy.cli.main import MODULES, main, make_parser
+from sonicpy.cli.main import main
+from sonicpy.cli.parser import MODULES, make_parser
 from tests.processes import Server
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")

@@ -1,6 +1,6 @@
 """FieldMapping: which field of a row gives the text, the object, its collection, bucket and language."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -12,6 +12,10 @@ from sonicpy.ids import check_bucket, check_collection, check_object
 from sonicpy.langcodes import LANG_CODES
 
 DEFAULT_BUCKET = "default"
+COLLECTION_FIELD, BUCKET_FIELD, LANG_FIELD = "collection", "bucket", "lang"
+"""The columns that give them, if no option names others."""
+TERMS_FIELD = "terms"
+"""The column of an exported object with its words, in the place of a text."""
 
 
 class InvalidRow(SonicError):
@@ -47,9 +51,26 @@ class FieldMapping:
     collection: str | None = None
     bucket: str | None = None
     lang: str | None = None
-    collection_field: str = "collection"
-    bucket_field: str = "bucket"
-    lang_field: str = "lang"
+    collection_field: str = COLLECTION_FIELD
+    bucket_field: str = BUCKET_FIELD
+    lang_field: str = LANG_FIELD
+
+    def missing(self, columns: Collection[str]) -> str | None:
+        """Return the end of a sentence about a column that is needed or was named, and is none of these; None: none."""
+        needed = [("--id", OBJECT_COLUMNS if self.id is None else (self.id,))]
+        if TERMS_FIELD not in columns:
+            needed += [("--text", (name,)) for name in self.texts]
+        if self.collection is None:
+            needed.append(("--collection-field", (self.collection_field,)))
+        if self.bucket_field != BUCKET_FIELD:
+            needed.append(("--bucket-field", (self.bucket_field,)))
+        if self.lang_field != LANG_FIELD:
+            needed.append(("--lang-field", (self.lang_field,)))
+        for flag, names in needed:
+            if not any(name in columns for name in names):
+                alone = ", or --collection gives it for all rows" if flag == "--collection-field" else ""
+                return f"no column {' or '.join(map(repr, names))}, which {flag} names{alone}"
+        return None
 
     def entry(self, row: Row) -> Entry:
         """Return the entry of a row. Raises InvalidRow if it cannot be indexed."""
@@ -58,8 +79,8 @@ class FieldMapping:
         oid = _name(row, self._id_field(row), "--id")
         _check_scope(collection, bucket)
         _check(check_object, oid, "object")
-        if "terms" in row and isinstance(row["terms"], Mapping):
-            return Entry(collection, bucket, oid, terms=row["terms"], hidden=_mapping(row, "hidden"))
+        if TERMS_FIELD in row and isinstance(row[TERMS_FIELD], Mapping):
+            return Entry(collection, bucket, oid, terms=row[TERMS_FIELD], hidden=_mapping(row, "hidden"))
         return Entry(collection, bucket, oid, self._all_texts(row), self._language(row))
 
     def _bucket(self, row: Row) -> str:
@@ -75,12 +96,15 @@ class FieldMapping:
             return only  # the common case, without the steps below
         if not any(name in row for name in self.texts):
             raise InvalidRow(f"it has no field {' or '.join(map(repr, self.texts))} (--text names the fields of texts)")
-        text = "\n".join(_text(row, name) for name in self.texts if row.get(name) is not None)
+        there = [name for name in self.texts if row.get(name) is not None]
+        if not there:
+            raise InvalidRow(f"its text is missing: {' and '.join(map(repr, self.texts))} holds null")
+        text = "\n".join(_text(row, name) for name in there)
         if not text.isascii():
             try:
                 text.encode()
             except UnicodeEncodeError as error:
-                raise InvalidRow("its text is not UTF-8") from error
+                raise InvalidRow("its text is not UTF-8 (--encoding names another)") from error
         return text
 
     def _language(self, row: Row) -> str | None:
