@@ -7,7 +7,10 @@ import sys
 import sysconfig
 from pathlib import Path
 
-HOW = "Debian and Ubuntu: apt install gcc python3-dev; Fedora: dnf install gcc python3-devel; macOS: xcode-select --install"
+HOW = (
+    "Debian and Ubuntu: apt install gcc python3-dev; Fedora: dnf install gcc python3-devel; "
+    "macOS: xcode-select --install"
+)
 WRAPPERS = {"ccache", "sccache"}
 """Programs that stand before the compiler in CC."""
 

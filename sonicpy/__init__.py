@@ -1,7 +1,7 @@
 """sonicpy: the Sonic search backend as a library and a server.
 
 >>> import sonicpy
->>> with sonicpy.open("./data/store") as index:
+>>> with sonicpy.open("./data/messages") as index:
 ...     index.push("messages", "default", "conversation:1", "Hello from Nantes")
 ...     index.query("messages", "default", "nantes")
 Hits(['conversation:1'])

@@ -35,9 +35,15 @@ HINTS = [
     (["qurey", "c", "b", "x"], "there is no verb 'qurey'; did you mean query?"),
     (["help", "sugest"], "there is no verb 'sugest'; did you mean suggest?"),
     (["xyzzy"], "there is no verb 'xyzzy'\n"),
-    (["query", "c", "b", "x", "--limt", "3"], "sonicpy query: error: unrecognized arguments: --limt 3; did you mean --l"),
+    (
+        ["query", "c", "b", "x", "--limt", "3"],
+        "sonicpy query: error: unrecognized arguments: --limt 3; did you mean --l",
+    ),
     (["query", "c", "b", "x", "--limt=3"], "unrecognized arguments: --limt=3; did you mean --limit?"),
-    (["config", "show", "--dta", "d"], "sonicpy config show: error: unrecognized arguments: --dta d; did you mean --dat"),
+    (
+        ["config", "show", "--dta", "d"],
+        "sonicpy config show: error: unrecognized arguments: --dta d; did you mean --dat",
+    ),
     (["serve", "--colour"], "sonicpy serve: error: unrecognized arguments: --colour\n"),
 ]
 

@@ -161,8 +161,11 @@ def test_csv_with_faults(run: Run) -> None:
     run("import", "rows.csv", "--collection", "c", "--data", "d", "--bad", "bad", status=3, said="row 2 is refused")
     assert held() == {"1": {"amber"}, "5": {"cedar"}}
     assert [json.loads(line)["reason"].split(":")[0] for line in Path("bad").read_text().splitlines()] == [
-        "it has 3 fields, and the header 2", "it is not CSV", "its text is not UTF-8 (--encoding names another)", "it is not CSV",
-    ]  # fmt: skip
+        "it has 3 fields, and the header 2",
+        "it is not CSV",
+        "its text is not UTF-8 (--encoding names another)",
+        "it is not CSV",
+    ]
 
 
 @pytest.mark.parametrize(

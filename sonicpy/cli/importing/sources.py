@@ -99,7 +99,7 @@ class Source:
             self._stored = self._file = _open(path)
             self.size = Path(path).stat().st_size or None
             if path.lower().endswith(GZIP):
-                self._file = cast(IO[bytes], gzip.open(self._stored))
+                self._file = cast(IO[bytes], gzip.GzipFile(fileobj=self._stored))
 
     @property
     def unit(self) -> str:
