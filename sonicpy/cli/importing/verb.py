@@ -31,12 +31,12 @@ POSITIONS = "import"
 
 IMPORT = f"""\
 Push the rows of a file: JSON (an array of objects), JSONL, CSV, TSV, or Parquet, which needs an extra: pip install
-'sonicpy-search[parquet]'. All but Parquet may be compressed with gzip, in a file whose name ends in .gz. A row names its
-object in the column {" or ".join(OBJECT_COLUMNS)} and has its text in the column {TEXT_COLUMN}, unless --id and --text
-name others. The columns collection, bucket and lang give the rest, unless a flag does. Import also reads what export
-wrote. It stops before the first row if no row has a column that it needs. It counts the rows that it cannot index,
-shows the first of them, writes all of them to --bad, and goes on. After an interruption, --resume continues behind the
-last row that was saved. {WHERE}
+'sonicpy-search[parquet]'. All but Parquet may be compressed with gzip, in a file whose name ends in .gz. A row names
+its object in the column {" or ".join(OBJECT_COLUMNS)} and has its text in the column {TEXT_COLUMN}, unless --id and
+--text name others. The columns collection, bucket and lang give the rest, unless a flag does. Import also reads what
+export wrote. It stops before the first row if no row has a column that it needs. It counts the rows that it cannot
+index, shows the first of them, writes all of them to --bad, and goes on. After an interruption, --resume continues
+behind the last row that was saved. {WHERE}
 Exit status: 0 every row is indexed, 3 some rows were refused, 1 it failed, 2 wrong arguments."""
 
 EXAMPLE = "example: sonicpy import messages.csv --id number --text subject --text body --collection messages"
