@@ -90,8 +90,8 @@ def object_name(object: Any) -> str:
         raise _invalid("object", object, OBJECT_NAME, "InvalidObject")
     if isinstance(object, SupportsIndex):
         return str(object.__index__())
-    if isinstance(object, Real) and abs(object) <= EXACT_MAX and object == int(object):
-        return str(int(object))
+    if isinstance(object, Real) and float(object).is_integer() and abs(float(object)) <= EXACT_MAX:
+        return str(int(float(object)))
     raise _invalid("object", object, OBJECT_NAME, "InvalidObject")
 
 

@@ -16,9 +16,7 @@ from sonicpy.ids import ObjectName, check_bucket, check_collection
 class Searchable(Protocol):
     """What a bucket needs of an index; see `Index` for what each method does."""
 
-    def push(
-        self, collection: str, bucket: str, object: ObjectName, text: str, lang: str | None = None
-    ) -> None: ...
+    def push(self, collection: str, bucket: str, object: ObjectName, text: str, lang: str | None = None) -> None: ...
     def push_many(
         self,
         rows: Any,
@@ -166,13 +164,9 @@ class Bucket:
 
     def words(self, *, limit: int = 100, offset: int = 0, prefix: str = "", after: str | None = None) -> list[str]:
         """Return words in byte order; see `Index.words`."""
-        return self._index.words(
-            self.collection, self.bucket, limit=limit, offset=offset, prefix=prefix, after=after
-        )
+        return self._index.words(self.collection, self.bucket, limit=limit, offset=offset, prefix=prefix, after=after)
 
-    def objects(
-        self, *, prefix: str = "", after: ObjectName | None = None, limit: int | None = 100
-    ) -> list[str]:
+    def objects(self, *, prefix: str = "", after: ObjectName | None = None, limit: int | None = 100) -> list[str]:
         """Return names of objects, in the order in which they were first pushed; see `Index.objects`."""
         return self._index.objects(self.collection, self.bucket, prefix=prefix, after=after, limit=limit)
 

@@ -93,9 +93,7 @@ class Index(Listing):
 
     # -- changes -------------------------------------------------------------------------------------------------------
 
-    def push(
-        self, collection: str, bucket: str, object: ObjectName, text: str, lang: str | None = None
-    ) -> None:
+    def push(self, collection: str, bucket: str, object: ObjectName, text: str, lang: str | None = None) -> None:
         """Add a text to an object. Texts add up; the same text again changes nothing, and so does one without a word.
 
         Args:

@@ -98,7 +98,7 @@ class Lexicon:
         return self.reader.state.live_words if self.live else self.reader.state.graph_words
 
     def words(self, offset: int, limit: int, prefix: bytes = b"", after: bytes = b"") -> list[bytes]:
-        """Return words in byte order, from place `offset` on: those that begin with `prefix` and stand behind `after`."""
+        """Return the words that begin with `prefix` and come behind `after`, in byte order, from place `offset` on."""
         if offset >= len(self):
             return []
         if not self.live and not prefix and not after:
