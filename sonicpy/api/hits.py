@@ -47,7 +47,8 @@ class Hit(str):
         return self.object, self._score
 
     def __repr__(self) -> str:
-        return f"Hit({self.object!r}, {self._score})"
+        score = None if self._score is None else f"{self._score:.6g}"
+        return f"Hit({self.object!r}, {score})"
 
 
 class Hits(tuple[Hit, ...]):

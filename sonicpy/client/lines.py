@@ -9,6 +9,9 @@ from sonicpy.client.conversation import ServerInfo
 from sonicpy.errors import InvalidArgument, TooLong
 from sonicpy.ids import check_bucket, check_collection, check_object, object_name
 
+NO_WORDS = quoted("\n")
+"""A text without words; servers refuse an empty one."""
+
 
 def check_names(collection: Any, bucket: Any = None) -> None:
     """Raise InvalidArgument, as the server would refuse it, for an invalid name; most could not even be sent."""
@@ -46,8 +49,12 @@ def check_scope(collection: Any, bucket: Any) -> None:
 
 
 def push_lines(server: ServerInfo, collection: str, bucket: str, object: str, text: str, lang: str | None) -> list[str]:
-    """Return the lines that push a text. Raises as `text_lines`."""
-    return text_lines(server, f"PUSH {collection} {bucket} {object} ", text, meta(LANG=lang))
+    """Return the lines that push a text; one line for a text of nothing but white space, which makes an object, too.
+
+    Raises as `text_lines`.
+    """
+    head, tail = f"PUSH {collection} {bucket} {object} ", meta(LANG=lang)
+    return text_lines(server, head, text, tail) or [f"{head}{NO_WORDS}{tail}"]
 
 
 def text_lines(server: ServerInfo, head: str, text: str, tail: str) -> list[str]:

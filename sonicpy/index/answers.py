@@ -12,7 +12,7 @@ from sonicpy.api.explanation import DetectedLanguage, Explanation
 from sonicpy.api.hits import Hits
 from sonicpy.config import Config
 from sonicpy.errors import InvalidArgument
-from sonicpy.ids import ObjectName, check_collection, check_names, object_name
+from sonicpy.ids import ObjectName, check_collection, check_names
 from sonicpy.index.engine import Engine, damaged
 from sonicpy.index.search import count as counting
 from sonicpy.index.search.explain import Asked, explain
@@ -209,18 +209,11 @@ class Answers:
 
     def count_object_words(self, collection: str, bucket: str, object: ObjectName) -> int:
         """Return how many different words the object holds. Raises like `push`."""
-        oid = self._object(collection, bucket, object)
+        oid = self._engine.known_name(collection, bucket, object)
         with self._engine.read() as view:
             return counting.count_object_words(view, collection, bucket, oid)
 
     # -- inside --------------------------------------------------------------------------------------------------------
-
-    def _object(self, collection: str, bucket: str, object: ObjectName) -> str:
-        """Return the name of an object that is to be read or removed. Raises InvalidArgument if a name is not valid."""
-        oid = object if type(object) is str else object_name(object)
-        if not are_names(collection, bucket, oid):
-            check_names(collection, bucket, oid, compat=self._engine.is_compat)
-        return oid
 
     def _count_all_objects(self, collection: str) -> int:
         check_collection(collection)

@@ -23,7 +23,7 @@ from sonicpy.api.rows import TEXT_COLUMN, Progress, PushReport, Shape, read_rows
 from sonicpy.api.shown_names import user_names
 from sonicpy.errors import GraphError, InvalidArgument, StoreError
 from sonicpy.ids import ObjectName, Scope, check_collection, check_names, object_name, shown
-from sonicpy.index.answers import lexed
+from sonicpy.index.answers import Answers, lexed
 from sonicpy.index.engine import Engine
 from sonicpy.index.ingest.push_many import push_rows
 from sonicpy.index.ingest.terms import NO_TERMS, packed_terms
@@ -50,7 +50,7 @@ FOR_THE_SERVER = frozenset(
 """Names that tab completion leaves out."""
 
 
-class Index(Listing):
+class Index(Answers, Listing):
     """An index in a folder.
 
     Args:
@@ -94,7 +94,8 @@ class Index(Listing):
     # -- changes -------------------------------------------------------------------------------------------------------
 
     def push(self, collection: str, bucket: str, object: ObjectName, text: str, lang: str | None = None) -> None:
-        """Add a text to an object. Texts add up; the same text again changes nothing, and so does one without a word.
+        """Add a text to an object. Texts add up; the same text again changes nothing. A text may hold no word at all: the
+        object exists then, and no query finds it.
 
         Args:
             collection, bucket: 1 to 128 ASCII characters without white space.
@@ -111,8 +112,7 @@ class Index(Listing):
         if not are_names(collection, bucket, oid):
             check_names(collection, bucket, oid, compat=self._engine.is_compat, new=True)
         terms = self._lex(self._engine.lexer.lex_push, text, lang)
-        if len(terms) or self._engine.is_compat:  # Sonic makes an object of a text without words
-            self._engine.apply(PushTerms(collection, bucket, oid, terms))
+        self._engine.apply(PushTerms(collection, bucket, oid, terms))
 
     def push_terms(
         self,
@@ -132,7 +132,7 @@ class Index(Listing):
             CommandError: a name, a term or a frequency is not valid.
             StoreError: the terms were not stored.
         """
-        oid = self._object(collection, bucket, object)  # an old name stays as it is
+        oid = self._engine.known_name(collection, bucket, object)  # an old name stays as it is
         self._engine.apply(PushTerms(collection, bucket, oid, packed_terms(terms, hidden)))
 
     def push_many(
@@ -186,7 +186,7 @@ class Index(Listing):
 
     def pop(self, collection: str, bucket: str, object: ObjectName, text: str) -> int:
         """Remove the words of a text from an object; return how many were removed. Raises like `push`."""
-        oid = self._object(collection, bucket, object)
+        oid = self._engine.known_name(collection, bucket, object)
         words = lexed(self._engine.lexer.lex_every_way, text_of("text", text))
         # Flags and counts do not matter for a removal.
         return self._engine.apply(
@@ -217,7 +217,7 @@ class Index(Listing):
 
     def flush_object(self, collection: str, bucket: str, object: ObjectName) -> int:
         """Erase an object; return how many words it held. Raises like `push`."""
-        return self._engine.apply(FlushObject(collection, bucket, self._object(collection, bucket, object)))
+        return self._engine.apply(FlushObject(collection, bucket, self._engine.known_name(collection, bucket, object)))
 
     def bucket(self, collection: str, bucket: str) -> Bucket:
         """Return a bucket, whether it exists or not: an object with the same methods, without the two names.

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from sonicpy.api.arguments import number_of, text_of
 from sonicpy.errors import InvalidArgument
-from sonicpy.ids import ObjectName, check_collection, check_names, object_name
-from sonicpy.index.answers import Answers
+from sonicpy.ids import ObjectName, check_collection, check_names
+from sonicpy.index.engine import Engine
 from sonicpy.store import listing
 from sonicpy.store.bucket_reader import find_object
 
@@ -28,8 +28,10 @@ class ObjectPage(NamedTuple):
     next: int | None
 
 
-class Listing(Answers):
+class Listing:
     """What an index holds, by name."""
+
+    _engine: Engine
 
     def collections(self) -> list[str]:
         """Return the names of all collections, sorted."""
@@ -89,7 +91,7 @@ class Listing(Answers):
 
     def exists(self, collection: str, bucket: str, object: ObjectName) -> bool:
         """Return whether the bucket has this object. Raises InvalidArgument like `push`."""
-        oid = self._object(collection, bucket, object)
+        oid = self._engine.known_name(collection, bucket, object)
         with self._engine.read() as view:
             state = view.bucket(collection, bucket)
             return state is not None and find_object(view, state, oid) is not None
@@ -121,8 +123,7 @@ class Listing(Answers):
 
     def position_after(self, collection: str, bucket: str, object: ObjectName) -> int:
         """Return the position behind an object. Raises InvalidArgument if there is no such object."""
-        oid = object if type(object) is str else object_name(object)
-        check_names(collection, bucket, oid, compat=self._engine.is_compat)
+        oid = self._engine.known_name(collection, bucket, object)
         with self._engine.read() as view:
             state = view.bucket(collection, bucket)
             found = None if state is None else find_object(view, state, oid)
