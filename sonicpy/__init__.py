@@ -17,9 +17,14 @@ give_way(__name__, __file__)  # first, so that no module of a source folder is m
 from sonicpy.errors import (  # noqa: E402
     ClientError,
     CommandError,
+    ConfigError,
     ConnectionLost,
+    IndexClosed,
+    InvalidArgument,
     NotOffered,
     SonicError,
+    StoreError,
+    StoreLocked,
     TimedOut,
     WrongPassword,
 )
@@ -46,15 +51,20 @@ __all__ = [
     "ClientError",
     "CommandError",
     "Config",
+    "ConfigError",
     "ConnectionLost",
     "Explanation",
     "Hit",
     "Hits",
     "Index",
+    "IndexClosed",
+    "InvalidArgument",
     "NotOffered",
     "PushReport",
     "Refused",
     "SonicError",
+    "StoreError",
+    "StoreLocked",
     "TimedOut",
     "WrongPassword",
     "__version__",
@@ -94,4 +104,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted(__all__)  # what programs use, for tab completion
