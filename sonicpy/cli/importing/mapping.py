@@ -1,15 +1,16 @@
 """FieldMapping: which field of a row gives the text, the object, its collection, bucket and language."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 from sonicpy.api.rows import OBJECT_COLUMNS, TEXT_COLUMN
+from sonicpy.cli.arguments import LANGUAGES
 from sonicpy.cli.importing.sources import Row
-from sonicpy.errors import CommandError, SonicError
-from sonicpy.ids import check_bucket, check_collection, check_object
-from sonicpy.langcodes import LANG_CODES
+from sonicpy.errors import InvalidArgument, SonicError
+from sonicpy.ids import check_names, check_object, object_name
+from sonicpy.langcodes import language_code
 
 DEFAULT_BUCKET = "default"
 COLLECTION_FIELD, BUCKET_FIELD, LANG_FIELD = "collection", "bucket", "lang"
@@ -76,9 +77,8 @@ class FieldMapping:
         """Return the entry of a row. Raises InvalidRow if it cannot be indexed."""
         collection = self.collection or _name(row, self.collection_field, "--collection")
         bucket = self.bucket or self._bucket(row)
-        oid = _name(row, self._id_field(row), "--id")
+        oid = _oid(row, self._id_field(row))
         _check_scope(collection, bucket)
-        _check(check_object, oid, "object")
         if TERMS_FIELD in row and isinstance(row[TERMS_FIELD], Mapping):
             return Entry(collection, bucket, oid, terms=row[TERMS_FIELD], hidden=_mapping(row, "hidden"))
         return Entry(collection, bucket, oid, self._all_texts(row), self._language(row))
@@ -96,7 +96,7 @@ class FieldMapping:
             return only  # the common case, without the steps below
         if not any(name in row for name in self.texts):
             raise InvalidRow(f"it has no field {' or '.join(map(repr, self.texts))} (--text names the fields of texts)")
-        there = [name for name in self.texts if row.get(name) is not None]
+        there = [name for name in self.texts if not _is_missing(row.get(name))]
         if not there:
             raise InvalidRow(f"its text is missing: {' and '.join(map(repr, self.texts))} holds null")
         text = "\n".join(_text(row, name) for name in there)
@@ -108,27 +108,38 @@ class FieldMapping:
         return text
 
     def _language(self, row: Row) -> str | None:
-        if self.lang is not None or row.get(self.lang_field) in (None, ""):
+        lang = row.get(self.lang_field)
+        if self.lang is not None or lang == "" or _is_missing(lang):
             return self.lang
-        lang = _text(row, self.lang_field)
-        if lang != "none" and lang not in LANG_CODES:
-            raise InvalidRow(f"{ascii(lang)} is not a language: allowed are codes of ISO 639-3 and none")
-        return lang
+        code = language_code(_text(row, self.lang_field))
+        if code is None:
+            raise InvalidRow(f"{lang!a} is not a language: allowed are {LANGUAGES}")
+        return code
 
 
 @lru_cache(maxsize=1024)
 def _check_scope(collection: str, bucket: str) -> None:
-    _check(check_collection, collection, "collection")
-    _check(check_bucket, bucket, "bucket")
-
-
-def _check(check: Callable[[str], None], name: str, what: str) -> None:
     try:
-        check(name)
-    except CommandError as error:
-        raise InvalidRow(
-            f"{ascii(name)} is not a valid {what} name: allowed are 1 to 128 ASCII characters without white space"
-        ) from error
+        check_names(collection, bucket)
+    except InvalidArgument as error:
+        raise InvalidRow(str(error)) from error
+
+
+def _oid(row: Row, name: str) -> str:
+    value = row.get(name)
+    if _is_missing(value):
+        raise InvalidRow(f"it has no field {name!r} (--id names another)")
+    try:
+        oid = object_name(value)
+        check_object(oid, new=True)
+    except InvalidArgument as error:
+        raise InvalidRow(str(error)) from error
+    return oid
+
+
+def _is_missing(value: object) -> bool:
+    """Return whether a value is missing: null, or NaN of a column of numbers."""
+    return value is None or value != value
 
 
 def _name(row: Row, name: str, flag: str) -> str:

@@ -62,7 +62,9 @@ def add_verbs(verbs: Verbs) -> None:
     )
     parser.add_argument("--collection", metavar="NAME", type=collection_name, help="for all rows")
     parser.add_argument("--bucket", metavar="NAME", type=bucket_name, help=f"for all rows (default: {DEFAULT_BUCKET})")
-    parser.add_argument("--lang", metavar="CODE", type=language, help="language of all rows, as ISO 639-3, or none")
+    parser.add_argument(
+        "--lang", metavar="CODE", type=language, help="language of all rows, such as en, eng or en-GB, or none"
+    )
     for name in (COLLECTION_FIELD, BUCKET_FIELD, LANG_FIELD):
         parser.add_argument(
             f"--{name}-field", metavar="COLUMN", default=name, help=f"the column that gives it (default: {name})"
