@@ -12,7 +12,6 @@ from sonicpy.cli.arguments import Verbs, language
 from sonicpy.cli.settings import SOURCES
 from sonicpy.cli.target import open_server
 from sonicpy.config import load
-from sonicpy.errors import EvaluationError
 from sonicpy.evaluation import languages, relevance, typos
 from sonicpy.evaluation.inputs import Collection, Input, Sentences, Typos, read_inputs, read_words
 from sonicpy.evaluation.searched import Searched
