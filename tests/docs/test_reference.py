@@ -13,7 +13,11 @@ from tests.docs.pages import DOCS, blocks
 
 REFERENCE = DOCS / "reference"
 INTERNAL = {
+    "buckets_after": "what the server sends",
+    "collections_after": "what the server sends",
+    "objects_from": "what the server sends",
     "open": "connect calls it",
+    "position_after": "what the server sends",
     "query_ids": "what the server sends",
 }
 """Public methods that the reference leaves out, and why."""
