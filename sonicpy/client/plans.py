@@ -158,7 +158,7 @@ def number(
 
 
 def scope(collection: str, bucket: str) -> tuple[str, str]:
-    """Return the names of a bucket. Raises InvalidArgument unless both are given: FLUSH without a bucket erases more."""
+    """Return the names of a bucket. Raises InvalidArgument unless both are given."""
     check_scope(collection, bucket)
     return collection, bucket
 
