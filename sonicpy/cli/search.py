@@ -18,11 +18,13 @@ from sonicpy.cli.arguments import (
     bucket_name,
     checked,
     collection_name,
+    has_words,
     read_lines,
     text_given,
 )
-from sonicpy.cli.output import show
+from sonicpy.cli.output import remark, show
 from sonicpy.cli.target import WHERE, Target, add_target_flags, open_target
+from sonicpy.errors import CommandError, ConfigError
 
 QUERY = f"""\
 Print the objects that match a text, best first, one a line. If TEXT is -, read queries from the standard input, one a
@@ -47,6 +49,8 @@ STATS = f"""\
 Print figures about the whole index, a collection or a bucket: objects, words, sizes. {WHERE}"""
 
 LIMIT, SUGGEST_LIMIT, LIST_LIMIT = 10, 5, 100
+NO_WORD = "query_error"
+"""The code of the error that a text is not one word."""
 
 
 def add_verbs(verbs: Verbs) -> None:
@@ -54,7 +58,7 @@ def add_verbs(verbs: Verbs) -> None:
     _add_query(verbs)
     parser = verbs.add_parser("suggest", description=SUGGEST, epilog="example: sonicpy suggest messages default nan")
     add_scope(parser)
-    parser.add_argument("word", metavar="WORD", help="a word or its beginning")
+    parser.add_argument("word", metavar="WORD", nargs="+", help="a word or its beginning")
     add_limit(parser, SUGGEST_LIMIT)
     add_target_flags(parser)
     parser.set_defaults(run=suggest)
@@ -106,6 +110,8 @@ def _add_explain(verbs: Verbs) -> None:
 def query(arguments: argparse.Namespace) -> int:
     """Print the hits of one query, or of several from the standard input. Raises SonicError if that fails."""
     is_stdin = arguments.text == [STDIN]
+    if not is_stdin and not has_words(" ".join(arguments.text)):
+        remark("the text holds no letter and no digit, so no object matches it")
     texts: Iterator[str] = read_lines() if is_stdin else iter([text_given(arguments.text)])
     with open_target(arguments) as index:
         for text in texts:
@@ -135,9 +141,15 @@ def _score(score: float | None) -> str:
 
 def suggest(arguments: argparse.Namespace) -> int:
     """Print suggestions. Raises SonicError if that fails."""
-    word = checked(arguments.word)
+    word = checked(" ".join(arguments.word))
     with open_target(arguments) as index:
-        words = index.suggest(arguments.collection, arguments.bucket, word, limit=arguments.limit)
+        try:
+            words = index.suggest(arguments.collection, arguments.bucket, word, limit=arguments.limit)
+        except CommandError as error:
+            if error.code != NO_WORD:
+                raise
+            holds = "more than one word" if has_words(word) else "no letter and no digit"
+            raise ConfigError(f"{word!r} holds {holds}; suggest takes one word or its beginning.") from error
     show(arguments, words, *words)
     return 0
 

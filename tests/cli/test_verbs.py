@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from sonicpy import Index
-from sonicpy.cli.main import MODULES, VERBS, main, make_parser
+from sonicpy.cli.main import main
+from sonicpy.cli.parser import MODULES, VERBS, make_parser
 from sonicpy.version import VERSION
 from tests.cli.conftest import Run
 from tests.processes import Server, environment
@@ -140,9 +141,8 @@ def test_a_folder_is_read_while_a_server_writes_it(run: Run, server: Server, tmp
     assert run("stats", "--data", folder) != ""
     for verb in (["push", "c", "b", "o", "x"], ["flush", "c"], ["import", "rows.jsonl"]):
         Path("rows.jsonl").touch()
-        said = f"is already open for writing by process {server.pid}"
-        run(*verb, "--data", folder, status=1, said=said)
-        run(*verb, "--data", folder, status=1, said="or change it through the server, with --server URL\n")
+        said = f"is already open for writing by process {server.pid}, a server: connect to it at {url} (in a shell: "
+        run(*verb, "--data", folder, status=1, said=said + f"--server {url}), ")
 
 
 def test_ping(run: Run, locked_server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -223,7 +223,7 @@ def test_output_that_cannot_be_written(run: Run) -> None:
 
 
 def test_a_verb_loads_what_it_needs() -> None:
-    code = "import sys; from sonicpy.cli.main import make_parser; make_parser(['serve']); print(*sys.modules)"
+    code = "import sys; from sonicpy.cli.parser import make_parser; make_parser(['serve']); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=30)
     loaded = set(done.stdout.split())
     assert "sonicpy.cli.serve" in loaded

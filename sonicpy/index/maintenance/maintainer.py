@@ -107,6 +107,10 @@ class Maintainer:
         """Return what decides which terms of a text are stored, key by key; see `Engine.analyzer`."""
         return self.engine.analyzer()
 
+    def note_server(self, url: str) -> None:
+        """Tell other processes that want to open the folder at which URL this one serves it. Raises StoreFull."""
+        self.engine.store.note_server(url)
+
     def prepare(self) -> None:
         """Read the tables of the analysis of texts; otherwise the first text that needs them waits for that."""
         self.engine.lexer.prepare()
