@@ -80,8 +80,8 @@ OF_AN_INDEX: list[tuple[str, Call, str, str]] = [
         for method, *rest in (
             ("push", "o", "x"), ("pop", "o", "x"), ("flush",), ("flush", "o"), ("flush_bucket",), ("flush_object", "o"),
             ("query", "x"), ("explain", "x"), ("suggest", "x"), ("words",), ("count",), ("count", "o"),
-            ("count_words",), ("count_objects",), ("count_object_words", "o"), ("objects",), ("exists", "o"), ("stats",),
-            ("bucket",),
+            ("count_words",), ("count_objects",), ("count_object_words", "o"), ("objects",), ("exists", "o"),
+            ("stats",), ("bucket",),
         )
     ],
     *[
@@ -89,8 +89,8 @@ OF_AN_INDEX: list[tuple[str, Call, str, str]] = [
         for method, *rest in (
             ("push", "o", "x"), ("pop", "o", "x"), ("flush",), ("flush", "o"), ("flush_bucket",), ("flush_object", "o"),
             ("query", "x"), ("explain", "x"), ("suggest", "x"), ("words",), ("count",), ("count", "o"),
-            ("count_words",), ("count_objects",), ("count_object_words", "o"), ("objects",), ("exists", "o"), ("stats",),
-            ("bucket",),
+            ("count_words",), ("count_objects",), ("count_object_words", "o"), ("objects",), ("exists", "o"),
+            ("stats",), ("bucket",),
         )
     ],
     *[
