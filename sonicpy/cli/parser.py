@@ -11,6 +11,7 @@ from sonicpy.version import VERSION
 MODULES = {
     "serve": "serve", "ping": "ping", "config": "config",
     "query": "search", "suggest": "search", "list": "search", "count": "search", "explain": "search", "stats": "search",
+    "ls": "ls",
     "push": "ingest", "pop": "ingest", "flush": "ingest", "import": "importing.verb",
     "eval": "eval", "load": "load",
     "export": "maintenance", "backup": "maintenance", "restore": "maintenance", "verify": "maintenance",
@@ -30,7 +31,8 @@ search
   query        print the objects that match a text
   suggest      print words that complete or correct a word
   list         print the words of a bucket
-  count        count buckets, words, or words of an object
+  ls           print the names of collections, buckets or objects
+  count        count buckets, objects, words, or words of an object
   explain      print why a query gives its hits
   stats        print figures about an index, a collection or a bucket
 

@@ -187,6 +187,7 @@ class Maintainer:
             for bucket in self.due_buckets() if scopes is None else self._numbers(scopes):
                 if self.needs_consolidation(bucket, times):
                     self.consolidate_bucket(bucket)
+                    engine.commit()  # another thread may write next, and LMDB's transaction belongs to this one
 
     def due_buckets(self) -> list[int]:
         """Return the ids of the buckets that have pending words, or a graph that cannot be read."""
