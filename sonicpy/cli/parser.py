@@ -16,6 +16,7 @@ MODULES = {
     "eval": "eval", "load": "load",
     "export": "maintenance", "backup": "maintenance", "restore": "maintenance", "verify": "maintenance",
     "consolidate": "maintenance",
+    "cluster": "cluster",
     "help": "help", "completion": "completion",
 }  # fmt: skip
 """From each verb to the module of this package that adds it. Only the module of the given verb is loaded, because a
@@ -26,6 +27,7 @@ server
   serve        run the server
   ping         check whether a server answers
   config       check or show the settings
+  cluster      make a cluster of several machines, show it, or try one on this machine
 
 search
   query        print the objects that match a text

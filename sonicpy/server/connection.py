@@ -12,7 +12,7 @@ server hold at most one read, one unfinished line, and WRITE_HIGH_BYTES of repli
 import asyncio
 import math
 import time
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from sonicpy.channel import replies
 from sonicpy.channel.commands import Command
@@ -23,7 +23,7 @@ from sonicpy.server.rejected import RejectedConnection
 from sonicpy.server.runner import Runner, Stop
 
 if TYPE_CHECKING:
-    from sonicpy.server.service import Service
+    from sonicpy.server.service import BaseService
 
 TURN_S = 0.0005
 SHORT_TURN_S = 0.00005
@@ -41,7 +41,7 @@ WRITE_TIMEOUT_S = 300.0
 class Connection(asyncio.BufferedProtocol):
     """The socket side of a session."""
 
-    def __init__(self, service: "Service", session: Session) -> None:
+    def __init__(self, service: "BaseService", session: Session) -> None:
         self.session = session
         self._service = service
         self._turns = service.turns
@@ -168,7 +168,7 @@ class Connection(asyncio.BufferedProtocol):
             self._is_queued = True
         else:
             long_command = stop
-        synced: asyncio.Future[None] | None = None
+        synced: asyncio.Future[Any] | None = None
         if promises:
             synced = self._seal(out, promises)
         elif out:
@@ -184,7 +184,7 @@ class Connection(asyncio.BufferedProtocol):
                 self._turns.enqueue_turn(self._take_turn)
         self._pause_or_resume_reading()
 
-    def _seal(self, out: list[bytes], promises: list[int]) -> "asyncio.Future[None] | None":
+    def _seal(self, out: list[bytes], promises: list[int]) -> "asyncio.Future[Any] | None":
         """Put the changes of a turn into the log; return what its replies have to wait for, or None."""
         try:
             return self._service.committer.seal(self)
@@ -194,7 +194,7 @@ class Connection(asyncio.BufferedProtocol):
 
     async def _answer_later(
         self,
-        synced: "asyncio.Future[None] | None",
+        synced: "asyncio.Future[Any] | None",
         out: list[bytes],
         promises: list[int],
         long_command: Command | None,

@@ -1,7 +1,7 @@
 """Carries out the lines of one session, counts them, and turns errors into replies. Sends nothing.
 
 line -> Session.next -> reply of the session's own             -> out
-                     -> command in dispatch.CALLS -> reply     -> out
+                     -> command in `Service.calls` -> reply    -> out
                      -> any other command: returned to the caller, because it takes longer than a turn
 """
 
@@ -15,12 +15,12 @@ from sonicpy.channel import replies
 from sonicpy.channel.commands import Command, Ping
 from sonicpy.channel.session import Session
 from sonicpy.errors import CommandError, SonicError, StoreError
-from sonicpy.server.dispatch import CALLS, CHANGES
+from sonicpy.server.dispatch import CHANGES, Postponed
 from sonicpy.server.slow import log_slow
 from sonicpy.server.statistics import QUICK_S, Tally
 
 if TYPE_CHECKING:
-    from sonicpy.server.service import Service
+    from sonicpy.server.service import BaseService
 
 logger = logging.getLogger(__name__)
 
@@ -38,11 +38,12 @@ class Stop(enum.Enum):
 class Runner:
     """The commands of one session."""
 
-    __slots__ = ("_index", "_service", "_session", "_statistics", "transport")
+    __slots__ = ("_calls", "_service", "_session", "_statistics", "_target", "transport")
 
-    def __init__(self, service: "Service", session: Session) -> None:
+    def __init__(self, service: "BaseService", session: Session) -> None:
         self._service = service
-        self._index = service.index
+        self._calls = service.calls
+        self._target = service.target
         self._statistics = service.statistics
         self._session = session
         self.transport: asyncio.BaseTransport | None = None
@@ -67,6 +68,7 @@ class Runner:
             carried out before the next line.
         """
         session, tallies = self._session, self._statistics.tallies
+        calls, target = self._calls, self._target
         out_bytes = 0
         began = now = time.perf_counter()
         while (item := session.next()) is not None:
@@ -79,9 +81,11 @@ class Runner:
                     self._count_own_reply(reply)
                 if reply:
                     out.append(reply)
-            elif (call := CALLS.get(kind)) is not None:
+            elif (call := calls.get(kind)) is not None:
                 try:
-                    reply = call(self._index, item)
+                    reply = call(target, item)
+                except Postponed:
+                    return item
                 except SonicError as error:
                     reply = self.refuse(error)
                 else:

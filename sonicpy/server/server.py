@@ -20,8 +20,7 @@ from sonicpy.server import logs
 from sonicpy.server.connection import Connection
 from sonicpy.server.listeners import Listeners, tls_context
 from sonicpy.server.notify import READY, STOPPING, notify
-from sonicpy.server.service import Service
-from sonicpy.server.tasks import PeriodicTasks
+from sonicpy.server.service import BaseService, Service
 from sonicpy.version import VERSION
 
 if sys.platform == "win32" or sys.implementation.name != "cpython":
@@ -53,10 +52,15 @@ def serve(loaded: Loaded, announce: Callable[[str], None]) -> int:
     Raises:
         SonicError: the index cannot be opened or an address cannot be used.
     """
+    return run(Server(loaded.config, announce), loaded)
+
+
+def run(server: "Server", loaded: Loaded) -> int:
+    """Set up the log, and run a server until a stop signal; return the exit status. Raises SonicError like `serve`."""
     logs.set_up(loaded.config.server.log_level)
     for remark in loaded.remarks:
         logger.warning("%s", remark)
-    run_loop(Server(loaded.config, announce).run())
+    run_loop(server.run())
     return 0
 
 
@@ -84,17 +88,14 @@ class Server:
             loop.add_signal_handler(number, stopped.set)
         tls = tls_context(self._config.channel)
         metrics = None if self._config.metrics.address is None else load_metrics()
-        index = Index(config=self._config, autocommit=False)
-        try:
-            index.maintainer.prepare()
-            service = Service(index, self._config)
+        async with self._opened() as service:
             listeners = Listeners(self._config.channel, tls)
             async with self._watched(service, metrics) as watched_on:
                 await listeners.start(lambda: self._connection(service))
-                index.maintainer.note_server(listeners.url)
+                service.note_url(listeners.url)
                 self._announce(
                     f"sonicpy {VERSION} listens on {', '.join(listeners.names)}, {watched_on}"
-                    f"its index is in {self._config.store.kv.path}"
+                    f"its index is in {service.where}"
                 )
                 service.unready = None
                 # Objects that exist now stay. Later collections look only at those of commands, which have few cycles.
@@ -102,19 +103,27 @@ class Server:
                 gc.freeze()
                 gc.set_threshold(GARBAGE_OBJECTS)
                 notify(READY)
-                tasks = asyncio.create_task(PeriodicTasks(service).run())
+                tasks = asyncio.create_task(service.run_tasks())
                 try:
                     await stopped.wait()
                 finally:
                     service.unready = "the server is stopping"
                     notify(STOPPING)
                     await self._stop(service, listeners, tasks)
-        finally:
-            index.close()
         logger.info("stopped")
 
     @contextlib.asynccontextmanager
-    async def _watched(self, service: Service, metrics: ModuleType | None) -> AsyncIterator[str]:
+    async def _opened(self) -> AsyncIterator[BaseService]:
+        """Open what is served inside a `with` block."""
+        index = Index(config=self._config, autocommit=False)
+        try:
+            index.maintainer.prepare()
+            yield Service(index, self._config)
+        finally:
+            index.close()
+
+    @contextlib.asynccontextmanager
+    async def _watched(self, service: BaseService, metrics: ModuleType | None) -> AsyncIterator[str]:
         """Serve metrics inside a `with` block, if the settings ask for them; yield their part of the announcement."""
         address = self._config.metrics.address
         if metrics is None or address is None:
@@ -127,12 +136,12 @@ class Server:
         finally:
             await watched.stop()
 
-    def _connection(self, service: Service) -> Connection:
+    def _connection(self, service: BaseService) -> Connection:
         compat = self._config.server.compat == "sonic"
         session = Session(VERSION, self._config.channel.auth_password, self._limits, compat)
         return Connection(service, session)
 
-    async def _stop(self, service: Service, listeners: Listeners, tasks: "asyncio.Task[None]") -> None:
+    async def _stop(self, service: BaseService, listeners: Listeners, tasks: "asyncio.Task[None]") -> None:
         """Stop to accept connections, answer what has arrived, close the connections, and end the maintenance."""
         listeners.close()
         tasks.cancel()
@@ -148,8 +157,7 @@ class Server:
             peer.abort()
         for rejected in list(service.rejected):
             rejected.abort()
-        await service.maintenance.stop()
-        service.maintenance.consolidate_within(CONSOLIDATE_S)
+        await service.finish(CONSOLIDATE_S)
 
 
 def load_metrics() -> ModuleType:

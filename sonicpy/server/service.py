@@ -5,18 +5,22 @@ Everything here runs on the loop's thread.
 
 import asyncio
 import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from sonicpy.channel import replies
 from sonicpy.channel.commands import Command, Info, Stats, Trigger, Verify
 from sonicpy.channel.session import Session
 from sonicpy.config import Config
 from sonicpy.server.committer import Committer
+from sonicpy.server.dispatch import CALLS
 from sonicpy.server.maintenance import Maintenance
 from sonicpy.server.passwords import WrongPasswords
 from sonicpy.server.rejected import RejectedConnection
 from sonicpy.server.statistics import Statistics
+from sonicpy.server.tasks import PeriodicTasks
 from sonicpy.server.turns import Turns
 
 if TYPE_CHECKING:
@@ -35,20 +39,36 @@ class Peer(Protocol):
     def abort(self) -> None: ...
 
 
-class Service:
-    """An index and its connections. To be made while the loop runs.
+class Sealer(Protocol):
+    """What puts the changes of a turn where they last."""
+
+    def seal(self, connection: object) -> "asyncio.Future[Any] | None": ...
+    def note_turn_without_changes(self) -> None: ...
+
+
+class BaseService(ABC):
+    """Open connections, and what carries out their commands. To be made while the loop runs.
 
     Args:
-        index: opened with autocommit=False on the loop's thread.
+        calls: what answers a command within a turn, by its type; the others are left to `execute`.
+        target: the first argument of each call.
+        committer: takes the changes of a turn.
+
+    Attributes:
+        where: in which place the index is, for the announcement.
     """
 
-    def __init__(self, index: "Index", config: Config) -> None:
-        self.index = index
+    where: object
+
+    def __init__(
+        self, config: Config, calls: Mapping[type, Callable[[Any, Any], bytes]], target: object, committer: Sealer
+    ) -> None:
         self.config = config
+        self.calls = calls
+        self.target = target
+        self.committer = committer
         self.statistics = Statistics()
         self.turns = Turns()
-        self.committer = Committer(index.maintainer, syncs_before_reply=config.store.kv.durability == "commit")
-        self.maintenance = Maintenance(index.maintainer, config, self.committer, self.statistics)
         self.peers: set[Peer] = set()
         self.rejected: set[RejectedConnection] = set()
         self.wrong_passwords = WrongPasswords()
@@ -74,6 +94,7 @@ class Service:
         self.peers.discard(peer)
         self.statistics.note_closed(peer.session.lines_handled)
 
+    @abstractmethod
     async def execute(self, command: Command) -> bytes:
         """Carry out a command that takes longer than a turn, and return its reply.
 
@@ -81,9 +102,71 @@ class Service:
             CommandError: a name is not valid.
             SonicError: the command failed.
         """
+
+    @abstractmethod
+    def note_url(self, url: str) -> None:
+        """Take the URL at which clients are served."""
+
+    @abstractmethod
+    async def run_tasks(self) -> None:
+        """Run periodic work until cancelled."""
+
+    @abstractmethod
+    async def finish(self, seconds: float) -> None:
+        """End all work; `seconds` may be spent on leaving the index in a better state."""
+
+    def _info(self, *, open_scopes: int, open_graphs: int, pending_graphs: int) -> bytes:
+        return replies.info(
+            self.statistics.figures(
+                connections=len(self.peers),
+                lines_of_open=sum(peer.session.lines_handled for peer in self.peers),
+                open_scopes=open_scopes,
+                open_graphs=open_graphs,
+                pending_graphs=pending_graphs,
+            )
+        )
+
+
+class Service(BaseService):
+    """An index and its connections. To be made while the loop runs.
+
+    Args:
+        index: opened with autocommit=False on the loop's thread.
+    """
+
+    committer: Committer
+
+    def __init__(self, index: "Index", config: Config) -> None:
+        syncs = config.store.kv.durability == "commit"
+        committer = Committer(index.maintainer, syncs_before_reply=syncs)
+        super().__init__(config, CALLS, index, committer)
+        self.index = index
+        self.where = config.store.kv.path
+        self.maintenance = Maintenance(index.maintainer, config, committer, self.statistics)
+
+    def note_url(self, url: str) -> None:
+        """Tell other processes that want to open the folder at which URL this one serves it."""
+        self.index.maintainer.note_server(url)
+
+    async def run_tasks(self) -> None:
+        """Commit, sweep, sync and consolidate once a second; see `PeriodicTasks`."""
+        await PeriodicTasks(self).run()
+
+    async def finish(self, seconds: float) -> None:
+        """End the maintenance, then consolidate for at most `seconds`."""
+        await self.maintenance.stop()
+        self.maintenance.consolidate_within(seconds)
+
+    async def execute(self, command: Command) -> bytes:
+        """Carry out a command that takes longer than a turn; see `BaseService.execute`."""
         match command:
             case Info():
-                return self._info()
+                maintainer = self.index.maintainer
+                return self._info(
+                    open_scopes=maintainer.open_scopes(),
+                    open_graphs=maintainer.open_graphs(),
+                    pending_graphs=maintainer.pending_buckets(),
+                )
             case Stats(collection, bucket):
                 self.committer.commit()  # if that fails, the figures are those of the commit before
                 stats = self.index.stats
@@ -101,14 +184,3 @@ class Service:
                 await self.maintenance.restore(Path(folder))
                 return replies.OK
         raise AssertionError(f"{command} is carried out in a turn")
-
-    def _info(self) -> bytes:
-        return replies.info(
-            self.statistics.figures(
-                connections=len(self.peers),
-                lines_of_open=sum(peer.session.lines_handled for peer in self.peers),
-                open_scopes=self.index.maintainer.open_scopes(),
-                open_graphs=self.index.maintainer.open_graphs(),
-                pending_graphs=self.index.maintainer.pending_buckets(),
-            )
-        )

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from sonicpy._native.varint import DamagedBytes, pack_varints, unpack_varints
 from sonicpy.errors import StoreDamaged, StoreError
@@ -87,6 +87,17 @@ def _pack_settings(settings: Mapping[str, str]) -> bytes:
     return json.dumps(dict(settings), sort_keys=True).encode()
 
 
+def _pack_facts(facts: Mapping[str, Any]) -> bytes:
+    return json.dumps(dict(facts), sort_keys=True).encode()
+
+
+def _unpack_facts(row: bytes) -> Mapping[str, Any]:
+    facts = json.loads(row)
+    if not isinstance(facts, dict):
+        raise ValueError("it is no JSON object")
+    return facts
+
+
 def _unpack_settings(row: bytes) -> Mapping[str, str]:
     settings = json.loads(row)
     if not isinstance(settings, dict):
@@ -110,7 +121,10 @@ CONVERSION: MetaKey[tuple[int, int]] = MetaKey(b"conversion", pack_varints, _unp
 """How far a conversion from the old format is: buckets below the first number are to be converted, and of the first of
 them by name the objects from the second number on. Missing otherwise."""
 
-KEYS = (FORMAT, ANALYZER, POSITION, NEXT_BUCKET, CONVERSION)
+REPLICA: MetaKey[Mapping[str, Any]] = MetaKey(b"replica", _pack_facts, _unpack_facts)
+"""What `store.replica` notes with a position of the cluster's log. Missing in a store that is no replica."""
+
+KEYS = (FORMAT, ANALYZER, POSITION, NEXT_BUCKET, CONVERSION, REPLICA)
 
 
 def write_identity(transaction: Transaction, analyzer: Mapping[str, str]) -> None:

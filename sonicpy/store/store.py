@@ -65,7 +65,7 @@ class Store(StoreReader):
         self._lock = store_folder.WriterLock(folder)
         try:
             was_switched_off = store_folder.was_switched_off(folder)
-            self._log = Log(folder / "log")
+            self._log = self._make_log(folder)
             super().__init__(folder, Environment(folder, map_bytes, sync=durability == "commit"))
             self.durability = durability
             self.stamp = 0
@@ -303,6 +303,13 @@ class Store(StoreReader):
 
     # -- inside --------------------------------------------------------------------------------------------------
 
+    def _make_log(self, folder: Path) -> Log:
+        return Log(folder / "log")
+
+    def _note_position(self, view: WriteView) -> None:
+        """Write into a transaction that is about to be committed which part of the log it covers."""
+        POSITION.write(view.transaction, self._log.position)
+
     def _begin_segment(self) -> None:
         try:
             self._log.rotate()
@@ -346,7 +353,7 @@ class Store(StoreReader):
             try:
                 view = self._writing()
                 view.flush()
-                POSITION.write(view.transaction, self._log.position)
+                self._note_position(view)
                 if self._is_new:
                     write_identity(view.transaction, self._analyzer)
                 self._view = None
