@@ -152,6 +152,10 @@ class Node:
                     raise StoreError(f"no node answers for partition {partition}: {error}") from error
                 await asyncio.sleep(PAUSE_S)
 
+    async def wait_for_own(self, replica: Replica) -> None:
+        """Wait until a replica has applied what this node has acknowledged. Raises StoreError."""
+        await replica.wait_for(self.written[replica.partition], APPLY_S)
+
     async def close(self) -> None:
         """Stop writing, applying and answering; release the folders."""
         for writer in self._writers:

@@ -39,13 +39,10 @@ from sonicpy.cluster.merge import merge_figures, merge_names
 from sonicpy.cluster.node import Node
 from sonicpy.cluster.questions import Question
 from sonicpy.config import Config
-from sonicpy.errors import CommandError
+from sonicpy.errors import StoreError
 from sonicpy.ids import check_collection
 from sonicpy.server.dispatch import CALLS, Postponed
 from sonicpy.server.service import BaseService
-
-NOT_IN_A_CLUSTER = "not_in_a_cluster"
-"""The code of the refusal of TRIGGER backup and restore."""
 
 
 def push(node: Node, command: Push) -> bytes:
@@ -159,10 +156,11 @@ class NodeService(BaseService):
                 return replies.json_result(await self._verify())
             case Trigger(action="consolidate"):
                 for replica in self.node.replicas.values():
+                    await self.node.wait_for_own(replica)
                     await replica.maintenance.consolidate()
                 return replies.OK
             case Trigger(action=action):
-                raise CommandError(NOT_IN_A_CLUSTER, action)
+                raise StoreError(f"TRIGGER {action} is refused: a node of a cluster offers consolidate alone")
         return await self._ask(command)
 
     async def _ask(self, command: Any) -> bytes:
@@ -188,6 +186,7 @@ class NodeService(BaseService):
             if replica.fault is not None:
                 faults.append(f"partition {replica.partition}: {replica.fault}")
                 continue
+            await self.node.wait_for_own(replica)
             found = await replica.maintenance.verify()
             faults += [f"partition {replica.partition}: {fault}" for fault in found]
         return faults
