@@ -19,6 +19,8 @@ from sonicpy.cluster.broker import Epoch, LogGone, Unacknowledged
 from sonicpy.errors import ConfigError, StoreError
 
 ENTRY_BYTES_MAX = 1 << 20
+CONNECT_S = 10.0
+"""Longest time for the first connection."""
 ANSWER_S = 1.0
 """Longest time for one answer of a broker."""
 HEARTBEAT_S = 2.0
@@ -37,26 +39,27 @@ async def connect(addresses: str, name: str, *, patient: bool = True) -> Client:
     Args:
         addresses: of the brokers, as nats://HOST:PORT, separated by commas.
         name: of this program, for their logs.
-        patient: connect again for as long as it takes.
+        patient: after a loss, connect again for as long as it takes.
 
     Raises:
         ConfigError: none of them answers.
     """
     try:
-        return await nats.connect(
+        connecting = nats.connect(
             servers=addresses.split(","),
             name=name,
             connect_timeout=2,
             reconnect_time_wait=RECONNECT_S,
-            max_reconnect_attempts=-1 if patient else 3,
+            max_reconnect_attempts=-1,
             ping_interval=5,
             max_outstanding_pings=2,
             error_cb=_ignore,
             allow_reconnect=patient,
         )
-    except (NatsError, OSError, ValueError) as error:
+        return await asyncio.wait_for(connecting, CONNECT_S)
+    except (NatsError, OSError, ValueError) as error:  # TimeoutError among them
         raise ConfigError(
-            f"--cluster is {addresses}: no broker answers there ({error}); allowed are addresses of NATS servers such "
+            f"--cluster is {addresses}: no broker answers there; allowed are addresses of NATS servers such "
             "as nats://10.0.0.1:4222, separated by commas."
         ) from error
 
