@@ -16,10 +16,13 @@ COPIES = 3
 
 def add_verbs(verbs: Verbs) -> None:
     """Add `cluster` and the verbs below it to the command line."""
-    parser = verbs.add_parser("cluster", description=DESCRIPTION, epilog="example: sonicpy cluster dev --data ./cluster")
-    below = parser.add_subparsers(metavar="WHAT", required=True, help="init, status or dev")
+    parser = verbs.add_parser(
+        "cluster", description=DESCRIPTION, epilog="example: sonicpy cluster dev --data ./cluster"
+    )
+    below = parser.add_subparsers(metavar="WHAT", required=True, help="init, status, snapshot or dev")
     _add_init(below)
     _add_status(below)
+    _add_snapshot(below)
     _add_dev(below)
 
 
@@ -48,6 +51,17 @@ def _add_status(below: Verbs) -> None:
     parser.set_defaults(run=status)
 
 
+def _add_snapshot(below: Verbs) -> None:
+    parser = below.add_parser(
+        "snapshot",
+        description="Let the nodes give the brokers a snapshot of every partition, and cut off the part of the log "
+        "that two snapshots cover. Run it once a day or so: the log keeps every change until then.",
+        epilog="example: sonicpy cluster snapshot --cluster nats://a,nats://b,nats://c",
+    )
+    _add_brokers(parser)
+    parser.set_defaults(run=snapshot)
+
+
 def _add_dev(below: Verbs) -> None:
     parser = below.add_parser(
         "dev",
@@ -55,7 +69,9 @@ def _add_dev(below: Verbs) -> None:
         "the address of each node, then `ready`.",
         epilog="example: sonicpy cluster dev --data ./cluster",
     )
-    parser.add_argument("--data", metavar="DIR", type=Path, help="keep everything here; without it in a folder that goes")
+    parser.add_argument(
+        "--data", metavar="DIR", type=Path, help="keep everything here; without it in a folder that goes"
+    )
     _add_layout(parser)
     parser.set_defaults(run=dev)
 
@@ -88,6 +104,16 @@ def status(arguments: argparse.Namespace) -> int:
         for line in found.lines():
             print(line)
     return 0 if found.is_whole else 1
+
+
+def snapshot(arguments: argparse.Namespace) -> int:
+    """Take snapshots of all partitions. Raises SonicError."""
+    for done in load_cluster("snapshots").snapshot_all(arguments.cluster):
+        print(
+            f"partition {done['partition']}: a snapshot of {done['bytes']} bytes at {done['position']}, "
+            f"the log begins at {done['log_from']}"
+        )
+    return 0
 
 
 def dev(arguments: argparse.Namespace) -> int:

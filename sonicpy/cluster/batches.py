@@ -6,8 +6,8 @@
 A batch without records is a barrier: it changes nothing, and who has applied it has applied all before it.
 
 A writer numbers its batches. The incarnation grows each time it starts. Whoever applies a batch skips it unless
-(incarnation, number) is above that of the writer's last one: so a batch that was sent twice has one effect, and one that
-arrives after its writer has gone on has none.
+(incarnation, number) is above that of the writer's last one: so a batch that was sent twice has one effect, and one
+that arrives after its writer has gone on has none.
 """
 
 import struct

@@ -26,6 +26,9 @@ ANSWER_S = 1.0
 HEARTBEAT_S = 2.0
 SILENCE_S = 5.0
 RECONNECT_S = 0.1
+CHUNK_S = 10.0
+SNAPSHOTS = "sonicpy_snapshots"
+SNAPSHOT_SUBJECT = "sonicpy.snapshot"
 DUPLICATES_S = 120
 STREAM_NOT_FOUND = 10059
 MESSAGES_WAITING_MAX = 1 << 16
@@ -104,7 +107,7 @@ class JetStream:
                 await asyncio.sleep(RECONNECT_S)
             finally:
                 await consumer.stop()
-            epoch = await self._epoch_at_last(partition)
+            epoch = await self.epoch_at_last(partition)
             if epoch.first > position + 1:
                 raise LogGone(
                     f"the log of partition {partition} begins at {epoch.first}, but this replica needs it from "
@@ -129,6 +132,14 @@ class JetStream:
             raise Unacknowledged(f"the broker answered: {answer['error'].get('description')}")
         state = answer["state"]
         return Epoch(answer["created"], int(state["first_seq"]), int(state["last_seq"]))
+
+    async def epoch_at_last(self, partition: int) -> Epoch:
+        """Return what is known of a log, once a broker answers; see `Broker.epoch`."""
+        while True:
+            try:
+                return await self.epoch(partition)
+            except Unacknowledged:
+                await asyncio.sleep(RECONNECT_S)
 
     # -- setting up ----------------------------------------------------------------------------------------------------
 
@@ -156,6 +167,19 @@ class JetStream:
         }
         await self.request(f"STREAM.CREATE.{stream_of(partition)}", settings)
 
+    async def create_snapshots(self, copies: int) -> None:
+        """Make the stream of snapshots, unless it exists. Raises StoreError."""
+        settings = {
+            "name": SNAPSHOTS,
+            "subjects": [f"{SNAPSHOT_SUBJECT}.>"],
+            "retention": "limits",
+            "storage": "file",
+            "num_replicas": copies,
+            "max_msg_size": ENTRY_BYTES_MAX,
+            "allow_direct": True,
+        }
+        await self.request(f"STREAM.CREATE.{SNAPSHOTS}", settings)
+
     async def request(self, what: str, settings: dict[str, Any]) -> dict[str, Any]:
         """Ask the brokers for a change of a stream; return their answer.
 
@@ -166,6 +190,34 @@ class JetStream:
         if "error" in answer:
             raise StoreError(f"the brokers refused {what}: {answer['error'].get('description')}")
         return answer
+
+    # -- snapshots -----------------------------------------------------------------------------------------------------
+
+    async def put_chunk(self, name: str, chunk: bytes) -> None:
+        """Store a part of a snapshot under a name. Raises Unacknowledged."""
+        answer = await self._ask(f"{SNAPSHOT_SUBJECT}.{name}", chunk, timeout_s=CHUNK_S)
+        if "error" in answer:
+            raise Unacknowledged(f"the broker refused a part of a snapshot: {answer['error'].get('description')}")
+
+    async def get_chunk(self, name: str) -> bytes:
+        """Return a part of a snapshot.
+
+        Raises:
+            StoreError: it is not there.
+            Unacknowledged: no broker answers.
+        """
+        subject = f"$JS.API.DIRECT.GET.{SNAPSHOTS}.{SNAPSHOT_SUBJECT}.{name}"
+        try:
+            message = await self._connection.request(subject, b"", timeout=CHUNK_S)
+        except (NatsError, OSError) as error:
+            raise Unacknowledged(f"no broker answers ({type(error).__name__})") from error
+        if (message.headers or {}).get("Status"):
+            raise StoreError(f"the part {name} of a snapshot is not there")
+        return message.data
+
+    async def drop_chunks(self, name: str) -> None:
+        """Delete the parts whose names begin with `name` and a dot. Raises StoreError."""
+        await self.request(f"STREAM.PURGE.{SNAPSHOTS}", {"filter": f"{SNAPSHOT_SUBJECT}.{name}.*"})
 
     # -- inside --------------------------------------------------------------------------------------------------------
 
@@ -178,13 +230,6 @@ class JetStream:
             raise Unacknowledged(f"no broker answers ({type(error).__name__})") from error
         answer: dict[str, Any] = json.loads(message.data)
         return answer
-
-    async def _epoch_at_last(self, partition: int) -> Epoch:
-        while True:
-            try:
-                return await self.epoch(partition)
-            except Unacknowledged:
-                await asyncio.sleep(RECONNECT_S)
 
 
 class Consumer:

@@ -16,9 +16,19 @@ from nats.aio.subscription import Subscription
 from nats.errors import Error as NatsError
 from nats.errors import NoRespondersError
 
+from sonicpy.cluster import snapshots
 from sonicpy.cluster.jetstream import JetStream
 from sonicpy.cluster.partitions import partition_of
-from sonicpy.cluster.questions import CHANGES, Question, answer_read, make_record, pack_question, unpack_question
+from sonicpy.cluster.questions import (
+    CHANGES,
+    SNAPSHOT,
+    Question,
+    answer_read,
+    make_record,
+    pack_question,
+    subject_of_questions,
+    unpack_question,
+)
 from sonicpy.cluster.registry import Layout, Registry
 from sonicpy.cluster.replica import Answered, Replica, ReplicaTasks
 from sonicpy.cluster.status import SUBJECT as STATUS
@@ -38,9 +48,9 @@ CHANGE_S = 16.0
 APPLY_S = 5.0
 """Longest time until a replica has applied what was acknowledged."""
 PAUSE_S = 0.05
-ANSWER, REFUSAL, NOT_HERE = b"+", b"!", b"-"
+ANSWER, REFUSAL, NOT_HERE, FAILED = b"+", b"!", b"-", b"?"
 """The first byte of an answer: the rest is the answer; the code of an error and its detail; why another node has to be
-asked."""
+asked; or why a change failed or its outcome is unknown."""
 
 
 class NotHere(SonicError):
@@ -62,6 +72,7 @@ class Node:
         folder: Path,
         config: Config,
         connection: Client,
+        registry: Registry,
         layout: Layout,
         incarnation: int,
         recorder: Recorder,
@@ -80,6 +91,7 @@ class Node:
         self._folder = folder
         self._config = config
         self._connection = connection
+        self._registry = registry
         self._broker = JetStream(connection)
         self._writers = [
             PartitionWriter(self._broker, number, name, incarnation, self._acknowledged(number))
@@ -106,7 +118,7 @@ class Node:
         await registry.agree_on_analyzer(recorder.analyzer())
         incarnation = await registry.incarnation(name)
         folder = Path(config.store.kv.path)
-        node = cls(name, folder, config, connection, layout, incarnation, recorder, is_strong=is_strong)
+        node = cls(name, folder, config, connection, registry, layout, incarnation, recorder, is_strong=is_strong)
         try:
             await node._start(statistics)
         except BaseException:
@@ -175,7 +187,7 @@ class Node:
 
     async def _start(self, statistics: Statistics) -> None:
         for number in self.layout.of_node(self.name):
-            index = ReplicaIndex(self._folder / f"{number:04}", self.recorder)
+            index = await self._open_replica(number)
             self.replicas[number] = Replica(
                 number, index, self._broker, self._config, statistics, self._answered(number), self._broker.read_again
             )
@@ -187,6 +199,16 @@ class Node:
             )
 
         self._subscriptions.append(await self._connection.subscribe(STATUS, cb=self._tell_status))
+
+    async def _open_replica(self, number: int) -> ReplicaIndex:
+        folder = self._folder / f"{number:04}"
+        index = ReplicaIndex(folder, self.recorder)
+        epoch = await self._broker.epoch_at_last(number)
+        if epoch.first > index.progress.position + 1 and index.progress.epoch in ("", epoch.name):
+            index.close()
+            await snapshots.replace_folder(number, epoch, self._broker, self._registry, folder)
+            index = ReplicaIndex(folder, self.recorder)
+        return index
 
     async def _tell_status(self, message: Msg) -> None:
         replicas = {str(number): replica.state() for number, replica in self.replicas.items()}
@@ -216,6 +238,8 @@ class Node:
             raise NotHere(replica.fault)
         if question.kind in CHANGES:
             return await self._change(partition, question)
+        if question.kind == SNAPSHOT:
+            return str(await snapshots.save(replica, self._broker, self._registry)).encode()
         position = question.position
         if question.is_strong:
             position = max(position, await asyncio.shield(self._writers[partition].barrier().done))
@@ -253,6 +277,8 @@ class Node:
         state, answer = message.data[:1], message.data[1:]
         if state == NOT_HERE:
             raise NotHere(answer.decode())
+        if state == FAILED:
+            raise StoreError(answer.decode())
         if state == REFUSAL:
             code, _, detail = answer.decode().partition("\0")
             raise CommandError(code, detail or None)
@@ -264,22 +290,15 @@ class Node:
         task.add_done_callback(self._answering.discard)
 
     async def _answer_other(self, message: Msg) -> None:
+        partition, question = unpack_question(message.data)
         try:
-            partition, question = unpack_question(message.data)
             answer = ANSWER + await self._answer(partition, question)
         except CommandError as error:
             answer = REFUSAL + f"{error.code}\0{error.detail or ''}".encode()
         except (NotHere, StoreError) as error:
-            logger.warning("another node is not answered: %s", error)
-            if isinstance(error, StoreError):
-                return  # its outcome may be unknown: the other node finds out by the silence
-            answer = NOT_HERE + str(error).encode()
+            is_over = isinstance(error, StoreError) and question.kind in CHANGES
+            answer = (FAILED if is_over else NOT_HERE) + str(error).encode()
         try:
             await message.respond(answer)
         except (NatsError, OSError) as error:
             logger.warning("an answer for another node was not sent: %s", error)
-
-
-def subject_of_questions(partition: int) -> str:
-    """Return the subject on which the replicas of a partition are asked."""
-    return f"sonicpy.ask.{partition}"

@@ -1,7 +1,8 @@
 """Questions about one partition: commands and methods of Index by name, as JSON from node to node.
 
-    Query, Pop, ...   a command: the answer is its reply, for a change the number that it answers
-    count_buckets     a method that several partitions are asked for: the answer is its result as JSON
+Query, Pop, ...   a command: the answer is its reply, for a change the number that it answers
+count_buckets     a method that several partitions are asked for: the answer is its result as JSON
+snapshot          take a snapshot: the answer is its position
 """
 
 import json
@@ -32,6 +33,7 @@ COMMANDS: dict[str, type] = {
     kind.__name__: kind
     for kind in (Count, CountB, CountO, Exists, Explain, FlushB, FlushC, FlushO, List, Objects, Pop, Query, Suggest)
 }
+SNAPSHOT = "snapshot"
 CHANGES = frozenset({"Pop", "FlushB", "FlushC", "FlushO"})
 METHODS = frozenset({"buckets_after", "collections_after", "count_buckets", "stats"})
 COMMIT_BEFORE = frozenset({"stats"})
@@ -57,6 +59,11 @@ class Question:
     def with_position(self, position: int, is_strong: bool) -> "Question":
         """Return the same question for a node that has acknowledged changes up to `position`."""
         return replace(self, position=position, is_strong=is_strong)
+
+
+def subject_of_questions(partition: int) -> str:
+    """Return the subject on which the replicas of a partition are asked."""
+    return f"sonicpy.ask.{partition}"
 
 
 def pack_question(partition: int, question: Question) -> bytes:

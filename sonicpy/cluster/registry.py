@@ -1,13 +1,14 @@
 """What all nodes know of the cluster: the bucket `sonicpy_meta` of the brokers' key-value store.
 
-    cluster       what `sonicpy cluster init` fixed: Layout, as JSON
-    analyser      what decides which terms of a text are stored: that of the first node that started
-    writer.NODE   written at each start of a node; its revision is the incarnation of the node's batches
+cluster       what `sonicpy cluster init` fixed: Layout, as JSON
+analyser      what decides which terms of a text are stored: that of the first node that started
+snapshot.K    the newest snapshots of a partition, newest first: Manifest, as JSON
+writer.NODE   written at each start of a node; its revision is the incarnation of the node's batches
 """
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from nats.aio.client import Client
@@ -47,6 +48,23 @@ class Layout:
     def holders(self, partition: int) -> list[str]:
         """Return the nodes that hold a partition."""
         return holders_of(partition, self.nodes, self.copies)
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """A snapshot of a partition.
+
+    Attributes:
+        position, epoch, chain: as in the `Progress` of the replica that it was taken of.
+        chunks: how many parts it has.
+        size: in bytes.
+    """
+
+    position: int
+    epoch: str
+    chain: str
+    chunks: int
+    size: int
 
 
 class Registry:
@@ -126,6 +144,19 @@ class Registry:
             return await self._store.put(f"writer.{node}", b"started")
         except NatsError as error:
             raise ConfigError(f"the brokers do not answer ({error}); allowed are brokers with JetStream.") from error
+
+    async def snapshots(self, partition: int) -> list[Manifest]:
+        """Return the snapshots of a partition, newest first. Raises ConfigError if no broker answers."""
+        found = await self._get(f"snapshot.{partition}")
+        return [Manifest(**manifest) for manifest in json.loads(found or "[]")]
+
+    async def note_snapshots(self, partition: int, manifests: Sequence[Manifest]) -> None:
+        """Replace the list of a partition's snapshots. Raises StoreError."""
+        value = json.dumps([dataclasses.asdict(manifest) for manifest in manifests])
+        try:
+            await self._store.put(f"snapshot.{partition}", value.encode())
+        except NatsError as error:
+            raise StoreError(f"the brokers did not note a snapshot: {error}") from error
 
     async def _agree(self, key: str, value: str) -> str:
         """Write a value unless there is one; return the one that is there."""

@@ -34,7 +34,9 @@ def init(brokers: str, monitors: Sequence[str], partitions: int, copies: int, no
         if not NAME.fullmatch(node):
             raise ConfigError(f"--nodes holds {node!r}; allowed are names of 1 to 64 letters, digits, - and _.")
     if len(set(nodes)) < len(nodes) or len(nodes) < copies:
-        raise ConfigError(f"--nodes names {len(set(nodes))} nodes; allowed are at least {copies} (--copies), each once.")
+        raise ConfigError(
+            f"--nodes names {len(set(nodes))} nodes; allowed are at least {copies} (--copies), each once."
+        )
     for monitor in monitors:
         check_broker(monitor)
     asyncio.run(make(brokers, Layout(partitions, copies, tuple(nodes))))
@@ -47,6 +49,7 @@ async def make(brokers: str, layout: Layout) -> None:
         log = JetStream(connection)
         for partition in range(layout.partitions):
             await log.create(partition, LOG_COPIES)
+        await log.create_snapshots(LOG_COPIES)
         await Registry.create(connection, layout, LOG_COPIES)
     finally:
         await connection.close()
@@ -67,11 +70,13 @@ def check_broker(monitor: str) -> None:
         with urlopen(f"{monitor}/jsz", timeout=MONITOR_S) as answer:
             found = json.load(answer)
     except (URLError, OSError, ValueError) as error:
-        raise ConfigError(f"--monitor holds {monitor}, which does not answer ({error}); allowed are brokers.") from error
+        raise ConfigError(
+            f"--monitor holds {monitor}, which does not answer ({error}); allowed are brokers."
+        ) from error
     if "config" not in found:
         raise ConfigError(f"the broker at {monitor} has no JetStream; allowed are brokers with JetStream.")
     if not found["config"].get("sync_always"):
         raise ConfigError(
-            f"the broker at {monitor} does not sync before it acknowledges; allowed is sync_interval: \"always\" in "
+            f'the broker at {monitor} does not sync before it acknowledges; allowed is sync_interval: "always" in '
             "its section jetstream, with the quotation marks."
         )

@@ -1,5 +1,5 @@
-"""What a node of a cluster makes of an Index: replicas, which change by the cluster's log alone, and the recorder, which
-turns changes into records of that log.
+"""What a node of a cluster makes of an Index: replicas, which change by the cluster's log alone, and the recorder,
+which turns changes into records of that log.
 """
 
 from collections.abc import Sequence

@@ -9,6 +9,8 @@ A position is the number of an entry, beginning with 1; 0 is an empty replica.
 """
 
 import dataclasses
+import os
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,9 +18,12 @@ from typing import Any
 
 from sonicpy.errors import StoreError
 from sonicpy.store.apply import apply_mutation
+from sonicpy.store.backup import BACKUP_FILE, SEAL, check_seal, open_backup
+from sonicpy.store.environment import DATA_FILE
 from sonicpy.store.log import Log
 from sonicpy.store.meta import POSITION, REPLICA
 from sonicpy.store.mutations import unpack_mutation
+from sonicpy.store.platform import sync_folder
 from sonicpy.store.store import Store
 from sonicpy.store.write_view import WriteView
 
@@ -170,3 +175,37 @@ class ReplicaStore(Store):
             )
         self._log.position = position
 
+
+def progress_of_backup(folder: Path) -> Progress:
+    """Return how far the replica was whose backup is in a folder.
+
+    Raises:
+        StoreError: there is no whole backup, or it is not one of a replica.
+    """
+    with open_backup(folder) as environment, environment.reading() as transaction:
+        facts = REPLICA.read(transaction)
+    if facts is None:
+        raise StoreError(f"the backup in {folder} is not one of a replica")
+    return Progress.of(facts)
+
+
+def install_backup(source: Path, folder: Path) -> None:
+    """Make the backup in a folder the store in another one; what is there goes.
+
+    Args:
+        source: on the same file system; the backup in it is moved.
+        folder: no process may have it open.
+
+    Raises:
+        StoreError: the backup is not whole, or cannot be moved; the store is unchanged, or gone.
+    """
+    path = source / BACKUP_FILE
+    size = check_seal(path) - SEAL.size
+    try:
+        os.truncate(path, size)
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        os.replace(path, folder / DATA_FILE)
+        sync_folder(folder)
+    except OSError as error:
+        raise StoreError(f"cannot make {path} the store in {folder}: {error.strerror}") from error

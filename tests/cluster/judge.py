@@ -202,7 +202,9 @@ def judge(load: Load, node_folders: Iterable[Path], replay_folder: Path) -> list
         replay_folder: for the replay, empty.
     """
     changes = [change for writer in load.writers for change in writer.acknowledged]
-    return differences(expected(changes, replay_folder), {folder.parent.name: held_by(folder) for folder in node_folders})
+    return differences(
+        expected(changes, replay_folder), {folder.parent.name: held_by(folder) for folder in node_folders}
+    )
 
 
 def held_by(folder: Path) -> Contents:

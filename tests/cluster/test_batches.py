@@ -47,7 +47,9 @@ def test_a_batch_that_comes_twice_has_one_effect() -> None:
     assert twice.chain != once.chain
 
 
-@pytest.mark.parametrize(("incarnation", "number", "counts"), [(7, 2, False), (6, 9, False), (7, 5, True), (8, 1, True)])
+@pytest.mark.parametrize(
+    ("incarnation", "number", "counts"), [(7, 2, False), (6, 9, False), (7, 5, True), (8, 1, True)]
+)
 def test_a_batch_counts_only_behind_the_last_one_of_its_writer(incarnation: int, number: int, counts: bool) -> None:
     _, progress = step(Progress(), BATCH)
     records, after = step(progress, Batch("n1", incarnation, number, [b"x"]))

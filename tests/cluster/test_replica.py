@@ -1,4 +1,4 @@
-"""A replica: applies the log, notes its progress with what it applied, goes on from there, and knows when it must not."""
+"""A replica: applies the log, notes its progress, goes on from there, and knows when it must not."""
 
 import asyncio
 import shutil
