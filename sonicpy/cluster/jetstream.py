@@ -7,6 +7,7 @@ without a message or heartbeat, because a consumer dies with its server.
 
 import asyncio
 import json
+from collections import deque
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -245,8 +246,12 @@ class Consumer:
         self._stream = stream_of(partition)
         self._position = position
         self._restart = restart
-        self._messages: asyncio.Queue[Msg | None] = asyncio.Queue()
+        self._messages: deque[Msg] = deque()
         self._name = ""
+        self._loop = asyncio.get_running_loop()
+        self._waiter: asyncio.Future[None] | None = None
+        self._is_over = False
+        self._seen_s = self._loop.time()
 
     async def start(self) -> None:
         """Subscribe, and make the consumer.
@@ -288,7 +293,8 @@ class Consumer:
     async def entries(self) -> AsyncIterator[tuple[int, bytes]]:
         """Yield positions and entries until one is missing, nothing comes for SILENCE_S, or a restart is wanted."""
         restart = asyncio.ensure_future(self._restart.wait())
-        restart.add_done_callback(lambda _: self._messages.put_nowait(None))
+        restart.add_done_callback(lambda _: self._end())
+        self._watch()
         try:
             while True:
                 message = await self._next()
@@ -307,6 +313,7 @@ class Consumer:
                 yield number, message.data
         finally:
             restart.cancel()
+            self._watchdog.cancel()
 
     async def stop(self) -> None:
         """Delete the consumer, if a broker answers."""
@@ -318,19 +325,37 @@ class Consumer:
             return
 
     async def _next(self) -> Msg | None:
-        if not self._messages.empty():
-            return self._messages.get_nowait()
-        try:
-            return await asyncio.wait_for(self._messages.get(), SILENCE_S)
-        except TimeoutError:
-            return None
+        """Return the next message; None: there is an end."""
+        while not self._messages:
+            if self._is_over:
+                return None
+            self._waiter = self._loop.create_future()  # a queue and a time-out cost a task for each message
+            await self._waiter
+        return self._messages.popleft()
+
+    def _watch(self) -> None:
+        """End the consumer if nothing came for SILENCE_S."""
+        if self._loop.time() - self._seen_s >= SILENCE_S:
+            self._end()
+        self._watchdog = self._loop.call_later(HEARTBEAT_S, self._watch)
+
+    def _end(self) -> None:
+        self._is_over = True
+        self._wake()
+
+    def _wake(self) -> None:
+        waiter, self._waiter = self._waiter, None
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
 
     def _is_behind(self, heartbeat: Msg) -> bool:
         """Return whether the broker has sent an entry that did not come."""
         return int((heartbeat.headers or {}).get("Nats-Last-Stream", 0)) > self._position
 
     async def _take(self, message: Msg) -> None:
-        self._messages.put_nowait(message)
+        self._seen_s = self._loop.time()
+        self._messages.append(message)
+        self._wake()
 
 
 def stream_of(partition: int) -> str:
