@@ -20,6 +20,7 @@ ALLOWED = {
     "checkout": set(),
     "cli": EVERYBODY | {"api", "client", "config", "evaluation", "index", "load", "server"},
     "client": EVERYBODY | {"api", "channel"},
+    "cluster": EVERYBODY | {"channel", "config", "index", "server", "store"},
     "config": EVERYBODY,
     "data": set(),
     "errors": set(),
