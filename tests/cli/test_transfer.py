@@ -68,7 +68,7 @@ def test_parquet(run: Run) -> None:
     }  # fmt: skip
     parquet.write_table(arrow.table(rows), "rows.parquet", row_group_size=2)
     flags = ["--collection", "c", "--data", "d"]
-    run("import", "rows.parquet", *flags, status=3, said="row 4 is refused: its text is missing: 'text' holds null")
+    run("import", "rows.parquet", *flags, status=3, said="row 4 is refused: its text is missing: 'text' is null")
     assert held() == EXPECTED
     run("import", "rows.parquet", *flags, "--id", "day", "--bad", "bad", "-q", status=3, said="row 1 is refused")
     assert json.loads(Path("bad").read_text().splitlines()[2]) == {
@@ -111,8 +111,8 @@ BAD: list[tuple[bytes, str]] = [
     (b'{"id": 1.5, "text": "x"}', "object is 1.5; allowed are 1 to 128 bytes of UTF-8"),
     (b'{"id": NaN, "text": "x"}', "it has no field 'id'"),
     (b'{"id": 1}', "it has no field 'text' (--text names the fields of texts)"),
-    (b'{"id": 1, "text": null}', "its text is missing: 'text' holds null"),
-    (b'{"id": 1, "text": NaN}', "its text is missing: 'text' holds null"),
+    (b'{"id": 1, "text": null}', "its text is missing: 'text' is null"),
+    (b'{"id": 1, "text": NaN}', "its text is missing: 'text' is null"),
     (b'{"id": 1, "text": {}}', "its field 'text' is neither a text nor a number"),
     (b'{"id": 1, "text": "\\ud800"}', "its text is not UTF-8"),
     (b'{"id": 1, "text": "x", "lang": "xx"}', "'xx' is not a language: allowed are a code or tag such as en, eng"),

@@ -98,7 +98,8 @@ class FieldMapping:
             raise InvalidRow(f"it has no field {' or '.join(map(repr, self.texts))} (--text names the fields of texts)")
         there = [name for name in self.texts if not _is_missing(row.get(name))]
         if not there:
-            raise InvalidRow(f"its text is missing: {' and '.join(map(repr, self.texts))} holds null")
+            is_null = "is null" if len(self.texts) == 1 else "are null"
+            raise InvalidRow(f"its text is missing: {' and '.join(map(repr, self.texts))} {is_null}")
         text = "\n".join(_text(row, name) for name in there)
         if not text.isascii():
             try:
