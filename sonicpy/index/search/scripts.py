@@ -77,7 +77,7 @@ WITHOUT_SCRIPT = "Latin"
 """The script of words that hold only digits and signs."""
 
 _LETTERS = {name: re.compile(f"[{ranges}]") for name, ranges in LETTERS.items()}
-UNCOMPLETED = frozenset("#&-~")
+UNCOMPLETED = frozenset("&-~")
 """Sonic completes no word that holds one of these signs, which only words of whole patterns do."""
 
 _CONTINUATIONS = {name: re.compile(f"[{ranges}]*") for name, ranges in RANGES.items()}
