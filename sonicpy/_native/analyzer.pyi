@@ -19,7 +19,7 @@ class Analyzer:
         bigrams: bool = False,
         words_of_run: Callable[[str], list[str]] | None = None,
         marks_are_words: bool = False,
-        stems_special: bool = False,
+        rules_special: bool = False,
     ) -> None: ...
 
 @final

@@ -21,6 +21,7 @@ from sonicpy.lexer.language import LanguageGuesser
 from sonicpy.lexer.languages import LANGUAGES, by_code
 from sonicpy.lexer.normalizer import normalizer, sonic_normalizer
 from sonicpy.lexer.segmenters import Segment, Segmenters
+from sonicpy.lexer.sonic_language import SonicGuesser
 from sonicpy.lexer.stopwords import StopWords
 
 Stem = Callable[[str], str]
@@ -62,7 +63,7 @@ class Lexer:
         self._segmenters = Segmenters()
         self._analyzer = self._sonic_analyzer() if compat else self._default_analyzer()
         self._lists = StopWords()
-        self._guesser = LanguageGuesser(self._lists)
+        self._guesser = SonicGuesser(self._lists) if compat else LanguageGuesser(self._lists)
         self._stop_sets: dict[str | None, StopSet | None] = {}
         self._stemmers: dict[str, Stemmer.Stemmer] = {}
         self._plain = BoundAnalyzer(self._analyzer)
@@ -93,7 +94,7 @@ class Lexer:
             fold_special=False,
             at_borders=False,
             marks_are_words=True,
-            stems_special=True,
+            rules_special=True,
         )
 
     def prepare(self) -> None:
@@ -228,14 +229,18 @@ class Lexer:
 
     def _stop_set(self, code: str | None) -> StopSet | None:
         if code not in self._stop_sets:
-            lists = self._lists.words if self._lists_decide else self._lists.short_words
-            listed = lists(code) if code else frozenset()
+            listed = self._list(code) if code else frozenset()
             # The settings' words are compared as they are written: "Bar" never equals the folded word "bar".
             words = (listed - set(self._stopwords.allow)) | set(self._stopwords.deny)
             if self._compat:  # Sonic ignores how a letter is composed
                 words |= {unicodedata.normalize("NFD", word) for word in words}
             self._stop_sets[code] = StopSet(word.encode() for word in words) if words else None
         return self._stop_sets[code]
+
+    def _list(self, code: str) -> frozenset[str]:
+        if self._compat:
+            return self._lists.sonic_words(code)
+        return self._lists.words(code) if self._lists_decide else self._lists.short_words(code)
 
     def _stem_function(self, code: str | None) -> Stem | None:
         if not self._normalization.stemming_enabled or code is None:

@@ -111,8 +111,8 @@ CONVERSION: MetaKey[tuple[int, int]] = MetaKey(b"conversion", pack_varints, _unp
 them by name the objects from the second number on. Missing otherwise."""
 
 EMPTIED = b"emptied "
-"""What the keys of rows without a value begin with; the name of a collection follows. All buckets of the collection were
-flushed at some time: it exists until it is flushed itself, as in Sonic."""
+"""What the keys of rows without a value begin with; the name of a collection follows. The collection has lost all its
+buckets at some time: it exists until it is flushed itself, as in Sonic."""
 
 KEYS = (FORMAT, ANALYZER, POSITION, NEXT_BUCKET, CONVERSION)
 

@@ -51,18 +51,18 @@ cdef class Analyzer:
             place of the run itself.
         marks_are_words: a piece without a letter or number is a word if it holds an alphabetic mark, such as a vowel
             sign of Devanagari (as in Sonic).
-        stems_special: special words are stemmed, too (as in Sonic).
+        rules_special: the rules of the language are for special words, too (as in Sonic).
     """
 
     cdef object _normalize, _words_of_run
     cdef Collector _spare  # empty, left by the text before; None while one is analyzed
     cdef bint _always_normalize, _composes, _patterns, _split_patterns, _fold_special, _at_borders, _bigrams
-    cdef bint _marks_are_words, _stems_special
+    cdef bint _marks_are_words, _rules_special
 
     def __init__(
         self, normalize, *, bint always_normalize=False, bint composes=True, bint patterns=True,
         bint split_patterns=True, bint fold_special=True, bint at_borders=True, bint bigrams=False, words_of_run=None,
-        bint marks_are_words=False, bint stems_special=False,
+        bint marks_are_words=False, bint rules_special=False,
     ):
         self._normalize = normalize
         self._always_normalize = always_normalize
@@ -74,7 +74,7 @@ cdef class Analyzer:
         self._bigrams = bigrams
         self._words_of_run = words_of_run
         self._marks_are_words = marks_are_words
-        self._stems_special = stems_special
+        self._rules_special = rules_special
 
 
 @cython.final
@@ -88,7 +88,7 @@ cdef class BoundAnalyzer:
         segment: str -> list of str that cuts at word borders instead of UAX #29; pieces without a letter or number are
             passed over.
 
-    Special words and single letters of a run without blanks follow none of these rules.
+    Special words follow none of these rules without `rules_special`, single letters of a run without blanks never.
     """
 
     cdef Analyzer _analyzer
@@ -271,15 +271,12 @@ cdef class BoundAnalyzer:
         self, Collector terms, Py_ssize_t size, uint32_t hashed, uint8_t flags, Py_ssize_t typed
     ) except -1:
         """Apply the rules of the language to a folded word and add what is left of it."""
-        cdef bint is_ordinary = not flags & (F_SPECIAL | F_STOP)
-        if is_ordinary and self._stops is not None and self._stops.holds(terms._bytes + terms._used, size, hashed):
+        cdef bint is_ruled = not flags & (F_SPECIAL | F_STOP) or (flags & F_SPECIAL and self._analyzer._rules_special)
+        if is_ruled and self._stops is not None and self._stops.holds(terms._bytes + terms._used, size, hashed):
             if self._drop_stops:
                 return 0
             flags |= F_STOP
-        if (
-            self._stem is not None and not flags & UNSTEMMED
-            and (is_ordinary or (flags & F_SPECIAL and self._analyzer._stems_special))
-        ):
+        if is_ruled and self._stem is not None and not flags & UNSTEMMED:
             size = write_word(
                 terms, self._stem(PyUnicode_DecodeUTF8(<const char *> terms._bytes + terms._used, size, NULL))
             )

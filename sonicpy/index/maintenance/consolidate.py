@@ -37,8 +37,8 @@ class GraphLimits(NamedTuple):
 
     Attributes:
         words, file_bytes: the most a graph holds; 0: no limit.
-        keeps_orphans: as in Sonic, words that vanished with their object stay in the graph, only POP takes them out; and
-            a graph with as many words as it may hold takes no new ones.
+        keeps_orphans: as in Sonic, words that vanished with their object stay in the graph, only POP takes them out;
+            and a graph with as many words as it may hold takes no new ones.
     """
 
     words: int = 0
