@@ -150,6 +150,8 @@ class SonicBucket:
             return []
         found = dict.fromkeys(self.completions(word.text))
         for edits in range(1, edits_allowed(word.typed_bytes) + 1):
+            if automaton_states(word.text, edits) > STATES_MAX:
+                break
             found.update(dict.fromkeys(self.corrections(word.text, edits)))
         return list(found)[:limit]
 

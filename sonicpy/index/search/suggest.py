@@ -31,7 +31,7 @@ def suggest_alphabetical(lexicon: Lexicon, word: bytes, limit: int, typed_bytes:
     if len(words) == limit:
         return words
     allowed = edits_allowed_by_sonic(word, typed_bytes)
-    matches = lexicon.corrections(word, allowed, transpositions=False, of_long=True)
+    matches = lexicon.corrections(word, allowed, transpositions=False)
     others = [found for found, _ in matches if found not in words][:CORRECTIONS_EXAMINED]
     if lexicon.live:  # a graph may hold words that are gone; compat mode shows them until the next consolidation
         others = [found for found, _ in lexicon.held(others)]
