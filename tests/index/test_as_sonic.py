@@ -1,4 +1,4 @@
-"""Compat mode: what a search for differences from Sonic 1.10.2 found, each as its smallest exchange with Sonic's answer.
+"""Compat mode: what a search for differences from Sonic 1.10.2 found, each as its smallest exchange and Sonic's answer.
 
 The second half holds the differences that stay, which docs/protocol.md lists.
 """
@@ -182,3 +182,27 @@ def test_a_word_pushed_again_to_an_old_object_does_not_move(tmp_path: Path) -> N
         index.flush_object(C, B, "A")
         push(index, "B", "bee")
         assert found(index, "bee") == ["C", "B"]
+
+
+def test_equal_scores_keep_their_order_after_a_restart(tmp_path: Path) -> None:
+    """Sonic returns the oldest object first then."""
+    for _ in range(2):
+        with opened(tmp_path) as index:
+            push(index, "A", "bee")
+            push(index, "B", "bee")
+            assert found(index, "bee") == ["B", "A"]
+
+
+def test_languages_without_a_published_list(tmp_path: Path) -> None:
+    """Sonic drops these words."""
+    with opened(tmp_path) as index:
+        push(index, "o", "ako", "srp")
+        push(index, "o", "car", "cat")
+        assert words(index) == ["ako", "car"]
+
+
+def test_chinese_text_gives_no_words_of_signs(tmp_path: Path) -> None:
+    """Sonic stores blanks and punctuation, too, where a dictionary cuts the text."""
+    with opened(tmp_path) as index:
+        push(index, "o", "\u4f60\u597d \u2014 \u4e16\u754c\uff01", "cmn")
+        assert all(any(map(str.isalpha, word)) for word in words(index))
