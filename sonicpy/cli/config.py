@@ -17,9 +17,10 @@ SHOW = f"""\
 Print every setting that has an effect, as TOML that -c of any verb can read. For a password, print a reference to its
 environment variable. {SOURCES}"""
 
-WITHOUT_WHATLANG = """\
-server.compat = "sonic" guesses languages as Sonic does but for a few texts; install sonicpy-search[compat] for those too.\
-"""
+WITHOUT_WHATLANG = (
+    'server.compat = "sonic" guesses the language of most texts as Sonic does; of nearly all with the extra [compat], '
+    "which is not installed."
+)
 
 
 def add_verbs(verbs: Verbs) -> None:
