@@ -271,18 +271,18 @@ cdef class BoundAnalyzer:
         self, Collector terms, Py_ssize_t size, uint32_t hashed, uint8_t flags, Py_ssize_t typed
     ) except -1:
         """Apply the rules of the language to a folded word and add what is left of it."""
-        cdef bint is_ruled = not flags & (F_SPECIAL | F_STOP) or (flags & F_SPECIAL and self._analyzer._rules_special)
-        if is_ruled and self._stops is not None and self._stops.holds(terms._bytes + terms._used, size, hashed):
-            if self._drop_stops:
-                return 0
-            flags |= F_STOP
-        if is_ruled and self._stem is not None and not flags & UNSTEMMED:
-            size = write_word(
-                terms, self._stem(PyUnicode_DecodeUTF8(<const char *> terms._bytes + terms._used, size, NULL))
-            )
-            if size == 0:
-                return 0
-            hashed = hash_bytes(terms._bytes + terms._used, size)
+        if not flags & (F_SPECIAL | F_STOP) or (flags & F_SPECIAL and self._analyzer._rules_special):
+            if self._stops is not None and self._stops.holds(terms._bytes + terms._used, size, hashed):
+                if self._drop_stops:
+                    return 0
+                flags |= F_STOP
+            if self._stem is not None and not flags & UNSTEMMED:
+                size = write_word(
+                    terms, self._stem(PyUnicode_DecodeUTF8(<const char *> terms._bytes + terms._used, size, NULL))
+                )
+                if size == 0:
+                    return 0
+                hashed = hash_bytes(terms._bytes + terms._used, size)
         return terms.add(size, flags & F_TERM, hashed, <uint32_t> typed)
 
 
