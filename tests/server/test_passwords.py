@@ -63,6 +63,17 @@ def test_a_million_networks_take_no_more_memory_than_some_thousand() -> None:
     assert table.delay_s("busy", 1.0) == LONGEST_DELAY_S, "those quiet for longest go first"
 
 
+def test_a_new_network_is_counted_however_many_are_known() -> None:
+    table = WrongPasswords()
+    for number in range(NETWORKS_MAX):
+        table.delay_s(str(number), 1.0)
+    assert [table.delay_s("new", 1.0) for _ in range(FREE + 1)] == [0.0] * FREE + [FIRST_DELAY_S]
+    for _ in range(FREE):
+        table.delay_s("1", 1.0)
+    assert table.delay_s("1", 1.0) == 2 * FIRST_DELAY_S, "it was there all the time"
+    assert table.delay_s("0", 1.0) == 0.0, "quiet for longest, it went"
+
+
 def test_only_so_many_wait_at_a_time() -> None:
     table = WrongPasswords()
     for _ in range(FREE):

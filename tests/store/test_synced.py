@@ -89,7 +89,7 @@ def test_the_boot_mark_is_replaced_whole_and_says_clean_last(tmp_path: Path) -> 
     assert not [call for call in calls[marked[-1] :] if "write" in call.what and call.name.endswith((DATA, LOG))]
 
 
-def test_a_position_of_an_import_comes_and_goes_when_its_rows_are_on_the_disk(tmp_path: Path) -> None:
+def test_what_an_import_has_pushed_is_on_the_disk_before_its_position(tmp_path: Path) -> None:
     code = """
 from sonicpy.cli import main
 from sonicpy.cli.importing import job

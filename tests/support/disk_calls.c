@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,6 +81,26 @@ int ftruncate(int fd, off_t size) {
         record_write(fd);
     return failed;
 }
+
+/* Only opens that make a file are recorded. */
+#define OPEN(name, parameters, arguments)                                                                              \
+    int name parameters {                                                                                              \
+        mode_t mode = 0;                                                                                               \
+        int descriptor, is_new = (flags & O_CREAT) && syscall(SYS_faccessat, AT_FDCWD, path, F_OK) != 0;               \
+        if (flags & O_CREAT) {                                                                                         \
+            va_list more;                                                                                              \
+            va_start(more, flags);                                                                                     \
+            mode = va_arg(more, mode_t);                                                                               \
+            va_end(more);                                                                                              \
+        }                                                                                                              \
+        descriptor = REAL(name) arguments;                                                                             \
+        if (is_new && descriptor >= 0)                                                                                 \
+            record_descriptor("create", descriptor);                                                                   \
+        return descriptor;                                                                                             \
+    }
+
+OPEN(open, (const char *path, int flags, ...), (path, flags, mode))
+OPEN(open64, (const char *path, int flags, ...), (path, flags, mode))
 
 int rename(const char *path, const char *other) {
     record("rename", path, other);

@@ -38,7 +38,7 @@ def mark(name):
 
 
 class Call(NamedTuple):
-    """One call: write, synced write, sync, rename, unlink, or the mark of a test, whose path is its name."""
+    """One call: create, write, synced write, sync, rename, unlink, or the mark of a test, whose path is its name."""
 
     what: str
     path: str
@@ -60,6 +60,8 @@ class Disk:
     def take(self, call: Call) -> None:
         """Note the effect of a call."""
         match call.what:
+            case "create":
+                self.unsynced.add(os.path.dirname(call.path))
             case "write":
                 self.unsynced.add(call.path)
             case "sync":
