@@ -15,7 +15,7 @@ from tests.client.fake import Caller, Fake
 from tests.client.ways import ALL_WAYS, EVERY_WAY
 
 WORDS = 62
-"""Words of a long row: seven lines to a server with a small buffer, so that a group ends in the middle of one."""
+"""Words of a long row: five lines to a server with a small buffer, so that a group ends in the middle of one."""
 
 
 def server(buffer_bytes: int = 100) -> ServerInfo:
@@ -60,7 +60,7 @@ def test_rows_are_sent_again_from_their_first_line_and_in_order(answered: int) -
     pushes = Pushes(long_rows(20), ends.note)
     first = pushes.take(server())
     assert len(first) == LINES_IN_FLIGHT_MAX
-    assert len(words_of(first)["o9"]) < WORDS
+    assert len(words_of(first)["o12"]) < WORDS
     pushes.take(server())
     pushes.take_answers([OK] * answered)
     done = len(ends.places)
@@ -109,7 +109,7 @@ def test_the_first_refusal_of_a_row_counts_and_does_not_end_it() -> None:
     pushes = Pushes(long_rows(2), ends.note)
     lines = pushes.take(server())
     per_row = len(lines) // 2
-    assert per_row == 7
+    assert per_row == 5
     answers = [CommandError(f"code{number}") if number in (2, 4) else OK for number in range(per_row)]
     pushes.take_answers(answers[:-1])
     assert ends.places == [], "one of its lines is not answered"
