@@ -28,7 +28,9 @@ def at(calls: list[Call], what: str, ending: str) -> list[Disk]:
 
 
 def test_the_log_goes_only_when_the_environment_is_on_the_disk(tmp_path: Path) -> None:
-    code = "store = filled(); store.commit(); store.shorten_log(); mark('sync'); store.sync(); mark('done'); os._exit(0)"
+    code = (
+        "store = filled(); store.commit(); store.shorten_log(); mark('sync'); store.sync(); mark('done'); os._exit(0)"
+    )
     calls = record_calls(STORE + code, tmp_path / "f")
     gone = at(calls[calls.index(Call("mark", "sync", "")) :], "unlink", LOG)
     assert gone, "the log of what is committed goes"

@@ -1,0 +1,266 @@
+"""Damaged files: checks name them in sentences and no signal ends who asked; queries notice what they can.
+
+docs/operations.md says what a query cannot notice.
+"""
+
+import json
+import random
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import sonicpy
+from sonicpy import Index
+from sonicpy.errors import SonicError, StoreDamaged, StoreError
+from sonicpy.index.maintenance import check_process
+from sonicpy.index.maintenance.check_process import verify_in_child
+from sonicpy.index.maintenance.verify import verify_folder
+from sonicpy.store import environment as tables
+from sonicpy.store.environment import DATA_FILE, Environment, Row, Transaction
+from sonicpy.store.keys import bucket_key
+from tests.index.shorthand import B, C
+from tests.processes import run_here
+
+PAGE_BYTES = 4096
+WORDS = [f"word{number}" for number in range(200)]
+ASKED = [*WORDS[::8], "late", "word0 word1", "word3 word7 late"]
+OBJECTS = 1_500
+
+ASK = """
+import json, sys
+import sonicpy
+from sonicpy.errors import SonicError
+found = {}
+try:
+    with sonicpy.open(sys.argv[1], read_only=True) as index:
+        for text in json.loads(sys.argv[2]):
+            try:
+                found[text] = list(index.query("collection", "bucket", text, limit=2000, lang="none"))
+            except SonicError as error:
+                found[text] = str(error)
+except SonicError as error:
+    found = str(error)
+print(json.dumps(found))
+"""
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a closed store with rows in every table, and pages that later commits freed."""
+    folder = tmp_path_factory.mktemp("whole") / "store"
+    chance = random.Random(3)
+    shares = [1 / (place + 1) for place in range(len(WORDS))]
+    with Index(folder) as index:
+        with index.batch():
+            for number in range(OBJECTS):
+                index.push(C, B, f"object:{number}", " ".join(chance.choices(WORDS, shares, k=8)), "none")
+        index.consolidate()
+        for number in range(0, OBJECTS, 9):
+            index.push(C, B, f"object:{number}", "late", "none")
+    return folder
+
+
+@pytest.fixture
+def folder(whole: Path, tmp_path: Path) -> Path:
+    """A copy to be damaged."""
+    return shutil.copytree(whole, tmp_path / "store")
+
+
+def ask(folder: Path) -> dict[str, list[str] | str]:
+    """Return what each text finds, or the error."""
+    found: dict[str, list[str] | str] = {}
+    with sonicpy.open(folder, read_only=True) as index:
+        for text in ASKED:
+            try:
+                found[text] = list(index.query(C, B, text, limit=2000, lang="none"))
+            except StoreError as error:
+                found[text] = str(error)
+    return found
+
+
+# -- pages -------------------------------------------------------------------------------------------------------------
+
+Damage = Callable[[bytearray, int, random.Random], bytearray]
+
+
+def flip(data: bytearray, page: int, chance: random.Random) -> bytearray:
+    data[page * PAGE_BYTES + chance.randrange(PAGE_BYTES)] ^= 1 << chance.randrange(8)
+    return data
+
+
+def zero(data: bytearray, page: int, chance: random.Random) -> bytearray:
+    data[page * PAGE_BYTES : (page + 1) * PAGE_BYTES] = bytes(PAGE_BYTES)
+    return data
+
+
+def copy_over(data: bytearray, page: int, chance: random.Random) -> bytearray:
+    other = chance.randrange(2, len(data) // PAGE_BYTES)
+    data[page * PAGE_BYTES : (page + 1) * PAGE_BYTES] = data[other * PAGE_BYTES : (other + 1) * PAGE_BYTES]
+    return data
+
+
+@pytest.mark.parametrize("damage", [zero, copy_over])
+def test_many_damaged_pages_are_sentences(whole: Path, folder: Path, damage: Damage) -> None:
+    chance, content = random.Random(11), bytearray((whole / DATA_FILE).read_bytes())
+    for page in range(8, len(content) // PAGE_BYTES, 2):
+        content = damage(content, page, chance)
+    (folder / DATA_FILE).write_bytes(content)
+    status, printed, said = run_here(["verify", str(folder)], folder)
+    assert status == 1
+    assert said.count("\n") == 1 and said.startswith("sonicpy: ") and "Traceback" not in printed, said
+
+
+@pytest.mark.full
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("damage", [flip, zero, copy_over])
+def test_no_answer_is_wrong_where_the_check_finds_nothing(whole: Path, folder: Path, damage: Damage) -> None:
+    expected, content, chance = ask(whole), (whole / DATA_FILE).read_bytes(), random.Random(12)
+    outcomes = {"answers are right": 0, "the check names it": 0}
+    for page in chance.sample(range(2, len(content) // PAGE_BYTES), 40):
+        (folder / DATA_FILE).write_bytes(damage(bytearray(content), page, chance))
+        try:
+            faults = verify_in_child(folder)
+        except StoreError as error:
+            faults = [str(error)]
+        assert all(fault and "\n" not in fault for fault in faults)
+        command = [sys.executable, "-c", ASK, str(folder), json.dumps(ASKED)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        is_right = done.returncode == 0 and json.loads(done.stdout) == expected
+        assert is_right or faults, f"page {page}: {done.stdout[:500]} {done.stderr[-500:]}"
+        outcomes["the check names it" if faults else "answers are right"] += 1
+    print(damage.__name__, outcomes)
+    assert outcomes["the check names it"]
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
+def test_a_store_that_was_cut_off_is_a_sentence(folder: Path, share: float) -> None:
+    path = folder / DATA_FILE
+    with open(path, "r+b") as file:
+        file.truncate(int(path.stat().st_size * share) // PAGE_BYTES * PAGE_BYTES)
+    try:
+        (*_, last) = verify_in_child(folder)
+    except StoreError as error:
+        last = str(error)
+    assert str(folder) in last
+
+
+@pytest.mark.parametrize("number", ["SIGABRT", "SIGBUS", "SIGSEGV"])
+def test_a_check_that_a_page_ends_names_what_it_found_before(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, number: str
+) -> None:
+    monkeypatch.setattr(check_process, "CHILD", ENDING.format(number=number))
+    *before, last = verify_in_child(folder)
+    assert before == ["table words has 1 rows but counts 2"]
+    assert last == (
+        f"a page of the tables of {folder} is damaged or missing: "
+        f"reading it ended the check with {number} (mdb.c: Assertion failed)"
+    )
+
+
+ENDING = """
+import os, signal, sys
+print('{{"fault": "table words has 1 rows but counts 2"}}', flush=True)
+print("one line", "mdb.c: Assertion failed", sep="\\n", file=sys.stderr, flush=True)
+os.kill(os.getpid(), signal.{number})
+"""
+
+
+def test_a_check_that_is_killed_is_no_damage(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check_process, "CHILD", ENDING.format(number="SIGKILL"))
+    with pytest.raises(StoreError, match=r"ended with SIGKILL before it was done: mdb.c: Assertion failed"):
+        verify_in_child(folder)
+    monkeypatch.setattr(check_process, "CHILD", "import sys; sys.exit(7)")
+    with pytest.raises(StoreError, match=r"ended with status 7 before it was done: it said nothing"):
+        verify_in_child(folder)
+
+
+def test_errors_keep_their_class(tmp_path: Path) -> None:
+    (tmp_path / "sonicpy.backup").write_bytes(b"x" * 100)
+    with pytest.raises(StoreDamaged, match="is not a whole backup"):
+        verify_in_child(tmp_path)
+    with pytest.raises(StoreError, match="holds neither a store"):
+        verify_in_child(tmp_path / "empty")
+
+
+# -- rows --------------------------------------------------------------------------------------------------------------
+
+
+def change(folder: Path, work: Callable[[Transaction], None]) -> None:
+    """Change rows of a closed store."""
+    environment = Environment(folder, 1 << 30, sync=False)
+    try:
+        transaction = environment.begin(write=True)
+        work(transaction)
+        environment.commit(transaction)
+    finally:
+        environment.close()
+
+
+def rows_of(folder: Path, table: int) -> list[Row]:
+    environment = Environment(folder, 1 << 30, sync=False, read_only=True)
+    try:
+        with environment.reading() as transaction:
+            return list(transaction.rows(table, bucket_key(0)))
+    finally:
+        environment.close()
+
+
+NOTICED = {
+    tables.COMMON: "the row of a common word is missing",
+    tables.POSTINGS: "blocks of postings are missing",
+    tables.IMPACTS: "postings, and its blocks have room for",
+    tables.OBJECTS: "postings name",
+}
+"""Tables of which a query that needs a missing row says so."""
+
+
+@pytest.mark.parametrize("table", NOTICED, ids=lambda table: tables.TABLE_NAMES[table].decode())
+def test_a_query_that_needs_a_missing_row_says_so(whole: Path, folder: Path, table: int) -> None:
+    expected = ask(whole)
+    change(folder, lambda transaction: transaction.delete_rows(table, bucket_key(0), 10_000) and None)
+    wrong = {text: found for text, found in ask(folder).items() if found != expected[text]}
+    assert wrong
+    for found in wrong.values():
+        assert isinstance(found, str) and NOTICED[table] in found, found
+    assert verify_in_child(folder)
+
+
+@pytest.mark.parametrize("table", NOTICED, ids=lambda table: tables.TABLE_NAMES[table].decode())
+def test_each_missing_row_is_noticed_or_not_needed(whole: Path, folder: Path, table: int) -> None:
+    expected = ask(whole)
+    rows = rows_of(whole, table)
+    for key, row in random.Random(table).sample(rows, min(3, len(rows))):
+        change(folder, lambda transaction, key=key: transaction.delete(table, key) and None)  # type: ignore[misc]
+        for text, found in ask(folder).items():
+            assert found == expected[text] or isinstance(found, str), (key, text)
+        change(folder, lambda transaction, key=key, row=row: transaction.put(table, key, row))  # type: ignore[misc]
+    assert ask(folder) == expected
+
+
+@pytest.mark.parametrize("table", range(len(tables.TABLE_NAMES)), ids=[name.decode() for name in tables.TABLE_NAMES])
+def test_the_check_reads_every_row_of_every_table_and_raises_nothing_else(folder: Path, table: int) -> None:
+    environment = Environment(folder, 1 << 30, sync=False, read_only=True)
+    with environment.reading() as transaction:
+        rows = list(transaction.rows(table, b""))
+    environment.close()
+    chance = random.Random(table)
+    for key, row in chance.sample(rows, min(2, len(rows))):
+        change(folder, lambda transaction, key=key: transaction.delete(table, key) and None)  # type: ignore[misc]
+        assert faults_of(folder), f"without the row {key!r}"
+        value = bytearray(row or b"x")
+        value[chance.randrange(len(value))] ^= 1 << chance.randrange(8)
+        change(folder, lambda transaction, key=key, value=value: transaction.put(table, key, bytes(value)))  # type: ignore[misc]
+        faults_of(folder)
+        change(folder, lambda transaction, key=key, row=row: transaction.put(table, key, row))  # type: ignore[misc]
+    assert faults_of(folder) == []
+
+
+def faults_of(folder: Path) -> list[str]:
+    try:
+        return verify_folder(folder)
+    except SonicError as error:
+        return [str(error)]
