@@ -9,7 +9,7 @@ import pytest
 from sonicpy.api.rows import Refused, Row
 from sonicpy.client.conversation import Answer, ServerInfo
 from sonicpy.client.exchange import LINES_IN_FLIGHT_MAX
-from sonicpy.client.pushes import Pushes
+from sonicpy.client.pushes import GROUP_BYTES_MAX, Pushes
 from sonicpy.errors import CommandError, ConnectionLost, ShuttingDown, SonicError
 from tests.client.fake import Caller, Fake
 from tests.client.ways import ALL_WAYS, EVERY_WAY
@@ -116,6 +116,44 @@ def test_the_first_refusal_of_a_row_counts_and_does_not_end_it() -> None:
     pushes.take_answers([answers[-1], *[OK] * per_row])
     assert ends.places == [0, 1]
     assert ends.refusals == {0: "code2"}
+
+
+def test_rows_behind_an_error_of_their_iterator_are_not_read() -> None:
+    class Rows(Iterator[Row]):
+        """An iterator that could go on."""
+
+        def __init__(self) -> None:
+            self.number = 0
+
+        def __iter__(self) -> Iterator[Row]:
+            return self
+
+        def __next__(self) -> Row:
+            self.number += 1
+            if self.number == 3:
+                raise LookupError("the source has gone")
+            return Row("c", "b", f"o{self.number}", "text", "none")
+
+    ends = Ends()
+    pushes = Pushes(Rows(), ends.note)
+    assert len(pushes.take(server())) == 2
+    assert pushes.take(server()) == []
+    pushes.take_answers([OK, OK])
+    with pytest.raises(LookupError, match="has gone"):
+        pushes.finish()
+    assert ends.places == [0, 1]
+
+
+def test_a_group_ends_when_it_is_long_enough() -> None:
+    rows = (Row("c", "b", f"o{number}", "x" * 10_000, "none") for number in range(20))
+    pushes = Pushes(rows, Ends().note)
+    sizes = []
+    while lines := pushes.take(server(20_000)):
+        sizes.append(sum(map(len, lines)))
+        longest = max(map(len, lines))
+        assert sizes[-1] - longest < GROUP_BYTES_MAX
+    assert min(sizes[:-1]) >= GROUP_BYTES_MAX
+    assert len(sizes) == 3
 
 
 def test_what_a_stopping_server_refused_is_sent_again() -> None:

@@ -20,6 +20,7 @@ from sonicpy.index.maintenance import check_process
 from sonicpy.index.maintenance.check_process import verify_in_child
 from sonicpy.index.maintenance.verify import verify_folder
 from sonicpy.store import environment as tables
+from sonicpy.store import page_check
 from sonicpy.store.environment import DATA_FILE, Environment, Row, Transaction
 from sonicpy.store.keys import bucket_key
 from tests.index.shorthand import B, C
@@ -134,6 +135,91 @@ def test_no_answer_is_wrong_where_the_check_finds_nothing(whole: Path, folder: P
         outcomes["the check names it" if faults else "answers are right"] += 1
     print(damage.__name__, outcomes)
     assert outcomes["the check names it"]
+
+
+class Taken:
+    """Which pages a check finds in use, and which ones free."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+        self.used: set[int] = set()
+        self.free: set[int] = set()
+        take = page_check._PageCheck._take
+
+        def note(check: page_check._PageCheck, name: str, first: int, pages: int) -> bool:
+            caller = sys._getframe(1).f_code.co_name
+            (self.free if caller == "_take_row" else self.used).update(range(first, first + pages))
+            return take(check, name, first, pages)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(page_check._PageCheck, "_take", note)
+            assert page_faults_of(folder) == []
+
+
+def page_faults_of(folder: Path) -> list[str]:
+    """Check the pages of the last commit, without LMDB."""
+    return list(page_check.page_faults(folder / DATA_FILE, commit_of(folder)))
+
+
+def commit_of(folder: Path) -> int:
+    """Return the number of the last commit, as the meta pages say."""
+    content = (folder / DATA_FILE).read_bytes()[: 2 * PAGE_BYTES]
+    return max(int.from_bytes(content[at + 144 : at + 152], sys.byteorder) for at in (0, PAGE_BYTES))
+
+
+def test_every_page_of_a_whole_store_is_in_use_once_or_free(
+    whole: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken = Taken(monkeypatch, whole)
+    pages = (whole / DATA_FILE).stat().st_size // PAGE_BYTES
+    assert taken.used and taken.free
+    assert taken.used | taken.free <= set(range(2, pages))
+    with Index(folder) as index:
+        for number in range(300):  # rows with pages of their own, flushed buckets, and a backup
+            index.push(C, f"b{number % 5}", f"o{number}", "amber birch", "none")
+        index.flush_bucket(C, "b3")
+        index.backup(folder / "backup")
+        assert index.verify() == []
+    assert page_faults_of(folder) == []
+    assert verify_in_child(folder / "backup") == []
+
+
+@pytest.mark.parametrize("damage", [zero, copy_over])
+def test_every_page_that_is_not_what_it_should_be_is_found(
+    whole: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, damage: Damage
+) -> None:
+    taken = Taken(monkeypatch, whole)
+    content, chance = (whole / DATA_FILE).read_bytes(), random.Random(13)
+    for page in range(2, max(taken.used | taken.free) + 1):
+        damaged = damage(bytearray(content), page, chance)
+        if damaged != content:
+            (folder / DATA_FILE).write_bytes(damaged)
+            assert bool(page_faults_of(folder)) == (page in taken.used), page
+
+
+def test_a_page_that_is_in_use_and_free_is_found(whole: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """LMDB would write over it."""
+    taken = Taken(monkeypatch, whole)
+    free, used = max(taken.free), max(taken.used)
+    content = (whole / DATA_FILE).read_bytes()
+    named, wrong = (number.to_bytes(8, sys.byteorder) for number in (free, used))
+    found = 0
+    for place in range(2 * PAGE_BYTES, len(content), 8):
+        if content[place : place + 8] == named and place % PAGE_BYTES:  # a page begins with its own number
+            (folder / DATA_FILE).write_bytes(content[:place] + wrong + content[place + 8 :])
+            faults = page_faults_of(folder)
+            found += any(f"page {used} is used twice" in fault for fault in faults)
+    assert found == 1
+
+
+def test_an_older_commit_is_not_checked_and_a_short_file_is_named(folder: Path) -> None:
+    path, commit = folder / DATA_FILE, commit_of(folder)
+    assert list(page_check.page_faults(path, commit - 2)) == []
+    with open(path, "r+b") as file:
+        file.truncate(10 * PAGE_BYTES)
+    (fault,) = page_check.page_faults(path, commit)
+    assert fault.startswith("the file has 10 pages, the last one in use is ")
+    with pytest.raises(StoreError, match="cannot read"):
+        list(page_check.page_faults(folder / "none", commit))
 
 
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.9])

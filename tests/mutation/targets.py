@@ -42,7 +42,7 @@ TARGETS = {
         60,
         ("tests/store/test_folder.py", "tests/store/test_store.py", "tests/index/test_open.py",
          "tests/index/test_read_only.py"),
-        ("tests/store/test_synced.py",),
+        ("tests/store/test_synced.py::test_the_boot_mark_is_replaced_whole_and_says_clean_last",),
     ),
     "sonicpy/server/passwords.py": Target(60, ("tests/server/test_passwords.py",)),
     "sonicpy/client/conversation.py": Target(90, CLIENT),

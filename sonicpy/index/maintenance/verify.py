@@ -18,6 +18,7 @@ from sonicpy.store.environment import DATA_FILE, Environment
 from sonicpy.store.folder import LOCK_FILE, ReaderLock, holds_store, is_there
 from sonicpy.store.log import log_faults
 from sonicpy.store.meta import RESTORE_ELSEWHERE, check_analyzer, check_format, read_position
+from sonicpy.store.page_check import page_faults
 from sonicpy.store.pages import ROWS_MAX, pages
 from sonicpy.store.read_only import may_write
 from sonicpy.store.verify import table_faults
@@ -52,6 +53,7 @@ def folder_faults(folder: Path) -> Iterator[str]:
     try:
         environment = Environment(folder, data.stat().st_size, sync=False, read_only=True, unlocked=unlocked)
         try:
+            yield from _page_faults(environment, data, is_written)
             with environment.reading() as transaction:
                 check_format(transaction)
                 yield from table_faults(transaction)
@@ -79,7 +81,7 @@ def verify_backup(folder: Path, analyser: Mapping[str, str] | None = None) -> li
         check_format(transaction, "the backup", RESTORE_ELSEWHERE)
         if analyser is not None:
             check_analyzer(folder, transaction, analyser)
-        return list(table_faults(transaction))
+        return [*page_faults(folder / BACKUP_FILE, transaction.number), *table_faults(transaction)]
 
 
 def check_backup(folder: Path, analyser: Mapping[str, str]) -> None:
@@ -121,6 +123,20 @@ def graph_faults(view: View, pool: GraphPool, version_now: Callable[[int], int |
             continue
         if missing:
             yield f"{scope}: {missing} words are neither in its graph nor pending"
+
+
+def _page_faults(environment: Environment, data: Path, is_written: bool) -> list[str]:
+    """Return the faults of the pages of the last commit.
+
+    A process that writes may be writing a meta page just now: then faults count only if a second look finds some too.
+    """
+    faults: list[str] = []
+    for _ in range(2 if is_written else 1):
+        with environment.reading() as transaction:
+            faults = list(page_faults(data, transaction.number))
+        if not faults:
+            break
+    return faults
 
 
 def _missing(view: View, state: BucketState, graph: WordGraph) -> int:
