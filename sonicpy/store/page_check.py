@@ -3,11 +3,12 @@
     page      number u64 | unused u16 | flags u16 | end of the places u16 | begin of the nodes u16 | places of nodes ...
     node      size or child u16 u16 u16 | size of the key u16 | key | data
     tree      unused u32 | flags u16 | depth u16 | branch, leaf and overflow pages, entries, root page: u64 each
-    meta      magic u32 | version u32 | address u64 | map size u64 | two trees: free pages, tables | last page, commit u64
+    meta      magic u32 | version u32 | address u64 | map size u64 | free pages, tables: a tree each |
+              last page u64 | commit u64
 
-All numbers are those of the machine that writes. LMDB looks at few of them: it takes a page for what its place says, and
-writes over pages that the list of free pages names. A page that is in no tree or in two, or free and in a tree, is found
-only here.
+All numbers have the byte order of the machine that writes. LMDB looks at few of them: it takes a page for what its place
+says, and writes over pages that the list of free pages names. A page that is in no tree or in two, or free and in a
+tree, is found only here.
 """
 
 import os

@@ -167,3 +167,24 @@ def test_every_line_gets_its_own_answer(counts: list[int], seed: int, cuts: list
     assert {id(ticket) for ticket in completed} == {id(ticket) for ticket, _ in tickets}
     for number, (ticket, count) in enumerate(tickets):
         assert ticket.answers == [expected[number, place] for place in range(count)]
+
+
+def test_a_server_that_has_not_greeted_has_no_name() -> None:
+    assert str(Conversation(Mode.SEARCH, None, "peer").server) == "unknown"
+
+
+@pytest.mark.parametrize("conversation", [Conversation(Mode.SEARCH, None, "peer"), opened()], ids=["first", "later"])
+def test_an_empty_line_is_a_line(conversation: Conversation) -> None:
+    conversation.feed(b"\n")
+    assert isinstance(conversation.end, NotSonic)
+    assert "answered '' instead of" in str(conversation.end)
+
+
+def test_a_line_has_an_end_or_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sonicpy.client.conversation.ANSWER_MAX_BYTES", 10)
+    conversation = opened()
+    conversation.feed(b"x" * 9)
+    conversation.feed(b"x")
+    assert conversation.end is None
+    conversation.feed(b"x")
+    assert "sent 11 bytes without a line end" in str(conversation.end)

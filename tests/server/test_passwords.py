@@ -32,6 +32,8 @@ NETWORKS = [
     (("fe80::1%eth0", 5000, 0, 2), "fe80000000000000::/64", "with a zone"),
     (("::1", 5000, 0, 0), "0::/64", "this machine"),
     ("", "local", "a socket without an address"),
+    ((), "local", "an address without a part"),
+    ("/run/client.sock", "local", "a Unix socket with a name"),
     (None, "local", "gone"),
 ]
 
@@ -88,6 +90,8 @@ def test_only_so_many_wait_at_a_time() -> None:
     assert table.delay_s("a", 1.0) is None
     table.end_wait("a")
     assert table.delay_s("a", 1.0) == LONGEST_DELAY_S
+    table.begin_wait("a")
+    assert table.delay_s("a", 1.0) is None, "one left, one came"
 
 
 def test_only_so_many_wait_from_all_networks() -> None:

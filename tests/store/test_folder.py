@@ -29,6 +29,7 @@ def test_what_may_not_be_looked_into_is_one_sentence(hidden: Path) -> None:
 def test_a_lock_makes_the_folders_that_are_missing(tmp_path: Path) -> None:
     with WriterLock(tmp_path / "some" / "where"):
         assert (tmp_path / "some" / "where" / LOCK_FILE).read_text() == f"{os.getpid()}\n"
+    WriterLock(tmp_path / "some" / "where").release()
 
 
 def test_locks_that_are_refused_or_released_leave_no_descriptor(tmp_path: Path) -> None:
@@ -48,6 +49,13 @@ def test_locks_that_are_refused_or_released_leave_no_descriptor(tmp_path: Path) 
     reader.release()
     WriterLock(tmp_path).release()
     assert len(descriptors()) == len(before) - 1
+
+
+def test_readers_need_a_lock_file_that_can_be_read_or_none(tmp_path: Path) -> None:
+    ReaderLock(tmp_path).release()  # a copy that nobody has written
+    (tmp_path / LOCK_FILE).symlink_to(LOCK_FILE)
+    with pytest.raises(StoreError, match=f"^cannot read .*/{LOCK_FILE}: Too many levels of symbolic links$"):
+        ReaderLock(tmp_path)
 
 
 def test_a_lock_may_have_any_descriptor(tmp_path: Path) -> None:
