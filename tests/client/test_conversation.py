@@ -188,3 +188,23 @@ def test_a_line_has_an_end_or_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     assert conversation.end is None
     conversation.feed(b"x")
     assert "sent 11 bytes without a line end" in str(conversation.end)
+
+
+@pytest.mark.parametrize(
+    ("kind", "answers"),
+    [
+        (Kind.QUERY, "RESULT 1"),
+        (Kind.QUERY, "QUERY m one"),
+        (Kind.QUERY, "PENDING m\r\nEVENT LIST m one"),
+        (Kind.QUERY, "PENDING m\r\nEVENT QUERY n one"),
+        (Kind.OK, "PENDING m"),
+        (Kind.OK, "RESULT 1"),
+        (Kind.RESULT, "OK"),
+    ],
+)
+def test_an_answer_of_another_kind_ends_it(kind: Kind, answers: str) -> None:
+    conversation = opened()
+    in_flight = conversation.submit(1, kind, "COMMAND")
+    conversation.feed(f"{answers}\r\n".encode())
+    assert isinstance(conversation.end, NotSonic)
+    assert in_flight.left == 1
