@@ -13,6 +13,7 @@ SonicError
     ReadOnly         the program: a change of an index that was opened for reading
     IndexClosed      the program: an Index is used after it was closed, or in a forked process
   EvaluationError    the operator: nothing to evaluate, or a file of judgements cannot be read
+  LoadError          the operator: a test set cannot be read, or the runner of a load cannot listen
   WorkerError        the operator: worker processes cannot do their job; it is tried again later
   ClientError        the program that calls a server: the server could not be asked, or not this
     ConnectionLost   no connection, or it ended before the answer came
@@ -87,6 +88,10 @@ class ReadOnly(StoreError):
 
 class IndexClosed(StoreError):
     """An Index is used after it was closed, or in another process than the one that opened it."""
+
+
+class LoadError(SonicError):
+    """A test set cannot be read, or runner and agents cannot talk to each other."""
 
 
 class WorkerError(SonicError):

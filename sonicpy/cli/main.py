@@ -29,7 +29,7 @@ MODULES = {
     "serve": "serve", "ping": "ping", "config": "config",
     "query": "search", "suggest": "search", "list": "search", "count": "search", "explain": "search", "stats": "search",
     "push": "ingest", "pop": "ingest", "flush": "ingest", "import": "ingest",
-    "eval": "eval",
+    "eval": "eval", "load": "load",
     "export": "maintenance", "backup": "maintenance", "restore": "maintenance", "verify": "maintenance",
     "consolidate": "maintenance",
 }  # fmt: skip
@@ -58,6 +58,7 @@ ingest
 
 evaluation
   eval         measure search quality
+  load         put servers under load and measure how long answers take
 
 maintenance
   export       write every object and its words as JSONL
