@@ -9,7 +9,7 @@ import pytest
 from sonicpy.api.rows import Refused, Row
 from sonicpy.client.conversation import Answer, ServerInfo
 from sonicpy.client.exchange import LINES_IN_FLIGHT_MAX
-from sonicpy.client.pushes import GROUP_BYTES_MAX, Pushes
+from sonicpy.client.pushes import BATCH_ROWS, GROUP_BYTES_MAX, Pushes, ReportBuilder
 from sonicpy.errors import CommandError, ConnectionLost, ShuttingDown, SonicError
 from tests.client.fake import Caller, Fake
 from tests.client.ways import ALL_WAYS, EVERY_WAY
@@ -51,7 +51,7 @@ class Ends:
 
 
 OK: Answer = ""
-NO: Answer = CommandError("internal_error")
+NO = CommandError("internal_error")
 
 
 @pytest.mark.parametrize("answered", [0, 1, 5, LINES_IN_FLIGHT_MAX])
@@ -187,3 +187,23 @@ def test_patience_begins_anew_with_every_answer(way: str) -> None:
         rows = [(f"o:{number}", "text") for number in range(8 * LINES_IN_FLIGHT_MAX)]
         assert client.push_many(rows, collection="c", bucket="b").indexed == len(rows)
     assert time.monotonic() - began > 2 * retry_s
+
+
+def test_progress_is_told_after_each_batch_and_at_the_end() -> None:
+    for count, expected in ((2 * BATCH_ROWS + 3, [BATCH_ROWS, 2 * BATCH_ROWS, 2 * BATCH_ROWS + 3]), (1, [1]), (0, [])):
+        told: list[int] = []
+        report = ReportBuilder(told.append)
+        for number in reversed(range(count)):
+            row = Refused(number, None, "no text") if number % 2 else Row("c", "b", f"o{number}", "text", None)
+            report.note(number, row, NO if number == 4 else None)
+        done = report.finish()
+        assert told == expected
+        refused = [*range(1, count, 2), *([4] if count > 4 else [])]
+        assert (done.indexed, done.refused_count) == (count - len(refused), len(refused))
+        assert [one.row for one in done.refused] == sorted(refused)[: len(done.refused)]
+    whole = ReportBuilder(told.append)
+    for number in range(BATCH_ROWS):
+        whole.note(number, Row("c", "b", "o", "text", None), None)
+    told.clear()
+    whole.finish()
+    assert told == [], "it was told already"
