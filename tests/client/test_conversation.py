@@ -202,7 +202,7 @@ def test_a_line_has_an_end_or_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
         (Kind.RESULT, "OK"),
     ],
 )
-def test_an_answer_of_another_kind_ends_it(kind: Kind, answers: str) -> None:
+def test_an_answer_of_another_kind_ends_it_for_every_kind(kind: Kind, answers: str) -> None:
     conversation = opened()
     in_flight = conversation.submit(1, kind, "COMMAND")
     conversation.feed(f"{answers}\r\n".encode())

@@ -331,11 +331,10 @@ def test_each_missing_row_is_noticed_or_not_needed(whole: Path, folder: Path, ta
 def test_a_list_in_the_order_of_association_is_whole_or_damaged(tmp_path: Path, window: int) -> None:
     settings: dict[str, object] = {"server__compat": "sonic", "store__kv__retain_word_objects": window}
     settings["search__query_minimum_term_idf_default"] = 0  # no word is too common
-    with open_index(tmp_path, **settings) as index:
-        with index.batch():
-            for number in range(400):
-                index.push(C, B, f"o{number}", "amber", "none")
-    change(tmp_path / "store", lambda transaction: transaction.delete_rows(tables.POSTINGS, bucket_key(0), 2) and None)
+    with open_index(tmp_path, **settings) as index, index.batch():
+        for number in range(400):
+            index.push(C, B, f"o{number}", "amber", "none")
+    change(tmp_path / "store", lambda rows: rows.delete_rows(tables.POSTINGS, bucket_key(0), 2) and None)
     with open_index(tmp_path, **settings) as index, pytest.raises(StoreDamaged, match="a word counts 400 postings"):
         index.query(C, B, "amber", limit=10, lang="none")
 
