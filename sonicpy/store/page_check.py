@@ -6,9 +6,9 @@
     meta      magic u32 | version u32 | address u64 | map size u64 | free pages, tables: a tree each |
               last page u64 | commit u64
 
-All numbers have the byte order of the machine that writes. LMDB looks at few of them: it takes a page for what its place
-says, and writes over pages that the list of free pages names. A page that is in no tree or in two, or free and in a
-tree, is found only here.
+All numbers have the byte order of the machine that writes. LMDB looks at few of them: it takes a page for what its
+place says, and writes over pages that the list of free pages names. A page that is in no tree or in two, or free and in
+a tree, is found only here.
 """
 
 import os

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from tests.mutation.harmless import HARMLESS
 from tests.mutation.judge import Judge, Verdict
-from tests.mutation.mutants import mutants_of, one_line, sample
+from tests.mutation.mutants import Mutant, mutants_of, one_line, sample
 from tests.mutation.native import NATIVE
 from tests.mutation.targets import MUTANTS_MAX, TARGETS
 from tests.support.paths import ROOT
@@ -34,6 +34,7 @@ class Result:
 
     path: str
     line: int
+    code: str
     before: str
     after: str
     verdict: str
@@ -47,7 +48,7 @@ class Result:
     @property
     def why_harmless(self) -> str | None:
         """Why it does not matter that no test notices it, if somebody has looked."""
-        return HARMLESS.get((self.path, self.before, self.after))
+        return HARMLESS.get((self.path, self.code, self.before, self.after))
 
 
 class Results:
@@ -75,8 +76,7 @@ def mutate_python(judge: Judge, path: str, most: int, results: Results) -> None:
     """Judge the mutants of one Python file."""
     target = TARGETS[path]
     mutants = sample(mutants_of(path, (ROOT / path).read_text()), min(target.most, most))
-    new = [mutant for mutant in mutants if not results.knows(f"{path}:{mutant.line}: {one_line(mutant.before)} -> "
-                                                             f"{one_line(mutant.after)}")]  # fmt: skip
+    new = [mutant for mutant in mutants if not results.knows(mutant.name)]
     if not new:
         return
     lines = judge.measure(path, target)
@@ -87,9 +87,15 @@ def mutate_python(judge: Judge, path: str, most: int, results: Results) -> None:
         verdict = judge.verdict(tests, sum(lines.seconds[test] for test in tests)) if tests else Verdict.SURVIVED
         if verdict is Verdict.SURVIVED and target.always:
             verdict = judge.verdict([*target.always], START_S)
-        seconds = round(time.monotonic() - began, 1)
-        results.add(Result(path, mutant.line, one_line(mutant.before), one_line(mutant.after), verdict.value, seconds))
+        results.add(result_of(mutant, verdict, began))
     judge.restore(path)
+
+
+def result_of(mutant: Mutant, verdict: Verdict, began: float) -> Result:
+    """Return the result of a mutant that was judged from `began` on."""
+    seconds = round(time.monotonic() - began, 1)
+    before, after = one_line(mutant.before), one_line(mutant.after)
+    return Result(mutant.path, mutant.line, mutant.code, before, after, verdict.value, seconds)
 
 
 START_S = 10.0
@@ -98,19 +104,20 @@ START_S = 10.0
 
 def mutate_native(judge: Judge, most: int, results: Results) -> None:
     """Judge the mutants of native code, which were made by hand."""
-    for mutant in NATIVE[:most]:
-        source = (ROOT / mutant.path).read_text()
-        assert source.count(mutant.before) == 1, f"{mutant.path} has not once {mutant.before!r}"
-        line = source[: source.index(mutant.before)].count("\n") + 1
-        named = Result(mutant.path, line, one_line(mutant.before), one_line(mutant.after), "", 0.0)
-        if results.knows(named.name):
+    for made in NATIVE[:most]:
+        source = (ROOT / made.path).read_text()
+        assert source.count(made.before) == 1, f"{made.path} has not once {made.before!r}"
+        line = source[: source.index(made.before)].count("\n") + 1
+        code = source.splitlines()[line - 1].strip()
+        changed = source.replace(made.before, made.after)
+        mutant = Mutant(made.path, line, code, made.before, made.after, changed)
+        if results.knows(mutant.name):
             continue
         began = time.monotonic()
-        judge.put(mutant.path, source.replace(mutant.before, mutant.after))
-        verdict = judge.verdict([*mutant.tests], mutant.seconds) if judge.build() else Verdict.KILLED
-        seconds = round(time.monotonic() - began, 1)
-        results.add(Result(mutant.path, line, named.before, named.after, verdict.value, seconds))
-        judge.restore(mutant.path)
+        judge.put(made.path, changed)
+        verdict = judge.verdict([*made.tests], made.seconds) if judge.build() else Verdict.KILLED
+        results.add(result_of(mutant, verdict, began))
+        judge.restore(made.path)
         judge.build()
 
 

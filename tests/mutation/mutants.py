@@ -27,12 +27,14 @@ class Mutant:
     Attributes:
         path: of the source file, from the root of the checkout.
         line: where it begins.
+        code: that line, without the blanks around it.
         before, after: the changed piece.
         source: of the whole file with the change.
     """
 
     path: str
     line: int
+    code: str
     before: str
     after: str
     source: str
@@ -60,7 +62,8 @@ def mutants_of(path: str, source: str) -> list[Mutant]:
             continue  # `await` or `yield` stood there
         before = source.encode()[start:end].decode()
         if mutated != source:
-            found.setdefault(mutated, Mutant(path, node.lineno, before, after, mutated))
+            code = source.splitlines()[node.lineno - 1].strip()
+            found.setdefault(mutated, Mutant(path, node.lineno, code, before, after, mutated))
     return sorted(found.values(), key=lambda mutant: (mutant.line, mutant.before, mutant.after))
 
 
