@@ -17,7 +17,7 @@ SECONDS_MAX = 15.0
 """Measured time of the tests that judge one mutant; the quickest come first."""
 TIMES_SLOWER = 6.0
 """A run that takes so many times as long as measured hangs, and START_S more."""
-START_S = 30.0
+START_S = 60.0
 TEST_FAILED, NO_TEST = 1, 5
 
 

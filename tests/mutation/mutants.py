@@ -64,13 +64,17 @@ def mutants_of(path: str, source: str) -> list[Mutant]:
         if mutated != source:
             code = source.splitlines()[node.lineno - 1].strip()
             found.setdefault(mutated, Mutant(path, node.lineno, code, before, after, mutated))
-    return sorted(found.values(), key=lambda mutant: (mutant.line, mutant.before, mutant.after))
+    return sorted(found.values(), key=_place)
 
 
 def sample(mutants: list[Mutant], most: int) -> list[Mutant]:
     """Return at most `most` of some mutants, spread over the file; the same ones every time."""
     chosen = sorted(mutants, key=lambda mutant: hashlib.blake2b(mutant.name.encode()).digest())[:most]
-    return sorted(chosen, key=lambda mutant: mutant.line)
+    return sorted(chosen, key=_place)
+
+
+def _place(mutant: Mutant) -> tuple[int, str, str]:
+    return mutant.line, mutant.before, mutant.after
 
 
 class _Changes:
