@@ -173,8 +173,9 @@ def test_a_server_that_has_not_greeted_has_no_name() -> None:
     assert str(Conversation(Mode.SEARCH, None, "peer").server) == "unknown"
 
 
-@pytest.mark.parametrize("conversation", [Conversation(Mode.SEARCH, None, "peer"), opened()], ids=["first", "later"])
-def test_an_empty_line_is_a_line(conversation: Conversation) -> None:
+@pytest.mark.parametrize("is_open", [False, True])
+def test_an_empty_line_is_a_line(is_open: bool) -> None:
+    conversation = opened() if is_open else Conversation(Mode.SEARCH, None, "peer")
     conversation.feed(b"\n")
     assert isinstance(conversation.end, NotSonic)
     assert "answered '' instead of" in str(conversation.end)
