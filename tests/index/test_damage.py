@@ -206,9 +206,24 @@ def test_a_page_that_is_in_use_and_free_is_found(whole: Path, folder: Path, monk
     for place in range(2 * PAGE_BYTES, len(content), 8):
         if content[place : place + 8] == named and place % PAGE_BYTES:  # a page begins with its own number
             (folder / DATA_FILE).write_bytes(content[:place] + wrong + content[place + 8 :])
-            faults = page_faults_of(folder)
-            found += any(f"page {used} is used twice" in fault for fault in faults)
+            if any(f"page {used} is used twice" in fault for fault in page_faults_of(folder)):
+                found += 1
+                (fault,) = verify_in_child(folder)
+                assert fault.startswith(f"page {used} is used twice, by the table ")
     assert found == 1
+
+
+def test_a_page_that_nobody_has_is_found(whole: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would never be used again."""
+    free = max(Taken(monkeypatch, whole).free)
+    content, told = (whole / DATA_FILE).read_bytes(), set[str]()
+    for place in range(2 * PAGE_BYTES + 8, len(content), 8):
+        count = int.from_bytes(content[place - 8 : place], sys.byteorder)
+        if content[place : place + 8] == free.to_bytes(8, sys.byteorder) and 0 < count < 500:
+            fewer = (count - 1).to_bytes(8, sys.byteorder)
+            (folder / DATA_FILE).write_bytes(content[: place - 8] + fewer + content[place:])
+            told.update(page_faults_of(folder))
+    assert [fault.partition(",")[0] for fault in told] == ["1 pages are neither in use nor free"]
 
 
 def test_an_older_commit_is_not_checked_and_a_short_file_is_named(folder: Path) -> None:
