@@ -238,7 +238,7 @@ def test_an_import_in_the_background_ignores_what_its_shell_ignores(run: Run, mo
     monkeypatch.setattr(job, "CHUNK_ROWS", 1)
     Path("rows.csv").write_text("id,text\n1,amber\n2,birch\n3,cedar\n")
     Interrupter.chunks = 0
-    monkeypatch.setattr("sonicpy.cli.ingest.FolderSink", Interrupter)
+    monkeypatch.setattr("sonicpy.cli.importing.verb.FolderSink", Interrupter)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     run("import", "rows.csv", "--collection", "c", "--data", "d")
     assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN

@@ -209,19 +209,6 @@ def test_progress_is_told_after_each_batch_and_at_the_end() -> None:
     assert told == [], "it was told already"
 
 
-def test_rows_with_names_that_are_not_valid_are_refused_without_a_line() -> None:
-    ends = Ends()
-    rows = [Row("c d", "b", "o", "text", None), Row("c", "b", "o", "text", None), Row("c", "b", "o\n", "text", None)]
-    pushes = Pushes(iter(rows), ends.note)
-    lines = pushes.take(server())
-    assert [line.split()[:4] for line in lines] == [["PUSH", "c", "b", "o"]]
-    pushes.take_answers([OK])
-    assert sorted(ends.places) == [0, 1, 2]
-    assert {place: error.partition("(")[0] for place, error in ends.refusals.items()} == dict.fromkeys(
-        (0, 2), "invalid_argument"
-    )
-
-
 def test_a_batch_is_sent_when_it_has_so_many_rows() -> None:
     waiting = WaitingPushes()
     assert [waiting.add("c", "b", "o", "text", None) for _ in range(BATCH_ROWS)] == [False] * (BATCH_ROWS - 1) + [True]

@@ -28,12 +28,6 @@ HARMLESS: dict[tuple[str, str, str, str], str] = {
         "(os.O_RDONLY & os.O_CLOEXEC)",
     ): "Python opens every file so that programs it starts do not inherit it",
     (
-        FOLDER,
-        'return os.pread(descriptor, 20, 0).decode("ascii", "replace").strip() or "unknown"',
-        "20",
-        "(21)",
-    ): "process ids are shorter",
-    (
         CONVERSATION,
         "return in_flight",
         "return in_flight",
