@@ -79,7 +79,7 @@ class BucketReader:
 
     def _newest_blocks(self, word: TermInfo, window: int) -> tuple[list[bytes], int]:
         """Return the blocks with the newest `window` postings (0: all), and how many postings at their head are too
-        many."""
+        many. Raises StoreDamaged if some are missing."""
         blocks = [word.tail] if word.tail else []
         count = word.tail[0] if word.tail else 0
         if word.position and (not window or count < window):
@@ -88,6 +88,9 @@ class BucketReader:
                 count += block[0]
                 if window and count >= window:
                     break
+        wanted = min(window, word.df) if window else word.df
+        if count < wanted:
+            raise StoreDamaged(f"bucket {self.state.bucket}: a word counts {word.df} postings, but has {count}")
         return blocks[::-1], max(count - window, 0) if window else 0
 
     def oids(self, iids: list[int]) -> list[str]:

@@ -8,6 +8,7 @@ Invariants:
 - Every lmdb error leaves this file as a StoreError.
 """
 
+import errno
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -570,4 +571,6 @@ def translated(error: lmdb.Error) -> StoreError:
         return MapFull("the map of the store is full")
     if isinstance(error, lmdb.DiskError):
         return StoreFull(f"the disk of the store is full: {error}")
+    if os.strerror(errno.EIO) in str(error):  # what LMDB also says when the disk had room for a part of a write
+        return StoreFull("the disk of the store is full, or it failed: a part of a commit could not be written")
     return StoreError(f"the store failed: {error}")

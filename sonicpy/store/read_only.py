@@ -36,7 +36,7 @@ class ReadOnlyStore(StoreReader, RefusesChanges):
             raise StoreError(
                 f"there is no store in {folder} ({DATA_FILE} is missing): open it for writing once, or start a server"
             )
-        unlocked = not _may_write(folder)
+        unlocked = not may_write(folder)
         self._reader_lock = ReaderLock(folder) if unlocked else None
         try:
             environment = Environment(folder, map_bytes, sync=False, read_only=True, unlocked=unlocked)
@@ -85,7 +85,7 @@ def _check_made_with(folder: Path, environment: Environment, analyzer: Mapping[s
         check_analyzer(folder, transaction, analyzer)
 
 
-def _may_write(folder: Path) -> bool:
+def may_write(folder: Path) -> bool:
     """Return whether LMDB can write its table of readers here."""
     try:
         os.close(os.open(folder / LMDB_LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640))

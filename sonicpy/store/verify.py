@@ -49,7 +49,7 @@ from sonicpy.store.keys import (
     word_key,
 )
 from sonicpy.store.lengths import OBJECTS_PER_ROW, read_lengths
-from sonicpy.store.meta import NEXT_BUCKET
+from sonicpy.store.meta import ANALYZER, FORMAT, KEYS, NEXT_BUCKET, POSITION
 from sonicpy.store.names import name_hash, stored_names
 from sonicpy.store.tables import buckets_in, miscounted_tables
 from sonicpy.store.view import View
@@ -57,11 +57,14 @@ from sonicpy.store.write_view import Why
 
 NUMBER_BYTES = 5
 """Of a term id and of an IID in a key."""
+ALWAYS_THERE = (FORMAT, ANALYZER, POSITION)
+"""Rows of `meta` that every store has from its first commit on."""
 
 
 def table_faults(transaction: Transaction) -> Iterator[str]:
     """Yield what is wrong with the tables that a transaction shows."""
     yield from miscounted_tables(transaction)
+    yield from _meta_faults(transaction)
     states: dict[Scope, BucketState] = {}
     for key, row in transaction.rows(SCOPES, b""):
         try:
@@ -78,6 +81,16 @@ def table_faults(transaction: Transaction) -> Iterator[str]:
                 yield f"{name}: {fault}"
         except (DamagedBytes, StoreError) as error:
             yield f"{name}: cannot be read to its end: {error}"
+
+
+def _meta_faults(transaction: Transaction) -> Iterator[str]:
+    for key in KEYS:
+        try:
+            if key.read(transaction) is None and key in ALWAYS_THERE:
+                yield f"the row {key.name.decode()!r} of meta is missing"
+        except StoreDamaged as error:
+            if key is not NEXT_BUCKET:  # the numbers of buckets are compared with it
+                yield str(error)
 
 
 def _number_faults(transaction: Transaction, states: dict[Scope, BucketState]) -> Iterator[str]:

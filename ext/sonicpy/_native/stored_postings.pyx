@@ -38,7 +38,7 @@ cdef class StoredPostings:
         lengths: of all objects, packed, by IID: bytes or a bytearray.
 
     Raises:
-        DamagedBytes: a row or the tail cannot be read.
+        DamagedBytes: a row or the tail cannot be read, or the blocks have no room for `df` postings.
     """
 
     def __cinit__(
@@ -73,6 +73,8 @@ cdef class StoredPostings:
         if tail:
             self.put_block(full, tail)
             self.bound_block(full, &packed)
+        if df > <uint64_t> full * BLOCK_POSTINGS + (self.blocks[full].count if tail else 0):
+            raise miscounted(df, full * BLOCK_POSTINGS + (self.blocks[full].count if tail else 0))
         for number in range(self.block_count):
             self.take_impacts(&self.blocks[number].impacts)
 
@@ -102,9 +104,9 @@ cdef class StoredPostings:
             skipped: how many postings at the head of the blocks do not count.
 
         Raises:
-            DamagedBytes: a block cannot be read.
+            DamagedBytes: a block cannot be read, or the blocks hold fewer than `df` postings that count.
         """
-        cdef StoredPostings self = StoredPostings(bucket, term_id, df, [], b"", 0, lengths)
+        cdef StoredPostings self = StoredPostings(bucket, term_id, 0, [], b"", 0, lengths)
         cdef PackedLengths packed = lengths_of(lengths)
         cdef Py_ssize_t count = 0, number, place
         cdef Posting *postings = <Posting *> malloc((len(blocks) * BLOCK_POSTINGS + 1) * sizeof(Posting))
@@ -116,6 +118,9 @@ cdef class StoredPostings:
                 count += decode(one, postings + count)
             skipped = min(max(skipped, 0), count)
             count -= skipped
+            if <uint64_t> count < df:
+                raise miscounted(df, count)
+            self.df = df
             memmove(postings, postings + skipped, count * sizeof(Posting))
             qsort(postings, count, sizeof(Posting), by_iid)
             self.make_blocks((count + BLOCK_POSTINGS - 1) // BLOCK_POSTINGS)
@@ -194,6 +199,10 @@ cdef class StoredPostings:
 
     cdef object damaged(self, Py_ssize_t number):
         return DamagedBytes(f"the block of postings from object {self.blocks[number].lower} on cannot be read")
+
+
+cdef object miscounted(uint64_t df, Py_ssize_t count):
+    return DamagedBytes(f"a word counts {df} postings, and its blocks have room for {count}")
 
 
 cdef int by_iid(const void *left, const void *right) noexcept nogil:

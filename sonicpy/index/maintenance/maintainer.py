@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from sonicpy.errors import GraphError
 from sonicpy.ids import Scope
+from sonicpy.index.maintenance.check_process import verify_in_child
 from sonicpy.index.maintenance.consolidate import Built, GraphLimits, gather_words, prune_pending, publish, write_graph
-from sonicpy.index.maintenance.verify import check_backup, graph_faults
+from sonicpy.index.maintenance.verify import check_backup
 from sonicpy.store.backup import open_backup
 from sonicpy.store.restore import Restoration, drop_staged
-from sonicpy.store.verify import table_faults
 from sonicpy.store.view import View
 
 if TYPE_CHECKING:
@@ -300,14 +300,7 @@ class Maintainer:
     def verify(self) -> list[str]:
         """Check the tables and the graphs of the last commit; see `Index.verify`."""
         self.engine.commit_before_reading()
-        with self.engine.store.snapshot() as view:
-            return [*table_faults(view.transaction), *graph_faults(view, self.engine.graphs, self._graph_version)]
-
-    def _graph_version(self, bucket: int) -> int | None:
-        """Return the version of a bucket's graph in the last commit."""
-        with self.engine.store.snapshot() as view:
-            state = view.bucket_numbered(bucket)
-        return None if state is None else state.lexicon_version
+        return verify_in_child(self.folder)
 
     def _numbers(self, scopes: set[Scope]) -> list[int]:
         with self.engine.read() as view:

@@ -8,47 +8,64 @@ from pathlib import Path
 
 from sonicpy._native.keys import bucket_key
 from sonicpy._native.term_rows import live_words
+from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import GraphError, StoreDamaged, StoreError
 from sonicpy.graph.pool import GraphPool, graph_folder
 from sonicpy.graph.word_graph import WordGraph
 from sonicpy.store.backup import BACKUP_FILE, open_backup
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import DATA_FILE, Environment
-from sonicpy.store.folder import LOCK_FILE, holds_store, is_there
+from sonicpy.store.folder import LOCK_FILE, ReaderLock, holds_store, is_there
 from sonicpy.store.log import log_faults
 from sonicpy.store.meta import RESTORE_ELSEWHERE, check_analyzer, check_format, read_position
+from sonicpy.store.page_check import page_faults
 from sonicpy.store.pages import ROWS_MAX, pages
+from sonicpy.store.read_only import may_write
 from sonicpy.store.verify import table_faults
 from sonicpy.store.view import View
 
-__all__ = ["check_backup", "graph_faults", "holds_store", "is_there", "verify_backup", "verify_folder"]
+__all__ = ["check_backup", "folder_faults", "graph_faults", "holds_store", "is_there", "verify_backup", "verify_folder"]
 
 
 def verify_folder(folder: Path) -> list[str]:
     """Return the faults of the store or the backup in a folder, as sentences; nothing is changed.
 
-    If a process writes the store, only the last commit is checked.
+    Reading a damaged page may end this process: see `verify_in_child`. If a process writes the store, only the last
+    commit is checked.
 
     Raises:
         StoreError: the folder holds neither, or it cannot be read at all.
     """
+    return list(folder_faults(folder))
+
+
+def folder_faults(folder: Path) -> Iterator[str]:
+    """Yield what `verify_folder` returns, each fault as it is found. Raises like `verify_folder`."""
     if is_there(folder / BACKUP_FILE):
-        return verify_backup(folder)
+        yield from verify_backup(folder)
+        return
     data = folder / DATA_FILE
     if not holds_store(folder):
         raise StoreError(f"{folder} holds neither a store ({DATA_FILE} is missing) nor a backup ({BACKUP_FILE})")
     is_written = _is_written(folder)
-    environment = Environment(folder, data.stat().st_size, sync=False, read_only=True)
+    unlocked = not may_write(folder)
+    reader_lock = ReaderLock(folder) if unlocked else None
     try:
-        with environment.reading() as transaction:
-            check_format(transaction)
-            graphs = graph_faults(View(transaction), GraphPool(graph_folder(folder)), partial(_version, environment))
-            faults = [*table_faults(transaction), *graphs]
-            if not is_written:
-                faults += log_faults(folder / "log", read_position(transaction))
-            return faults
+        environment = Environment(folder, data.stat().st_size, sync=False, read_only=True, unlocked=unlocked)
+        try:
+            yield from _page_faults(environment, data, is_written)
+            with environment.reading() as transaction:
+                check_format(transaction)
+                yield from table_faults(transaction)
+                pool = GraphPool(graph_folder(folder))
+                yield from graph_faults(View(transaction), pool, partial(_version, environment))
+                if not is_written:
+                    yield from log_faults(folder / "log", read_position(transaction))
+        finally:
+            environment.close()
     finally:
-        environment.close()
+        if reader_lock is not None:
+            reader_lock.release()
 
 
 def verify_backup(folder: Path, analyser: Mapping[str, str] | None = None) -> list[str]:
@@ -64,7 +81,7 @@ def verify_backup(folder: Path, analyser: Mapping[str, str] | None = None) -> li
         check_format(transaction, "the backup", RESTORE_ELSEWHERE)
         if analyser is not None:
             check_analyzer(folder, transaction, analyser)
-        return list(table_faults(transaction))
+        return [*page_faults(folder / BACKUP_FILE, transaction.number), *table_faults(transaction)]
 
 
 def check_backup(folder: Path, analyser: Mapping[str, str]) -> None:
@@ -84,9 +101,12 @@ def graph_faults(view: View, pool: GraphPool, version_now: Callable[[int], int |
         version_now: returns the version of a bucket's graph in the last commit: a version other than that in `view` has
             replaced the file meanwhile, which is no fault. None: no process writes.
     """
-    for names, state in view.all_states():
-        if not state.lexicon_version:
-            continue
+    try:
+        states = [(names, state) for names, state in view.all_states() if state.lexicon_version]
+    except (StoreError, ValueError, IndexError) as error:  # ValueError: of a name or a row
+        yield f"the graphs cannot be checked, because the buckets cannot be read: {error}"
+        return
+    for names, state in states:
         scope = "/".join(names)
         try:
             graph = WordGraph(pool.path(state.bucket, state.lexicon_version))
@@ -96,9 +116,27 @@ def graph_faults(view: View, pool: GraphPool, version_now: Callable[[int], int |
             continue
         if len(graph) != state.graph_words:
             yield f"{scope}: its graph holds {len(graph)} words instead of {state.graph_words}"
-        missing = _missing(view, state, graph)
+        try:
+            missing = _missing(view, state, graph)
+        except (DamagedBytes, StoreError) as error:
+            yield f"{scope}: its words cannot be compared with its graph: {error}"
+            continue
         if missing:
             yield f"{scope}: {missing} words are neither in its graph nor pending"
+
+
+def _page_faults(environment: Environment, data: Path, is_written: bool) -> list[str]:
+    """Return the faults of the pages of the last commit.
+
+    A process that writes may be writing a meta page just now: then faults count only if a second look finds some too.
+    """
+    faults: list[str] = []
+    for _ in range(2 if is_written else 1):
+        with environment.reading() as transaction:
+            faults = list(page_faults(data, transaction.number))
+        if not faults:
+            break
+    return faults
 
 
 def _missing(view: View, state: BucketState, graph: WordGraph) -> int:
