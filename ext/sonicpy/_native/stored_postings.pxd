@@ -6,6 +6,7 @@ from sonicpy._native.bm25 cimport PackedLengths, packed_length
 from sonicpy._native.impacts cimport Block, Impacts
 from sonicpy._native.postings cimport BLOCK_POSTINGS
 from sonicpy._native.varint cimport get_varint, unzigzag
+from sonicpy._native.windows cimport Holders
 
 
 cdef struct OpenBlock:  # a block, decoded
@@ -22,6 +23,8 @@ cdef class StoredPostings:
     cdef Block *blocks
     cdef Py_ssize_t block_count
     cdef Impacts impacts  # of all blocks
+    cdef Holders **windows  # of a common word, by number; NULL where no query needed it yet
+    cdef Py_ssize_t window_count
     cdef readonly Py_ssize_t size_bytes
 
     cdef int make_blocks(self, Py_ssize_t count) except -1
@@ -29,6 +32,8 @@ cdef class StoredPostings:
     cdef object damaged(self, Py_ssize_t number)
     cdef int put_block(self, Py_ssize_t number, bytes packed) except -1
     cdef int bound_block(self, Py_ssize_t number, const PackedLengths *lengths) except -1
+    cdef int make_windows(self, const PackedLengths *lengths) except -1
+    cdef int make_window(self, Py_ssize_t number) except -1
     cdef bytes key_of(self, Py_ssize_t number)
 
 

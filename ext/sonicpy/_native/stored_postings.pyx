@@ -9,21 +9,30 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.stdint cimport UINT32_MAX, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc, qsort
-from libc.string cimport memmove
+from libc.stdlib cimport free, malloc, qsort
+from libc.string cimport memcpy, memmove, memset
 
 from sonicpy._native.bm25 cimport PackedLengths, lengths_of, packed_length
 from sonicpy._native.impact_rows cimport count_entries, read_entries
-from sonicpy._native.impacts cimport MARK_WORDS, Block, Impacts, mark, take_impact
+from sonicpy._native.impacts cimport Block, Impacts, take_impact
 from sonicpy._native.keys cimport block_key
 from sonicpy._native.memory cimport zeroed
 from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, decode, write_block
+from sonicpy._native.windows cimport (
+    ROW_BYTES,
+    WINDOW_BITS,
+    WINDOW_OBJECTS,
+    WINDOW_POSTINGS,
+    WINDOW_WORDS,
+    Holders,
+    hold,
+)
 
 from sonicpy._native.varint import DamagedBytes
 
 cdef enum:
     OBJECT_BYTES = 200  # of a StoredPostings without postings: the object, and its place in a dict
-    PACKED_BYTES = 40 + 8 * MARK_WORDS  # of a block beside its bytes: what Python adds, and its marks
+    PACKED_BYTES = 40  # of a block beside its bytes: what Python adds
 
 
 cdef class StoredPostings:
@@ -75,6 +84,7 @@ cdef class StoredPostings:
             self.bound_block(full, &packed)
         for number in range(self.block_count):
             self.take_impacts(&self.blocks[number].impacts)
+        self.make_windows(&packed)
 
     cdef int make_blocks(self, Py_ssize_t count) except -1:
         free(self.blocks)
@@ -89,8 +99,11 @@ cdef class StoredPostings:
         if self.blocks != NULL:
             for number in range(self.block_count):
                 Py_XDECREF(self.blocks[number].packed)
-                free(self.blocks[number].marks)
             free(self.blocks)
+        if self.windows != NULL:
+            for number in range(self.window_count):
+                free(self.windows[number])
+            free(self.windows)
 
     @staticmethod
     def of_blocks(
@@ -126,6 +139,7 @@ cdef class StoredPostings:
                 self.put_block(number, write_block(postings + place, <int> min(count - place, BLOCK_POSTINGS)))
                 self.bound_block(number, &packed)
                 self.take_impacts(&self.blocks[number].impacts)
+            self.make_windows(&packed)
         finally:
             free(postings)
         return self
@@ -177,15 +191,53 @@ cdef class StoredPostings:
         ):
             block.packed = NULL
             raise self.damaged(number)
-        block.marks = <uint64_t *> calloc(MARK_WORDS, sizeof(uint64_t))
-        if block.marks == NULL:
-            block.packed = NULL
-            raise MemoryError
-        for place in range(opened.count):
-            mark(block.marks, opened.iids[place])
         Py_INCREF(packed)
         block.count = <uint8_t> opened.count
         self.size_bytes += PACKED_BYTES + len(packed)
+        return 0
+
+    cdef int make_windows(self, const PackedLengths *lengths) except -1:
+        """Make room for windows, if the word is common enough."""
+        cdef Py_ssize_t count = (lengths.count >> WINDOW_BITS) + 1
+        if self.windows == NULL and self.block_count * BLOCK_POSTINGS >= count * WINDOW_POSTINGS:
+            self.windows = <Holders **> zeroed(count, sizeof(Holders *))
+            self.window_count = count
+            self.size_bytes += count * sizeof(Holders *)
+        return 0
+
+    cdef int make_window(self, Py_ssize_t number) except -1:
+        """Make a window of a common word, all of whose blocks were read."""
+        cdef uint64_t rows[3][WINDOW_WORDS]
+        cdef uint64_t first = <uint64_t> number << WINDOW_BITS
+        cdef Holders made = Holders(0, &rows[0][0], &rows[1][0], &rows[2][0])
+        cdef Holders *kept
+        cdef OpenBlock opened
+        cdef Py_ssize_t low = 0, high = self.block_count, middle, place
+        memset(rows, 0, sizeof(rows))
+        while low < high:  # the first block behind the window
+            middle = (low + high) // 2
+            if self.blocks[middle].lower < first + WINDOW_OBJECTS:
+                low = middle + 1
+            else:
+                high = middle
+        while low > 0:
+            low -= 1
+            decode_block(&self.blocks[low], &opened)
+            for place in range(opened.count):
+                if opened.iids[place] >> WINDOW_BITS == <uint64_t> number:
+                    hold(&made, opened.iids[place], opened.tfs[place])
+            if self.blocks[low].lower <= first:
+                break
+        kept = <Holders *> malloc(sizeof(Holders) + sizeof(rows))
+        if kept == NULL:
+            raise MemoryError
+        memcpy(kept + 1, rows, sizeof(rows))
+        kept.summary = made.summary
+        kept.bits = <uint64_t *> (kept + 1)
+        kept.twice = kept.bits + WINDOW_WORDS
+        kept.thrice = kept.twice + WINDOW_WORDS
+        self.windows[number] = kept
+        self.size_bytes += sizeof(Holders) + sizeof(rows)
         return 0
 
     cdef bytes key_of(self, Py_ssize_t number):
