@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, cast
 
+from sonicpy._native.length_masks import LengthMasks
 from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow, oids_in
 from sonicpy._native.postings import PostingList
@@ -129,6 +130,10 @@ class BucketReader:
     def lengths(self) -> bytes | bytearray:
         """Return the packed lengths of all objects, by IID."""
         return self._view.lengths(self.state)
+
+    def length_masks(self) -> LengthMasks:
+        """Return which objects are shorter than a limit, as bits."""
+        return LengthMasks(self.lengths())
 
     def lexicon(self, prefix: bytes) -> Iterator[tuple[bytes, TermInfo]]:
         """Yield the words that begin with `prefix` in byte order, with their rows, whether they are live or not."""

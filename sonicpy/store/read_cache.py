@@ -21,7 +21,7 @@ NAMES_MAX = 50_000
 """OIDs of a bucket: about 5 MB."""
 POSTINGS_MAX_BYTES = 16 << 20
 """Of postings, packed blocks and their marks, over all buckets, and as much of older ones."""
-CACHED_BLOCK_BYTES = 340
+CACHED_BLOCK_BYTES = 210
 """About what a block takes in the cache."""
 
 

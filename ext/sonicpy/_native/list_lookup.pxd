@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from sonicpy._native.impacts cimport Block, Impacts
 from sonicpy._native.stored_postings cimport OpenBlock, decode_block
-from sonicpy._native.windows cimport WINDOW_BITS, WINDOW_WORDS, Holders, hold
+from sonicpy._native.windows cimport WINDOW_BITS, Gathered, Holders, gather, tf_of
 
 cdef struct Source:  # one word's postings
     Block *blocks
@@ -73,17 +73,10 @@ cdef inline int search(const OpenBlock *block, uint32_t iid) noexcept nogil:
 cdef inline int look_up(Source *source, uint32_t iid) noexcept nogil:
     """Return the tf of an object in a list, 0 if it does not stand there, or -1: its block was not read yet."""
     cdef const Holders *holders
-    cdef Py_ssize_t word = iid >> 6 & (WINDOW_WORDS - 1)
-    cdef uint64_t bit = <uint64_t> 1 << (iid & 63)
     if source.windows != NULL and <Py_ssize_t> (iid >> WINDOW_BITS) < source.window_count:
         holders = source.windows[iid >> WINDOW_BITS]
         if holders != NULL:
-            if not holders.bits[word] & bit:
-                return 0
-            if not holders.twice[word] & bit:
-                return 1
-            if not holders.thrice[word] & bit:
-                return 2
+            return tf_of(holders, iid)
     source.block = block_for(source, iid, source.block)
     if source.block < 0:
         return 0
@@ -106,7 +99,7 @@ cdef inline bint is_read(Source *source, Py_ssize_t window) noexcept nogil:
     return True
 
 
-cdef inline void put_postings(Source *source, Py_ssize_t window, Holders *holders) noexcept nogil:
+cdef inline void put_postings(Source *source, Py_ssize_t window, Gathered *held) noexcept nogil:
     """Add the postings of a window, whose blocks were read."""
     cdef uint64_t first = <uint64_t> window << WINDOW_BITS, end = first + (1 << WINDOW_BITS)
     cdef const OpenBlock *block
@@ -117,7 +110,7 @@ cdef inline void put_postings(Source *source, Py_ssize_t window, Holders *holder
         place = block.count if block.iids[block.count - 1] < end else place_from(block, end)
         while place > 0 and block.iids[place - 1] >= first:
             place -= 1
-            hold(holders, block.iids[place], block.tfs[place])
+            gather(held, block.iids[place], block.tfs[place])
         if source.blocks[number].lower <= first:
             break
         number -= 1

@@ -8,7 +8,7 @@ before it reads the block.
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
-from libc.stdint cimport UINT32_MAX, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport UINT32_MAX, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, qsort
 from libc.string cimport memcpy, memmove, memset
 
@@ -24,8 +24,10 @@ from sonicpy._native.windows cimport (
     WINDOW_OBJECTS,
     WINDOW_POSTINGS,
     WINDOW_WORDS,
+    Gathered,
     Holders,
-    hold,
+    gather,
+    list_many,
 )
 
 from sonicpy._native.varint import DamagedBytes
@@ -207,13 +209,15 @@ cdef class StoredPostings:
 
     cdef int make_window(self, Py_ssize_t number) except -1:
         """Make a window of a common word, all of whose blocks were read."""
-        cdef uint64_t rows[3][WINDOW_WORDS]
         cdef uint64_t first = <uint64_t> number << WINDOW_BITS
-        cdef Holders made = Holders(0, &rows[0][0], &rows[1][0], &rows[2][0])
-        cdef Holders *kept
+        cdef Gathered made
+        cdef uint16_t places[WINDOW_OBJECTS]
+        cdef uint8_t tfs[WINDOW_OBJECTS]
         cdef OpenBlock opened
-        cdef Py_ssize_t low = 0, high = self.block_count, middle, place
-        memset(rows, 0, sizeof(rows))
+        cdef Py_ssize_t low = 0, high = self.block_count, middle, place, size_bytes
+        made.summary = made.many = 0
+        memset(made.bits, 0, ROW_BYTES)
+        memset(made.twice, 0, ROW_BYTES)
         while low < high:  # the first block behind the window
             middle = (low + high) // 2
             if self.blocks[middle].lower < first + WINDOW_OBJECTS:
@@ -225,19 +229,11 @@ cdef class StoredPostings:
             decode_block(&self.blocks[low], &opened)
             for place in range(opened.count):
                 if opened.iids[place] >> WINDOW_BITS == <uint64_t> number:
-                    hold(&made, opened.iids[place], opened.tfs[place])
+                    gather(&made, opened.iids[place], opened.tfs[place])
             if self.blocks[low].lower <= first:
                 break
-        kept = <Holders *> malloc(sizeof(Holders) + sizeof(rows))
-        if kept == NULL:
-            raise MemoryError
-        memcpy(kept + 1, rows, sizeof(rows))
-        kept.summary = made.summary
-        kept.bits = <uint64_t *> (kept + 1)
-        kept.twice = kept.bits + WINDOW_WORDS
-        kept.thrice = kept.twice + WINDOW_WORDS
-        self.windows[number] = kept
-        self.size_bytes += sizeof(Holders) + sizeof(rows)
+        self.windows[number] = kept_window(&made, list_many(&made, places, tfs), places, tfs, &size_bytes)
+        self.size_bytes += size_bytes
         return 0
 
     cdef bytes key_of(self, Py_ssize_t number):
@@ -246,6 +242,25 @@ cdef class StoredPostings:
 
     cdef object damaged(self, Py_ssize_t number):
         return DamagedBytes(f"the block of postings from object {self.blocks[number].lower} on cannot be read")
+
+
+cdef Holders *kept_window(
+    const Gathered *made, Py_ssize_t many, const uint16_t *places, const uint8_t *tfs, Py_ssize_t *size_bytes
+) except NULL:
+    """Return a window in one piece of memory."""
+    cdef Holders *kept
+    size_bytes[0] = sizeof(Holders) + ROW_BYTES + many * (sizeof(uint16_t) + sizeof(uint8_t))
+    kept = <Holders *> malloc(size_bytes[0])
+    if kept == NULL:
+        raise MemoryError
+    kept.summary, kept.many = made.summary, many
+    kept.bits = <uint64_t *> (kept + 1)
+    kept.places = <uint16_t *> (kept.bits + WINDOW_WORDS)
+    kept.tfs = <uint8_t *> (kept.places + many)
+    memcpy(kept.bits, made.bits, ROW_BYTES)
+    memcpy(kept.places, places, many * sizeof(uint16_t))
+    memcpy(kept.tfs, tfs, many)
+    return kept
 
 
 cdef int by_iid(const void *left, const void *right) noexcept nogil:

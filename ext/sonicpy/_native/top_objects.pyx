@@ -19,7 +19,7 @@ hands them over with `give` and lets it go on.
 """
 
 from libc.math cimport pow
-from libc.stdint cimport UINT32_MAX, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport UINT32_MAX, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memset
 
@@ -54,12 +54,16 @@ from sonicpy._native.top_k cimport (
     sort_top,
 )
 from sonicpy._native.windows cimport (
+    ROW_BYTES,
     WINDOW_BITS,
     WINDOW_OBJECTS,
     WINDOW_WORDS,
+    Gathered,
     Holders,
+    gather_all,
     highest_bit,
-    unite,
+    list_many,
+    tf_of,
 )
 
 from sonicpy._native.varint import DamagedBytes
@@ -102,7 +106,9 @@ cdef struct Term:
 cdef struct TermWindow:  # who holds a term in a window
     int64_t window  # -1: of none
     Holders held
-    uint64_t rows[3][WINDOW_WORDS]  # what `held` refers to, unless a common word has a window of its own
+    Gathered gathered  # what `held` refers to, unless a common word has a window of its own
+    uint16_t places[WINDOW_OBJECTS]
+    uint8_t tfs[WINDOW_OBJECTS]
 
 
 cdef class TopObjects:
@@ -132,6 +138,7 @@ cdef class TopObjects:
     # the walk
     cdef Py_ssize_t *_drivers  # terms in the order in which they drive; those that only add behind them
     cdef Py_ssize_t _driver_count
+    cdef Py_ssize_t _bringing  # terms that bring objects, which come first
     cdef double *_rest_weight  # of the terms behind each driver
     cdef Kind *_rest_kind
     cdef double *_parts_at_most  # by term, level and length: the largest part of an object that is not shorter
@@ -324,16 +331,17 @@ cdef class TopObjects:
                 self._driver_count = max(self._driver_count, at + 1)
                 weight += self._terms[term].weight
                 kind = min(kind, self._terms[term].kind)
-        if self._has_required:
-            self._driver_count = min(self._driver_count, 1)  # whoever answers stands in the first one's lists
+        self._bringing = self._driver_count
+        for at in range(self._driver_count):
+            if self._terms[self._drivers[at]].required:
+                self._driver_count = at + 1  # whoever answers holds this term
+                break
 
     cdef bint drives_before(self, Py_ssize_t one, Py_ssize_t other) noexcept nogil:
         cdef const Term *a = &self._terms[one]
         cdef const Term *b = &self._terms[other]
         if a.brings != b.brings:
             return a.brings
-        if a.required != b.required:
-            return a.required
         return a.df < b.df
 
     cdef void start_driver(self) noexcept:
@@ -587,9 +595,7 @@ cdef class TopObjects:
         """Choose the objects of a window that may be among the best; -1: blocks are missing."""
         cdef TermWindow *own = &self._here[number]
         cdef Py_ssize_t word, at, chosen = 0
-        cdef const uint64_t *once
-        cdef const uint64_t *twice
-        cdef const uint64_t *more
+        cdef const uint64_t *shorter
         cdef uint64_t summary
         cdef uint32_t newest = <uint32_t> (self._window << WINDOW_BITS | (WINDOW_OBJECTS - 1))
         cdef int found = self.hold_window(number, self._window)
@@ -601,20 +607,17 @@ cdef class TopObjects:
         self.find_limits(newest)
         if not self._limits[0]:
             return 0
-        once = self._masks.shorter(self._limits[1], self._window)
-        twice = self._masks.shorter(self._limits[2], self._window)
-        more = self._masks.shorter(self._limits[0], self._window)
+        shorter = self._masks.shorter(self._limits[1], self._window)
         summary = own.held.summary
         while summary:
             word = lowest_bit(summary)
             summary &= summary - 1
-            self._chosen[word] = own.held.bits[word] & (
-                once[word] | (own.held.twice[word] & twice[word]) | (own.held.thrice[word] & more[word])
-            )
+            self._chosen[word] = own.held.bits[word] & shorter[word]
             if self._chosen[word]:
                 self._summary |= <uint64_t> 1 << word
                 chosen += count_bits(self._chosen[word])
-        for at in range(self._driver + 1, self._driver_count):
+        chosen += self.choose_many(&own.held, own.held.bits, self._limits, self._chosen)
+        for at in range(self._driver + 1, self._bringing):
             if chosen < CHOSEN_FEW:
                 break
             if self.narrow(at, newest, &chosen) < 0:
@@ -623,6 +626,30 @@ cdef class TopObjects:
         if chosen >= CHOSEN_FEW:
             self.narrow_by_levels(newest)
         return 0
+
+    cdef Py_ssize_t choose_many(
+        self, const Holders *held, const uint64_t *among, const int *limits, uint64_t *chosen
+    ) noexcept nogil:
+        """Choose the objects that hold a term more than once and are short enough for that; return how many are new.
+
+        Args:
+            among: bits of the objects in question.
+            limits: by how often they hold it; see `_limits`.
+        """
+        cdef Py_ssize_t at, place, count = 0
+        cdef uint64_t bit
+        for at in range(held.many):
+            place = held.places[at]
+            bit = <uint64_t> 1 << (place & 63)
+            if among[place >> 6] & bit and not chosen[place >> 6] & bit and (
+                packed_length(&self._packed, self._window << WINDOW_BITS | place) < limits[2 if held.tfs[at] == 2 else 0]
+            ):
+                if not self._summary >> (place >> 6) & 1:
+                    chosen[place >> 6] = 0
+                    self._summary |= <uint64_t> 1 << (place >> 6)
+                chosen[place >> 6] |= bit
+                count += 1
+        return count
 
     cdef int narrow(self, Py_ssize_t at, uint32_t newest, Py_ssize_t *chosen) except -2:
         """Drop the chosen objects that cannot be among the best because they lack a term; -1: blocks are missing."""
@@ -661,8 +688,8 @@ cdef class TopObjects:
         cdef double weight = 0.0, share = 1.0
         if term.required:
             return 0
-        for other in range(self._driver, self._driver_count):
-            if other != at and self._terms[self._drivers[other]].brings:
+        for other in range(self._driver, self._bringing):
+            if other != at:
                 kind = min(kind, self._terms[self._drivers[other]].kind)
                 weight += self._terms[self._drivers[other]].weight
         if self._total > 0:
@@ -671,42 +698,39 @@ cdef class TopObjects:
 
     cdef int narrow_by_levels(self, uint32_t newest) except -1:
         """Drop the chosen objects that are too long, by how often they hold the terms whose holders are known."""
-        cdef Py_ssize_t at, word, count = 0
-        cdef const Holders *held[BOUNDED_TERMS]
-        cdef uint64_t leveled = 0, summary = self._summary, twice, thrice
-        cdef int limits[3]
-        cdef const uint64_t *masks[3]
+        cdef Py_ssize_t at, word
+        cdef uint64_t among[WINDOW_WORDS]
+        cdef uint64_t leveled = 0, summary = self._summary
+        cdef int limits[LEVELS]
+        cdef const uint64_t *shorter
         for at in range(self._driver, min(self._term_count, BOUNDED_TERMS)):
             if self._here[self._drivers[at]].window == self._window:
                 leveled |= <uint64_t> 1 << at
-                held[count] = &self._here[self._drivers[at]].held
-                count += 1
-        if count == 1:
+        if leveled & (leveled - 1) == 0:
             return 0
         limits[0] = self._limits[0]
         limits[2] = self.limit(2, leveled, -1, self._kind, self._share, newest, limits[0])
         limits[1] = self.limit(1, leveled, -1, self._kind, self._share, newest, limits[2])
-        for at in range(3):
-            masks[at] = self._masks.shorter(limits[at], self._window)
+        shorter = self._masks.shorter(limits[1], self._window)
+        memset(among, 0, ROW_BYTES)
         while summary:
             word = lowest_bit(summary)
             summary &= summary - 1
-            twice = thrice = 0
-            for at in range(count):
-                twice |= held[at].twice[word]
-                thrice |= held[at].thrice[word]
-            self._chosen[word] &= masks[1][word] | (twice & masks[2][word]) | (thrice & masks[0][word])
+            among[word] = self._chosen[word]
+            self._chosen[word] &= shorter[word]
             if not self._chosen[word]:
                 self._summary &= ~(<uint64_t> 1 << word)
+        for at in range(self._driver, min(self._term_count, BOUNDED_TERMS)):
+            if leveled >> at & 1:
+                self.choose_many(&self._here[self._drivers[at]].held, among, limits, self._chosen)
         return 0
 
     cdef int look_at_chosen(self) except -2:
         """Score the chosen objects of the window, newest first; -1: blocks are missing."""
-        cdef Py_ssize_t word, level
+        cdef Py_ssize_t word
         cdef uint64_t bit
         cdef uint32_t iid
         cdef uint8_t packed
-        cdef const Holders *own = &self._here[self._drivers[self._driver]].held
         cdef ScoredObject worst = self._top.objects[0]
         while self._summary:
             word = highest_bit(self._summary)
@@ -714,8 +738,7 @@ cdef class TopObjects:
                 iid = <uint32_t> (self._window << WINDOW_BITS | word << 6 | highest_bit(self._chosen[word]))
                 bit = <uint64_t> 1 << (iid & 63)
                 packed = packed_length(&self._packed, iid)
-                level = 1 if not own.twice[word] & bit else 2 if not own.thrice[word] & bit else 0
-                if packed < self._limits[level]:
+                if packed < self._limits[0]:
                     if self.look_at(iid, packed) < 0:
                         self.ask_for_others()
                         return -1
@@ -750,14 +773,19 @@ cdef class TopObjects:
         if end == first + 1 and source.windows != NULL and window < source.window_count:
             here.held = source.windows[window][0]
             return 1
-        here.held = Holders(0, &here.rows[0][0], &here.rows[1][0], &here.rows[2][0])
-        memset(here.rows, 0, sizeof(here.rows))
+        here.gathered.summary = here.gathered.many = 0
+        memset(here.gathered.bits, 0, ROW_BYTES)
+        memset(here.gathered.twice, 0, ROW_BYTES)
         for at in range(first, end):
             source = &self._sources[at]
             if source.windows != NULL and window < source.window_count:
-                unite(&here.held, source.windows[window])
+                gather_all(&here.gathered, source.windows[window], <uint32_t> (window << WINDOW_BITS))
             else:
-                put_postings(source, window, &here.held)
+                put_postings(source, window, &here.gathered)
+        here.held.summary = here.gathered.summary
+        here.held.bits = here.gathered.bits
+        here.held.many = list_many(&here.gathered, here.places, here.tfs)
+        here.held.places, here.held.tfs = here.places, here.tfs
         return 1
 
     # -- blocks that have to be read ---------------------------------------------------------------------------------
@@ -987,21 +1015,25 @@ cdef class TopObjects:
         missing."""
         cdef const Term *term = &self._terms[number]
         cdef const TermWindow *here = &self._here[number]
-        cdef Py_ssize_t at, word = iid >> 6 & (WINDOW_WORDS - 1)
-        cdef uint64_t bit = <uint64_t> 1 << (iid & 63)
+        cdef Py_ssize_t at
         cdef const Slot *slot = &self._slots[term.first]
         cdef int held
         found[0] = slot
         if here.window == iid >> WINDOW_BITS:
-            if not here.held.bits[word] & bit:
+            held = tf_of(&here.held, iid)
+            if not held:
                 return 0
-            if term.count == 1 and slot.exact_weight == 0.0 and number < BOUNDED_TERMS:
-                if not here.held.twice[word] & bit:
-                    part[0] = self.part_at_most(number, 1, packed)
-                    return 1
-                if slot.count == 1 and not here.held.thrice[word] & bit:
-                    part[0] = self.part_at_most(number, 2, packed)
-                    return 1
+            if term.count == 1 and slot.exact_weight == 0.0 and held < 255:  # it ends there, also for several words
+                part[0] = part_of_score(slot.weight, held, self._norms[packed], self._k1)
+                return 1
+            if term.count == 1 and held == 1:
+                held = look_up(&self._sources[slot.first], iid)  # is it the word that was typed?
+                if held < 0:
+                    return -1
+                part[0] = part_of_score(slot.weight, 1, self._norms[packed], self._k1)
+                if held:
+                    part[0] += part_of_score(slot.exact_weight, 1, self._norms[packed], self._k1)
+                return 1
         for at in range(term.count):
             held = self.part_in_slot(slot + at, iid, self._norms[packed], part)
             if held:
