@@ -2,6 +2,7 @@ from sonicpy._native.length_masks import LengthMasks
 from sonicpy._native.stored_postings import StoredPostings
 
 class TopObjects:
+    made_bytes: int
     def __init__(
         self,
         lengths: bytes | bytearray | LengthMasks,

@@ -52,6 +52,9 @@ class BucketReader:
         """Return (key, block) of the blocks of postings with these keys, in their order; those that exist."""
         return self._transaction.get_many(POSTINGS, keys)
 
+    def note_made(self, size_bytes: int) -> None:
+        """Take note that a query made so many bytes of windows of postings: nobody keeps them."""
+
     def postings(self, word: TermInfo) -> StoredPostings:
         """Return a word's postings by rising IID, to be read as far as they are needed."""
         bucket, lengths = self.state.bucket, self.lengths()

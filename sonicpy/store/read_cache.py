@@ -125,6 +125,10 @@ class SnapshotReader(CachingReader, BucketReader):
         self._source.note_read(CACHED_BLOCK_BYTES * len(rows))
         return rows
 
+    def note_made(self, size_bytes: int) -> None:
+        """Take note that a query made so many bytes of windows of postings, which the cached ones keep."""
+        self._source.note_read(size_bytes)
+
 
 def reader_of(view: View, state: BucketState) -> BucketReader:
     """Return a reader of a bucket through a view."""

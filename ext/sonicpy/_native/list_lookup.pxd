@@ -70,13 +70,15 @@ cdef inline int search(const OpenBlock *block, uint32_t iid) noexcept nogil:
     return block.tfs[place] if place < block.count and block.iids[place] == iid else 0
 
 
+cdef inline bint has_window(const Source *source, Py_ssize_t window) noexcept nogil:
+    """Whether a window of a common word was made."""
+    return window < source.window_count and source.windows[window] != NULL
+
+
 cdef inline int look_up(Source *source, uint32_t iid) noexcept nogil:
     """Return the tf of an object in a list, 0 if it does not stand there, or -1: its block was not read yet."""
-    cdef const Holders *holders
-    if source.windows != NULL and <Py_ssize_t> (iid >> WINDOW_BITS) < source.window_count:
-        holders = source.windows[iid >> WINDOW_BITS]
-        if holders != NULL:
-            return tf_of(holders, iid)
+    if has_window(source, iid >> WINDOW_BITS):
+        return tf_of(source.windows[iid >> WINDOW_BITS], iid)
     source.block = block_for(source, iid, source.block)
     if source.block < 0:
         return 0

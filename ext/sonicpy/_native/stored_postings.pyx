@@ -10,7 +10,7 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.stdint cimport UINT32_MAX, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, qsort
-from libc.string cimport memcpy, memmove, memset
+from libc.string cimport memcpy, memmove
 
 from sonicpy._native.bm25 cimport PackedLengths, lengths_of, packed_length
 from sonicpy._native.impact_rows cimport count_entries, read_entries
@@ -26,7 +26,6 @@ from sonicpy._native.windows cimport (
     WINDOW_WORDS,
     Gathered,
     Holders,
-    gather,
     list_many,
 )
 
@@ -93,7 +92,7 @@ cdef class StoredPostings:
         self.blocks = NULL
         self.blocks = <Block *> zeroed(count + 1, sizeof(Block))
         self.block_count = count
-        self.size_bytes = OBJECT_BYTES + count * sizeof(Block)
+        self._size_bytes = OBJECT_BYTES + count * sizeof(Block)
         return 0
 
     def __dealloc__(self):
@@ -102,10 +101,6 @@ cdef class StoredPostings:
             for number in range(self.block_count):
                 Py_XDECREF(self.blocks[number].packed)
             free(self.blocks)
-        if self.windows != NULL:
-            for number in range(self.window_count):
-                free(self.windows[number])
-            free(self.windows)
 
     @staticmethod
     def of_blocks(
@@ -165,6 +160,18 @@ cdef class StoredPostings:
     def __len__(self) -> int:
         return self.block_count
 
+    @property
+    def size_bytes(self) -> int:
+        """About how much memory it takes."""
+        cdef Windows windows
+        cdef Py_ssize_t found = self._size_bytes
+        if self.windows is not None:
+            found += self.windows.size_bytes
+        if self.unions is not None:
+            for windows in self.unions.values():
+                found += windows.size_bytes
+        return found
+
     cdef int put_block(self, Py_ssize_t number, bytes packed) except -1:
         """Take the bytes of a block that was read.
 
@@ -195,45 +202,12 @@ cdef class StoredPostings:
             raise self.damaged(number)
         Py_INCREF(packed)
         block.count = <uint8_t> opened.count
-        self.size_bytes += PACKED_BYTES + len(packed)
+        self._size_bytes += PACKED_BYTES + len(packed)
         return 0
 
     cdef int make_windows(self, const PackedLengths *lengths) except -1:
         """Make room for windows, if the word is common enough."""
-        cdef Py_ssize_t count = (lengths.count >> WINDOW_BITS) + 1
-        if self.windows == NULL and self.block_count * BLOCK_POSTINGS >= count * WINDOW_POSTINGS:
-            self.windows = <Holders **> zeroed(count, sizeof(Holders *))
-            self.window_count = count
-            self.size_bytes += count * sizeof(Holders *)
-        return 0
-
-    cdef int make_window(self, Py_ssize_t number) except -1:
-        """Make a window of a common word, all of whose blocks were read."""
-        cdef uint64_t first = <uint64_t> number << WINDOW_BITS
-        cdef Gathered made
-        cdef uint16_t places[WINDOW_OBJECTS]
-        cdef uint8_t tfs[WINDOW_OBJECTS]
-        cdef OpenBlock opened
-        cdef Py_ssize_t low = 0, high = self.block_count, middle, place, size_bytes
-        made.summary = made.many = 0
-        memset(made.bits, 0, ROW_BYTES)
-        memset(made.twice, 0, ROW_BYTES)
-        while low < high:  # the first block behind the window
-            middle = (low + high) // 2
-            if self.blocks[middle].lower < first + WINDOW_OBJECTS:
-                low = middle + 1
-            else:
-                high = middle
-        while low > 0:
-            low -= 1
-            decode_block(&self.blocks[low], &opened)
-            for place in range(opened.count):
-                if opened.iids[place] >> WINDOW_BITS == <uint64_t> number:
-                    gather(&made, opened.iids[place], opened.tfs[place])
-            if self.blocks[low].lower <= first:
-                break
-        self.windows[number] = kept_window(&made, list_many(&made, places, tfs), places, tfs, &size_bytes)
-        self.size_bytes += size_bytes
+        self.windows = windows_for(self.block_count, (lengths.count >> WINDOW_BITS) + 1)
         return 0
 
     cdef bytes key_of(self, Py_ssize_t number):
@@ -244,23 +218,73 @@ cdef class StoredPostings:
         return DamagedBytes(f"the block of postings from object {self.blocks[number].lower} on cannot be read")
 
 
-cdef Holders *kept_window(
-    const Gathered *made, Py_ssize_t many, const uint16_t *places, const uint8_t *tfs, Py_ssize_t *size_bytes
-) except NULL:
-    """Return a window in one piece of memory."""
-    cdef Holders *kept
-    size_bytes[0] = sizeof(Holders) + ROW_BYTES + many * (sizeof(uint16_t) + sizeof(uint8_t))
-    kept = <Holders *> malloc(size_bytes[0])
-    if kept == NULL:
-        raise MemoryError
-    kept.summary, kept.many = made.summary, many
-    kept.bits = <uint64_t *> (kept + 1)
-    kept.places = <uint16_t *> (kept.bits + WINDOW_WORDS)
-    kept.tfs = <uint8_t *> (kept.places + many)
-    memcpy(kept.bits, made.bits, ROW_BYTES)
-    memcpy(kept.places, places, many * sizeof(uint16_t))
-    memcpy(kept.tfs, tfs, many)
-    return kept
+cdef Windows windows_of(list postings, Py_ssize_t window_count):
+    """Return the windows of some words together, which the StoredPostings of one of them keep; None: they are too rare."""
+    cdef StoredPostings one
+    cdef Py_ssize_t blocks = 0
+    cdef object key
+    cdef Windows windows
+    if len(postings) == 1:
+        return (<StoredPostings> postings[0]).windows
+    for one in postings:
+        blocks += one.block_count
+    if blocks * BLOCK_POSTINGS < window_count * WINDOW_POSTINGS:
+        return None
+    postings = sorted(postings, key=id_of)
+    key = tuple([id_of(one) for one in postings])
+    one = postings[0]
+    if one.unions is None:
+        one.unions = {}
+    windows = one.unions.get(key)
+    if windows is None:
+        windows = one.unions[key] = windows_for(blocks, window_count)
+    return windows
+
+
+def id_of(StoredPostings one):
+    return one.term_id
+
+
+cdef Windows windows_for(Py_ssize_t blocks, Py_ssize_t window_count):
+    """Return windows for lists of so many blocks; None: they would take more room than the blocks."""
+    cdef Windows windows
+    if blocks * BLOCK_POSTINGS < window_count * WINDOW_POSTINGS:
+        return None
+    windows = Windows.__new__(Windows)
+    windows.made = <Holders **> zeroed(window_count, sizeof(Holders *))
+    windows.count = window_count
+    windows.size_bytes = window_count * sizeof(Holders *)
+    return windows
+
+
+cdef class Windows:
+    """The windows of a common word, or of a family of words, each made when a query first needs it."""
+
+    def __dealloc__(self):
+        cdef Py_ssize_t number
+        for number in range(self.count):
+            free(self.made[number])
+        free(self.made)
+
+    cdef Py_ssize_t keep(self, Py_ssize_t number, const Gathered *gathered) except -1:
+        """Keep a window, in one piece of memory; return its size."""
+        cdef uint16_t places[WINDOW_OBJECTS]
+        cdef uint8_t tfs[WINDOW_OBJECTS]
+        cdef Py_ssize_t many = list_many(gathered, places, tfs)
+        cdef Py_ssize_t size_bytes = sizeof(Holders) + ROW_BYTES + many * (sizeof(uint16_t) + sizeof(uint8_t))
+        cdef Holders *kept = <Holders *> malloc(size_bytes)
+        if kept == NULL:
+            raise MemoryError
+        kept.summary, kept.many = gathered.summary, many
+        kept.bits = <uint64_t *> (kept + 1)
+        kept.places = <uint16_t *> (kept.bits + WINDOW_WORDS)
+        kept.tfs = <uint8_t *> (kept.places + many)
+        memcpy(kept.bits, gathered.bits, ROW_BYTES)
+        memcpy(kept.places, places, many * sizeof(uint16_t))
+        memcpy(kept.tfs, tfs, many)
+        self.made[number] = kept
+        self.size_bytes += size_bytes
+        return size_bytes
 
 
 cdef int by_iid(const void *left, const void *right) noexcept nogil:

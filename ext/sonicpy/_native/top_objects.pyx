@@ -30,6 +30,7 @@ from sonicpy._native.length_masks cimport LengthMasks
 from sonicpy._native.list_lookup cimport (
     Source,
     block_for,
+    has_window,
     is_read,
     look_up,
     newest_below,
@@ -39,7 +40,7 @@ from sonicpy._native.list_lookup cimport (
 )
 from sonicpy._native.memory cimport resized, zeroed
 from sonicpy._native.score_parts cimport Part, Parts, add_part, parts_tuple
-from sonicpy._native.stored_postings cimport OpenBlock, StoredPostings, decode_block
+from sonicpy._native.stored_postings cimport OpenBlock, StoredPostings, Windows, decode_block, windows_of
 from sonicpy._native.top_k cimport (
     CORRECTED,
     EXACT,
@@ -104,6 +105,8 @@ cdef struct Term:
 
 
 cdef struct TermWindow:  # who holds a term in a window
+    Holders **windows  # of its words together; NULL: they are rare
+    Py_ssize_t window_count
     int64_t window  # -1: of none
     Holders held
     Gathered gathered  # what `held` refers to, unless a common word has a window of its own
@@ -126,6 +129,8 @@ cdef class TopObjects:
     cdef double _norms[256]
     cdef double _k1, _exponent
     cdef list _postings  # StoredPostings of each source
+    cdef list _windows  # Windows of each term, None of a rare one
+    cdef readonly Py_ssize_t made_bytes  # of windows that this query made, for later ones
     cdef Source *_sources
     cdef Slot *_slots
     cdef Term *_terms
@@ -171,6 +176,7 @@ cdef class TopObjects:
             self._norms[number] = norms[number]
         self._k1, self._exponent, self._full_first = k1, exponent, full_first
         self._postings = []
+        self._windows = []
         self._asked = []
         self._driver = -1
 
@@ -238,8 +244,7 @@ cdef class TopObjects:
                 self._sources = <Source *> resized(self._sources, self._source_room * sizeof(Source))
             self._postings.append(stored)
             self._sources[self._source_count] = Source(
-                stored.blocks, stored.block_count, stored.windows, stored.window_count, -1, -1, 0, 255,
-                stored.impacts, NULL,
+                stored.blocks, stored.block_count, NULL, 0, -1, -1, 0, 255, stored.impacts, NULL,
             )
             for number in range(stored.impacts.count):
                 tf_max = stored.impacts.pairs[number].tf
@@ -247,6 +252,9 @@ cdef class TopObjects:
                 self._sources[self._source_count].length_min = min(
                     self._sources[self._source_count].length_min, stored.impacts.pairs[number].length
                 )
+            if stored.windows is not None:
+                self._sources[self._source_count].windows = stored.windows.made
+                self._sources[self._source_count].window_count = stored.windows.count
             tf += self._sources[self._source_count].tf_max
             term.df += stored.df
             self._source_count += 1
@@ -291,6 +299,7 @@ cdef class TopObjects:
         self._here = <TermWindow *> zeroed(count, sizeof(TermWindow))
         for number in range(count):
             self._here[number].window = -1
+            self.find_windows(number)
         self._rest_weight = <double *> zeroed(count, sizeof(double))
         self._rest_kind = <Kind *> zeroed(count, sizeof(Kind))
         self._parts = <double *> zeroed(count, sizeof(double))
@@ -299,6 +308,18 @@ cdef class TopObjects:
         self._driver = 0
         self.put_in_order()
         self.start_driver()
+
+    cdef int find_windows(self, Py_ssize_t number) except -1:
+        """Find the windows of all words of a term together, if they are common."""
+        cdef const Term *term = &self._terms[number]
+        cdef Windows windows = None
+        cdef Py_ssize_t first = self.first_source(term), end = self.end_source(term)
+        if first < end:
+            windows = windows_of(self._postings[first:end], (self._packed.count >> WINDOW_BITS) + 1)
+        self._windows.append(windows)
+        if windows is not None:
+            self._here[number].windows, self._here[number].window_count = windows.made, windows.count
+        return 0
 
     cdef int open_sources(self) except -1:
         """Make room for a decoded block of each list."""
@@ -585,9 +606,9 @@ cdef class TopObjects:
         cdef const Term *term = &self._terms[number]
         cdef Py_ssize_t source
         cdef int64_t newest = -1
+        if window <= self._here[number].window_count:
+            return window - 1
         for source in range(self.first_source(term), self.end_source(term)):
-            if self._sources[source].windows != NULL and window <= self._sources[source].window_count:
-                return window - 1
             newest = max(newest, newest_below(&self._sources[source], <uint64_t> window << WINDOW_BITS))
         return newest >> WINDOW_BITS if newest >= 0 else -1
 
@@ -757,31 +778,30 @@ cdef class TopObjects:
         cdef TermWindow *here = &self._here[number]
         cdef Py_ssize_t at, first = self.first_source(term), end = self.end_source(term)
         cdef Source *source
+        cdef bint kept
         if here.window == window:
             return 1
-        for at in range(first, end):
-            source = &self._sources[at]
-            if source.windows != NULL and window < source.window_count:
-                if source.windows[window] == NULL:
-                    if not is_read(source, window):
-                        return 0
-                    (<StoredPostings> self._postings[at]).make_window(window)
-            elif not is_read(source, window):
-                return 0
+        kept = window < here.window_count
+        if not kept or here.windows[window] == NULL:
+            for at in range(first, end):
+                source = &self._sources[at]
+                if not has_window(source, window) and not is_read(source, window):
+                    return 0
+            here.gathered.summary = here.gathered.many = 0
+            memset(here.gathered.bits, 0, ROW_BYTES)
+            memset(here.gathered.twice, 0, ROW_BYTES)
+            for at in range(first, end):
+                source = &self._sources[at]
+                if has_window(source, window):
+                    gather_all(&here.gathered, source.windows[window], <uint32_t> (window << WINDOW_BITS))
+                else:
+                    put_postings(source, window, &here.gathered)
         here.window = window
-        source = &self._sources[first]
-        if end == first + 1 and source.windows != NULL and window < source.window_count:
-            here.held = source.windows[window][0]
+        if kept:
+            if here.windows[window] == NULL:
+                self.made_bytes += (<Windows> self._windows[number]).keep(window, &here.gathered)
+            here.held = here.windows[window][0]
             return 1
-        here.gathered.summary = here.gathered.many = 0
-        memset(here.gathered.bits, 0, ROW_BYTES)
-        memset(here.gathered.twice, 0, ROW_BYTES)
-        for at in range(first, end):
-            source = &self._sources[at]
-            if source.windows != NULL and window < source.window_count:
-                gather_all(&here.gathered, source.windows[window], <uint32_t> (window << WINDOW_BITS))
-            else:
-                put_postings(source, window, &here.gathered)
         here.held.summary = here.gathered.summary
         here.held.bits = here.gathered.bits
         here.held.many = list_many(&here.gathered, here.places, here.tfs)
@@ -1017,23 +1037,20 @@ cdef class TopObjects:
         cdef const TermWindow *here = &self._here[number]
         cdef Py_ssize_t at
         cdef const Slot *slot = &self._slots[term.first]
-        cdef int held
+        cdef int held, typed
         found[0] = slot
         if here.window == iid >> WINDOW_BITS:
             held = tf_of(&here.held, iid)
             if not held:
                 return 0
-            if term.count == 1 and slot.exact_weight == 0.0 and held < 255:  # it ends there, also for several words
+            if term.count == 1 and held < 255:  # it ends there, also for several words together
                 part[0] = part_of_score(slot.weight, held, self._norms[packed], self._k1)
-                return 1
-            if term.count == 1 and held == 1:
-                held = look_up(&self._sources[slot.first], iid)  # is it the word that was typed?
-                if held < 0:
-                    return -1
-                part[0] = part_of_score(slot.weight, 1, self._norms[packed], self._k1)
-                if held:
-                    part[0] += part_of_score(slot.exact_weight, 1, self._norms[packed], self._k1)
-                return 1
+                if slot.exact_weight == 0.0:
+                    return 1
+                typed = held if slot.count == 1 else look_up(&self._sources[slot.first], iid)
+                if typed > 0:
+                    part[0] += part_of_score(slot.exact_weight, typed, self._norms[packed], self._k1)
+                return -1 if typed < 0 else 1
         for at in range(term.count):
             held = self.part_in_slot(slot + at, iid, self._norms[packed], part)
             if held:

@@ -79,6 +79,8 @@ class Walk:
         top.begin(wanted)
         while keys := top.run():
             top.give(self._reader.read_blocks(keys))
+        if top.made_bytes:
+            self._reader.note_made(top.made_bytes)
         return top
 
     def _prepared(self) -> TopObjects:
