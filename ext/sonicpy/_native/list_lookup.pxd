@@ -11,6 +11,7 @@ cdef struct Source:  # one word's postings
     Py_ssize_t count  # of blocks
     Holders **windows  # of a common word, by number; NULL where it was not needed yet
     Py_ssize_t window_count
+    int64_t next  # no object of the list before the window that the walk is in is newer
     Py_ssize_t top  # the block at the newest end of the window that the walk is in; -1: every block is of newer objects
     Py_ssize_t block  # where the last object was looked up; -1: as above
     uint8_t tf_max
@@ -91,6 +92,8 @@ cdef inline bint is_read(Source *source, Py_ssize_t window) noexcept nogil:
     """Whether all blocks were read that may hold objects of a window; goes to the newest of them."""
     cdef uint64_t first = <uint64_t> window << WINDOW_BITS
     cdef Py_ssize_t number
+    if source.next < <int64_t> first:
+        return True
     number = source.top = block_for(source, <uint32_t> (first | ((1 << WINDOW_BITS) - 1)), source.top)
     while number >= 0:
         if source.blocks[number].packed == NULL:
@@ -106,14 +109,18 @@ cdef inline void put_postings(Source *source, Py_ssize_t window, Gathered *held)
     cdef uint64_t first = <uint64_t> window << WINDOW_BITS, end = first + (1 << WINDOW_BITS)
     cdef const OpenBlock *block
     cdef Py_ssize_t number, place
+    if source.next < <int64_t> first:
+        return
     number = source.top = block_for(source, <uint32_t> (end - 1), source.top)
+    source.next = -1
     while number >= 0:
         block = open_block(source, number)
         place = block.count if block.iids[block.count - 1] < end else place_from(block, end)
         while place > 0 and block.iids[place - 1] >= first:
             place -= 1
             gather(held, block.iids[place], block.tfs[place])
-        if source.blocks[number].lower <= first:
+        if place > 0 or source.blocks[number].lower <= first:
+            source.next = <int64_t> block.iids[place - 1] if place > 0 else <int64_t> source.blocks[number].lower - 1
             break
         number -= 1
 
@@ -122,17 +129,15 @@ cdef inline int64_t newest_below(Source *source, uint64_t end) noexcept nogil:
     """Return an IID below `end` that no object of the list between it and `end` is above; -1: there is none."""
     cdef Py_ssize_t number, place
     cdef const OpenBlock *block
-    if end == 0:
-        return -1
-    number = source.top = block_for(source, <uint32_t> (end - 1), source.top)
+    if source.next < <int64_t> end:
+        return source.next
+    number = source.top = block_for(source, <uint32_t> (end - 1), source.top) if end else -1
     if number < 0:
-        return -1
-    if source.blocks[number].packed == NULL:
-        if number + 1 < source.count and source.blocks[number + 1].lower < end:
-            return <int64_t> source.blocks[number + 1].lower - 1
-        return <int64_t> end - 1
-    block = open_block(source, number)
-    place = block.count if block.iids[block.count - 1] < end else place_from(block, end)
-    if place > 0:
-        return block.iids[place - 1]
-    return <int64_t> source.blocks[number].lower - 1
+        source.next = -1
+    elif source.blocks[number].packed == NULL:
+        source.next = <int64_t> end - 1
+    else:
+        block = open_block(source, number)
+        place = block.count if block.iids[block.count - 1] < end else place_from(block, end)
+        source.next = <int64_t> block.iids[place - 1] if place > 0 else <int64_t> source.blocks[number].lower - 1
+    return source.next

@@ -78,7 +78,11 @@ cdef enum:
     SHARED_TERMS = 6  # whose shares are remembered
     SHARES = 1 << SHARED_TERMS
     BOUNDED_TERMS = 64  # of a query, whose bounds are remembered for each length
-    LEVELS = 3  # of bounds: of objects that hold a term once, at most twice, or as often as they like
+    LEVELS = 4  # of bounds
+    ANY = 0  # an object holds a term as often as it likes
+    ONCE = 1
+    TWICE = 2
+    UNTYPED = 3  # once, and not the word that was typed
     CHOSEN_FEW = 4  # objects of a window that are looked at one by one rather than narrowed down
 
 
@@ -104,14 +108,33 @@ cdef struct Term:
     bint required
 
 
+cdef struct Gathering:
+    Gathered gathered
+    uint16_t places[WINDOW_OBJECTS]
+    uint8_t tfs[WINDOW_OBJECTS]
+
+
 cdef struct TermWindow:  # who holds a term in a window
     Holders **windows  # of its words together; NULL: they are rare
     Py_ssize_t window_count
     int64_t window  # -1: of none
     Holders held
-    Gathered gathered  # what `held` refers to, unless a common word has a window of its own
-    uint16_t places[WINDOW_OBJECTS]
-    uint8_t tfs[WINDOW_OBJECTS]
+    Holders typed  # who holds the word that was typed, if the term has a family
+    Gathering *gathering  # what these refer to, unless common words have windows of their own
+    Gathering *typed_gathering
+
+
+cdef inline void clear(Gathered *gathered) noexcept nogil:
+    gathered.summary = gathered.many = 0
+    memset(gathered.bits, 0, ROW_BYTES)
+    memset(gathered.twice, 0, ROW_BYTES)
+
+
+cdef inline void take_holders(Gathering *gathering, Holders *held) noexcept nogil:
+    held.summary = gathering.gathered.summary
+    held.bits = gathering.gathered.bits
+    held.many = list_many(&gathering.gathered, gathering.places, gathering.tfs)
+    held.places, held.tfs = gathering.places, gathering.tfs
 
 
 cdef class TopObjects:
@@ -157,6 +180,10 @@ cdef class TopObjects:
     cdef double _share
     cdef int64_t _window  # where the walk is
     cdef int _limits[LEVELS]  # no longer object is among the best, by how often it holds the driver
+    cdef int64_t _worst_iid  # of the worst of the best objects when these were found; -1: find them again
+    cdef double _worst_score
+    cdef int _without[BOUNDED_TERMS]  # the same of an object that lacks a term, by its place behind the driver
+    cdef Py_ssize_t _without_count  # how many of these were found
     cdef uint64_t _chosen[WINDOW_WORDS]  # objects of the window that are still to be looked at
     cdef uint64_t _summary  # which words of these are not 0
     cdef Py_ssize_t _ahead
@@ -181,6 +208,7 @@ cdef class TopObjects:
         self._driver = -1
 
     def __dealloc__(self):
+        cdef Py_ssize_t number
         free(self._sources)
         free(self._slots)
         free(self._terms)
@@ -188,6 +216,10 @@ cdef class TopObjects:
         free(self._places)
         free(self._opened)
         free(self._parts_at_most)
+        if self._here != NULL:
+            for number in range(self._term_count):
+                free(self._here[number].gathering)
+                free(self._here[number].typed_gathering)
         free(self._here)
         free(self._rest_weight)
         free(self._rest_kind)
@@ -244,7 +276,7 @@ cdef class TopObjects:
                 self._sources = <Source *> resized(self._sources, self._source_room * sizeof(Source))
             self._postings.append(stored)
             self._sources[self._source_count] = Source(
-                stored.blocks, stored.block_count, NULL, 0, -1, -1, 0, 255, stored.impacts, NULL,
+                stored.blocks, stored.block_count, NULL, 0, -1, -1, -1, 0, 255, stored.impacts, NULL,
             )
             for number in range(stored.impacts.count):
                 tf_max = stored.impacts.pairs[number].tf
@@ -370,10 +402,12 @@ cdef class TopObjects:
         cdef Py_ssize_t number
         for number in range(self._source_count):
             self._sources[number].block = self._sources[number].top = self._sources[number].count - 1
+            self._sources[number].next = UINT32_MAX
         for number in range(self._term_count):
             self._here[number].window = -1
         self._window = END_OF_WINDOWS
         self._summary = 0
+        self._worst_iid = -1
         self._ahead = AHEAD_FIRST
         if self._driver < self._driver_count:
             self._kind = self.best_kind()
@@ -385,7 +419,7 @@ cdef class TopObjects:
         """Return the largest part that a term can add to an object that is not shorter than this.
 
         Args:
-            level: how often the object holds the term, at most: 1, 2, or 0: as often as any object does.
+            level: how often the object holds the term, at most: ANY, ONCE, TWICE or UNTYPED.
         """
         cdef double *most
         if number >= BOUNDED_TERMS:
@@ -398,12 +432,16 @@ cdef class TopObjects:
     cdef double find_part(self, const Term *term, int level, uint8_t packed) noexcept nogil:
         cdef Py_ssize_t number
         cdef const Slot *slot
+        cdef uint32_t tf
         cdef double bound = 0.0
         for number in range(term.first, term.first + term.count):
             slot = &self._slots[number]
-            if level:
-                bound = max(bound, part_of_score(slot.weight, level, self._norms[packed], self._k1) + (
-                    part_of_score(slot.exact_weight, level, self._norms[packed], self._k1)
+            if level == UNTYPED and slot.count > 1 and term.count == 1:
+                bound = part_of_score(slot.weight, 1, self._norms[packed], self._k1)
+            elif level:
+                tf = 2 if level == TWICE else 1
+                bound = max(bound, part_of_score(slot.weight, tf, self._norms[packed], self._k1) + (
+                    part_of_score(slot.exact_weight, tf, self._norms[packed], self._k1)
                 ))
             else:
                 bound = max(bound, self.slot_bound(slot, packed))
@@ -472,9 +510,29 @@ cdef class TopObjects:
     cdef void find_limits(self, uint32_t iid) noexcept nogil:
         """Find the lengths from which on objects of the driver cannot be among the best, by how often they hold it."""
         cdef uint64_t own = <uint64_t> 1 << self._driver if self._driver < 64 else 0
-        self._limits[0] = self.limit(0, 0, -1, self._kind, self._share, iid, LENGTHS)
-        self._limits[2] = self.limit(2, own, -1, self._kind, self._share, iid, self._limits[0])
-        self._limits[1] = self.limit(1, own, -1, self._kind, self._share, iid, self._limits[2])
+        if self.is_as_before(iid):
+            return
+        self._without_count = 0
+        self.find_levels(own, iid, self.limit(ANY, 0, -1, self._kind, self._share, iid, LENGTHS), self._limits)
+
+    cdef inline bint is_as_before(self, uint32_t iid) noexcept nogil:
+        """Whether the limits are those that were found last: they depend on the worst of the best objects alone, unless an
+        equal object would be newer."""
+        cdef const ScoredObject *worst = &self._top.objects[0]
+        if self._top.size < self._top.k:
+            return False
+        if worst.iid == self._worst_iid and worst.score == self._worst_score and iid < self._worst_iid:
+            return True
+        self._worst_iid = <int64_t> worst.iid if iid < worst.iid else -1
+        self._worst_score = worst.score
+        return False
+
+    cdef void find_levels(self, uint64_t leveled, uint32_t iid, int any, int *limits) noexcept nogil:
+        """Find the limit of each level; see `limit`."""
+        limits[ANY] = any
+        limits[TWICE] = self.limit(TWICE, leveled, -1, self._kind, self._share, iid, any)
+        limits[ONCE] = self.limit(ONCE, leveled, -1, self._kind, self._share, iid, limits[TWICE])
+        limits[UNTYPED] = self.limit(UNTYPED, leveled, -1, self._kind, self._share, iid, limits[ONCE])
 
     cdef Kind best_kind(self) noexcept nogil:
         """Return the best kind that an object of the driver may have."""
@@ -617,6 +675,7 @@ cdef class TopObjects:
         cdef TermWindow *own = &self._here[number]
         cdef Py_ssize_t word, at, chosen = 0
         cdef const uint64_t *shorter
+        cdef const uint64_t *typed = NULL
         cdef uint64_t summary
         cdef uint32_t newest = <uint32_t> (self._window << WINDOW_BITS | (WINDOW_OBJECTS - 1))
         cdef int found = self.hold_window(number, self._window)
@@ -626,14 +685,18 @@ cdef class TopObjects:
             self.ask_ahead(number)
             return -1
         self.find_limits(newest)
-        if not self._limits[0]:
+        if not self._limits[ANY]:
             return 0
-        shorter = self._masks.shorter(self._limits[1], self._window)
+        shorter = self._masks.shorter(self._limits[ONCE if own.typed.bits == NULL else UNTYPED], self._window)
+        if own.typed.bits != NULL:
+            typed = self._masks.shorter(self._limits[ONCE], self._window)
         summary = own.held.summary
         while summary:
             word = lowest_bit(summary)
             summary &= summary - 1
             self._chosen[word] = own.held.bits[word] & shorter[word]
+            if own.typed.bits != NULL:
+                self._chosen[word] |= own.typed.bits[word] & typed[word]
             if self._chosen[word]:
                 self._summary |= <uint64_t> 1 << word
                 chosen += count_bits(self._chosen[word])
@@ -663,7 +726,7 @@ cdef class TopObjects:
             place = held.places[at]
             bit = <uint64_t> 1 << (place & 63)
             if among[place >> 6] & bit and not chosen[place >> 6] & bit and (
-                packed_length(&self._packed, self._window << WINDOW_BITS | place) < limits[2 if held.tfs[at] == 2 else 0]
+                packed_length(&self._packed, self._window << WINDOW_BITS | place) < limits[TWICE if held.tfs[at] == 2 else ANY]
             ):
                 if not self._summary >> (place >> 6) & 1:
                     chosen[place >> 6] = 0
@@ -679,8 +742,12 @@ cdef class TopObjects:
         cdef const uint64_t *shorter
         cdef const uint64_t *bits
         cdef uint64_t summary = self._summary
-        cdef int limit = self.limit_without(at, newest), found
-        if limit >= self._limits[0]:
+        cdef int limit, found
+        while self._without_count < min(at - self._driver, BOUNDED_TERMS):
+            self._without_count += 1
+            self._without[self._without_count - 1] = self.limit_without(self._driver + self._without_count, newest)
+        limit = self._without[at - self._driver - 1] if at - self._driver <= BOUNDED_TERMS else self._limits[ANY]
+        if limit >= self._limits[ANY]:
             return 0
         found = self.hold_window(number, self._window) if term.count else 1
         if not found:
@@ -715,30 +782,34 @@ cdef class TopObjects:
                 weight += self._terms[self._drivers[other]].weight
         if self._total > 0:
             share = pow(min(weight / self._total * SLACK, 1.0), self._exponent)
-        return self.limit(0, 0, at, kind, share, newest, self._limits[0])
+        return self.limit(0, 0, at, kind, share, newest, self._limits[ANY])
 
     cdef int narrow_by_levels(self, uint32_t newest) except -1:
         """Drop the chosen objects that are too long, by how often they hold the terms whose holders are known."""
         cdef Py_ssize_t at, word
         cdef uint64_t among[WINDOW_WORDS]
-        cdef uint64_t leveled = 0, summary = self._summary
+        cdef uint64_t leveled = 0, summary = self._summary, some
         cdef int limits[LEVELS]
         cdef const uint64_t *shorter
+        cdef const uint64_t *typed
         for at in range(self._driver, min(self._term_count, BOUNDED_TERMS)):
             if self._here[self._drivers[at]].window == self._window:
                 leveled |= <uint64_t> 1 << at
         if leveled & (leveled - 1) == 0:
             return 0
-        limits[0] = self._limits[0]
-        limits[2] = self.limit(2, leveled, -1, self._kind, self._share, newest, limits[0])
-        limits[1] = self.limit(1, leveled, -1, self._kind, self._share, newest, limits[2])
-        shorter = self._masks.shorter(limits[1], self._window)
+        self.find_levels(leveled, newest, self._limits[ANY], limits)
+        shorter = self._masks.shorter(limits[UNTYPED], self._window)
+        typed = self._masks.shorter(limits[ONCE], self._window)
         memset(among, 0, ROW_BYTES)
         while summary:
             word = lowest_bit(summary)
             summary &= summary - 1
             among[word] = self._chosen[word]
-            self._chosen[word] &= shorter[word]
+            some = 0
+            for at in range(self._driver, min(self._term_count, BOUNDED_TERMS)):
+                if leveled >> at & 1 and self._here[self._drivers[at]].typed.bits != NULL:
+                    some |= self._here[self._drivers[at]].typed.bits[word]
+            self._chosen[word] &= shorter[word] | (some & typed[word])
             if not self._chosen[word]:
                 self._summary &= ~(<uint64_t> 1 << word)
         for at in range(self._driver, min(self._term_count, BOUNDED_TERMS)):
@@ -759,7 +830,7 @@ cdef class TopObjects:
                 iid = <uint32_t> (self._window << WINDOW_BITS | word << 6 | highest_bit(self._chosen[word]))
                 bit = <uint64_t> 1 << (iid & 63)
                 packed = packed_length(&self._packed, iid)
-                if packed < self._limits[0]:
+                if packed < self._limits[ANY]:
                     if self.look_at(iid, packed) < 0:
                         self.ask_for_others()
                         return -1
@@ -777,36 +848,63 @@ cdef class TopObjects:
         cdef const Term *term = &self._terms[number]
         cdef TermWindow *here = &self._here[number]
         cdef Py_ssize_t at, first = self.first_source(term), end = self.end_source(term)
-        cdef Source *source
-        cdef bint kept
+        cdef bint kept = window < here.window_count
         if here.window == window:
             return 1
-        kept = window < here.window_count
         if not kept or here.windows[window] == NULL:
             for at in range(first, end):
-                source = &self._sources[at]
-                if not has_window(source, window) and not is_read(source, window):
+                if not has_window(&self._sources[at], window) and not is_read(&self._sources[at], window):
                     return 0
-            here.gathered.summary = here.gathered.many = 0
-            memset(here.gathered.bits, 0, ROW_BYTES)
-            memset(here.gathered.twice, 0, ROW_BYTES)
-            for at in range(first, end):
-                source = &self._sources[at]
-                if has_window(source, window):
-                    gather_all(&here.gathered, source.windows[window], <uint32_t> (window << WINDOW_BITS))
-                else:
-                    put_postings(source, window, &here.gathered)
+        elif self.has_family(term) and not has_window(&self._sources[first], window):
+            if not is_read(&self._sources[first], window):
+                return 0
         here.window = window
-        if kept:
-            if here.windows[window] == NULL:
-                self.made_bytes += (<Windows> self._windows[number]).keep(window, &here.gathered)
+        if self.has_family(term):
+            self.hold_typed(number, window)
+        if kept and here.windows[window] != NULL:
             here.held = here.windows[window][0]
             return 1
-        here.held.summary = here.gathered.summary
-        here.held.bits = here.gathered.bits
-        here.held.many = list_many(&here.gathered, here.places, here.tfs)
-        here.held.places, here.held.tfs = here.places, here.tfs
+        if here.gathering == NULL:
+            here.gathering = <Gathering *> zeroed(1, sizeof(Gathering))
+        clear(&here.gathering.gathered)
+        for at in range(first, end):
+            if at == first and self.has_family(term):
+                gather_all(&here.gathering.gathered, &here.typed, <uint32_t> (window << WINDOW_BITS))
+            elif has_window(&self._sources[at], window):
+                gather_all(&here.gathering.gathered, self._sources[at].windows[window], <uint32_t> (window << WINDOW_BITS))
+            else:
+                put_postings(&self._sources[at], window, &here.gathering.gathered)
+        if kept:
+            self.made_bytes += (<Windows> self._windows[number]).keep(window, &here.gathering.gathered)
+            here.held = here.windows[window][0]
+        else:
+            take_holders(here.gathering, &here.held)
         return 1
+
+    cdef inline bint has_family(self, const Term *term) noexcept nogil:
+        """Whether a term is words of one weight, one of which was typed and weighs more."""
+        return term.count == 1 and self._slots[term.first].count > 1
+
+    cdef int hold_typed(self, Py_ssize_t number, int64_t window) except -1:
+        """Find who holds the typed word of a family in a window, all of whose blocks were read."""
+        cdef TermWindow *here = &self._here[number]
+        cdef Py_ssize_t first = self.first_source(&self._terms[number])
+        cdef Source *source = &self._sources[first]
+        cdef Windows windows
+        if has_window(source, window):
+            here.typed = source.windows[window][0]
+            return 0
+        if here.typed_gathering == NULL:
+            here.typed_gathering = <Gathering *> zeroed(1, sizeof(Gathering))
+        clear(&here.typed_gathering.gathered)
+        put_postings(source, window, &here.typed_gathering.gathered)
+        if window < source.window_count:
+            windows = (<StoredPostings> self._postings[first]).windows
+            self.made_bytes += windows.keep(window, &here.typed_gathering.gathered)
+            here.typed = source.windows[window][0]
+        else:
+            take_holders(here.typed_gathering, &here.typed)
+        return 0
 
     # -- blocks that have to be read ---------------------------------------------------------------------------------
 
@@ -1047,10 +1145,10 @@ cdef class TopObjects:
                 part[0] = part_of_score(slot.weight, held, self._norms[packed], self._k1)
                 if slot.exact_weight == 0.0:
                     return 1
-                typed = held if slot.count == 1 else look_up(&self._sources[slot.first], iid)
-                if typed > 0:
+                typed = held if slot.count == 1 else tf_of(&here.typed, iid)
+                if typed:
                     part[0] += part_of_score(slot.exact_weight, typed, self._norms[packed], self._k1)
-                return -1 if typed < 0 else 1
+                return 1
         for at in range(term.count):
             held = self.part_in_slot(slot + at, iid, self._norms[packed], part)
             if held:
