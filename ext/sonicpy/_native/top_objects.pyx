@@ -61,8 +61,11 @@ from sonicpy._native.windows cimport (
     WINDOW_WORDS,
     Gathered,
     Holders,
+    count_up_to_few,
     gather_all,
     highest_bit,
+    intersect,
+    intersect_two,
     list_many,
     tf_of,
 )
@@ -78,11 +81,11 @@ cdef enum:
     SHARED_TERMS = 6  # whose shares are remembered
     SHARES = 1 << SHARED_TERMS
     BOUNDED_TERMS = 64  # of a query, whose bounds are remembered for each length
-    LEVELS = 4  # of bounds
-    ANY = 0  # an object holds a term as often as it likes
+    LEVELS = 9  # of bounds: an object holds a term once, twice, and so on, or
+    ANY = 0  # as often as it likes
     ONCE = 1
-    TWICE = 2
-    UNTYPED = 3  # once, and not the word that was typed
+    TF_MAX = 7  # the most often for which there is a level
+    UNTYPED = 8  # once, and not the word that was typed
     CHOSEN_FEW = 4  # objects of a window that are looked at one by one rather than narrowed down
 
 
@@ -115,6 +118,9 @@ cdef struct Gathering:
 
 
 cdef struct TermWindow:  # who holds a term in a window
+    Py_ssize_t first, end  # its sources
+    bint has_family  # they have one weight, and one of them was typed and weighs more
+    Py_ssize_t kept  # the place of its Windows
     Holders **windows  # of its words together; NULL: they are rare
     Py_ssize_t window_count
     int64_t window  # -1: of none
@@ -152,7 +158,7 @@ cdef class TopObjects:
     cdef double _norms[256]
     cdef double _k1, _exponent
     cdef list _postings  # StoredPostings of each source
-    cdef list _windows  # Windows of each term, None of a rare one
+    cdef list _windows  # Windows of terms and slots, None of rare ones
     cdef readonly Py_ssize_t made_bytes  # of windows that this query made, for later ones
     cdef Source *_sources
     cdef Slot *_slots
@@ -175,7 +181,8 @@ cdef class TopObjects:
     cdef double *_held  # the weights of the terms that it holds
     cdef Py_ssize_t *_places  # of each term among the drivers
     cdef TermWindow *_here  # of each term
-    cdef Py_ssize_t _driver  # the place of the term whose holders are looked at
+    cdef Py_ssize_t _driver, _slot  # the place of the term whose holders are looked at, and the number of its slot
+    cdef TermWindow *_own  # who holds a word of this slot
     cdef Kind _kind  # the best that they can have
     cdef double _share
     cdef int64_t _window  # where the walk is
@@ -217,7 +224,7 @@ cdef class TopObjects:
         free(self._opened)
         free(self._parts_at_most)
         if self._here != NULL:
-            for number in range(self._term_count):
+            for number in range(self._term_count + 1):
                 free(self._here[number].gathering)
                 free(self._here[number].typed_gathering)
         free(self._here)
@@ -317,7 +324,8 @@ cdef class TopObjects:
 
     def begin(self, uint64_t wanted) -> None:
         """Begin to look for the best `wanted` objects."""
-        cdef Py_ssize_t number, at, count = self._term_count
+        cdef Py_ssize_t number, count = self._term_count
+        cdef const Term *term
         cdef uint64_t most = 0
         self.check_unstarted()
         for number in range(count):
@@ -328,10 +336,11 @@ cdef class TopObjects:
         self._parts_at_most = <double *> zeroed(min(count, BOUNDED_TERMS) * LEVELS * LENGTHS, sizeof(double))
         memset(self._parts_at_most, 0xFF, min(count, BOUNDED_TERMS) * LEVELS * LENGTHS * sizeof(double))  # NaN
         self.open_sources()
-        self._here = <TermWindow *> zeroed(count, sizeof(TermWindow))
+        self._here = <TermWindow *> zeroed(count + 1, sizeof(TermWindow))  # the last one is of a slot among several
         for number in range(count):
-            self._here[number].window = -1
-            self.find_windows(number)
+            term = &self._terms[number]
+            self.find_windows(&self._here[number], self.first_source(term), self.end_source(term))
+            self._here[number].has_family = term.count == 1 and self._slots[term.first].count > 1
         self._rest_weight = <double *> zeroed(count, sizeof(double))
         self._rest_kind = <Kind *> zeroed(count, sizeof(Kind))
         self._parts = <double *> zeroed(count, sizeof(double))
@@ -341,16 +350,19 @@ cdef class TopObjects:
         self.put_in_order()
         self.start_driver()
 
-    cdef int find_windows(self, Py_ssize_t number) except -1:
-        """Find the windows of all words of a term together, if they are common."""
-        cdef const Term *term = &self._terms[number]
+    cdef int find_windows(self, TermWindow *here, Py_ssize_t first, Py_ssize_t end) except -1:
+        """Find the windows of some words together, if they are common."""
         cdef Windows windows = None
-        cdef Py_ssize_t first = self.first_source(term), end = self.end_source(term)
         if first < end:
             windows = windows_of(self._postings[first:end], (self._packed.count >> WINDOW_BITS) + 1)
+        here.first, here.end, here.window = first, end, -1
+        here.has_family = False
+        here.typed.bits = NULL
+        here.kept = len(self._windows)
+        here.windows, here.window_count = NULL, 0
         self._windows.append(windows)
         if windows is not None:
-            self._here[number].windows, self._here[number].window_count = windows.made, windows.count
+            here.windows, here.window_count = windows.made, windows.count
         return 0
 
     cdef int open_sources(self) except -1:
@@ -397,21 +409,36 @@ cdef class TopObjects:
             return a.brings
         return a.df < b.df
 
-    cdef void start_driver(self) noexcept:
-        """Go to the newest window of the driver."""
+    cdef int start_driver(self) except -1:
+        """Go to the newest window of the driver's slot."""
         cdef Py_ssize_t number
+        cdef const Term *term
+        cdef const Slot *slot
         for number in range(self._source_count):
             self._sources[number].block = self._sources[number].top = self._sources[number].count - 1
             self._sources[number].next = UINT32_MAX
-        for number in range(self._term_count):
+        for number in range(self._term_count + 1):
             self._here[number].window = -1
         self._window = END_OF_WINDOWS
         self._summary = 0
         self._worst_iid = -1
         self._ahead = AHEAD_FIRST
         if self._driver < self._driver_count:
+            term = &self._terms[self._drivers[self._driver]]
+            if self._slot >= term.count:
+                return 0
+            self._own = &self._here[self._drivers[self._driver]]
+            if term.count > 1:
+                slot = self.own_slot()
+                self._own = &self._here[self._term_count]
+                self.find_windows(self._own, slot.first, slot.first + slot.count)
+                self._own.has_family = slot.count > 1
             self._kind = self.best_kind()
             self._share = self.best_share()
+        return 0
+
+    cdef inline const Slot *own_slot(self) noexcept nogil:
+        return &self._slots[self._terms[self._drivers[self._driver]].first + self._slot]
 
     # -- bounds ------------------------------------------------------------------------------------------------------
 
@@ -419,7 +446,7 @@ cdef class TopObjects:
         """Return the largest part that a term can add to an object that is not shorter than this.
 
         Args:
-            level: how often the object holds the term, at most: ANY, ONCE, TWICE or UNTYPED.
+            level: how often the object holds the term, at most; see LEVELS.
         """
         cdef double *most
         if number >= BOUNDED_TERMS:
@@ -431,21 +458,23 @@ cdef class TopObjects:
 
     cdef double find_part(self, const Term *term, int level, uint8_t packed) noexcept nogil:
         cdef Py_ssize_t number
-        cdef const Slot *slot
-        cdef uint32_t tf
         cdef double bound = 0.0
+        if level == UNTYPED and term.count > 1:
+            level = ONCE
         for number in range(term.first, term.first + term.count):
-            slot = &self._slots[number]
-            if level == UNTYPED and slot.count > 1 and term.count == 1:
-                bound = part_of_score(slot.weight, 1, self._norms[packed], self._k1)
-            elif level:
-                tf = 2 if level == TWICE else 1
-                bound = max(bound, part_of_score(slot.weight, tf, self._norms[packed], self._k1) + (
-                    part_of_score(slot.exact_weight, tf, self._norms[packed], self._k1)
-                ))
-            else:
-                bound = max(bound, self.slot_bound(slot, packed))
+            bound = max(bound, self.slot_at_most(&self._slots[number], level, packed))
         return bound
+
+    cdef double slot_at_most(self, const Slot *slot, int level, uint8_t packed) noexcept nogil:
+        """Return the largest part that the words of a slot can add; see `part_at_most`."""
+        cdef uint32_t tf = 1 if level == UNTYPED else level
+        cdef double part
+        if level == ANY:
+            return self.slot_bound(slot, packed)
+        part = part_of_score(slot.weight, tf, self._norms[packed], self._k1)
+        if slot.exact_weight != 0.0 and (level != UNTYPED or slot.count == 1):
+            part += part_of_score(slot.exact_weight, tf, self._norms[packed], self._k1)
+        return part
 
     cdef double slot_bound(self, const Slot *slot, uint8_t packed) noexcept nogil:
         cdef const Source *source = &self._sources[slot.first]
@@ -479,7 +508,9 @@ cdef class TopObjects:
         cdef double bound = 0.0
         for number in range(self._term_count):
             place = self._places[number]
-            if place >= self._driver and place != without:
+            if place == self._driver and self._terms[number].count > 1:
+                bound += self.slot_at_most(self.own_slot(), level if leveled else ANY, packed)
+            elif place >= self._driver and place != without:
                 bound += self.part_at_most(number, level if place < 64 and leveled >> place & 1 else 0, packed)
         return bound
 
@@ -499,6 +530,10 @@ cdef class TopObjects:
             return high
         if kind > self._top.objects[0].kind:
             return 0
+        if high and self.enters(
+            kind, self.score_bound(level, leveled, without, <uint8_t> (high - 1)) * share, iid
+        ):
+            return high
         while low < high:
             middle = (low + high) // 2
             if self.enters(kind, self.score_bound(level, leveled, without, <uint8_t> middle) * share, iid):
@@ -529,22 +564,23 @@ cdef class TopObjects:
 
     cdef void find_levels(self, uint64_t leveled, uint32_t iid, int any, int *limits) noexcept nogil:
         """Find the limit of each level; see `limit`."""
+        cdef int level
         limits[ANY] = any
-        limits[TWICE] = self.limit(TWICE, leveled, -1, self._kind, self._share, iid, any)
-        limits[ONCE] = self.limit(ONCE, leveled, -1, self._kind, self._share, iid, limits[TWICE])
-        limits[UNTYPED] = self.limit(UNTYPED, leveled, -1, self._kind, self._share, iid, limits[ONCE])
+        for level in range(TF_MAX, ANY, -1):
+            any = limits[level] = self.limit(level, leveled, -1, self._kind, self._share, iid, any)
+        limits[UNTYPED] = self.limit(UNTYPED, leveled, -1, self._kind, self._share, iid, any)
 
     cdef Kind best_kind(self) noexcept nogil:
         """Return the best kind that an object of the driver may have."""
         cdef Py_ssize_t at
-        cdef const Term *term = &self._terms[self._drivers[self._driver]]
-        if self._full_first and self._driver == 0 and term.kind == EXACT and self._total > 0:
+        cdef const Slot *slot = self.own_slot()
+        if self._full_first and self._driver == 0 and slot.kind == EXACT and self._total > 0:
             for at in range(self._term_count):
                 if self._terms[at].brings and self._terms[at].kind != EXACT:
                     break
             else:
                 return FULL
-        return min(term.kind, self._rest_kind[self._driver])
+        return min(slot.kind, self._rest_kind[self._driver])
 
     cdef double best_share(self) noexcept nogil:
         """Return the largest factor for the share of the query that an object of the driver can have."""
@@ -638,68 +674,67 @@ cdef class TopObjects:
             if self.walk_driver() < 0:
                 return self.keys_asked()
             self._driver += 1
+            self._slot = 0
             self.start_driver()
         return []
 
     cdef int walk_driver(self) except -2:
-        """Look at the objects of the driver, window by window; -1: blocks are missing."""
-        cdef Py_ssize_t term = self._drivers[self._driver]
-        if not self._terms[term].count:
-            return 0
+        """Look at the objects of the driver, slot by slot; -1: blocks are missing."""
+        cdef Py_ssize_t count = self._terms[self._drivers[self._driver]].count
+        while self._slot < count:
+            if self.walk_slot() < 0:
+                return -1
+            self._slot += 1
+            self.start_driver()
+        return 0
+
+    cdef int walk_slot(self) except -2:
+        """Look at the objects of the driver's slot, window by window; -1: blocks are missing."""
         if self._window == END_OF_WINDOWS:
-            if not self.enters(self._kind, self.score_bound(0, 0, -1, 0) * self._share, UINT32_MAX):
+            if not self.enters(self._kind, self.score_bound(ANY, 0, -1, 0) * self._share, UINT32_MAX):
                 return 0
-            self._window = self.window_below(term, END_OF_WINDOWS)
+            self._window = self.window_below(END_OF_WINDOWS)
         while self._window >= 0:
             if not self._summary:
-                if self.choose(term) < 0:
+                if self.choose() < 0:
                     return -1
             if self.look_at_chosen() < 0:
                 return -1
-            self._window = self.window_below(term, self._window)
+            self._window = self.window_below(self._window)
         return 0
 
-    cdef int64_t window_below(self, Py_ssize_t number, int64_t window) noexcept nogil:
-        """Return the newest window below one where a term may be held; -1: there is none."""
-        cdef const Term *term = &self._terms[number]
+    cdef int64_t window_below(self, int64_t window) noexcept nogil:
+        """Return the newest window below one that may hold objects of the driver's slot; -1: there is none."""
         cdef Py_ssize_t source
         cdef int64_t newest = -1
-        if window <= self._here[number].window_count:
+        if window <= self._own.window_count:
             return window - 1
-        for source in range(self.first_source(term), self.end_source(term)):
+        for source in range(self._own.first, self._own.end):
             newest = max(newest, newest_below(&self._sources[source], <uint64_t> window << WINDOW_BITS))
         return newest >> WINDOW_BITS if newest >= 0 else -1
 
-    cdef int choose(self, Py_ssize_t number) except -2:
+    cdef int choose(self) except -2:
         """Choose the objects of a window that may be among the best; -1: blocks are missing."""
-        cdef TermWindow *own = &self._here[number]
-        cdef Py_ssize_t word, at, chosen = 0
-        cdef const uint64_t *shorter
-        cdef const uint64_t *typed = NULL
-        cdef uint64_t summary
+        cdef TermWindow *own = self._own
+        cdef Py_ssize_t at, chosen
         cdef uint32_t newest = <uint32_t> (self._window << WINDOW_BITS | (WINDOW_OBJECTS - 1))
-        cdef int found = self.hold_window(number, self._window)
+        cdef int found = self.hold_window(own, self._window)
         if not found:
-            if not self.may_enter(number):
+            if not self.may_enter():
                 return 0
-            self.ask_ahead(number)
+            self.ask_ahead()
             return -1
         self.find_limits(newest)
         if not self._limits[ANY]:
             return 0
-        shorter = self._masks.shorter(self._limits[ONCE if own.typed.bits == NULL else UNTYPED], self._window)
-        if own.typed.bits != NULL:
-            typed = self._masks.shorter(self._limits[ONCE], self._window)
-        summary = own.held.summary
-        while summary:
-            word = lowest_bit(summary)
-            summary &= summary - 1
-            self._chosen[word] = own.held.bits[word] & shorter[word]
-            if own.typed.bits != NULL:
-                self._chosen[word] |= own.typed.bits[word] & typed[word]
-            if self._chosen[word]:
-                self._summary |= <uint64_t> 1 << word
-                chosen += count_bits(self._chosen[word])
+        if own.typed.bits == NULL:
+            intersect(own.held.bits, self._masks.shorter(self._limits[ONCE], self._window), self._chosen)
+        else:
+            intersect_two(
+                own.held.bits, self._masks.shorter(self._limits[UNTYPED], self._window),
+                own.typed.bits, self._masks.shorter(self._limits[ONCE], self._window), self._chosen,
+            )
+        chosen = count_up_to_few(self._chosen, &self._summary)
         chosen += self.choose_many(&own.held, own.held.bits, self._limits, self._chosen)
         for at in range(self._driver + 1, self._bringing):
             if chosen < CHOSEN_FEW:
@@ -726,7 +761,7 @@ cdef class TopObjects:
             place = held.places[at]
             bit = <uint64_t> 1 << (place & 63)
             if among[place >> 6] & bit and not chosen[place >> 6] & bit and (
-                packed_length(&self._packed, self._window << WINDOW_BITS | place) < limits[TWICE if held.tfs[at] == 2 else ANY]
+                packed_length(&self._packed, self._window << WINDOW_BITS | place) < limits[held.tfs[at] if held.tfs[at] <= TF_MAX else ANY]
             ):
                 if not self._summary >> (place >> 6) & 1:
                     chosen[place >> 6] = 0
@@ -749,11 +784,11 @@ cdef class TopObjects:
         limit = self._without[at - self._driver - 1] if at - self._driver <= BOUNDED_TERMS else self._limits[ANY]
         if limit >= self._limits[ANY]:
             return 0
-        found = self.hold_window(number, self._window) if term.count else 1
+        found = self.hold_window(&self._here[number], self._window) if term.count else 1
         if not found:
             if chosen[0] < self.count_blocks(number):
                 return 0
-            self.ask_window(number, self._window)
+            self.ask_window(&self._here[number])
             return -1
         shorter = self._masks.shorter(limit, self._window)
         bits = self._here[number].held.bits
@@ -793,7 +828,7 @@ cdef class TopObjects:
         cdef const uint64_t *shorter
         cdef const uint64_t *typed
         for at in range(self._driver, min(self._term_count, BOUNDED_TERMS)):
-            if self._here[self._drivers[at]].window == self._window:
+            if self.at_place(at).window == self._window:
                 leveled |= <uint64_t> 1 << at
         if leveled & (leveled - 1) == 0:
             return 0
@@ -807,15 +842,19 @@ cdef class TopObjects:
             among[word] = self._chosen[word]
             some = 0
             for at in range(self._driver, min(self._term_count, BOUNDED_TERMS)):
-                if leveled >> at & 1 and self._here[self._drivers[at]].typed.bits != NULL:
-                    some |= self._here[self._drivers[at]].typed.bits[word]
+                if leveled >> at & 1 and self.at_place(at).typed.bits != NULL:
+                    some |= self.at_place(at).typed.bits[word]
             self._chosen[word] &= shorter[word] | (some & typed[word])
             if not self._chosen[word]:
                 self._summary &= ~(<uint64_t> 1 << word)
         for at in range(self._driver, min(self._term_count, BOUNDED_TERMS)):
             if leveled >> at & 1:
-                self.choose_many(&self._here[self._drivers[at]].held, among, limits, self._chosen)
+                self.choose_many(&self.at_place(at).held, among, limits, self._chosen)
         return 0
+
+    cdef inline TermWindow *at_place(self, Py_ssize_t at) noexcept nogil:
+        """Return who holds the term at a place among the drivers; of the driver, the slot that the walk is at."""
+        return self._own if at == self._driver else &self._here[self._drivers[at]]
 
     cdef int look_at_chosen(self) except -2:
         """Score the chosen objects of the window, newest first; -1: blocks are missing."""
@@ -843,63 +882,59 @@ cdef class TopObjects:
             self._summary &= ~(<uint64_t> 1 << word)
         return 0
 
-    cdef int hold_window(self, Py_ssize_t number, int64_t window) except -2:
-        """Find who holds a term in a window; 0: blocks are missing."""
-        cdef const Term *term = &self._terms[number]
-        cdef TermWindow *here = &self._here[number]
-        cdef Py_ssize_t at, first = self.first_source(term), end = self.end_source(term)
+    cdef int hold_window(self, TermWindow *here, int64_t window) except -2:
+        """Find who holds a term, or the driver's slot, in a window; 0: blocks are missing."""
+        cdef Py_ssize_t at
         cdef bint kept = window < here.window_count
+        cdef Source *source
         if here.window == window:
             return 1
-        if not kept or here.windows[window] == NULL:
-            for at in range(first, end):
-                if not has_window(&self._sources[at], window) and not is_read(&self._sources[at], window):
+        if kept and here.windows[window] != NULL:
+            if here.has_family and not has_window(&self._sources[here.first], window):
+                if not is_read(&self._sources[here.first], window):
                     return 0
-        elif self.has_family(term) and not has_window(&self._sources[first], window):
-            if not is_read(&self._sources[first], window):
+                self.hold_typed(here, window)
+            elif here.has_family:
+                here.typed = self._sources[here.first].windows[window][0]
+            here.held = here.windows[window][0]
+            here.window = window
+            return 1
+        for at in range(here.first, here.end):
+            if not has_window(&self._sources[at], window) and not is_read(&self._sources[at], window):
                 return 0
         here.window = window
-        if self.has_family(term):
-            self.hold_typed(number, window)
-        if kept and here.windows[window] != NULL:
-            here.held = here.windows[window][0]
-            return 1
         if here.gathering == NULL:
             here.gathering = <Gathering *> zeroed(1, sizeof(Gathering))
         clear(&here.gathering.gathered)
-        for at in range(first, end):
-            if at == first and self.has_family(term):
+        for at in range(here.first, here.end):
+            source = &self._sources[at]
+            if at == here.first and here.has_family:
+                if not has_window(source, window):
+                    self.hold_typed(here, window)
+                else:
+                    here.typed = source.windows[window][0]
                 gather_all(&here.gathering.gathered, &here.typed, <uint32_t> (window << WINDOW_BITS))
-            elif has_window(&self._sources[at], window):
-                gather_all(&here.gathering.gathered, self._sources[at].windows[window], <uint32_t> (window << WINDOW_BITS))
+            elif has_window(source, window):
+                gather_all(&here.gathering.gathered, source.windows[window], <uint32_t> (window << WINDOW_BITS))
             else:
-                put_postings(&self._sources[at], window, &here.gathering.gathered)
+                put_postings(source, window, &here.gathering.gathered)
         if kept:
-            self.made_bytes += (<Windows> self._windows[number]).keep(window, &here.gathering.gathered)
+            self.made_bytes += (<Windows> self._windows[here.kept]).keep(window, &here.gathering.gathered)
             here.held = here.windows[window][0]
         else:
             take_holders(here.gathering, &here.held)
         return 1
 
-    cdef inline bint has_family(self, const Term *term) noexcept nogil:
-        """Whether a term is words of one weight, one of which was typed and weighs more."""
-        return term.count == 1 and self._slots[term.first].count > 1
-
-    cdef int hold_typed(self, Py_ssize_t number, int64_t window) except -1:
+    cdef int hold_typed(self, TermWindow *here, int64_t window) except -1:
         """Find who holds the typed word of a family in a window, all of whose blocks were read."""
-        cdef TermWindow *here = &self._here[number]
-        cdef Py_ssize_t first = self.first_source(&self._terms[number])
-        cdef Source *source = &self._sources[first]
+        cdef Source *source = &self._sources[here.first]
         cdef Windows windows
-        if has_window(source, window):
-            here.typed = source.windows[window][0]
-            return 0
         if here.typed_gathering == NULL:
             here.typed_gathering = <Gathering *> zeroed(1, sizeof(Gathering))
         clear(&here.typed_gathering.gathered)
         put_postings(source, window, &here.typed_gathering.gathered)
         if window < source.window_count:
-            windows = (<StoredPostings> self._postings[first]).windows
+            windows = (<StoredPostings> self._postings[here.first]).windows
             self.made_bytes += windows.keep(window, &here.typed_gathering.gathered)
             here.typed = source.windows[window][0]
         else:
@@ -953,21 +988,17 @@ cdef class TopObjects:
             self._asked.append((self._postings[source], block))
         return 0
 
-    cdef bint may_enter(self, Py_ssize_t number) noexcept nogil:
-        """Whether some object of the window that holds the driver may be among the best, by the impacts of the blocks."""
-        cdef const Term *term = &self._terms[number]
-        cdef const Slot *slot
-        cdef Py_ssize_t at, source, block
-        for at in range(term.first, term.first + term.count):
-            slot = &self._slots[at]
-            for source in range(slot.first, slot.first + slot.count):
-                block = self.newest_block(source)
-                while block >= 0:
-                    if self.block_may_enter(slot, source, block):
-                        return True
-                    if self._sources[source].blocks[block].lower <= <uint64_t> self._window << WINDOW_BITS:
-                        break
-                    block -= 1
+    cdef bint may_enter(self) noexcept nogil:
+        """Whether some object of the window that holds the driver's slot may be among the best, by the impacts of blocks."""
+        cdef Py_ssize_t source, block
+        for source in range(self._own.first, self._own.end):
+            block = self.newest_block(source)
+            while block >= 0:
+                if self.block_may_enter(self.own_slot(), source, block):
+                    return True
+                if self._sources[source].blocks[block].lower <= <uint64_t> self._window << WINDOW_BITS:
+                    break
+                block -= 1
         return False
 
     cdef inline bint block_may_enter(self, const Slot *slot, Py_ssize_t source, Py_ssize_t block) noexcept nogil:
@@ -992,42 +1023,38 @@ cdef class TopObjects:
                 block -= 1
         return count
 
-    cdef int ask_window(self, Py_ssize_t number, int64_t window) except -1:
+    cdef int ask_window(self, const TermWindow *here) except -1:
         """Ask for the blocks of a term that may hold objects of the window."""
-        cdef const Term *term = &self._terms[number]
         cdef Py_ssize_t source, block
-        for source in range(self.first_source(term), self.end_source(term)):
+        for source in range(here.first, here.end):
             block = self.newest_block(source)
             while block >= 0:
                 self.ask(source, block)
-                if self._sources[source].blocks[block].lower <= <uint64_t> window << WINDOW_BITS:
+                if self._sources[source].blocks[block].lower <= <uint64_t> self._window << WINDOW_BITS:
                     break
                 block -= 1
         return 0
 
-    cdef int ask_ahead(self, Py_ssize_t number) except -1:
-        """Ask for the blocks of the driver for the window, and for some behind it that look worth it by now."""
-        cdef const Term *term = &self._terms[number]
-        cdef const Slot *slot
-        cdef Py_ssize_t at, source, block, asked
-        self.ask_window(number, self._window)
-        for at in range(term.first, term.first + term.count):
-            slot = &self._slots[at]
-            for source in range(slot.first, slot.first + slot.count):
-                block = self.newest_block(source)
-                asked = 0
-                while block >= 0 and asked < self._ahead:
-                    if self._sources[source].blocks[block].packed == NULL and self.block_may_enter(slot, source, block):
-                        self.ask(source, block)
-                        asked += 1
-                    block -= 1
+    cdef int ask_ahead(self) except -1:
+        """Ask for the blocks of the driver's slot for the window, and for some behind it that look worth it by now."""
+        cdef Py_ssize_t source, block, asked
+        self.ask_window(self._own)
+        for source in range(self._own.first, self._own.end):
+            block = self.newest_block(source)
+            asked = 0
+            while block >= 0 and asked < self._ahead:
+                if self._sources[source].blocks[block].packed == NULL and (
+                    self.block_may_enter(self.own_slot(), source, block)
+                ):
+                    self.ask(source, block)
+                    asked += 1
+                block -= 1
         self._ahead = min(2 * self._ahead, AHEAD_MAX)
         return 0
 
     cdef int ask_for_others(self) except -1:
         """Ask for the blocks of other lists that the chosen objects, and the next ones behind the window, are to be looked
         up in."""
-        cdef const Term *term = &self._terms[self._drivers[self._driver]]
         cdef Py_ssize_t word, source, number, place
         cdef uint64_t left, objects = 0
         cdef uint64_t most = WANTED_MAX if self._top.size == self._top.k else 2 * self._top.k
@@ -1039,7 +1066,7 @@ cdef class TopObjects:
                 self.ask_for(<uint32_t> (self._window << WINDOW_BITS | word << 6 | highest_bit(left)))
                 left &= ~(<uint64_t> 1 << highest_bit(left))
                 objects += 1
-        for source in range(self.first_source(term), self.end_source(term)):
+        for source in range(self._own.first, self._own.end):
             number = self.newest_block(source)
             while number >= 0 and self._sources[source].blocks[number].packed != NULL:
                 decode_block(&self._sources[source].blocks[number], &block)
@@ -1049,7 +1076,7 @@ cdef class TopObjects:
                     if block.iids[place] >> WINDOW_BITS >= <uint64_t> self._window:
                         continue
                     packed = packed_length(&self._packed, block.iids[place])
-                    if packed < self._limits[block.tfs[place] if block.tfs[place] < 3 else 0]:
+                    if packed < self._limits[block.tfs[place] if block.tfs[place] <= TF_MAX else ANY]:
                         self.ask_for(block.iids[place])
                         objects += 1
                 number -= 1
@@ -1082,7 +1109,10 @@ cdef class TopObjects:
         for at in range(self._driver, self._term_count):
             number = self._drivers[at]
             term = &self._terms[number]
-            rest -= self.part_at_most(number, 0, packed)
+            if at == self._driver and term.count > 1:
+                rest -= self.slot_at_most(self.own_slot(), ANY, packed)
+            else:
+                rest -= self.part_at_most(number, ANY, packed)
             held = self.part_in(number, iid, packed, &part, &slot) if term.count else 0
             if held < 0:
                 return -1
@@ -1177,13 +1207,13 @@ cdef class TopObjects:
         return 1
 
     cdef int was_looked_at(self, uint32_t iid) except -2:
-        """Return whether an object holds a term that drove before, or -1: a block is missing."""
+        """Return whether an object holds a term or a slot that drove before, or -1: a block is missing."""
         cdef Py_ssize_t at, number
         cdef Term *term
         cdef int tf
-        for at in range(self._driver):
+        for at in range(self._driver + 1):
             term = &self._terms[self._drivers[at]]
-            for number in range(self.first_source(term), self.end_source(term)):
+            for number in range(self.first_source(term), self._own.first if at == self._driver else self.end_source(term)):
                 tf = look_up(&self._sources[number], iid)
                 if tf:
                     return -1 if tf < 0 else 1

@@ -128,3 +128,35 @@ cdef extern from *:
     """
     void at_most "sonicpy_at_most"(const uint8_t *bytes, uint8_t most, uint64_t *out) noexcept nogil
     int highest_bit(uint64_t bits) noexcept nogil
+
+
+cdef inline void intersect(const uint64_t *one, const uint64_t *other, uint64_t *out) noexcept nogil:
+    """Write the bits that both rows have."""
+    cdef Py_ssize_t word
+    for word in range(WINDOW_WORDS):
+        out[word] = one[word] & other[word]
+
+
+cdef inline void intersect_two(
+    const uint64_t *one, const uint64_t *other, const uint64_t *third, const uint64_t *fourth, uint64_t *out
+) noexcept nogil:
+    """Write the bits that both of the first two rows, or both of the others have."""
+    cdef Py_ssize_t word
+    for word in range(WINDOW_WORDS):
+        out[word] = (one[word] & other[word]) | (third[word] & fourth[word])
+
+
+cdef inline Py_ssize_t count_up_to_few(const uint64_t *bits, uint64_t *summary) noexcept nogil:
+    """Find which words are not 0; return how many bits are set, or less, where they are many."""
+    cdef Py_ssize_t word, count = 0
+    cdef uint64_t some = 0
+    summary[0] = 0
+    for word in range(WINDOW_WORDS):
+        some |= bits[word]
+    if not some:
+        return 0
+    for word in range(WINDOW_WORDS):
+        if bits[word]:
+            summary[0] |= <uint64_t> 1 << word
+            count += 1 + (bits[word] & (bits[word] - 1) != 0)
+    return count
