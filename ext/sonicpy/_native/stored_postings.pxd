@@ -21,7 +21,7 @@ cdef class Windows:
     cdef Py_ssize_t count
     cdef Py_ssize_t size_bytes
 
-    cdef Py_ssize_t keep(self, Py_ssize_t number, const Gathered *gathered) except -1
+    cdef Py_ssize_t keep(self, Py_ssize_t number, const Gathered *gathered, const PackedLengths *lengths) except -1
 
 
 cdef class StoredPostings:

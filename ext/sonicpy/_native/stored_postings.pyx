@@ -12,6 +12,7 @@ from libc.stdint cimport UINT32_MAX, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, qsort
 from libc.string cimport memcpy, memmove
 
+from sonicpy._native.bits cimport lowest_bit
 from sonicpy._native.bm25 cimport PackedLengths, lengths_of, packed_length
 from sonicpy._native.impact_rows cimport count_entries, read_entries
 from sonicpy._native.impacts cimport Block, Impacts, take_impact
@@ -266,13 +267,15 @@ cdef class Windows:
             free(self.made[number])
         free(self.made)
 
-    cdef Py_ssize_t keep(self, Py_ssize_t number, const Gathered *gathered) except -1:
+    cdef Py_ssize_t keep(self, Py_ssize_t number, const Gathered *gathered, const PackedLengths *lengths) except -1:
         """Keep a window, in one piece of memory; return its size."""
         cdef uint16_t places[WINDOW_OBJECTS]
         cdef uint8_t tfs[WINDOW_OBJECTS]
         cdef Py_ssize_t many = list_many(gathered, places, tfs)
         cdef Py_ssize_t size_bytes = sizeof(Holders) + ROW_BYTES + many * (sizeof(uint16_t) + sizeof(uint8_t))
         cdef Holders *kept = <Holders *> malloc(size_bytes)
+        cdef Py_ssize_t word, place
+        cdef uint64_t left
         if kept == NULL:
             raise MemoryError
         kept.summary, kept.many = gathered.summary, many
@@ -282,6 +285,17 @@ cdef class Windows:
         memcpy(kept.bits, gathered.bits, ROW_BYTES)
         memcpy(kept.places, places, many * sizeof(uint16_t))
         memcpy(kept.tfs, tfs, many)
+        kept.shortest = kept.shortest_many = 255
+        for word in range(WINDOW_WORDS):
+            left = kept.bits[word]
+            while left:
+                place = number << WINDOW_BITS | word << 6 | lowest_bit(left)
+                left &= left - 1
+                kept.shortest = min(kept.shortest, packed_length(lengths, place))
+        for place in range(many):
+            kept.shortest_many = min(
+                kept.shortest_many, packed_length(lengths, number << WINDOW_BITS | places[place])
+            )
         self.made[number] = kept
         self.size_bytes += size_bytes
         return size_bytes

@@ -141,6 +141,7 @@ cdef inline void take_holders(Gathering *gathering, Holders *held) noexcept nogi
     held.bits = gathering.gathered.bits
     held.many = list_many(&gathering.gathered, gathering.places, gathering.tfs)
     held.places, held.tfs = gathering.places, gathering.tfs
+    held.shortest = held.shortest_many = 0  # not known
 
 
 cdef class TopObjects:
@@ -718,21 +719,24 @@ cdef class TopObjects:
         cdef TermWindow *own = self._own
         cdef Py_ssize_t at, chosen
         cdef uint32_t newest = <uint32_t> (self._window << WINDOW_BITS | (WINDOW_OBJECTS - 1))
-        cdef int found = self.hold_window(own, self._window)
-        if not found:
+        cdef const uint64_t *shorter
+        self.find_limits(newest)
+        if not self._limits[ANY] or self.is_hopeless():
+            return 0
+        if not self.hold_window(own, self._window):
             if not self.may_enter():
                 return 0
             self.ask_ahead()
             return -1
-        self.find_limits(newest)
-        if not self._limits[ANY]:
-            return 0
-        if own.typed.bits == NULL:
-            intersect(own.held.bits, self._masks.shorter(self._limits[ONCE], self._window), self._chosen)
-        else:
+        shorter = self._masks.shorter(self._limits[ONCE], self._window)
+        intersect(own.held.bits, shorter, self._chosen)
+        if own.has_family and self.any_chosen():
+            if not self.hold_typed(own, self._window):
+                self.ask_window(own)
+                return -1
             intersect_two(
-                own.held.bits, self._masks.shorter(self._limits[UNTYPED], self._window),
-                own.typed.bits, self._masks.shorter(self._limits[ONCE], self._window), self._chosen,
+                own.held.bits, self._masks.shorter(self._limits[UNTYPED], self._window), own.typed.bits, shorter,
+                self._chosen,
             )
         chosen = count_up_to_few(self._chosen, &self._summary)
         chosen += self.choose_many(&own.held, own.held.bits, self._limits, self._chosen)
@@ -746,6 +750,21 @@ cdef class TopObjects:
             self.narrow_by_levels(newest)
         return 0
 
+    cdef bint is_hopeless(self) noexcept nogil:
+        """Whether nobody who holds the driver in the window is short enough, as far as the window tells."""
+        cdef const Holders *held
+        if self._window >= self._own.window_count or self._own.windows[self._window] == NULL:
+            return False
+        held = self._own.windows[self._window]
+        return held.shortest >= self._limits[ONCE] and held.shortest_many >= self._limits[ANY]
+
+    cdef bint any_chosen(self) noexcept nogil:
+        cdef uint64_t some = 0
+        cdef Py_ssize_t word
+        for word in range(WINDOW_WORDS):
+            some |= self._chosen[word]
+        return some != 0
+
     cdef Py_ssize_t choose_many(
         self, const Holders *held, const uint64_t *among, const int *limits, uint64_t *chosen
     ) noexcept nogil:
@@ -757,6 +776,8 @@ cdef class TopObjects:
         """
         cdef Py_ssize_t at, place, count = 0
         cdef uint64_t bit
+        if held.shortest_many >= limits[ANY]:
+            return 0
         for at in range(held.many):
             place = held.places[at]
             bit = <uint64_t> 1 << (place & 63)
@@ -824,11 +845,13 @@ cdef class TopObjects:
         cdef Py_ssize_t at, word
         cdef uint64_t among[WINDOW_WORDS]
         cdef uint64_t leveled = 0, summary = self._summary, some
+        cdef TermWindow *here
         cdef int limits[LEVELS]
         cdef const uint64_t *shorter
         cdef const uint64_t *typed
         for at in range(self._driver, min(self._term_count, BOUNDED_TERMS)):
-            if self.at_place(at).window == self._window:
+            here = self.at_place(at)
+            if here.window == self._window and (not here.has_family or self.hold_typed(here, self._window)):
                 leveled |= <uint64_t> 1 << at
         if leveled & (leveled - 1) == 0:
             return 0
@@ -890,56 +913,56 @@ cdef class TopObjects:
         if here.window == window:
             return 1
         if kept and here.windows[window] != NULL:
-            if here.has_family and not has_window(&self._sources[here.first], window):
-                if not is_read(&self._sources[here.first], window):
-                    return 0
-                self.hold_typed(here, window)
-            elif here.has_family:
-                here.typed = self._sources[here.first].windows[window][0]
             here.held = here.windows[window][0]
+            here.typed.bits = NULL
             here.window = window
             return 1
         for at in range(here.first, here.end):
             if not has_window(&self._sources[at], window) and not is_read(&self._sources[at], window):
                 return 0
         here.window = window
+        here.typed.bits = NULL
         if here.gathering == NULL:
             here.gathering = <Gathering *> zeroed(1, sizeof(Gathering))
         clear(&here.gathering.gathered)
         for at in range(here.first, here.end):
             source = &self._sources[at]
             if at == here.first and here.has_family:
-                if not has_window(source, window):
-                    self.hold_typed(here, window)
-                else:
-                    here.typed = source.windows[window][0]
+                self.hold_typed(here, window)
                 gather_all(&here.gathering.gathered, &here.typed, <uint32_t> (window << WINDOW_BITS))
             elif has_window(source, window):
                 gather_all(&here.gathering.gathered, source.windows[window], <uint32_t> (window << WINDOW_BITS))
             else:
                 put_postings(source, window, &here.gathering.gathered)
         if kept:
-            self.made_bytes += (<Windows> self._windows[here.kept]).keep(window, &here.gathering.gathered)
+            self.made_bytes += (<Windows> self._windows[here.kept]).keep(window, &here.gathering.gathered, &self._packed)
             here.held = here.windows[window][0]
         else:
             take_holders(here.gathering, &here.held)
         return 1
 
-    cdef int hold_typed(self, TermWindow *here, int64_t window) except -1:
-        """Find who holds the typed word of a family in a window, all of whose blocks were read."""
+    cdef int hold_typed(self, TermWindow *here, int64_t window) except -2:
+        """Find who holds the typed word of a family in a window; 0: blocks are missing."""
         cdef Source *source = &self._sources[here.first]
         cdef Windows windows
+        if here.typed.bits != NULL:
+            return 1
+        if has_window(source, window):
+            here.typed = source.windows[window][0]
+            return 1
+        if not is_read(source, window):
+            return 0
         if here.typed_gathering == NULL:
             here.typed_gathering = <Gathering *> zeroed(1, sizeof(Gathering))
         clear(&here.typed_gathering.gathered)
         put_postings(source, window, &here.typed_gathering.gathered)
         if window < source.window_count:
             windows = (<StoredPostings> self._postings[here.first]).windows
-            self.made_bytes += windows.keep(window, &here.typed_gathering.gathered)
+            self.made_bytes += windows.keep(window, &here.typed_gathering.gathered, &self._packed)
             here.typed = source.windows[window][0]
         else:
             take_holders(here.typed_gathering, &here.typed)
-        return 0
+        return 1
 
     # -- blocks that have to be read ---------------------------------------------------------------------------------
 
@@ -1162,12 +1185,15 @@ cdef class TopObjects:
         """Compute the part of an object in a term, and find the slot; return whether it holds it, or -1: a block is
         missing."""
         cdef const Term *term = &self._terms[number]
-        cdef const TermWindow *here = &self._here[number]
+        cdef TermWindow *here = &self._here[number]
+        cdef int64_t window = iid >> WINDOW_BITS
         cdef Py_ssize_t at
         cdef const Slot *slot = &self._slots[term.first]
         cdef int held, typed
         found[0] = slot
-        if here.window == iid >> WINDOW_BITS:
+        if window < here.window_count and here.window != window and here.first != self._own.first:
+            self.hold_window(here, window)
+        if here.window == window:
             held = tf_of(&here.held, iid)
             if not held:
                 return 0
@@ -1175,7 +1201,12 @@ cdef class TopObjects:
                 part[0] = part_of_score(slot.weight, held, self._norms[packed], self._k1)
                 if slot.exact_weight == 0.0:
                     return 1
-                typed = held if slot.count == 1 else tf_of(&here.typed, iid)
+                if slot.count == 1:
+                    typed = held
+                elif not self.hold_typed(here, window):
+                    return -1
+                else:
+                    typed = tf_of(&here.typed, iid)
                 if typed:
                     part[0] += part_of_score(slot.exact_weight, typed, self._norms[packed], self._k1)
                 return 1
