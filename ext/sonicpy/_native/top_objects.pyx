@@ -588,7 +588,8 @@ cdef class TopObjects:
         cdef double weight
         if self._kind == FULL or self._total <= 0:
             return 1.0
-        weight = self._terms[self._drivers[self._driver]].weight + self._rest_weight[self._driver]
+        weight = self.weight_of(&self._terms[self._drivers[self._driver]], self.own_slot())
+        weight += self._rest_weight[self._driver]
         return pow(min(weight / self._total * SLACK, 1.0), self._exponent)
 
     cdef double block_bound(self, const Slot *slot, Py_ssize_t source, const Block *block) noexcept nogil:
@@ -827,12 +828,12 @@ cdef class TopObjects:
     cdef int limit_without(self, Py_ssize_t at, uint32_t newest) noexcept nogil:
         """Return the length from which on an object of the driver that lacks a term cannot be among the best."""
         cdef const Term *term = &self._terms[self._drivers[at]]
-        cdef Kind kind = CORRECTED
+        cdef Kind kind = self.own_slot().kind
         cdef Py_ssize_t other
-        cdef double weight = 0.0, share = 1.0
+        cdef double weight = self.weight_of(&self._terms[self._drivers[self._driver]], self.own_slot()), share = 1.0
         if term.required:
             return 0
-        for other in range(self._driver, self._bringing):
+        for other in range(self._driver + 1, self._bringing):
             if other != at:
                 kind = min(kind, self._terms[self._drivers[other]].kind)
                 weight += self._terms[self._drivers[other]].weight
