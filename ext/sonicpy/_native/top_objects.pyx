@@ -5,14 +5,21 @@
     share    the weight of the terms the object holds / the weight of all terms that bring objects
     order    by kind (FULL, EXACT, COMPLETED, CORRECTED), then by score, then newest object first
 
-The walk is MaxScore (Turtle and Flood, "Query evaluation: strategies and optimizations", 1995) with a bound for each
-block (Ding and Suel, "Faster top-k document retrieval using block-max indexes", 2011). Terms drive in turn, those that
-fewest objects hold first: the driver's objects are looked at newest first, and each is looked up in the lists of the
-terms behind it. An object that stands in a list of a term before was looked at there. So what the objects of a driver
-can score falls from driver to driver, and once it is less than the worst of the best objects have, the walk is over.
-Before that, whole blocks of a driver are passed over by their bounds, single objects by their own part and the largest
-parts of the others, and look-ups by the bound of the block that would have to be read. As objects come newest first,
-and newer ones win ties, what can only equal the worst is passed over, too.
+The walk is MaxScore (Turtle and Flood, "Query evaluation: strategies and optimizations", 1995). Terms drive in turn, those
+that fewest objects hold first: the walk looks at the driver's objects, and at what they hold of the terms behind it. An
+object that stands in a list of a term before was looked at there. So what the objects of a driver can score falls from
+driver to driver, and once it is less than the worst of the best objects have, the walk is over. A driver with expansions
+drives slot by slot.
+
+The objects of a driver are chosen 64 at a time, window by window (windows.pxd), newest first. Most objects hold a word
+once, and then their length decides: from some length on, none can be among the best. So the walk intersects the bits of
+those who hold the driver with the bits of those who are short enough, and with the bits of the terms without which nobody
+of that length is good enough. Those who hold a word more often are few, and have limits of their own. What is left is
+scored. As objects come newest first, and newer ones win ties, what can only equal the worst is passed over, too.
+
+Windows of common words and of families of common words are kept beside the lists, for later queries. Where blocks of a
+list have not been read yet, their impacts tell whether they have to be (Ding and Suel, "Faster top-k document retrieval
+using block-max indexes", 2011).
 
 The walk reads nothing. Where it needs blocks that nobody has read yet, it returns their keys; the caller reads them,
 hands them over with `give` and lets it go on.
@@ -1192,7 +1199,7 @@ cdef class TopObjects:
         cdef const Slot *slot = &self._slots[term.first]
         cdef int held, typed
         found[0] = slot
-        if window < here.window_count and here.window != window and here.first != self._own.first:
+        if window < here.window_count and here.window != window and number != self._drivers[self._driver]:
             self.hold_window(here, window)
         if here.window == window:
             held = tf_of(&here.held, iid)
