@@ -32,8 +32,9 @@ LAST_KIND = ROOT / GENERATED / "kind"  # of the modules beside the sources: anot
 
 MODULES = [
     "add_terms", "analyzer", "bm25", "bucket", "bucket_cache", "corrector", "graph", "graph_builder", "ids",
-    "impact_rows", "keys", "language", "length_masks", "lengths", "lines", "name_map", "name_rows", "object_change", "object_record",
-    "object_table", "objects", "plain", "plan", "postings", "quoting", "readers", "records", "remove_terms",
+    "impact_rows", "keys", "language", "length_masks", "lengths", "lines", "name_map", "name_rows", "object_change",
+    "object_record", "object_table", "objects", "plain", "plan", "postings", "quoting", "readers", "records",
+    "remove_terms",
     "replies", "sonic_table", "stop_set", "stored_postings", "term_cache", "term_rows", "terms", "top_objects",
     "varint", "word_break",
 ]  # fmt: skip
