@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, cast
 
+from sonicpy._native.length_masks import LengthMasks
 from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow, oids_in
 from sonicpy._native.postings import PostingList
@@ -50,6 +51,9 @@ class BucketReader:
     def read_blocks(self, keys: list[bytes]) -> list[Row]:
         """Return (key, block) of the blocks of postings with these keys, in their order; those that exist."""
         return self._transaction.get_many(POSTINGS, keys)
+
+    def note_made(self, size_bytes: int) -> None:
+        """Take note that a query made so many bytes of windows of postings: nobody keeps them."""
 
     def postings(self, word: TermInfo) -> StoredPostings:
         """Return a word's postings by rising IID, to be read as far as they are needed."""
@@ -132,6 +136,10 @@ class BucketReader:
     def lengths(self) -> bytes | bytearray:
         """Return the packed lengths of all objects, by IID."""
         return self._view.lengths(self.state)
+
+    def length_masks(self) -> LengthMasks:
+        """Return which objects are shorter than a limit, as bits."""
+        return LengthMasks(self.lengths())
 
     def lexicon(self, prefix: bytes, after: bytes = b"") -> Iterator[tuple[bytes, TermInfo]]:
         """Yield the words that begin with `prefix` in byte order, with their rows, whether they are live or not.
