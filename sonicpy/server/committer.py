@@ -9,6 +9,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from sonicpy.errors import StoreError
+from sonicpy.server.threads import in_thread
 
 if TYPE_CHECKING:
     from sonicpy.index.maintenance.maintainer import Maintainer
@@ -106,7 +107,7 @@ class Committer:
         Raises:
             StoreError: the disk cannot be written.
         """
-        done = self._loop.run_in_executor(None, self._maintainer.sync)
+        done = in_thread(self._maintainer.sync)
         try:
             await asyncio.shield(done)
         except asyncio.CancelledError:
@@ -150,7 +151,7 @@ class Committer:
         done, self._log_sync = self._log_sync, None
         assert done is not None
         try:
-            await self._loop.run_in_executor(None, self._maintainer.sync_log)
+            await in_thread(self._maintainer.sync_log)
         except BaseException as error:  # of any kind: otherwise the connections would wait for ever
             done.set_exception(error)
             if not isinstance(error, StoreError):

@@ -15,6 +15,7 @@ from sonicpy.errors import GraphError, ShuttingDown, SonicError, StoreError
 from sonicpy.index.maintenance.consolidate import Built, build_in_worker
 from sonicpy.index.maintenance.verify import check_backup, verify_folder
 from sonicpy.server.statistics import Statistics
+from sonicpy.server.threads import in_thread
 from sonicpy.server.workers import Workers
 
 if TYPE_CHECKING:
@@ -50,8 +51,8 @@ class Maintenance:
         self._verifying = asyncio.Lock()
         self._stopping = False
         self._warned_of_size = False
-        self._workers = Workers()
-        self._verifiers = Workers()
+        self._workers = Workers(config.server.worker_time_limit)
+        self._verifiers = Workers(config.server.worker_time_limit)
         """Their own process: a consolidation must not wait until a check has ended."""
 
     async def consolidate(self, buckets: list[int] | None = None) -> None:
@@ -97,7 +98,7 @@ class Maintenance:
         """
         if not self._committer.commit():
             raise StoreError(f"no backup is written to {folder} before the store can be written again")
-        path = await asyncio.get_running_loop().run_in_executor(None, self._maintainer.backup_committed, folder)
+        path = await in_thread(self._maintainer.backup_committed, folder)
         logger.info("the backup %s is written", path)
 
     async def restore(self, folder: Path) -> None:
@@ -136,6 +137,16 @@ class Maintenance:
         if len(faults) > FAULTS_TOLD:
             return [*faults[:FAULTS_TOLD], f"and {len(faults) - FAULTS_TOLD} faults more: run sonicpy verify"]
         return faults
+
+    def worker_processes(self) -> list[int]:
+        """Return the process ids of the workers that run."""
+        return [*self._workers.processes(), *self._verifiers.processes()]
+
+    def kill_worker(self, process: int, why: str) -> None:
+        """Kill the worker with this process id, if it is one, and repeat its job; `why` is for the log."""
+        for workers in (self._workers, self._verifiers):
+            if process in workers.processes():
+                workers.kill(why)
 
     async def stop(self) -> None:
         """Give up what runs, and wait until it has ended."""

@@ -24,6 +24,7 @@ class PeriodicTasks:
         self._live_words = service.config.search.live_words
         self._committer = service.committer
         self._maintenance = service.maintenance
+        self._readers = service.readers
         self._pending_since_s: dict[int, float] = {}
 
     async def run(self) -> None:
@@ -31,8 +32,8 @@ class PeriodicTasks:
         while True:
             await asyncio.sleep(TICK_S)
             for task in (
-                self._commit, self._committer.sweep, self._shorten_log, self._committer.sync, self._consolidate_due,
-                self._close_idle_graphs,
+                self._commit, self._committer.sweep, self._shorten_log, self._committer.sync, self._check_readers,
+                self._consolidate_due, self._close_idle_graphs,
             ):  # fmt: skip
                 try:
                     await task()
@@ -41,6 +42,9 @@ class PeriodicTasks:
 
     async def _commit(self) -> None:
         self._committer.commit_if_due()
+
+    async def _check_readers(self) -> None:
+        self._readers.check()
 
     async def _shorten_log(self) -> None:
         self._committer.shorten_log()

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NoReturn, Protocol, TypeVar
 
 from sonicpy.errors import IndexClosed, StoreError
+from sonicpy.store.environment import Reader
 from sonicpy.store.mutations import Mutation, PushTerms
 from sonicpy.store.view import View
 from sonicpy.store.write_view import WriteView
@@ -48,6 +49,8 @@ class AnyStore(Protocol):
     def give_back(self, view: View) -> None: ...
     def readable_stamp(self) -> int | None: ...
     def backup(self, folder: Path) -> Path: ...
+    def readers(self) -> list[Reader]: ...
+    def last_commit(self) -> int: ...
     def size_bytes(self) -> int: ...
     def map_bytes(self) -> int: ...
     def log_bytes(self) -> int: ...
@@ -59,6 +62,7 @@ class AnyStore(Protocol):
     def flush_term_rows(self) -> None: ...
     def seal(self) -> None: ...
     def commit(self) -> None: ...
+    def refuse(self, why: str | None) -> None: ...
     def sync_log(self) -> int: ...
     def sync(self) -> None: ...
     def shorten_log(self) -> None: ...
@@ -108,6 +112,10 @@ class RefusesChanges:
         raise self.refusal()
 
     def commit(self) -> NoReturn:
+        """Refuse."""
+        raise self.refusal()
+
+    def refuse(self, why: str | None) -> NoReturn:
         """Refuse."""
         raise self.refusal()
 
@@ -205,6 +213,14 @@ class ClosedStore(RefusesChanges):
         raise self.refusal()
 
     def backup(self, folder: Path) -> NoReturn:
+        """Refuse."""
+        raise self.refusal()
+
+    def last_commit(self) -> NoReturn:
+        """Refuse."""
+        raise self.refusal()
+
+    def readers(self) -> NoReturn:
         """Refuse."""
         raise self.refusal()
 

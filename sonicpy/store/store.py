@@ -77,6 +77,7 @@ class Store(StoreReader):
             self._is_lost = False  # the open transaction failed, and its recovery has not passed yet
             self._unsealed: list[bytes] = []
             self._refusal: StoreError | None = None
+            self._held_back: StoreFull | None = None
             try:
                 self._open(was_switched_off)
             except BaseException:
@@ -94,8 +95,7 @@ class Store(StoreReader):
         Raises:
             StoreError: it was not carried out; everything applied before it is.
         """
-        if self._refusal is not None:
-            raise self._refusal
+        self._check_accepting()
         record = pack_mutation(mutation)
         if len(record) > RECORD_MAX_BYTES:
             raise StoreError(
@@ -120,8 +120,7 @@ class Store(StoreReader):
         Raises:
             StoreError: none of them was carried out; everything applied before them is.
         """
-        if self._refusal is not None:
-            raise self._refusal
+        self._check_accepting()
         records = [pack_mutation(push) for push in pushes]
         self.uncommitted += len(records)  # from before it can be read: see readable_stamp
         try:
@@ -172,6 +171,10 @@ class Store(StoreReader):
             self._environment.grow()
         if self._log.bytes_in_segment() > SEGMENT_BYTES:
             self._begin_segment()
+
+    def refuse(self, why: str | None) -> None:
+        """Refuse changes with this sentence, although the store can still be written; None: accept them again."""
+        self._held_back = None if why is None else StoreFull(why)
 
     def shorten_log(self) -> None:
         """Begin a new segment if everything in the log is committed, so that the next `sync` deletes the older ones.
@@ -243,8 +246,8 @@ class Store(StoreReader):
 
     @property
     def refusing(self) -> bool:
-        """Whether mutations are refused because the last commit failed."""
-        return self._refusal is not None
+        """Whether mutations are refused, because the last commit failed or by `refuse`."""
+        return self._refusal is not None or self._held_back is not None
 
     # -- reading -------------------------------------------------------------------------------------------------
 
@@ -298,6 +301,11 @@ class Store(StoreReader):
             self._lock.release()
 
     # -- inside --------------------------------------------------------------------------------------------------
+
+    def _check_accepting(self) -> None:
+        refusal = self._refusal or self._held_back
+        if refusal is not None:
+            raise refusal
 
     def _begin_segment(self) -> None:
         try:

@@ -14,6 +14,7 @@ from sonicpy.ids import Scope
 from sonicpy.index.maintenance.consolidate import Built, GraphLimits, gather_words, prune_pending, publish, write_graph
 from sonicpy.index.maintenance.verify import check_backup, graph_faults
 from sonicpy.store.backup import open_backup
+from sonicpy.store.environment import Reader
 from sonicpy.store.restore import Restoration, drop_staged
 from sonicpy.store.verify import table_faults
 from sonicpy.store.view import View
@@ -70,6 +71,10 @@ class Maintainer:
             StoreError: the commit failed; changes are refused until one passes.
         """
         self.engine.commit()
+
+    def refuse(self, why: str | None) -> None:
+        """Refuse changes with this sentence; None: accept them again."""
+        self.engine.store.refuse(why)
 
     def flush_term_rows(self) -> None:
         """Write the rows of words that wait for the commit, so that it has less to do. Raises StoreError."""
@@ -130,6 +135,14 @@ class Maintainer:
     def open_graphs(self) -> int:
         """Return how many word graphs are open."""
         return len(self.engine.graphs)
+
+    def readers(self) -> list[Reader]:
+        """Return who reads which commit of the store, of all processes."""
+        return self.engine.store.readers()
+
+    def last_commit(self) -> int:
+        """Return the number of the last commit."""
+        return self.engine.store.last_commit()
 
     def used_bytes(self) -> int:
         """Return how many bytes of the store's map are used."""
