@@ -14,7 +14,7 @@ from sonicpy.ids import Scope
 from sonicpy.index.maintenance.consolidate import Built, GraphLimits, gather_words, prune_pending, publish, write_graph
 from sonicpy.index.maintenance.verify import check_backup, graph_faults
 from sonicpy.store.backup import open_backup
-from sonicpy.store.environment import Reader
+from sonicpy.store.environment import Reader as Reader
 from sonicpy.store.restore import Restoration, drop_staged
 from sonicpy.store.verify import table_faults
 from sonicpy.store.view import View
