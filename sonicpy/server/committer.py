@@ -30,6 +30,8 @@ COMMIT_AFTER_SYNCED_S = 1.0
 SWEEP_ROWS = 200
 """Rows of flushed buckets deleted between two turns: about 0.2 ms."""
 SWEEPS_PER_COMMIT = 50
+REMOVALS_PER_COMMIT = 4
+"""Steps of a removal for each commit; it writes about a page for each term that went."""
 
 
 class Committer:
@@ -120,8 +122,24 @@ class Committer:
             self._maintainer.shorten_log()
         self._log_position = self._maintainer.log_position
 
+    async def remove(self) -> None:
+        """Take away what is half gone, one part between two turns. An error is logged; `sweep` tries again later."""
+        try:
+            steps = 0
+            while self._maintainer.has_removals:
+                self._maintainer.remove_step()
+                steps += 1
+                if steps % REMOVALS_PER_COMMIT == 0 and not self.commit():
+                    return
+                await asyncio.sleep(0)
+            if steps:
+                self.commit()
+        except StoreError as error:
+            logger.error("%s", error)
+
     async def sweep(self) -> None:
         """Delete the rows of flushed buckets, a few between two turns."""
+        await self.remove()
         while self._maintainer.has_dropped:
             for _ in range(SWEEPS_PER_COMMIT):
                 if not self._maintainer.sweep(SWEEP_ROWS):

@@ -109,5 +109,7 @@ CALLS: dict[type, Callable[["Index", Any], bytes]] = {
     List: list_words,
 }
 
+REMOVES = frozenset({FlushC, FlushO})
+"""Commands that may leave most of their work to steps between turns: their reply leaves behind the last step."""
 CHANGES = frozenset({Push, Pop, FlushC, FlushB, FlushO})
 """Commands that change the index: their reply leaves only once the log holds the change."""

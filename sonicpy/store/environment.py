@@ -36,14 +36,15 @@ LENGTHS: Final = 9
 OIDS: Final = 10
 PENDING: Final = 11
 DROPPED: Final = 12
+REMOVED: Final = 13
 
 TABLE_NAMES: Final = (
     b"meta", b"scopes", b"buckets", b"words", b"common", b"terms", b"postings", b"impacts", b"objects", b"lengths",
-    b"oids", b"pending", b"doomed",
+    b"oids", b"pending", b"doomed", b"removed",
 )  # fmt: skip
 
 # The tables whose keys begin with a bucket id: what goes when a bucket is flushed.
-BUCKET_TABLES: Final = (WORDS, COMMON, TERMS, POSTINGS, IMPACTS, OBJECTS, LENGTHS, OIDS, PENDING)
+BUCKET_TABLES: Final = (WORDS, COMMON, TERMS, POSTINGS, IMPACTS, OBJECTS, LENGTHS, OIDS, PENDING, REMOVED)
 
 MAX_READERS: Final = 512
 DATA_FILE: Final = "data.mdb"

@@ -19,7 +19,7 @@ from typing import TypeVar
 
 from sonicpy.errors import StoreDamaged, StoreError, StoreFull
 from sonicpy.store import folder as store_folder
-from sonicpy.store.apply import apply_mutation, apply_pushes
+from sonicpy.store.apply import apply_mutation, apply_pushes, take_step
 from sonicpy.store.convert import Conversion, is_convertible
 from sonicpy.store.environment import PENDING, Environment, MapFull
 from sonicpy.store.log import RECORD_MAX_BYTES, Log
@@ -89,8 +89,11 @@ class Store(StoreReader):
 
     # -- changing ------------------------------------------------------------------------------------------------
 
-    def apply(self, mutation: Mutation) -> int:
+    def apply(self, mutation: Mutation, *, in_steps: bool = False) -> int:
         """Carry out a mutation; return the number for the client, which may have it once `seal` has passed.
+
+        Args:
+            in_steps: let `take_step` do most of a removal that takes long; the client waits for the last step.
 
         Raises:
             StoreError: it was not carried out; everything applied before it is.
@@ -104,7 +107,8 @@ class Store(StoreReader):
             )
         self.uncommitted += 1  # from before it can be read: see readable_stamp
         try:
-            result = self._at_most_twice(apply_mutation, mutation)
+            work = partial(apply_mutation, in_steps=True) if in_steps else apply_mutation
+            result = self._at_most_twice(work, mutation)
         except BaseException:
             self.uncommitted -= 1
             raise
@@ -200,6 +204,15 @@ class Store(StoreReader):
         self._log.sync()
         self._environment.sync()
         self._log.retire(covered)
+
+    def take_step(self) -> bool:
+        """Carry out a step of what is removed in steps; return whether anything is left. Needs no log record."""
+        return self.maintain(take_step)
+
+    @property
+    def has_removals(self) -> bool:
+        """Whether something is half gone, so that `take_step` has to be called."""
+        return bool(self._write_cache.removals)
 
     def sweep(self, rows: int) -> bool:
         """Delete at most about `rows` rows of flushed buckets; return whether any are left."""

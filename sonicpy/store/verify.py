@@ -31,6 +31,7 @@ from sonicpy.store.environment import (
     OIDS,
     PENDING,
     POSTINGS,
+    REMOVED,
     SCOPES,
     TABLE_NAMES,
     TERMS,
@@ -41,6 +42,7 @@ from sonicpy.store.keys import (
     BUCKET_MAX,
     block_position,
     bucket_of,
+    iid_of,
     is_staged,
     length_key,
     scope_key,
@@ -120,12 +122,14 @@ class _BucketCheck:
         self._balance: Counter[int] = Counter()
         self._names: set[int] = set()  # as hashes of 64 bits
         self._objects = self._total_length = self._objects_with_length = 0
+        self._half_gone: set[int] = set()
 
     def faults(self) -> Iterator[str]:
         """Yield what is wrong."""
         return chain(
             self._word_faults(),
             self._term_faults(),
+            self._removed_faults(),
             self._object_faults(),
             self._length_faults(),
             self._posting_faults(),
@@ -187,13 +191,25 @@ class _BucketCheck:
         if count < len(self._words):
             yield f"terms has {count} rows for {len(self._words)} words"
 
+    def _removed_faults(self) -> Iterator[str]:
+        """Yield what is wrong with objects that are being removed: `removed` has their terms, their records are empty."""
+        for key, packed in self._transaction.rows(REMOVED, bucket_key(self._state.bucket)):
+            iid = iid_of(key)
+            part = ObjectRecord.unpack(packed, self._by_association)
+            if iid not in self._half_gone:
+                self._half_gone.add(iid)
+                record = View(self._transaction).record(self._state.bucket, iid)
+                if record is None or len(ObjectRecord.unpack(record, self._by_association)):
+                    yield f"object {iid} is being removed, but its record is missing or holds terms"
+            yield from self._record_faults(iid, part)
+
     def _object_faults(self) -> Iterator[str]:
         lengths, held, found = -1, b"", 0
         for iid, packed in self._records():
             record = ObjectRecord.unpack(packed, self._by_association)
             self._objects += 1
             self._total_length += record.length
-            self._objects_with_length += record.length > 0
+            self._objects_with_length += record.length > 0 or iid in self._half_gone
             if iid >= self._state.next_iid:
                 yield f"object {_shown(record.oid)} has the number {iid}; the next one is {self._state.next_iid}"
             if hash(record.oid) in self._names:
@@ -207,6 +223,8 @@ class _BucketCheck:
                 lengths = iid // OBJECTS_PER_ROW
                 held = self._transaction.get(LENGTHS, length_key(self._state.bucket, lengths)) or b""
             place = iid % OBJECTS_PER_ROW
+            if iid in self._half_gone:
+                continue  # it keeps its length, so that the impacts of its blocks stay true
             if (held[place] if place < len(held) else 0) != pack_length(record.length):
                 yield f"object {_shown(record.oid)} has the length {record.length}, lengths says otherwise"
             yield from self._record_faults(iid, record)

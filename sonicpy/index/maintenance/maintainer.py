@@ -102,6 +102,16 @@ class Maintainer:
         """Whether rows or graphs of flushed buckets may wait for `sweep`."""
         return self.engine.has_dropped
 
+    @property
+    def has_removals(self) -> bool:
+        """Whether an object or a collection is half gone, so that `remove_step` has to be called."""
+        return self.engine.store.has_removals
+
+    def remove_step(self) -> bool:
+        """Take away one part of what is half gone: about 2 ms; return whether anything is left. Raises StoreError."""
+        with self.engine.lock:
+            return self.engine.store.take_step()
+
     def sweep(self, rows: int) -> bool:
         """Delete about `rows` rows of flushed buckets at most, and a few graphs; return whether any are left."""
         return self.engine.sweep(rows)
