@@ -200,6 +200,11 @@ class ClosedStore(RefusesChanges):
         """Refuse."""
         raise self.refusal()
 
+    @property
+    def has_removals(self) -> NoReturn:
+        """Refuse."""
+        raise self.refusal()
+
     def reading(self) -> NoReturn:
         """Refuse."""
         raise self.refusal()
