@@ -30,7 +30,7 @@ COMMIT_AFTER_SYNCED_S = 1.0
 SWEEP_ROWS = 200
 """Rows of flushed buckets deleted between two turns: about 0.2 ms."""
 SWEEPS_PER_COMMIT = 50
-REMOVALS_PER_COMMIT = 4
+REMOVALS_PER_COMMIT = 16
 """Steps of a removal for each commit; it writes about a page for each term that went."""
 
 

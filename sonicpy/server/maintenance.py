@@ -66,7 +66,7 @@ class Maintenance:
                 raise StoreError("words cannot be consolidated before the store can be written again")
             errors: list[GraphError] = []
             began = time.monotonic()
-            for batch in batches(self._maintainer.due_buckets() if buckets is None else buckets):
+            for batch in batches(self._maintainer.due_buckets() if buckets is None else buckets, BUCKETS_PER_JOB):
                 graphs, failed = await self._build(batch)
                 errors += failed
                 for built in self._maintainer.publish_graphs(graphs):
@@ -201,7 +201,7 @@ class Maintenance:
                 )
 
 
-def batches(buckets: list[int]) -> Iterator[list[int]]:
-    """Yield the buckets in groups of BUCKETS_PER_JOB."""
-    for start in range(0, len(buckets), BUCKETS_PER_JOB):
-        yield buckets[start : start + BUCKETS_PER_JOB]
+def batches(buckets: list[int], size: int) -> Iterator[list[int]]:
+    """Yield the buckets in groups of `size`."""
+    for start in range(0, len(buckets), size):
+        yield buckets[start : start + size]

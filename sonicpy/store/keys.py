@@ -33,6 +33,7 @@ __all__ = [
     "iid_of",
     "is_staged",
     "length_key",
+    "part_number",
     "object_key",
     "scope_key",
     "scope_of",
@@ -85,3 +86,8 @@ def bucket_of(key: bytes) -> int:
 def iid_of(key: bytes) -> int:
     """Return the IID that a key of `removed` names."""
     return int.from_bytes(key[4:TERM_KEY_BYTES], "big")
+
+
+def part_number(key: bytes) -> int:
+    """Return the number of the part that a key of `removed` names."""
+    return int.from_bytes(key[TERM_KEY_BYTES:], "big")

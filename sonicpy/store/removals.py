@@ -5,6 +5,7 @@ empty; a row of `meta` names such a collection. So steps go on after a restart. 
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 from sonicpy._native.object_record import ObjectRecord
 from sonicpy.store.environment import BUCKETS, META, REMOVED, Transaction
@@ -20,13 +21,15 @@ class Removals:
     Attributes:
         objects: the IID of each object, by the number of its bucket and its OID.
         collections: for each collection, the number that all buckets to be removed are below.
+        sorter: the `PartSorter` at work.
     """
 
-    __slots__ = ("collections", "objects")
+    __slots__ = ("collections", "objects", "sorter")
 
     def __init__(self, transaction: Transaction) -> None:
         self.objects: dict[tuple[int, str], int] = {}
         self.collections: dict[str, int] = {}
+        self.sorter: Any = None
         for key, _ in transaction.rows(META, FLUSHING):
             collection = key[len(FLUSHING) :].decode()
             self.collections[collection] = flushing(collection).read(transaction) or 0

@@ -18,9 +18,10 @@ from sonicpy.store.environment import META, SCOPES, Row
 from sonicpy.store.keys import collection_prefix, scope_of
 from sonicpy.store.meta import NEXT_BUCKET, flushing
 from sonicpy.store.mutations import FlushBucket, FlushCollection, Mutation
+from sonicpy.store.part_sorter import PartSorter, wants_sorting
 from sonicpy.store.write_view import WriteView
 
-TERMS_PER_STEP = 500
+TERMS_PER_STEP = 300
 """Terms of an object that one step takes away: about 2 ms."""
 BUCKETS_PER_STEP = 200
 """Buckets that one step takes away: about 2 ms."""
@@ -111,4 +112,11 @@ def _step_object(view: WriteView, bucket: int, iid: int) -> None:
     scope = view.scope(bucket)
     if scope is None:
         raise StoreDamaged(f"bucket {bucket}: it has no name, but objects that are being removed")
+    if wants_sorting(view, bucket, iid):
+        sorter = view.removals.sorter
+        if sorter is None or sorter.object != (bucket, iid):
+            sorter = view.removals.sorter = PartSorter(bucket, iid, TERMS_PER_STEP)
+        if sorter.step(view):
+            view.removals.sorter = None
+        return
     writer_of(view, *scope).remove_part(iid)

@@ -192,7 +192,7 @@ class _BucketCheck:
             yield f"terms has {count} rows for {len(self._words)} words"
 
     def _removed_faults(self) -> Iterator[str]:
-        """Yield what is wrong with objects that are being removed: `removed` has their terms, their records are empty."""
+        """Yield what is wrong with objects that are being removed: their terms are here, their records empty."""
         for key, packed in self._transaction.rows(REMOVED, bucket_key(self._state.bucket)):
             iid = iid_of(key)
             part = ObjectRecord.unpack(packed, self._by_association)

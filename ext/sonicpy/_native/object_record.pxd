@@ -30,6 +30,7 @@ cdef class ObjectRecord:
     cdef bytes with_terms(self, const Held *changed, Py_ssize_t count)
     cpdef bytes pack(self)
     cpdef list parts(self, Py_ssize_t terms)
+    cdef bytes part(self, const Held *first, const uint8_t *rest, Py_ssize_t rest_size, Py_ssize_t count)
 
 
 cdef ObjectRecord empty_record(bytes oid, bint has_blocks)

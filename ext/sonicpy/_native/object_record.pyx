@@ -260,12 +260,58 @@ cdef class ObjectRecord:
 
     cpdef list parts(self, Py_ssize_t terms):
         """Return the bytes of several records that together hold the terms of this one, at most `terms` each."""
-        cdef Py_ssize_t first
-        self.unpack_terms()
-        return [
-            pack_object(self.oid, &self._held[first], min(terms, self._count - first), self._has_blocks)
-            for first in range(0, self._count, terms)
-        ]
+        cdef const uint8_t *at
+        cdef const uint8_t *end
+        cdef const uint8_t *rest
+        cdef uint64_t term_id = 0
+        cdef Py_ssize_t first, step, count
+        cdef Held held = Held(0, 0, 0, False), other = held
+        cdef list found = []
+        if self._packed is None:
+            return [
+                pack_object(self.oid, &self._held[first], min(terms, self._count - first), self._has_blocks)
+                for first in range(0, self._count, terms)
+            ]
+        at = <const uint8_t *> self._packed + self._terms_at
+        end = <const uint8_t *> self._packed + len(self._packed)
+        for first in range(0, self._count, terms):
+            count = min(terms, self._count - first)
+            read_held(&at, end, self._has_blocks, &term_id, &held)
+            rest = at
+            for step in range(1, count):
+                read_held(&at, end, self._has_blocks, &term_id, &other)
+            found.append(self.part(&held, rest, at - rest, count))
+        return found
+
+    cdef bytes part(self, const Held *first, const uint8_t *rest, Py_ssize_t rest_size, Py_ssize_t count):
+        """Return the bytes of a record: a term, and `rest`, the bytes of those behind it."""
+        cdef Py_ssize_t oid_size = len(self.oid)
+        cdef uint8_t *room = <uint8_t *> malloc(1 + oid_size + 10 + 30 + rest_size)
+        cdef uint8_t *out = room
+        if room == NULL:
+            raise MemoryError
+        try:
+            out[0] = <uint8_t> oid_size
+            memcpy(out + 1, <const char *> self.oid, oid_size)
+            out = put_held(put_varint(out + 1 + oid_size, count), first, 0, self._has_blocks)
+            memcpy(out, rest, rest_size)
+            return PyBytes_FromStringAndSize(<char *> room, out + rest_size - room)
+        finally:
+            free(room)
+
+    @staticmethod
+    def of(bytes oid, list terms not None, bint has_blocks=False) -> ObjectRecord:
+        """Return the record of an object that holds some terms, each as `terms` returns it, in any order."""
+        cdef ObjectRecord self = empty_record(oid, has_blocks)
+        cdef Py_ssize_t step
+        cdef tuple term
+        self.reserve(len(terms))
+        for step, term in enumerate(sorted(terms)):
+            self._held[step] = Held(term[0], term[3], term[1], term[2])
+            self._total_tf += self._held[step].tf
+            self._hidden += self._held[step].hidden
+        self._known = self._count = len(terms)
+        return self
 
 
 cdef inline bint read_held(

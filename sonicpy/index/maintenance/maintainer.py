@@ -211,9 +211,9 @@ class Maintainer:
         """Return the ids of the buckets that have pending words, or a graph that cannot be read."""
         return sorted(self.engine.store.pending_buckets() | self.engine.graphs.broken)
 
-    def is_broken(self, bucket: int) -> bool:
-        """Return whether the graph of a bucket could not be read."""
-        return bucket in self.engine.graphs.broken
+    def broken_buckets(self) -> set[int]:
+        """Return the buckets whose graph could not be read."""
+        return self.engine.graphs.broken.copy()
 
     def needs_consolidation(self, bucket: int, times: int = 1) -> bool:
         """Return whether so many words of a bucket are pending that comparing them one by one takes long.
@@ -231,7 +231,10 @@ class Maintainer:
         """Return whether building the graph of a bucket here takes less time than asking a worker process for it."""
         with self.engine.read() as view:
             state = view.bucket_numbered(bucket)
-        return state is None or state.live_words <= SMALL_WORDS
+        if state is None:
+            return True
+        edits = state.pending_seq - state.graph_seq
+        return max(state.live_words, state.graph_words, edits) <= SMALL_WORDS
 
     def build_graph(self, bucket: int) -> Built | None:
         """Write the graph of a bucket from the last commit; None: the bucket is gone. Raises like `consolidate`."""
