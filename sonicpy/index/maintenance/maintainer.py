@@ -18,12 +18,16 @@ from sonicpy.store.environment import Reader as Reader
 from sonicpy.store.restore import Restoration, drop_staged
 from sonicpy.store.verify import table_faults
 from sonicpy.store.view import View
+from sonicpy.store.write_view import WriteView
 
 if TYPE_CHECKING:
     from sonicpy.index.engine import Engine
 
 BACKLOG_WORDS = 2_000
 """Pending words that are worth a consolidation before its time: comparing that many takes about 0.1 ms a query."""
+
+OPEN_MAX = 1_000
+"""A first graph is opened when it is built, unless so many are open."""
 
 SMALL_WORDS = 1_000
 """The graph of that many words takes about 2 ms."""
@@ -263,9 +267,22 @@ class Maintainer:
         published = [built for built in graphs if built not in orphaned]
         for built in published:
             engine.graphs.broken.discard(built.bucket)
-            engine.graphs.get(built.bucket, built.version)  # opened before the older file is deleted
-            engine.graphs.remove(built.bucket, built.version - 1)
+            if built.version > 1:  # opened before the older file is deleted
+                engine.graphs.get(built.bucket, built.version)
+                engine.graphs.remove(built.bucket, built.version - 1)
+            elif len(engine.graphs) < OPEN_MAX:
+                engine.graphs.get(built.bucket, built.version)  # it will probably be asked for soon
         return published
+
+    def prune_small(self, graphs: list[Built]) -> list[tuple[Built, bytes]]:
+        """Delete some of the pending words of several published graphs; return those that have more, and where."""
+
+        def prune(view: WriteView) -> list[tuple[Built, bytes]]:
+            found = [(built, prune_pending(view, built, b"")) for built in graphs]
+            return [(built, start) for built, start in found if start is not None]
+
+        with self.engine.lock:
+            return self.engine.store.maintain(prune)
 
     def prune_pending(self, built: Built, start: bytes) -> bytes | None:
         """Delete some of the pending words that a published graph holds; return where to go on, None: all are gone."""
