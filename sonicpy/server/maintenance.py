@@ -31,7 +31,7 @@ BUCKETS_AT_A_TIME = 1_000
 """Graphs built before the first of them is published."""
 BUCKETS_PER_JOB = 50
 """Large graphs built by one job of a worker."""
-BUILT_HERE = 100
+BUILT_HERE = 200
 """So many small graphs are built here, one between two turns; more are worth a worker process."""
 BUCKETS_PER_TURN = 100
 """Graphs published by one commit: about 3 ms."""

@@ -5,7 +5,8 @@ that the record of an object names adds its hash, every posting in a block subtr
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import chain, groupby
 
 from sonicpy._native.impact_rows import ImpactRow
@@ -36,6 +37,7 @@ from sonicpy.store.environment import (
     TABLE_NAMES,
     TERMS,
     WORDS,
+    Environment,
     Transaction,
 )
 from sonicpy.store.keys import (
@@ -53,7 +55,8 @@ from sonicpy.store.keys import (
 from sonicpy.store.lengths import OBJECTS_PER_ROW, read_lengths
 from sonicpy.store.meta import NEXT_BUCKET
 from sonicpy.store.names import name_hash, stored_names
-from sonicpy.store.tables import buckets_in, miscounted_tables
+from sonicpy.store.slices import lasting_faults, slices
+from sonicpy.store.tables import buckets_in, miscounted_table, miscounted_tables
 from sonicpy.store.view import View
 from sonicpy.store.write_view import Why
 
@@ -64,22 +67,59 @@ NUMBER_BYTES = 5
 def table_faults(transaction: Transaction) -> Iterator[str]:
     """Yield what is wrong with the tables that a transaction shows."""
     yield from miscounted_tables(transaction)
-    states: dict[Scope, BucketState] = {}
-    for key, row in transaction.rows(SCOPES, b""):
-        try:
-            states[scope_of(key)] = BucketState.unpack(row)
-        except (StoreDamaged, UnicodeDecodeError, IndexError) as error:
-            yield f"the row {key!r} of scopes cannot be read: {error}"
-    yield from _number_faults(transaction, states)
-    for scope, state in states.items():
-        if is_staged(scope):
-            continue  # it may hold half of its rows
-        name = "/".join(scope)
-        try:
+    yield from scope_faults(transaction)
+    for scope in readable_scopes(transaction):
+        yield from bucket_faults(transaction, scope)
+
+
+def faults_beside_a_writer(environment: Environment) -> Iterator[str]:
+    """Yield what is wrong with the tables, without holding a snapshot for long; see `store.slices`."""
+    with slices(environment) as sliced:
+        checks: list[Callable[[Transaction], Iterable[str]]] = [
+            *(partial(miscounted_table, table=table) for table in range(len(TABLE_NAMES))),
+            scope_faults,
+            *(partial(bucket_faults, scope=scope) for scope in readable_scopes(sliced)),
+        ]
+        for check in checks:
+            yield from lasting_faults(environment, sliced, check)
+
+
+def readable_scopes(transaction: Transaction) -> list[Scope]:
+    """Return the names of the buckets whose rows in `scopes` can be read; a staged one may hold half of its rows."""
+    scopes = [scope for scope, state in _states(transaction) if isinstance(state, BucketState)]
+    return [scope for scope in scopes if not is_staged(scope)]
+
+
+def bucket_faults(transaction: Transaction, scope: Scope) -> Iterator[str]:
+    """Yield what is wrong with the rows of a bucket; nothing, if there is no such bucket."""
+    name = "/".join(scope)
+    try:
+        state = View(transaction).bucket(*scope)
+        if state is not None:
             for fault in _BucketCheck(transaction, state).faults():
                 yield f"{name}: {fault}"
-        except (DamagedBytes, StoreError) as error:
-            yield f"{name}: cannot be read to its end: {error}"
+    except (DamagedBytes, StoreError) as error:
+        yield f"{name}: cannot be read to its end: {error}"
+
+
+def scope_faults(transaction: Transaction) -> Iterator[str]:
+    """Yield what is wrong with the names and the numbers of buckets."""
+    states: dict[Scope, BucketState] = {}
+    for scope, state in _states(transaction):
+        if isinstance(state, BucketState):
+            states[scope] = state
+        else:
+            yield state
+    yield from _number_faults(transaction, states)
+
+
+def _states(transaction: Transaction) -> Iterator[tuple[Scope, BucketState | str]]:
+    """Yield every bucket with its state, or with the fault of a row that cannot be read."""
+    for key, row in transaction.rows(SCOPES, b""):
+        try:
+            yield scope_of(key), BucketState.unpack(row)
+        except (StoreDamaged, UnicodeDecodeError, IndexError) as error:
+            yield Scope("", ""), f"the row {key!r} of scopes cannot be read: {error}"
 
 
 def _number_faults(transaction: Transaction, states: dict[Scope, BucketState]) -> Iterator[str]:
