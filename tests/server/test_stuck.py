@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from sonicpy import Config
-from sonicpy.errors import StoreFull, WorkerError
+from sonicpy.errors import StoreError, StoreFull, WorkerError
 from sonicpy.index.index import Index
 from sonicpy.server import readers as readers_module
 from sonicpy.server import workers as workers_module
@@ -23,7 +23,7 @@ from sonicpy.server.readers import MIB, RESERVE_BYTES, ReaderWatch
 from sonicpy.server.workers import Workers
 from tests.processes import STOP_S, Server
 from tests.server.peer import Peer
-from tests.server.test_worker_jobs import add, own_number, sleep, until, with_workers
+from tests.server.test_worker_jobs import add, descriptors_left, own_number, sleep, until, with_workers
 from tests.server.test_workers import builds_graphs, children, push_words, start_worker
 
 READ = """
@@ -130,6 +130,14 @@ def test_a_trigger_beside_a_stopped_worker_answers_within_30_s(server: Server) -
     assert "told nothing" in server.log()
 
 
+def test_stats_without_descriptors_is_an_error_of_ours(tmp_path: Path) -> None:
+    with Index(tmp_path / "store") as index:
+        index.push("c", "b", "o", "wort")
+        with descriptors_left(0), pytest.raises(StoreError, match="cannot be listed: Too many open files"):
+            index.stats()
+        assert index.stats()["objects"] == 1
+
+
 # -- readers -----------------------------------------------------------------------------------------------------
 
 
@@ -169,6 +177,9 @@ class Grown:
         self.free_bytes = 1 << 40
         maintenance: Maintenance = self.killed  # type: ignore[assignment]
         self.watch = ReaderWatch(self.index.maintainer, maintenance, limit_bytes, lambda _: self.free_bytes)
+
+    def refuses(self) -> bool:
+        return self.index.maintainer.refusing
 
     def push(self) -> None:
         for number in range(40):
@@ -210,7 +221,7 @@ def test_changes_are_refused_before_a_reader_has_filled_the_disk(
     grown.free_bytes = RESERVE_BYTES - 1
     grown.push()
     grown.watch.check()
-    assert not grown.index.maintainer.refusing, "no reader is to blame"
+    assert not grown.refuses(), "no reader is to blame"
     with reading(grown.watch._maintainer.folder) as process:
         grown.watch.check()
         grown.push()
@@ -219,10 +230,10 @@ def test_changes_are_refused_before_a_reader_has_filled_the_disk(
             StoreFull, match=f"{RESERVE_BYTES // MIB - 1} MiB of the disk are left and process {process}"
         ):
             grown.push()
-        assert grown.index.maintainer.refusing
+        assert grown.refuses()
         assert grown.index.query("c", "b", "wort7").pairs()
     grown.watch.check()
-    assert not grown.index.maintainer.refusing
+    assert not grown.refuses()
     grown.push()
     assert caplog.text.count("changes are refused") == 1
     assert "changes are accepted again" in caplog.text
