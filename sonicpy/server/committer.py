@@ -8,7 +8,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
-from sonicpy.errors import StoreError
+from sonicpy.errors import StoreError, WorkerError
 from sonicpy.server.threads import in_thread
 
 if TYPE_CHECKING:
@@ -169,7 +169,10 @@ class Committer:
         done, self._log_sync = self._log_sync, None
         assert done is not None
         try:
-            await in_thread(self._maintainer.sync_log)
+            try:
+                await in_thread(self._maintainer.sync_log)
+            except WorkerError as error:
+                raise StoreError(f"the log cannot be synced: {error}") from error
         except BaseException as error:  # of any kind: otherwise the connections would wait for ever
             done.set_exception(error)
             if not isinstance(error, StoreError):
