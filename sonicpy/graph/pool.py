@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from sonicpy.errors import GraphError
 from sonicpy.graph.word_graph import WordGraph
@@ -88,8 +88,7 @@ class GraphPool:
         path = self.path(bucket, version)
         fresh = path.with_name(f"{path.name}.new") if sync else path
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            with open(fresh, "wb") as file:
+            with self._opened(fresh) as file:
                 file.write(content)
                 if sync:
                     file.flush()
@@ -154,6 +153,14 @@ class GraphPool:
             else:
                 present.add(name)
         self.broken |= {name.bucket for name in named - present}
+
+    def _opened(self, path: Path) -> BinaryIO:
+        """Open a file for writing; create the folder if it is missing."""
+        try:
+            return open(path, "wb")
+        except FileNotFoundError:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            return open(path, "wb")
 
     def _read(self, bucket: int, version: int) -> WordGraph | None:
         if version == 0 or bucket in self.broken:

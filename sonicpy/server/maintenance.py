@@ -33,6 +33,8 @@ BUCKETS_PER_JOB = 50
 """Large graphs built by one job of a worker."""
 BUILT_HERE = 200
 """So many small graphs are built here, one between two turns; more are worth a worker process."""
+READ_TOGETHER = 20
+"""Small buckets that a worker reads from one snapshot: about 1 ms."""
 BUCKETS_PER_TURN = 100
 """Graphs published by one commit: about 3 ms."""
 PRUNED_PER_TURN = 20
@@ -189,9 +191,9 @@ class Maintenance:
             The graphs that were built, and the errors of the others.
         """
         small, large = await self._by_size(buckets)
-        jobs = list(batches(large, BUCKETS_PER_JOB))
+        jobs = [(job, 1) for job in batches(large, BUCKETS_PER_JOB)]
         if len(small) > BUILT_HERE:
-            jobs.append(small)
+            jobs.append((small, READ_TOGETHER))
             small = []
         graphs: list[Built] = []
         errors: list[GraphError] = []
@@ -203,10 +205,9 @@ class Maintenance:
             else:
                 graphs += [built] if built is not None else []
             await asyncio.sleep(0)
-        for job in jobs:
-            more, failed = await self._workers.run(
-                build_in_worker, str(self._store_folder), self._map_bytes, job, self._maintainer.graph_limits
-            )
+        folder, limits = str(self._store_folder), self._maintainer.graph_limits
+        for job, together in jobs:
+            more, failed = await self._workers.run(build_in_worker, folder, self._map_bytes, job, limits, together)
             graphs += more
             errors += failed
         return graphs, errors

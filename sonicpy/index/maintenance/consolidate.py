@@ -11,7 +11,8 @@ although the graph holds it is only compared twice.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -158,9 +159,12 @@ def write_graph(pool: GraphPool, found: Words, limits: GraphLimits, *, sync: boo
 
 
 def build_in_worker(
-    store: str, map_bytes: int, buckets: list[int], limits: GraphLimits
+    store: str, map_bytes: int, buckets: list[int], limits: GraphLimits, together: int = 1
 ) -> tuple[list[Built], list[GraphError]]:
     """Write the graphs of several buckets from the last commit of a store: the job of a worker process.
+
+    Args:
+        together: how many buckets to read from one snapshot; more than one only if they are small.
 
     Returns:
         The graphs that were built, and the errors of the others.
@@ -179,12 +183,9 @@ def build_in_worker(
     errors: list[GraphError] = []
     try:
         pool = GraphPool(graph_folder(Path(store)))
-        for bucket in buckets:
-            found = gather_words(snapshot, pool, bucket, limits)
-            if found is None:
-                continue
+        for words in _gathered(snapshot, pool, buckets, limits, together):
             try:
-                graphs.append(write_graph(pool, found, limits, sync=False))
+                graphs.append(write_graph(pool, words, limits, sync=False))
             except GraphError as error:
                 errors.append(error)
         try:
@@ -194,6 +195,29 @@ def build_in_worker(
         return graphs, errors
     finally:
         environment.close()
+
+
+def _gathered(
+    snapshot: Callable[[], AbstractContextManager[View]],
+    pool: GraphPool,
+    buckets: list[int],
+    limits: GraphLimits,
+    together: int,
+) -> Iterator[Words]:
+    """Yield the words for the graphs of buckets that are still there."""
+    for first in range(0, len(buckets), together):
+        group = buckets[first : first + together]
+        if together == 1:
+            found = [gather_words(snapshot, pool, bucket, limits) for bucket in group]
+        else:
+            with snapshot() as view:
+                found = [gather_words(partial(_opened, view), pool, bucket, limits) for bucket in group]
+        yield from (words for words in found if words is not None)
+
+
+def _opened(view: View) -> AbstractContextManager[View]:
+    """Return a snapshot that is open already, to be used as if it were a new one."""
+    return nullcontext(view)
 
 
 def publish(view: WriteView, graphs: Iterable[Built]) -> list[Built]:
