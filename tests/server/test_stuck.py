@@ -89,6 +89,16 @@ def test_a_worker_that_can_start_no_thread_is_an_error(monkeypatch: pytest.Monke
     with_workers(test)
 
 
+def test_a_worker_that_was_killed_while_it_was_idle_is_replaced(caplog: pytest.LogCaptureFixture) -> None:
+    async def test(workers: Workers) -> None:
+        first = await workers.run(own_number)
+        workers.kill("was killed for a test")
+        assert await asyncio.wait_for(workers.run(own_number), 10) != first
+        assert "was killed for a test" in caplog.text
+
+    with_workers(test)
+
+
 def test_a_cancelled_job_does_not_hold_up_the_next() -> None:
     async def test(workers: Workers) -> None:
         first = await workers.run(own_number)
