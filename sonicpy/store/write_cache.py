@@ -4,6 +4,8 @@ Nothing is lost with the cache: what changed in it (rows of words, the newest ro
 written before every commit, and replaying the log brings back the rest.
 """
 
+from typing import TYPE_CHECKING
+
 from sonicpy._native.objects import BufferedRow
 from sonicpy._native.term_cache import TermCache
 from sonicpy.store.bucket_state import BucketState
@@ -11,7 +13,9 @@ from sonicpy.store.environment import OBJECTS, Transaction
 from sonicpy.store.keys import object_key
 from sonicpy.store.lengths import Lengths
 from sonicpy.store.names import NewNames
-from sonicpy.store.removals import Removals
+
+if TYPE_CHECKING:
+    from sonicpy.store.removals import Removals
 
 TERMS_MAX = 20_000  # about 4 MB
 BUCKETS_MAX = 1_000
@@ -82,7 +86,7 @@ class WriteCache:
         self.pending_buckets: set[int] = set()
         self.flushed: dict[int, int] = {}
         self.has_dropped = True
-        self.removals: Removals | None = None
+        self.removals: "Removals | None" = None
         self.terms = TermCache()
         self.states: dict[tuple[str, str], BucketState] = {}
         self._buckets: dict[int, BucketWriteCache] = {}
