@@ -14,8 +14,9 @@ from sonicpy.store.environment import COMMON, POSTINGS, REMOVED, TERMS, WORDS
 from sonicpy.store.keys import object_key, term_key
 from sonicpy.store.names import drop_stored_name, name_hash
 from sonicpy.store.removals import removed_key
+from sonicpy.store.why import Why
 from sonicpy.store.word_rows import stored_words
-from sonicpy.store.write_view import Why, WriteView
+from sonicpy.store.write_view import WriteView
 
 
 class BucketWriter:

@@ -58,7 +58,7 @@ from sonicpy.store.names import name_hash, stored_names
 from sonicpy.store.slices import lasting_faults, slices
 from sonicpy.store.tables import buckets_in, miscounted_table, miscounted_tables
 from sonicpy.store.view import View
-from sonicpy.store.write_view import Why
+from sonicpy.store.why import Why
 
 NUMBER_BYTES = 5
 """Of a term id and of an IID in a key."""

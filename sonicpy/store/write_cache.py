@@ -12,9 +12,9 @@ from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import OBJECTS, Transaction
 from sonicpy.store.keys import object_key
 from sonicpy.store.lengths import Lengths
-from sonicpy.store.names import NewNames
 
 if TYPE_CHECKING:
+    from sonicpy.store.names import NewNames
     from sonicpy.store.removals import Removals
 
 TERMS_MAX = 20_000  # about 4 MB
@@ -86,7 +86,7 @@ class WriteCache:
         self.pending_buckets: set[int] = set()
         self.flushed: dict[int, int] = {}
         self.has_dropped = True
-        self.removals: "Removals | None" = None
+        self.removals: Removals | None = None
         self.terms = TermCache()
         self.states: dict[tuple[str, str], BucketState] = {}
         self._buckets: dict[int, BucketWriteCache] = {}

@@ -4,7 +4,6 @@ Rows that nearly every change touches (counters of buckets, lengths, words, the 
 `WriteCache`; `flush` writes them before each commit.
 """
 
-from enum import IntEnum
 from typing import Any
 
 from sonicpy._native.keys import bucket_key
@@ -31,17 +30,8 @@ from sonicpy.store.meta import take_bucket_id
 from sonicpy.store.names import NewNames, new_names, stored_names
 from sonicpy.store.removals import Removals
 from sonicpy.store.view import View
+from sonicpy.store.why import Why
 from sonicpy.store.write_cache import NewestRow, WriteCache
-
-
-class Why(IntEnum):
-    """What happened last to a pending word: the last byte of its row, behind its sequence number."""
-
-    APPEARED = 0
-    POPPED = 1
-    """It vanished by a POP that left its object other words."""
-    ORPHANED = 2
-    """It vanished with its object."""
 
 
 class WriteView(View):

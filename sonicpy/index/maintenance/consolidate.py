@@ -27,7 +27,8 @@ from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import Environment
 from sonicpy.store.pages import ROWS_MAX, pages
 from sonicpy.store.view import View
-from sonicpy.store.write_view import Why, WriteView
+from sonicpy.store.why import Why
+from sonicpy.store.write_view import WriteView
 
 PRUNED_ROWS = 200
 """Pending words deleted between two turns: about 0.2 ms."""
