@@ -12,16 +12,18 @@ from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import GraphError, StoreDamaged, StoreError
 from sonicpy.graph.pool import GraphPool, graph_folder
 from sonicpy.graph.word_graph import WordGraph
+from sonicpy.ids import Scope
 from sonicpy.store.backup import BACKUP_FILE, open_backup
 from sonicpy.store.bucket_state import BucketState
-from sonicpy.store.environment import DATA_FILE, Environment
+from sonicpy.store.environment import DATA_FILE, Environment, Transaction
 from sonicpy.store.folder import LOCK_FILE, ReaderLock, holds_store, is_there
 from sonicpy.store.log import log_faults
 from sonicpy.store.meta import RESTORE_ELSEWHERE, check_analyzer, check_format, read_position
 from sonicpy.store.page_check import page_faults
 from sonicpy.store.pages import ROWS_MAX, pages
 from sonicpy.store.read_only import may_write
-from sonicpy.store.verify import table_faults
+from sonicpy.store.slices import lasting_faults, slices
+from sonicpy.store.verify import faults_beside_a_writer, readable_scopes, table_faults
 from sonicpy.store.view import View
 
 __all__ = ["check_backup", "folder_faults", "graph_faults", "holds_store", "is_there", "verify_backup", "verify_folder"]
@@ -56,11 +58,15 @@ def folder_faults(folder: Path) -> Iterator[str]:
             yield from _page_faults(environment, data, is_written)
             with environment.reading() as transaction:
                 check_format(transaction)
-                yield from table_faults(transaction)
-                pool = GraphPool(graph_folder(folder))
-                yield from graph_faults(View(transaction), pool, partial(_version, environment))
-                if not is_written:
-                    yield from log_faults(folder / "log", read_position(transaction))
+                position = read_position(transaction)
+            yield from faults_beside_a_writer(environment)
+            pool, version_now = GraphPool(graph_folder(folder)), partial(_version, environment)
+            with slices(environment) as sliced:
+                for scope in readable_scopes(sliced):
+                    check = partial(_graph_faults_in, scope=scope, pool=pool, version_now=version_now)
+                    yield from lasting_faults(environment, sliced, check)
+            if not is_written:
+                yield from log_faults(folder / "log", position)
         finally:
             environment.close()
     finally:
@@ -102,27 +108,45 @@ def graph_faults(view: View, pool: GraphPool, version_now: Callable[[int], int |
             replaced the file meanwhile, which is no fault. None: no process writes.
     """
     try:
-        states = [(names, state) for names, state in view.all_states() if state.lexicon_version]
+        states = list(view.all_states())
     except (StoreError, ValueError, IndexError) as error:  # ValueError: of a name or a row
         yield f"the graphs cannot be checked, because the buckets cannot be read: {error}"
         return
-    for names, state in states:
-        scope = "/".join(names)
-        try:
-            graph = WordGraph(pool.path(state.bucket, state.lexicon_version))
-        except GraphError as error:
-            if version_now is None or version_now(state.bucket) == state.lexicon_version:
-                yield f"{scope}: {error}"
-            continue
-        if len(graph) != state.graph_words:
-            yield f"{scope}: its graph holds {len(graph)} words instead of {state.graph_words}"
-        try:
-            missing = _missing(view, state, graph)
-        except (DamagedBytes, StoreError) as error:
-            yield f"{scope}: its words cannot be compared with its graph: {error}"
-            continue
-        if missing:
-            yield f"{scope}: {missing} words are neither in its graph nor pending"
+    for scope, state in states:
+        yield from _faults_of_graph(view, scope, state, pool, version_now)
+
+
+def _graph_faults_in(
+    transaction: Transaction, scope: Scope, pool: GraphPool, version_now: Callable[[int], int | None]
+) -> Iterator[str]:
+    """Yield the faults of the graph of a bucket, if that exists."""
+    view = View(transaction)
+    state = view.bucket(*scope)
+    if state is not None:
+        yield from _faults_of_graph(view, scope, state, pool, version_now)
+
+
+def _faults_of_graph(
+    view: View, scope: Scope, state: BucketState, pool: GraphPool, version_now: Callable[[int], int | None] | None
+) -> Iterator[str]:
+    if not state.lexicon_version:
+        return
+    name = "/".join(scope)
+    try:
+        graph = WordGraph(pool.path(state.bucket, state.lexicon_version))
+    except GraphError as error:
+        if version_now is None or version_now(state.bucket) == state.lexicon_version:
+            yield f"{name}: {error}"
+        return
+    if len(graph) != state.graph_words:
+        yield f"{name}: its graph holds {len(graph)} words instead of {state.graph_words}"
+    try:
+        missing = _missing(view, state, graph)
+    except (DamagedBytes, StoreError) as error:
+        yield f"{name}: its words cannot be compared with its graph: {error}"
+        return
+    if missing:
+        yield f"{name}: {missing} words are neither in its graph nor pending"
 
 
 def _page_faults(environment: Environment, data: Path, is_written: bool) -> list[str]:
