@@ -39,6 +39,8 @@ class AnyStore(Protocol):
     @property
     def log_position(self) -> int: ...
     @property
+    def checkpoint(self) -> int: ...
+    @property
     def has_dropped(self) -> bool: ...
 
     def reading(self) -> AbstractContextManager[View]: ...
@@ -61,6 +63,7 @@ class AnyStore(Protocol):
     def commit(self) -> None: ...
     def sync_log(self) -> int: ...
     def sync(self) -> None: ...
+    def last_commit(self) -> int: ...
     def shorten_log(self) -> None: ...
     def sweep(self, rows: int) -> bool: ...
     def take_flushed(self) -> dict[int, int]: ...
@@ -84,6 +87,11 @@ class RefusesChanges:
 
     @property
     def log_position(self) -> NoReturn:
+        """Refuse."""
+        raise self.refusal()
+
+    @property
+    def checkpoint(self) -> NoReturn:
         """Refuse."""
         raise self.refusal()
 
@@ -177,6 +185,10 @@ class ClosedStore(RefusesChanges):
 
     @property
     def has_dropped(self) -> NoReturn:
+        """Refuse."""
+        raise self.refusal()
+
+    def last_commit(self) -> NoReturn:
         """Refuse."""
         raise self.refusal()
 

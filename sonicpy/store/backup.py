@@ -65,7 +65,7 @@ def open_backup(folder: Path) -> Iterator[Environment]:
         StoreError: there is none, or it cannot be read.
     """
     path = folder / BACKUP_FILE
-    environment = Environment(path, check_seal(path), sync=False, copied=True)
+    environment = Environment(path, check_seal(path), copied=True)
     try:
         yield environment
     finally:

@@ -6,11 +6,12 @@ Invariants:
 - An idle read transaction waits for the next reader only until the next commit: pages that it shows cannot be reused.
 - Callers get copies of values, so no view into LMDB's memory outlives a call.
 - Every lmdb error leaves this file as a StoreError.
+- LMDB never waits for the disk itself: what a loss of power leaves is the business of `checkpoint.py`.
 """
 
 import os
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -21,6 +22,7 @@ import lmdb
 
 from sonicpy._native.readers import OpenTransactions
 from sonicpy.errors import StoreError, StoreFull
+from sonicpy.store.checkpoint import Checkpoints
 
 # Tables, in the order of docs/storage-format.md.
 META: Final = 0
@@ -47,7 +49,6 @@ BUCKET_TABLES: Final = (WORDS, COMMON, TERMS, POSTINGS, IMPACTS, OBJECTS, LENGTH
 
 MAX_READERS: Final = 512
 DATA_FILE: Final = "data.mdb"
-DATA_BYTES_MIN: Final = 8192  # the two pages that LMDB writes when it makes the file
 LOCK_FILE: Final = "lock.mdb"
 LOCK_BYTES: Final = 1024 + 64 * MAX_READERS  # at least what LMDB maps: a head, and a slot for each reader
 IDLE_MAX: Final = 8  # read transactions that wait for the next readers
@@ -294,7 +295,6 @@ class Environment:
     Args:
         folder: created if it is missing.
         map_bytes: address space to reserve; the file itself grows as it is written.
-        sync: every commit waits for the disk.
         read_only: for another process than the one that writes.
         copied: `folder` is the file of a copy, which no process writes; for reading.
         unlocked: as read_only, where LMDB's lock file cannot be written; the caller keeps writers away.
@@ -308,7 +308,6 @@ class Environment:
         folder: Path,
         map_bytes: int,
         *,
-        sync: bool,
         read_only: bool = False,
         copied: bool = False,
         unlocked: bool = False,
@@ -320,23 +319,34 @@ class Environment:
             0 if read_only else IDLE_MAX  # another process writes: every read needs a new transaction
         )
         self._copies = 0
+        self._checkpoints: Checkpoints | None = None
         try:
             if not read_only:
                 folder.mkdir(parents=True, exist_ok=True)
-                forget_unfinished(folder / DATA_FILE)
                 reserve_lock_file(folder / LOCK_FILE)
             self._env = lmdb.open(
                 str(folder), map_size=map_bytes, max_dbs=len(TABLE_NAMES), max_readers=MAX_READERS,
-                sync=sync, metasync=sync, max_spare_txns=8, readonly=read_only, create=not read_only,
+                sync=False, metasync=False, max_spare_txns=8, readonly=read_only, create=not read_only,
                 subdir=not copied, lock=not (copied or unlocked),
             )  # fmt: skip
-            self._tables = [self._open_table(name, create=not read_only) for name in TABLE_NAMES]
-            self._env.reader_check()
+            try:
+                self._begin(writes=not read_only)
+            except BaseException:
+                self._close()
+                raise
         except lmdb.Error as error:
             raise StoreError(f"cannot open the store in {folder}: {error}") from error
         except OSError as error:
             raise StoreError(f"cannot use {folder} as a store: {error.strerror}") from error
+
+    def _begin(self, *, writes: bool) -> None:
+        """Save a checkpoint before the first commit, which may use pages again; open the tables."""
         self._page_bytes: int = self._env.stat()["psize"]
+        if writes:
+            self._checkpoints = Checkpoints(self._folder, self._folder / DATA_FILE, self._pin, self._sync_data)
+            self._checkpoints.save()
+        self._tables = [self._open_table(name, create=writes) for name in TABLE_NAMES]
+        self._env.reader_check()
 
     def _open_table(self, name: bytes, *, create: bool) -> lmdb._Database:
         """Open a table. One that may not be created and is missing gives the main table, which has none of our rows.
@@ -348,7 +358,7 @@ class Environment:
         except lmdb.NotFoundError:
             return self._env.open_db(None, create=False)
         except lmdb.MapFullError:  # LMDB maps just what a file that is larger than `map_bytes` uses
-            self._env.set_mapsize(2 * self.map_bytes())
+            self._set_map_bytes(2 * self.map_bytes())
             return self._env.open_db(name, create=create)
 
     def begin(self, *, write: bool) -> Transaction:
@@ -381,8 +391,10 @@ class Environment:
         Raises:
             StoreFull, StoreError: nothing of the transaction was committed.
         """
+        checkpoints = self._writer_checkpoints()
         try:
-            transaction._commit()
+            with checkpoints.committing:
+                transaction._commit()
         except lmdb.Error as error:
             transaction._abort()
             raise translated(error) from error
@@ -390,6 +402,7 @@ class Environment:
             self._ended()
         for idle in self._open.note_commit():
             idle._abort()
+        checkpoints.note_commit()
 
     def abort(self, transaction: Transaction) -> None:
         """End the transaction and forget what it wrote."""
@@ -408,15 +421,50 @@ class Environment:
             self.abort(transaction)
 
     def sync(self) -> None:
-        """Wait until everything committed is on the disk; may be called from any thread.
+        """Wait until everything committed is on the disk and saved as the checkpoint; may be called from any thread.
 
         It also clears the slots of readers that died: pages that they once read would never be reused.
+
+        Raises:
+            StoreError: the disk failed; the checkpoint before stays.
         """
         try:
             self._env.reader_check()
+        except lmdb.Error as error:
+            raise translated(error) from error
+        self._writer_checkpoints().save()
+
+    def sync_before(self, work: Callable[[], None]) -> None:
+        """Let every sync begin with `work`, which makes sure that the disk has what commits refer to."""
+        self._writer_checkpoints().before_save = work
+
+    @property
+    def checkpoint(self) -> int:
+        """The number of the commit to which the store goes back after a loss of power."""
+        return self._writer_checkpoints().saved
+
+    @property
+    def replaced_bytes(self) -> int:
+        """How many bytes of pages were replaced since the last sync began: LMDB cannot use them again before it ends."""
+        return self._writer_checkpoints().replaced_bytes
+
+    def _pin(self) -> lmdb.Transaction:
+        """Begin a reader of the last commit that no one waits for."""
+        try:
+            return self._env.begin()
+        except lmdb.Error as error:
+            raise translated(error) from error
+
+    def _sync_data(self) -> None:
+        try:
             self._env.sync(True)
         except lmdb.Error as error:
             raise translated(error) from error
+
+    def _writer_checkpoints(self) -> Checkpoints:
+        if self._checkpoints is None:
+            raise StoreError(f"the store in {self._folder} is open for reading only, or closed")
+        return self._checkpoints
 
     def copy(self, descriptor: int) -> None:
         """Write what was committed last, compacted, to an open file; may be called from any thread.
@@ -462,12 +510,17 @@ class Environment:
             self._open.growing = True
             try:
                 self._wait_for_readers()
-                self._env.set_mapsize(2 * self.map_bytes())
+                self._set_map_bytes(2 * self.map_bytes())
             except lmdb.Error as error:
                 raise translated(error) from error
             finally:
                 self._open.growing = False
                 self._turn.notify_all()
+
+    def _set_map_bytes(self, size: int) -> None:
+        """Set the size of the map while no transaction is open, the reader of the checkpoint included."""
+        with self._writer_checkpoints().unpinned():
+            self._env.set_mapsize(size)
 
     def _use_new_size(self) -> None:
         """Use the size of the map that the writing process has set."""
@@ -504,6 +557,11 @@ class Environment:
         with self._turn:
             self._turn.wait_for(lambda: not self._copies)
             self._wait_for_readers(besides=get_ident())
+        self._close()
+
+    def _close(self) -> None:
+        if self._checkpoints is not None:
+            self._checkpoints.close()
         self._env.close()
 
     def _wait_for_readers(self, besides: int | None = None) -> None:
@@ -527,16 +585,6 @@ class Environment:
             self._open.end()
             if self._open.awaited:
                 self._turn.notify_all()
-
-
-def forget_unfinished(path: Path) -> None:
-    """Delete a data file that the disk had no room for when it was created: it is empty, and LMDB always refuses it."""
-    try:
-        size = path.stat().st_size
-    except FileNotFoundError:
-        return
-    if size < DATA_BYTES_MIN:
-        path.unlink()
 
 
 def reserve_lock_file(path: Path) -> None:

@@ -81,6 +81,10 @@ class StoreReader:
         """
         return write_backup(self._environment, folder)
 
+    def last_commit(self) -> int:
+        """Return the number of the last commit of any process."""
+        return self._environment.last_commit()
+
     def size_bytes(self) -> int:
         """Return how many bytes of the environment are in use."""
         return self._environment.used_bytes()

@@ -156,6 +156,7 @@ class Maintainer:
                 except GraphError as error:
                     errors.append(error)  # the others need not wait for this one
             self.engine.finish()
+            self.engine.sync_graphs()
             if errors:
                 raise errors[0]
 
@@ -238,7 +239,8 @@ class Maintainer:
         for built in published:
             engine.graphs.broken.discard(built.bucket)
             engine.graphs.get(built.bucket, built.version)  # opened before the older file is deleted
-            engine.graphs.remove(built.bucket, built.version - 1)
+            if built.version > 1:
+                engine.graphs.leave(built.bucket, built.version - 1, engine.store.last_commit())
         return published
 
     def prune_pending(self, built: Built, start: bytes) -> bytes | None:
@@ -273,6 +275,7 @@ class Maintainer:
                 self.consolidate_bucket(bucket)
             restoration.switch()
             self.engine.finish()
+            self.engine.store.sync()  # the log does not hold it
 
     @contextmanager
     def restoration(self, folder: Path | str) -> Iterator[Restoration]:

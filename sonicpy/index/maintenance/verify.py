@@ -1,7 +1,5 @@
 """Verify a folder that holds a store or a backup; sonicpy/store/verify.py checks the tables."""
 
-import fcntl
-import os
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -14,10 +12,12 @@ from sonicpy.graph.word_graph import WordGraph
 from sonicpy.store.backup import BACKUP_FILE, open_backup
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import DATA_FILE, Environment
-from sonicpy.store.folder import LOCK_FILE, holds_store, is_there
+from sonicpy.store.boot_mark import refuse_unrecovered
+from sonicpy.store.folder import holds_store, is_there, is_written
 from sonicpy.store.log import log_faults
 from sonicpy.store.meta import RESTORE_ELSEWHERE, check_analyzer, check_format, read_position
 from sonicpy.store.pages import ROWS_MAX, pages
+from sonicpy.store.startup import refuse_damaged_file
 from sonicpy.store.verify import table_faults
 from sonicpy.store.view import View
 
@@ -37,14 +37,16 @@ def verify_folder(folder: Path) -> list[str]:
     data = folder / DATA_FILE
     if not holds_store(folder):
         raise StoreError(f"{folder} holds neither a store ({DATA_FILE} is missing) nor a backup ({BACKUP_FILE})")
-    is_written = _is_written(folder)
-    environment = Environment(folder, data.stat().st_size, sync=False, read_only=True)
+    refuse_unrecovered(folder)
+    refuse_damaged_file(folder)
+    has_writer = is_written(folder)
+    environment = Environment(folder, data.stat().st_size, read_only=True)
     try:
         with environment.reading() as transaction:
             check_format(transaction)
             graphs = graph_faults(View(transaction), GraphPool(graph_folder(folder)), partial(_version, environment))
             faults = [*table_faults(transaction), *graphs]
-            if not is_written:
+            if not has_writer:
                 faults += log_faults(folder / "log", read_position(transaction))
             return faults
     finally:
@@ -117,19 +119,3 @@ def _version(environment: Environment, bucket: int) -> int | None:
     with environment.reading() as transaction:
         state = View(transaction).bucket_numbered(bucket)
     return None if state is None else state.lexicon_version
-
-
-def _is_written(folder: Path) -> bool:
-    try:
-        descriptor = os.open(folder / LOCK_FILE, os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return False
-    except OSError as error:
-        raise StoreError(f"cannot read {folder / LOCK_FILE}: {error.strerror}") from error
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
-        return True
-    finally:
-        os.close(descriptor)
-    return False
