@@ -299,6 +299,7 @@ def sync_names(folder: Path) -> None:
     try:
         if folder.is_dir():
             sync_folder(folder)
+            sync_folder(folder.parent)
     except OSError as error:
         raise StoreError(f"cannot sync {folder}: {error.strerror}") from error
 

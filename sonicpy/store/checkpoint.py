@@ -41,9 +41,9 @@ HEAD: Final = struct.Struct("<8sHIQ16s")
 DIGEST_BYTES: Final = 32
 SLOT_BYTES: Final = 2 * PAGE_BYTES_MAX
 
-CHECKPOINT_BYTES: Final = 8 << 20
+CHECKPOINT_BYTES: Final = 4 << 20
 """Replaced pages after which the next checkpoint is due. Smaller: more syncs; larger: a larger data file."""
-REPLACED_BYTES_MAX: Final = 8 * CHECKPOINT_BYTES
+REPLACED_BYTES_MAX: Final = 16 * CHECKPOINT_BYTES
 """Replaced pages with which a commit waits for the sync that is under way: the disk is slower than the changes."""
 
 

@@ -23,6 +23,7 @@ import lmdb
 from sonicpy._native.readers import OpenTransactions
 from sonicpy.errors import StoreError, StoreFull
 from sonicpy.store.checkpoint import Checkpoints
+from sonicpy.store.platform import make_folder
 
 # Tables, in the order of docs/storage-format.md.
 META: Final = 0
@@ -322,7 +323,7 @@ class Environment:
         self._checkpoints: Checkpoints | None = None
         try:
             if not read_only:
-                folder.mkdir(parents=True, exist_ok=True)
+                make_folder(folder)
                 reserve_lock_file(folder / LOCK_FILE)
             self._env = lmdb.open(
                 str(folder), map_size=map_bytes, max_dbs=len(TABLE_NAMES), max_readers=MAX_READERS,
