@@ -20,7 +20,9 @@ from sonicpy.store.tables import miscounted_tables
 from sonicpy.store.verify import table_faults
 
 EVERY, COMPARE = "every", "compare"
-CHILD: Final = "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1)); from sonicpy.store import check_rows as m; m.main()"
+CHILD: Final = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1)); from sonicpy.store import check_rows as m; m.main()"
+)
 
 
 def first_fault(folder: Path, *, compare: bool) -> str | None:

@@ -177,7 +177,9 @@ def main() -> None:
     """Do what the arguments say."""
     parser = argparse.ArgumentParser("python -m tests.power", description=__doc__.partition("\n")[0])
     parser.add_argument("scenario", nargs="*", choices=[*SCENARIOS, []], help="default: all")
-    parser.add_argument("--states", type=int, default=5_000, metavar="N", help="of all scenarios (default: %(default)s)")
+    parser.add_argument(
+        "--states", type=int, default=5_000, metavar="N", help="of all scenarios (default: %(default)s)"
+    )
     parser.add_argument("--seed", type=int, default=20)
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep the states that are wrong here")
     arguments = parser.parse_args()

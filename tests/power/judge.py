@@ -7,7 +7,6 @@ import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from unittest import mock
 
 from sonicpy.cli.main import main as cli
 from sonicpy.index.index import Index

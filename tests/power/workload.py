@@ -40,7 +40,9 @@ def reply(text: str) -> None:
 
 def config(durability: str) -> Config:
     """Return settings with a small map, which has to grow."""
-    return Config.model_validate({"store": {"kv": {"durability": durability, "map_size_mb": 1}}, "search": {"query_alternates_try": 0}})
+    return Config.model_validate(
+        {"store": {"kv": {"durability": durability, "map_size_mb": 1}}, "search": {"query_alternates_try": 0}}
+    )
 
 
 class Run:

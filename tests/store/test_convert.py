@@ -27,9 +27,9 @@ from sonicpy.index.maintenance.verify import verify_backup, verify_folder
 from sonicpy.store import convert
 from sonicpy.store import environment as tables
 from sonicpy.store.backup import BACKUP_FILE, FORMAT_VERSION, MAGIC, SEAL
+from sonicpy.store.boot_mark import BOOT_FILE, note_boot
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import Environment, Transaction
-from sonicpy.store.boot_mark import BOOT_FILE, note_boot
 from sonicpy.store.keys import bucket_key, scope_key
 from sonicpy.store.meta import (
     ANALYZER,

@@ -14,8 +14,8 @@ import pytest
 from sonicpy._native.terms import Terms
 from sonicpy.errors import StoreDamaged, StoreError, StoreLocked
 from sonicpy.store import environment as tables
-from sonicpy.store.environment import Environment
 from sonicpy.store.boot_mark import BOOT_FILE
+from sonicpy.store.environment import Environment
 from sonicpy.store.folder import LOCK_FILE
 from sonicpy.store.log import Log
 from sonicpy.store.meta import ANALYZER, FORMAT

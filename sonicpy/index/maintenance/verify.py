@@ -10,9 +10,9 @@ from sonicpy.errors import GraphError, StoreDamaged, StoreError
 from sonicpy.graph.pool import GraphPool, graph_folder
 from sonicpy.graph.word_graph import WordGraph
 from sonicpy.store.backup import BACKUP_FILE, open_backup
+from sonicpy.store.boot_mark import refuse_unrecovered
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import DATA_FILE, Environment
-from sonicpy.store.boot_mark import refuse_unrecovered
 from sonicpy.store.folder import holds_store, is_there, is_written
 from sonicpy.store.log import log_faults
 from sonicpy.store.meta import RESTORE_ELSEWHERE, check_analyzer, check_format, read_position
