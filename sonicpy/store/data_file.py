@@ -16,7 +16,7 @@ from typing import Final
 from sonicpy.errors import StoreDamaged
 
 PAGE_HEADER: Final = struct.Struct("=QHHHH")
-"""Number, unused, flags, end of the list of nodes, start of the nodes; of an overflow page the last two are its size."""
+"""Number, unused, flags, end of the list of nodes, start of the nodes; in an overflow page, its size."""
 META_HEAD: Final = struct.Struct("=IIQQ")
 """Magic, version of the format, address, size of the map."""
 DATABASE: Final = struct.Struct("=IHHQQQQQ")

@@ -446,7 +446,7 @@ class Environment:
 
     @property
     def replaced_bytes(self) -> int:
-        """How many bytes of pages were replaced since the last sync began: LMDB cannot use them again before it ends."""
+        """How many bytes of pages were replaced since the last sync began: LMDB cannot use them before it ends."""
         return self._writer_checkpoints().replaced_bytes
 
     def _pin(self) -> lmdb.Transaction:

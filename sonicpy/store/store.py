@@ -52,8 +52,8 @@ class Store(StoreReader):
         folder: created if it is missing.
         analyzer: what decides which terms are stored, key by key; must be what the store was made with.
         map_bytes: address space to reserve for the environment (sparse).
-        durability: "interval": what a loss of power undoes was changed within about its last second; "commit": it undoes
-            nothing for which the caller waited by `sync_log`. Both sync in the background.
+        durability: "interval": a loss of power undoes what was changed within about the last second; "commit": it
+            undoes nothing for which the caller waited by `sync_log`. Both sync in the background.
 
     Raises:
         StoreLocked: another process writes it.

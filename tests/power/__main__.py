@@ -20,10 +20,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from tests.power.broken import WAYS
 from tests.power.changes import BUCKETS, Holds, changes, pictures
 from tests.power.disk import Disk, Event, read_events, states
 from tests.power.judge import Promises, judge_changes, judge_import, outcome
-from tests.power.workload import BOOT, RESTARTS, ROWS
+from tests.power.workload import BOOT, BROKEN, RESTARTS, ROWS
 
 HERE = Path(__file__).parent
 CHANGES = 300
@@ -55,9 +56,11 @@ class Laboratory:
     Args:
         home: a folder for everything.
         keep: where a wrong state is kept; None: nowhere.
+        broken: what is broken on purpose, a key of WAYS; "": nothing.
     """
 
-    def __init__(self, home: Path, seed: int, keep: Path | None) -> None:
+    def __init__(self, home: Path, seed: int, keep: Path | None, broken: str) -> None:
+        self._broken = broken
         self._home = home
         self.seed = seed
         self._keep = keep
@@ -80,7 +83,7 @@ class Laboratory:
         events.unlink(missing_ok=True)
         environment = {
             **os.environ, "LD_PRELOAD": str(self._recorder), "POWER_ROOT": str(self.live), "POWER_EVENTS": str(events),
-            BOOT: f"boot of {scenario}",
+            BOOT: f"boot of {scenario}", BROKEN: self._broken,
         }  # fmt: skip
         arguments = [scenario, str(self.live), str(self.seed), str(first), str(CHANGES)]
         for _ in range(processes):
@@ -182,12 +185,13 @@ def main() -> None:
     )
     parser.add_argument("--seed", type=int, default=20)
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep the states that are wrong here")
+    parser.add_argument("--break", dest="broken", choices=[*WAYS], default="", help="break this on purpose")
     arguments = parser.parse_args()
     scenarios = arguments.scenario or [*SCENARIOS]
     memory = Path("/dev/shm")
     wrong = 0
     with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as home:
-        laboratory = Laboratory(Path(home), arguments.seed, arguments.keep)
+        laboratory = Laboratory(Path(home), arguments.seed, arguments.keep, arguments.broken)
         for scenario in scenarios:
             count = arguments.states // len(scenarios)
             faults = SCENARIOS[scenario](scenario, laboratory, count)

@@ -1,11 +1,11 @@
-"""Judges what a loss of power has left: each state is opened by a process of its own, as after a start of the machine."""
+"""Judges what a loss of power has left: a process of its own opens each state, as after a start of the machine."""
 
 import json
 import logging
 import os
-import sys
 import traceback
 from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 from sonicpy.cli.main import main as cli
@@ -47,7 +47,7 @@ def outcome(judge: Callable[[], None]) -> str | None:
             os.close(reading)
             judge()
             status = 0
-        except BaseException:  # noqa: BLE001: whatever it is, the parent has to hear of it
+        except BaseException:  # noqa: BLE001  # whatever it is, the parent has to hear of it
             os.write(writing, traceback.format_exc()[-1200:].encode())
         finally:
             os._exit(status)
@@ -116,8 +116,8 @@ def judge_import(root: Path, promises: Promises, taken: list[Holds], turn: int) 
         assert content == dict([*taken[-1][BUCKETS[0]].items()][: len(content)])
         faults = index.verify()
         assert not faults, faults
-    sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf-8")
-    assert cli([*import_arguments(root), "--resume"]) == 0
+    with open(os.devnull, "w", encoding="utf-8") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
+        assert cli([*import_arguments(root), "--resume"]) == 0
     with Index(root / "store") as index:
         assert {one.object: {*one.terms} for one in index.holdings()} == taken[-1][BUCKETS[0]]
     return len(content)

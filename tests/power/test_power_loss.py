@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.power.broken import WAYS
 from tests.power.disk import Disk, Event
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -36,6 +37,18 @@ def test_some_states() -> None:
 @pytest.mark.timeout(1_200)
 def test_thousands_of_states() -> None:
     cut_power("--states", "5000", "--seed", str(random.randrange(10**6)))
+
+
+@needs_recorder
+@pytest.mark.full
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("way", WAYS)
+def test_what_is_broken_is_found(way: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.power", "interval", "commit", "--states", "300", "--break", way],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1 and " states, " in done.stdout, f"nobody noticed that {way}"
 
 
 # -- the simulated disk ------------------------------------------------------------------------------------------------

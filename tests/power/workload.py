@@ -24,10 +24,13 @@ from sonicpy.cli.importing.sinks import FolderSink, Refusal
 from sonicpy.cli.main import main as cli
 from sonicpy.index.index import Index
 from sonicpy.store import boot_mark, checkpoint, environment, store
+from tests.power.broken import WAYS
 from tests.power.changes import COLLECTION, Change, changes, held, pictures
 
 BOOT = "POWER_BOOT"
 """The variable of the environment that names the boot of the machine."""
+BROKEN = "POWER_BROKEN"
+"""The variable of the environment that names what is broken on purpose; see broken.py."""
 ROWS = "rows.jsonl"
 RESTARTS = 3
 """Processes of the scenario "restart", each of which is killed after its share of the changes."""
@@ -131,6 +134,8 @@ def main() -> None:
     """Do what the arguments say."""
     scenario, root, seed, first, count = sys.argv[1], Path(sys.argv[2]), *map(int, sys.argv[3:6])
     boot_mark.boot_id = lambda: os.environ[BOOT]
+    if os.environ.get(BROKEN):
+        WAYS[os.environ[BROKEN]]()
     store.CHECKPOINT_BYTES = checkpoint.CHECKPOINT_BYTES = 512 << 10  # so that much happens in a short run
     store.SEGMENT_BYTES = 4 << 10
     environment.GROW_WHEN_USED = 0.1
