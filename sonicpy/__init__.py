@@ -1,7 +1,7 @@
 """sonicpy: the Sonic search backend as a library and a server.
 
 >>> import sonicpy
->>> with sonicpy.open("./data/store") as index:
+>>> with sonicpy.open("./data/messages") as index:
 ...     index.push("messages", "default", "conversation:1", "Hello from Nantes")
 ...     index.query("messages", "default", "nantes")
 Hits(['conversation:1'])
@@ -10,16 +10,25 @@ Hits(['conversation:1'])
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from sonicpy.errors import (
+from sonicpy.checkout import give_way
+
+give_way(__name__, __file__)  # first, so that no module of a source folder is mixed with installed ones
+
+from sonicpy.errors import (  # noqa: E402
     ClientError,
     CommandError,
+    ConfigError,
     ConnectionLost,
+    IndexClosed,
+    InvalidArgument,
     NotOffered,
     SonicError,
+    StoreError,
+    StoreLocked,
     TimedOut,
     WrongPassword,
 )
-from sonicpy.version import VERSION as __version__
+from sonicpy.version import VERSION as __version__  # noqa: E402
 
 if TYPE_CHECKING:
     from sonicpy.api.bucket import Bucket
@@ -42,15 +51,20 @@ __all__ = [
     "ClientError",
     "CommandError",
     "Config",
+    "ConfigError",
     "ConnectionLost",
     "Explanation",
     "Hit",
     "Hits",
     "Index",
+    "IndexClosed",
+    "InvalidArgument",
     "NotOffered",
     "PushReport",
     "Refused",
     "SonicError",
+    "StoreError",
+    "StoreLocked",
     "TimedOut",
     "WrongPassword",
     "__version__",
@@ -90,4 +104,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted(__all__)  # what programs use, for tab completion

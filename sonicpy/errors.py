@@ -3,6 +3,7 @@
 SonicError
   ConfigError        the operator: a setting is wrong (exit status 2)
   CommandError       the client: one command is refused, `ERR <code>`; the session goes on
+    InvalidArgument  the program: an argument has a type or a value that is not allowed; also ValueError and TypeError
   SessionEnded       the client: the connection closes, `ENDED <reason>`
   ShuttingDown       the client: come back later, `ERR shutting_down`
   GraphError         the operator: a word graph cannot be built or read; it is rebuilt from the store
@@ -13,6 +14,7 @@ SonicError
     ReadOnly         the program: a change of an index that was opened for reading
     IndexClosed      the program: an Index is used after it was closed, or in a forked process
   EvaluationError    the operator: nothing to evaluate, or a file of judgements cannot be read
+  LoadError          the operator: a test set cannot be read, or the runner of a load cannot listen
   WorkerError        the operator: worker processes cannot do their job; it is tried again later
   ClientError        the program that calls a server: the server could not be asked, or not this
     ConnectionLost   no connection, or it ended before the answer came
@@ -47,6 +49,25 @@ class CommandError(SonicError):
 
     def __reduce__(self) -> tuple[type["CommandError"], tuple[str, str | None]]:
         return type(self), (self.code, self.detail)
+
+
+class InvalidArgument(CommandError, ValueError, TypeError):
+    """An argument has a type or a value that is not allowed. The message is one sentence: which argument, what it is,
+    what is allowed.
+
+    It is a ValueError and a TypeError too, so that code which expects either catches it.
+
+    Args:
+        message: that sentence.
+        code, detail: what the server answers to such an argument.
+    """
+
+    def __init__(self, message: str, code: str = "invalid_argument", detail: str | None = None) -> None:
+        super().__init__(code, detail)
+        self.args = (message,)
+
+    def __reduce__(self) -> tuple[type["InvalidArgument"], tuple[str, str, str | None]]:  # type: ignore[override]
+        return type(self), (str(self), self.code, self.detail)
 
 
 class SessionEnded(SonicError):
@@ -87,6 +108,10 @@ class ReadOnly(StoreError):
 
 class IndexClosed(StoreError):
     """An Index is used after it was closed, or in another process than the one that opened it."""
+
+
+class LoadError(SonicError):
+    """A test set cannot be read, or runner and agents cannot talk to each other."""
 
 
 class WorkerError(SonicError):

@@ -4,9 +4,11 @@ Every server ends with the test that started it. Tests signal only processes tha
 """
 
 import contextlib
+import errno
 import io
 import logging
 import os
+import random
 import re
 import signal
 import socket
@@ -24,6 +26,7 @@ import pytest
 from sonicpy.cli.main import main
 
 HOST = "127.0.0.1"
+FREE_PORTS = (10_000, 32_000)
 START_S = 30.0
 STOP_S = 5.0
 """Longest time that a server may take to stop."""
@@ -207,10 +210,19 @@ def environment(settings: Mapping[str, object]) -> dict[str, str]:
 
 
 def free_port(host: str = HOST) -> int:
-    """Return a port that no process listens on. Raises OSError if the machine has no such address."""
-    with socket.create_server((host, 0), family=family(host)) as probe:
-        port: int = probe.getsockname()[1]
-        return port
+    """Return a port that no process listens on. Raises OSError if the machine has no such address.
+
+    It lies below the ports that systems give to outgoing connections and to servers that ask for any port, so that
+    nothing takes it before the server that it is meant for.
+    """
+    while True:
+        port = random.randrange(*FREE_PORTS)
+        try:
+            with socket.create_server((host, port), family=family(host)):
+                return port
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise
 
 
 def family(host: str) -> socket.AddressFamily:

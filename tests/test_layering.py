@@ -12,12 +12,13 @@ PACKAGE = Path(sonicpy.__file__).parent
 
 EVERYBODY = {"errors", "ids", "langcodes", "version"}
 ALLOWED = {
-    "__init__": EVERYBODY | {"api", "client", "config", "index"},
+    "__init__": EVERYBODY | {"api", "checkout", "client", "config", "index"},
     "__main__": {"cli"},
     "_native": set(),
     "api": EVERYBODY | {"_native", "config", "lexer"},
     "channel": EVERYBODY | {"_native"},
-    "cli": EVERYBODY | {"api", "client", "config", "evaluation", "index", "server"},
+    "checkout": set(),
+    "cli": EVERYBODY | {"api", "client", "config", "evaluation", "index", "load", "server"},
     "client": EVERYBODY | {"api", "channel"},
     "config": EVERYBODY,
     "data": set(),
@@ -27,8 +28,10 @@ ALLOWED = {
     "graph": EVERYBODY | {"_native"},
     "ids": {"_native", "errors"},
     "index": EVERYBODY | {"_native", "api", "config", "graph", "lexer", "store"},
+    "keyvalue": EVERYBODY | {"store"},
     "langcodes": set(),
     "lexer": EVERYBODY | {"_native", "config", "data"},
+    "load": EVERYBODY | {"channel", "client"},
     "pytest_plugin": {"__init__", "client", "config", "index"},
     "server": EVERYBODY | {"channel", "config", "index"},
     "store": EVERYBODY | {"_native"},

@@ -35,7 +35,7 @@ class Address:
     def hosts(self) -> tuple[str, ...]:
         """Hosts to try in order; for localhost both loopback addresses, whatever the machine's hosts file says.
 
-        By default a server listens on the first, or on the second if the machine has no IPv6.
+        By default a server listens on both; in compat mode on the first, or on the second if there is no IPv6.
         """
         return LOOPBACK if self.host == "localhost" else (self.host,)
 
@@ -55,6 +55,8 @@ def read_url(url: str, *, password: str | None = None, tls: ssl.SSLContext | Non
     Raises:
         ConfigError: the URL has no known form, or its password cannot be sent. The message holds no password.
     """
+    _check_text("address", url)
+    _check_text("password", password or "")
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -76,6 +78,11 @@ def read_url(url: str, *, password: str | None = None, tls: ssl.SSLContext | Non
     if parts.scheme == "sonics" and tls is None:
         tls = tls_context(options.get("ca"), "ca={} in the address of the server")
     return Address(parts.hostname or "localhost", port or DEFAULT_PORT, password=password, tls=tls)
+
+
+def _check_text(what: str, given: object) -> None:
+    if not isinstance(given, str):
+        raise ConfigError(f"the {what} of the server is of type {type(given).__name__}; allowed is a str: {FORMS}.")
 
 
 def _options(parts: SplitResult) -> dict[str, str]:

@@ -91,6 +91,7 @@ class Server:
             listeners = Listeners(self._config.channel, tls)
             async with self._watched(service, metrics) as watched_on:
                 await listeners.start(lambda: self._connection(service))
+                index.maintainer.note_server(listeners.url)
                 self._announce(
                     f"sonicpy {VERSION} listens on {', '.join(listeners.names)}, {watched_on}"
                     f"its index is in {self._config.store.kv.path}"

@@ -11,12 +11,12 @@ import fcntl
 import hashlib
 import os
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from sonicpy.errors import StoreDamaged, StoreError
-from sonicpy.store.environment import Environment
+from sonicpy.store.environment import TABLE_NAMES, Environment
 from sonicpy.store.platform import make_folder, sync_folder
 
 BACKUP_FILE = "sonicpy.backup"
@@ -57,15 +57,19 @@ def write_backup(environment: Environment, folder: Path) -> Path:
 
 
 @contextmanager
-def open_backup(folder: Path) -> Iterator[Environment]:
+def open_backup(folder: Path, tables: Sequence[bytes] = TABLE_NAMES) -> Iterator[Environment]:
     """The tables of the backup in a folder, for reading, for the length of a `with` block.
+
+    Args:
+        folder: as that of `write_backup`.
+        tables: their names.
 
     Raises:
         StoreDamaged: it is not what was written.
         StoreError: there is none, or it cannot be read.
     """
     path = folder / BACKUP_FILE
-    environment = Environment(path, check_seal(path), copied=True)
+    environment = Environment(path, check_seal(path), copied=True, tables=tables)
     try:
         yield environment
     finally:

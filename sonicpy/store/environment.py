@@ -11,8 +11,8 @@ Invariants:
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from itertools import islice
 from pathlib import Path
 from threading import get_ident
@@ -97,6 +97,18 @@ class Transaction:
             return self._txn.get(key, db=self._tables[table])  # type: ignore[return-value]
         except lmdb.Error as error:
             raise translated(error) from error
+
+    def getter(self, table: int) -> Callable[[bytes], bytes | None]:
+        """Return `get` for one table, for callers that read very many rows."""
+        get, db = self._txn.get, self._tables[table]
+
+        def value(key: bytes) -> bytes | None:
+            try:
+                return get(key, None, db)  # type: ignore[return-value]
+            except lmdb.Error as error:
+                raise translated(error) from error
+
+        return value
 
     def get_many(self, table: int, keys: list[bytes]) -> list[Row]:
         """Return (key, value) for those of `keys` that exist, in the order of `keys`."""
@@ -296,9 +308,12 @@ class Environment:
     Args:
         folder: created if it is missing.
         map_bytes: address space to reserve; the file itself grows as it is written.
+        sync: True: every commit waits for the disk. False: none does. None: none does, and `sync` saves checkpoints, to
+            which `startup.py` goes back after a loss of power.
         read_only: for another process than the one that writes.
         copied: `folder` is the file of a copy, which no process writes; for reading.
         unlocked: as read_only, where LMDB's lock file cannot be written; the caller keeps writers away.
+        tables: their names; the numbers above are those of an index.
 
     Raises:
         StoreError: the folder cannot be used; one sentence says why.
@@ -309,9 +324,11 @@ class Environment:
         folder: Path,
         map_bytes: int,
         *,
+        sync: bool | None = None,
         read_only: bool = False,
         copied: bool = False,
         unlocked: bool = False,
+        tables: Sequence[bytes] = TABLE_NAMES,
     ) -> None:
         self._folder = folder
         read_only = read_only or copied or unlocked
@@ -326,12 +343,12 @@ class Environment:
                 make_folder(folder)
                 reserve_lock_file(folder / LOCK_FILE)
             self._env = lmdb.open(
-                str(folder), map_size=map_bytes, max_dbs=len(TABLE_NAMES), max_readers=MAX_READERS,
-                sync=False, metasync=False, max_spare_txns=8, readonly=read_only, create=not read_only,
+                str(folder), map_size=map_bytes, max_dbs=len(tables), max_readers=MAX_READERS,
+                sync=bool(sync), metasync=bool(sync), max_spare_txns=8, readonly=read_only, create=not read_only,
                 subdir=not copied, lock=not (copied or unlocked),
             )  # fmt: skip
             try:
-                self._begin(writes=not read_only)
+                self._begin(tables, writes=not read_only, saves=not read_only and sync is None)
             except BaseException:
                 self._close()
                 raise
@@ -340,13 +357,13 @@ class Environment:
         except OSError as error:
             raise StoreError(f"cannot use {folder} as a store: {error.strerror}") from error
 
-    def _begin(self, *, writes: bool) -> None:
+    def _begin(self, tables: Sequence[bytes], *, writes: bool, saves: bool) -> None:
         """Save a checkpoint before the first commit, which may use pages again; open the tables."""
         self._page_bytes: int = self._env.stat()["psize"]
-        if writes:
+        if saves:
             self._checkpoints = Checkpoints(self._folder, self._folder / DATA_FILE, self._pin, self._sync_data)
             self._checkpoints.save()
-        self._tables = [self._open_table(name, create=writes) for name in TABLE_NAMES]
+        self._tables = [self._open_table(name, create=writes) for name in tables]
         self._env.reader_check()
 
     def _open_table(self, name: bytes, *, create: bool) -> lmdb._Database:
@@ -392,9 +409,9 @@ class Environment:
         Raises:
             StoreFull, StoreError: nothing of the transaction was committed.
         """
-        checkpoints = self._writer_checkpoints()
+        checkpoints = self._checkpoints
         try:
-            with checkpoints.committing:
+            with nullcontext() if checkpoints is None else checkpoints.committing:
                 transaction._commit()
         except lmdb.Error as error:
             transaction._abort()
@@ -403,7 +420,8 @@ class Environment:
             self._ended()
         for idle in self._open.note_commit():
             idle._abort()
-        checkpoints.note_commit()
+        if checkpoints is not None:
+            checkpoints.note_commit()
 
     def abort(self, transaction: Transaction) -> None:
         """End the transaction and forget what it wrote."""
@@ -422,7 +440,7 @@ class Environment:
             self.abort(transaction)
 
     def sync(self) -> None:
-        """Wait until everything committed is on the disk and saved as the checkpoint; may be called from any thread.
+        """Wait until everything committed is on the disk, and save it as the checkpoint; any thread may call it.
 
         It also clears the slots of readers that died: pages that they once read would never be reused.
 
@@ -433,7 +451,10 @@ class Environment:
             self._env.reader_check()
         except lmdb.Error as error:
             raise translated(error) from error
-        self._writer_checkpoints().save()
+        if self._checkpoints is None:
+            self._sync_data()
+        else:
+            self._checkpoints.save()
 
     def sync_before(self, work: Callable[[], None]) -> None:
         """Let every sync begin with `work`, which makes sure that the disk has what commits refer to."""
@@ -464,7 +485,7 @@ class Environment:
 
     def _writer_checkpoints(self) -> Checkpoints:
         if self._checkpoints is None:
-            raise StoreError(f"the store in {self._folder} is open for reading only, or closed")
+            raise StoreError(f"no checkpoints are kept of {self._folder}")
         return self._checkpoints
 
     def copy(self, descriptor: int) -> None:
@@ -520,7 +541,7 @@ class Environment:
 
     def _set_map_bytes(self, size: int) -> None:
         """Set the size of the map while no transaction is open, the reader of the checkpoint included."""
-        with self._writer_checkpoints().unpinned():
+        with nullcontext() if self._checkpoints is None else self._checkpoints.unpinned():
             self._env.set_mapsize(size)
 
     def _use_new_size(self) -> None:

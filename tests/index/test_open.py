@@ -15,7 +15,7 @@ import pytest
 
 import sonicpy
 from sonicpy.errors import IndexClosed, StoreError, StoreLocked
-from sonicpy.index import open as opening
+from sonicpy.store import temporary
 from tests.processes import environment
 
 
@@ -172,7 +172,7 @@ def test_memory_is_gone_with_the_interpreter() -> None:
 
 
 def test_memory_goes_to_disk_where_shared_memory_is_small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(opening, "SHARED_MEMORY_FREE", 1 << 60)
+    monkeypatch.setattr(temporary, "SHARED_MEMORY_FREE", 1 << 60)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with sonicpy.open(":memory:") as index:
         assert index.maintainer.folder.parent == tmp_path
@@ -183,15 +183,15 @@ def test_memory_goes_to_disk_where_shared_memory_is_small(monkeypatch: pytest.Mo
 def test_what_a_killed_process_left_in_memory_goes_with_the_next(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(opening, "SHARED_MEMORY", tmp_path)
-    monkeypatch.setattr(opening, "SHARED_MEMORY_FREE", 0)
+    monkeypatch.setattr(temporary, "SHARED_MEMORY", tmp_path)
+    monkeypatch.setattr(temporary, "SHARED_MEMORY_FREE", 0)
     done = run("print(__import__('os').getpid())")  # the number of a process that is gone
     with sonicpy.open(":memory:") as living:
-        abandoned = tmp_path / f"{opening.PREFIX}{done.stdout.strip()}-dead"
+        abandoned = tmp_path / f"{temporary.PREFIX}{done.stdout.strip()}-dead"
         sonicpy.open(abandoned).close()
-        unlocked = tmp_path / f"{opening.PREFIX}{done.stdout.strip()}-new"
+        unlocked = tmp_path / f"{temporary.PREFIX}{done.stdout.strip()}-new"
         unlocked.mkdir()
-        stranger = tmp_path / f"{opening.PREFIX}{done.stdout.strip()}-of-another-machine"
+        stranger = tmp_path / f"{temporary.PREFIX}{done.stdout.strip()}-of-another-machine"
         with sonicpy.open(stranger), sonicpy.open(":memory:"):
             assert not abandoned.exists()
             assert {living.folder, unlocked, stranger} <= set(tmp_path.iterdir())
@@ -199,8 +199,8 @@ def test_what_a_killed_process_left_in_memory_goes_with_the_next(
 
 
 def test_what_another_user_has_in_memory_is_left_alone(monkeypatch: pytest.MonkeyPatch, hidden: Path) -> None:
-    monkeypatch.setattr(opening, "PREFIX", hidden.name)
-    opening._sweep(hidden.parent)
+    monkeypatch.setattr(temporary, "PREFIX", hidden.name)
+    temporary._sweep(hidden.parent)
     assert hidden.exists()
 
 
@@ -261,4 +261,5 @@ def push_from_another_process(folder: str) -> str:
 def test_a_second_writer_in_another_process_is_refused_with_the_number_of_the_first(tmp_path: Path) -> None:
     with sonicpy.open(tmp_path / "store"), multiprocessing.get_context("spawn").Pool(1) as pool:
         told = pool.apply(push_from_another_process, (str(tmp_path / "store"),))
-    assert f"already open for writing by process {os.getpid()}: stop that one" in told
+    assert f"already open for writing by process {os.getpid()}: stop that process, open the folder with " in told
+    assert "read_only=True" in told

@@ -1,0 +1,48 @@
+"""Measure the rows of five published benchmarks, ours and those of peers on this machine.
+
+    python -m benchmarks.seeds [--profile small|full|tiny] [--rows S1,R3,...] [--folder DIR]
+
+`small` takes at most 8 minutes on two cores, `full` about an hour. The results are written to results.json and
+results.md in the folder, which is benchmarks/seeds/results by default; the indexes go to a temporary folder.
+"""
+
+import argparse
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks.seeds import letarette_rows, reindexer_rows, sniper_rows, sonic_rows, synapse_rows
+from benchmarks.seeds.profiles import PROFILES
+from benchmarks.seeds.table import Table
+
+ROWS = {"S": sonic_rows, "R": reindexer_rows, "Y": synapse_rows, "K": sniper_rows, "L": letarette_rows}
+NUMBERS = {"S": 4, "R": 6, "Y": 4, "K": 4, "L": 4}
+RESULTS = Path(__file__).parent / "results"
+
+
+def main() -> None:
+    """Run the rows that are wanted and write the results."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.seeds", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    every = [f"{letter}{number}" for letter, count in NUMBERS.items() for number in range(1, count + 1)]
+    parser.add_argument("--profile", choices=list(PROFILES), default="small")
+    parser.add_argument("--rows", default=",".join(every), help="such as S1,R3 (default: all)")
+    parser.add_argument("--folder", type=Path, help="where results.json and results.md go")
+    arguments = parser.parse_args()
+    rows = [row.strip().upper() for row in arguments.rows.split(",")]
+    if unknown := [row for row in rows if row not in every]:
+        parser.error(f"there is no row {unknown[0]}; allowed are {', '.join(every)}")
+    table = Table(arguments.profile, lambda line: print(line, flush=True))
+    profile = PROFILES[arguments.profile]
+    with tempfile.TemporaryDirectory(prefix="sonicpy-seeds-") as work:
+        for letter, module in ROWS.items():
+            if any(row.startswith(letter) for row in rows):
+                began = time.perf_counter()
+                module.run(table, profile, Path(work, letter), rows.__contains__)
+                print(f"{letter}: {time.perf_counter() - began:.0f} s", flush=True)
+    table.write(arguments.folder or RESULTS)
+
+
+if __name__ == "__main__":
+    main()

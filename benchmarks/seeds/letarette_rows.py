@@ -1,0 +1,230 @@
+"""L1 to L4, Letarette's benchmarks: articles in three shards, test sets asked by one to ten agents.
+
+L4 asks the same sets of three SQLite FTS5 files, what Letarette stands on, behind the same agents' loop.
+"""
+
+import json
+import multiprocessing
+import random
+import sqlite3
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from multiprocessing.pool import Pool
+from pathlib import Path
+from typing import Any
+
+from benchmarks.seeds import corpora
+from benchmarks.seeds.profiles import Profile
+from benchmarks.seeds.synapse_rows import shard_of
+from benchmarks.seeds.table import NETWORK, Figure, Table
+from benchmarks.versus.accounting import cpu_s
+from benchmarks.versus.client import Lane, drive
+from benchmarks.versus.results import percentile
+from benchmarks.versus.servers import Server, Sonic, Sonicpy, ask
+from sonicpy.client.address import Address
+from sonicpy.load.agent import measure as ask_servers
+from sonicpy.load.report import timings
+from sonicpy.load.test_set import TestSet, read_test_set
+from tests.processes import HOST
+from tests.support.server_process import PASSWORD, find_sonic
+
+SETS = Path(__file__).parent / "loadsets"
+SHARDS = 3
+FTS5_QUERY = "SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rank LIMIT ?"
+SET_S = 10.0
+"""L2: the longest time of one set, which a slow system does not finish."""
+FIRST = 100
+"""Queries after a start that L3 looks at."""
+
+
+def run(table: Table, profile: Profile, folder: Path, wanted: Callable[[str], bool]) -> None:
+    """Measure the rows of L that are wanted."""
+    if not any(map(wanted, ("L1", "L2", "L3", "L4"))):
+        return
+    texts = corpora.described("articles", corpora.articles(SHARDS * profile.articles), table.say)
+    rows = [(f"article:{number}", text) for number, text in enumerate(texts)]
+    sharded: list[list[tuple[str, str]]] = [[] for _ in range(SHARDS)]
+    for row in rows:
+        sharded[shard_of(row[0], SHARDS)].append(row)
+    sonicpys: list[Server] = [Sonicpy(f"sonicpy {number}", folder / f"ours {number}") for number in range(SHARDS)]
+    systems: dict[str, list[Server]] = {
+        "3 sonicpy serve": sonicpys,
+        "1 sonicpy serve": [Sonicpy("one", folder / "one")],
+    }
+    if sonic := find_sonic():
+        systems["3 Sonic"] = [Sonic(f"Sonic {number}", folder / f"sonic {number}", sonic) for number in range(SHARDS)]
+    else:
+        table.skip("L", "Sonic", "not installed ($SONIC_BIN)")
+    with multiprocessing.get_context("spawn").Pool(max(profile.agents)) as pool:
+        pool.map(len, ["warm"] * max(profile.agents), chunksize=1)
+        for name, servers in systems.items():
+            with ExitStack() as stack:
+                for server in servers:
+                    stack.enter_context(server)
+                load(table, name, servers, sharded if len(servers) > 1 else [rows])
+                if wanted("L2"):
+                    sets(table, pool, profile, name, "L2", [(HOST, server.port) for server in servers], None)
+            if wanted("L3") and name == "3 sonicpy serve":
+                first_queries(table, servers)
+        if wanted("L4"):
+            files = fts5_files(folder, sharded)
+            sets(table, pool, profile, "3 SQLite FTS5", "L4", [], files)
+
+
+def load(table: Table, name: str, servers: Sequence[Server], rows: Sequence[Sequence[tuple[str, str]]]) -> None:
+    """L1: push each article to its server, in lines that fit."""
+    size = sum(len(text) for some in rows for _, text in some)
+    count = sum(map(len, rows))
+    before_s, began = sum(cpu_s(server.pid) for server in servers), time.perf_counter()
+    for server, some in zip(servers, rows, strict=True):
+        lines = [line for article, text in some for line in push_lines(article, text)]
+        with server.connect("ingest") as connection:
+            drive([Lane(connection, lines, in_flight=16)])
+    took_s = time.perf_counter() - began
+    for server in servers:
+        with server.connect("control") as connection:
+            ask(connection, b"TRIGGER consolidate\n")
+    figure = Figure("L1", "load articles", name, NETWORK, in_flight="16")
+    figure.rounds = [count / took_s]
+    figure.cpu_us = (sum(cpu_s(server.pid) for server in servers) - before_s) / count * 1e6
+    figure.more = {"MB/s": size / took_s / 1e6, "text MB": size / 1e6,
+                   "disk MB": sum(server.disk_bytes() for server in servers) / 1e6}  # fmt: skip
+    table.add(figure)
+
+
+def push_lines(article: str, text: str) -> list[bytes]:
+    """Return the lines that push an article."""
+    words, lines = text.split(), []
+    for start in range(0, len(words), 1500):
+        lines.append(f'PUSH wp default {article} "{" ".join(words[start : start + 1500])}" LANG(none)\n'.encode())
+    return lines
+
+
+def sets(
+    table: Table,
+    pool: Pool,
+    profile: Profile,
+    name: str,
+    row: str,
+    servers: list[tuple[str, int]],
+    files: list[str] | None,
+) -> None:
+    """Ask every set with every number of agents, each a process."""
+    for path in sorted(SETS.glob("*.json")):
+        asked, _ = read_test_set(path)
+        if files is not None and asked.Op != "query":
+            continue
+        asked = asked.model_copy(update={"Iterations": min(asked.Iterations, profile.iterations)})
+        for agents in profile.agents:
+            seconds, results = run_agents(pool, agents, asked, servers, files)
+            roundtrips = [end - begun for begun, end, _ in results]
+            figure = Figure(row, f"{path.stem}, {agents} agents", name, NETWORK, in_flight=f"1 on each of {agents}")
+            figure.rounds = [len(results) / seconds]
+            found = sum(hits > 0 for _, _, hits in results) / len(results)
+            figure.note = "" if found > 0.5 or path.stem == "mixed" else f"finds something in {found:.0%}"
+            figure.more = {f"roundtrip {key} s": value for key, value in timings(roundtrips).items()}
+            table.add(figure)
+
+
+def run_agents(
+    pool: Pool, agents: int, asked: TestSet, servers: list[tuple[str, int]], files: list[str] | None
+) -> tuple[float, list[tuple[float, float, int]]]:
+    """Return the seconds of all agents together, and (start, end, hits) of each query."""
+    work = [(asked.model_dump(), servers, files, number) for number in range(agents)]
+    found = [row for some in pool.map(be_agent, work, chunksize=1) for row in some]
+    return max(row[1] for row in found) - min(row[0] for row in found), found
+
+
+def be_agent(
+    work: tuple[dict[str, Any], list[tuple[str, int]], list[str] | None, int],
+) -> list[tuple[float, float, int]]:
+    """Ask the queries of one agent; clocks of processes of one machine are the same."""
+    held, servers, files, number = work
+    asked = TestSet.model_validate(held)
+    if files is None:
+        addresses = [Address(host, port, password=PASSWORD) for host, port in servers]
+        stopped = threading.Event()
+        timer = threading.Timer(SET_S, stopped.set)
+        timer.start()
+        results = ask_servers(addresses, asked, 10.0, number, stopped)
+        timer.cancel()
+        if any(result.error for result in results):
+            raise AssertionError(next(result.error for result in results if result.error))
+        return [(result.start, result.end, result.hits) for result in results]
+    chance = random.Random(number)
+    databases = [sqlite3.connect(f"file:{path}?mode=ro", uri=True) for path in files]
+    limit = asked.limit_of_shard(len(files))
+    rows = []
+    for _ in range(asked.Iterations):
+        query = " ".join(f'"{word}"' for word in chance.choice(asked.Queries).split())
+        begun = time.perf_counter()
+        hits = 0
+        for database in databases:
+            hits += len(
+                database.execute(
+                    "SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rank LIMIT ?", (query, limit)
+                ).fetchall()
+            )
+        rows.append((begun, time.perf_counter(), hits))
+    return rows
+
+
+def fts5_files(folder: Path, sharded: Sequence[Sequence[tuple[str, str]]]) -> list[str]:
+    """Return the paths of one FTS5 file for each shard."""
+    paths = []
+    for number, some in enumerate(sharded):
+        path = str(folder / f"shard{number}.db")
+        with sqlite3.connect(path) as database:
+            database.execute("CREATE VIRTUAL TABLE texts USING fts5(text)")
+            database.executemany("INSERT INTO texts(text) VALUES (?)", ((text,) for _, text in some))
+        database.close()
+        paths.append(path)
+    return paths
+
+
+def first_queries(table: Table, servers: Sequence[Server]) -> None:
+    """L3: the first queries after a start, and the same again."""
+    words = [word for number in range(FIRST) for word in corpora.made_up_words(FIRST, 5)[number : number + 1]]
+    lines = [f'QUERY wp default "{word}"\n'.encode() for word in words]
+    with ExitStack() as stack:
+        for server in servers:
+            stack.enter_context(server)
+        for case in ("the first 100 queries after a start", "the same again"):
+            latencies: list[float] = []
+            for server in servers:
+                with server.connect("search") as connection:
+                    lane = Lane(connection, lines, reply_lines=2)
+                    drive([lane])
+                    latencies += lane.latencies_s
+            latencies.sort()
+            figure = Figure("L3", case, "3 sonicpy serve", NETWORK, unit=" us p50")
+            figure.rounds = [percentile(latencies, 50) * 1e6]
+            figure.more = {"p99_us": percentile(latencies, 99) * 1e6}
+            table.add(figure)
+
+
+def make_sets() -> None:
+    """Write the test sets; their words are those of the articles."""
+    SETS.mkdir(exist_ok=True)
+    words = corpora.made_up_words(30_000, 5)
+    middle = words[2000:2100]
+    half = [middle[5][:6], f"{middle[6][:-1]}q", "qqqqqq"]
+    prefixes = [word[:length] for word in middle for length in (2, 3, 4)]
+    made: dict[str, tuple[list[str], dict[str, str]]] = {
+        "simple": ([middle[0]], {}),
+        "pair": ([f"{middle[1]} {words[50]}"], {}),
+        "mixed": ([middle[2], f"{middle[3]} {words[20]}", f"{middle[4]} {words[60]}", *half], {}),
+        "common": (corpora.COMMON_WORDS, {}),
+        "suggest": (prefixes, {"Op": "suggest"}),
+    }
+    for name, (queries, more) in made.items():
+        held = {"Iterations": 250, "Spaces": ["wp/default"], "Queries": queries, "Limit": 10, **more}
+        (SETS / f"{name}.json").write_text(json.dumps(held, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    make_sets()
+    sys.exit(0)

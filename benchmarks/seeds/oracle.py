@@ -1,0 +1,57 @@
+"""The right answers, from plain dictionaries. It judges sets; order only where the ranking is `newest`."""
+
+from collections.abc import Iterable, Sequence
+
+LIMIT = 10
+WORD, BOTH, EITHER, PREFIX, TYPO = "one word", "both words", "either word", "prefix", "typo"
+
+
+class Oracle:
+    """Which objects hold which words.
+
+    Args:
+        rows: (object, text), oldest first.
+    """
+
+    def __init__(self, rows: Iterable[tuple[object, str]]) -> None:
+        self.objects: dict[str, list[object]] = {}
+        """word -> objects, oldest first."""
+        for name, text in rows:
+            for word in set(text.lower().split()):
+                self.objects.setdefault(word, []).append(name)
+
+    def holders(self, word: str) -> set[object]:
+        """Return the objects that hold a word."""
+        return set(self.objects.get(word, ()))
+
+    def newest(self, words: Sequence[str]) -> list[object]:
+        """Return the first LIMIT objects that hold all words, newest first."""
+        rarest, *others = sorted((self.objects.get(word, []) for word in words), key=len)
+        held = [set(some) for some in others]
+        return [name for name in reversed(rarest) if all(name in some for some in held)][:LIMIT]
+
+    def fault(self, kind: str, words: Sequence[str], found: Sequence[object]) -> str | None:
+        """Return what is wrong with the answer to a query of LIMIT objects, or None.
+
+        Args:
+            kind: WORD, BOTH, EITHER, PREFIX, or TYPO.
+            words: of the query; for TYPO the word that was meant.
+            found: what the peer returned.
+        """
+        if len(set(found)) != len(found):
+            return "an object twice"
+        if kind == PREFIX:
+            allowed = {name for word, some in self.objects.items() if word.startswith(words[0]) for name in some}
+            return None if allowed & set(found) or not allowed else "no holder of the prefix"
+        sets = [self.holders(word) for word in words]
+        if kind == TYPO:
+            return None if sets[0] & set(found) else "the word that was meant is not found"
+        union = set().union(*sets)
+        if not set(found) <= union:
+            return "an object that holds none of the words"
+        must = set.intersection(*sets) if kind == BOTH else union
+        if kind == BOTH:
+            missing = min(LIMIT, len(must)) - len(must & set(found[:LIMIT]))
+        else:
+            missing = min(LIMIT, len(must)) - len(found)
+        return f"{missing} objects missing" if missing > 0 else None

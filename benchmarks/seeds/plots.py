@@ -1,0 +1,122 @@
+"""Draw results.json as SVG: rates by the number of connections, latencies, and costs by size.
+
+python -m benchmarks.seeds.plots [RESULTS.json] [FOLDER]
+"""
+
+import json
+import math
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from benchmarks.seeds.__main__ import RESULTS
+
+WIDTH, HEIGHT, LEFT, TOP, BOTTOM, RIGHT = 720, 380, 80, 40, 50, 220
+COLOURS = ("#0b6e99", "#d9730d", "#448361", "#9065b0", "#c14c8a", "#787774", "#cb912f", "#337ea9")
+CONNECTIONS = re.compile(r"(.*), (\d+) (?:connections|agents)$")
+COMMON_CASE = re.compile(r"QUERY(?!.* typo).*|pair")
+QUANTILES = {"p50 us": 50, "p95 us": 95, "p99 us": 99}
+
+Lines = Mapping[str, Sequence[tuple[float, float]]]
+"""Points by the name of the line."""
+
+
+def draw(results: Path, folder: Path) -> list[Path]:
+    """Write every plot that the figures have data for; return the files.
+
+    Args:
+        results: as the runner wrote it.
+        folder: gets the files.
+    """
+    figures = json.loads(results.read_text())["figures"]
+    plots = {
+        "rate-by-connections": (
+            "QUERY per second, by connections",
+            "connections",
+            "per second",
+            by_connections(figures, "S1"),
+        ),
+        "latency": ("QUERY over one connection: latency", "percentile", "microseconds", latencies(figures)),
+        "rate-by-agents": ("Queries per second, by agents", "agents", "per second", by_connections(figures, "L2")),
+    }
+    written = []
+    for name, (title, across, up, lines) in plots.items():
+        if any(len(points) > 1 for points in lines.values()):
+            path = folder / f"{name}.svg"
+            path.write_text(svg(title, across, up, lines), encoding="utf-8")
+            written.append(path)
+    return written
+
+
+def by_connections(figures: Iterable[dict[str, Any]], row: str) -> Lines:
+    """Return the median rates of the commonest case of a row by the number of connections."""
+    lines: dict[str, list[tuple[float, float]]] = {}
+    for figure in figures:
+        found = CONNECTIONS.match(figure["case"])
+        if figure["row"] == row and found and figure["median"] and COMMON_CASE.fullmatch(found[1]):
+            lines.setdefault(figure["peer"], []).append((float(found[2]), figure["median"]))
+    return lines
+
+
+def latencies(figures: Iterable[dict[str, Any]]) -> Lines:
+    """Return the percentiles of queries over one connection."""
+    return {
+        figure["peer"]: [(percent, figure["more"][key]) for key, percent in QUANTILES.items()]
+        for figure in figures
+        if figure["case"] == "QUERY of one to three words, 1 connections" and "p50 us" in figure["more"]
+    }
+
+
+def svg(title: str, across: str, up: str, lines: Lines) -> str:
+    """Return a plot of lines; both axes begin at 0."""
+    points = [point for some in lines.values() for point in some]
+    widest = max(x for x, _ in points)
+    highest = nice(max(y for _, y in points))
+
+    def place(x: float, y: float) -> tuple[float, float]:
+        return (
+            LEFT + x / widest * (WIDTH - LEFT - RIGHT),
+            HEIGHT - BOTTOM - y / highest * (HEIGHT - TOP - BOTTOM),
+        )
+
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" '
+        'font-size="12">',
+        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>',
+        f'<text x="{LEFT}" y="22" font-size="15">{escape(title)}</text>',
+    ]
+    for step in range(5):
+        y = highest * step / 4
+        _, at = place(0, y)
+        parts.append(f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at:.1f}" y2="{at:.1f}" stroke="#dddddd"/>')
+        parts.append(f'<text x="{LEFT - 8}" y="{at + 4:.1f}" text-anchor="end">{y:,.0f}</text>')
+    for x in sorted({x for x, _ in points}):
+        at, _ = place(x, 0)
+        parts.append(f'<text x="{at:.1f}" y="{HEIGHT - BOTTOM + 18}" text-anchor="middle">{x:g}</text>')
+    parts.append(f'<text x="{LEFT}" y="{HEIGHT - 10}">{escape(across)} (across), {escape(up)} (up)</text>')
+    for number, (name, some) in enumerate(lines.items()):
+        colour = COLOURS[number % len(COLOURS)]
+        placed = [place(x, y) for x, y in sorted(some)]
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in placed)
+        parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in placed]
+        row = TOP + 18 * number
+        parts.append(f'<rect x="{WIDTH - RIGHT + 14}" y="{row}" width="10" height="10" fill="{colour}"/>')
+        parts.append(f'<text x="{WIDTH - RIGHT + 30}" y="{row + 9}">{escape(name)}</text>')
+    return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def nice(value: float) -> float:
+    """Return the next of 1, 2, 4, 5, 10, 20, ... from a value on."""
+    power = 10 ** math.floor(math.log10(value)) if value > 0 else 1
+    return next(step * power for step in (1, 2, 4, 5, 8, 10) if step * power >= value)
+
+
+if __name__ == "__main__":
+    given = [Path(argument) for argument in sys.argv[1:3]]
+    source = given[0] if given else RESULTS / "results.json"
+    for path in draw(source, given[1] if len(given) > 1 else source.parent):
+        print(path)

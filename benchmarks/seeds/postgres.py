@@ -1,0 +1,130 @@
+"""PostgreSQL in a temporary folder of its own, on a Unix socket, where its programs are installed."""
+
+import importlib
+import importlib.util
+import os
+import pwd
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from benchmarks.seeds.oracle import BOTH, EITHER, LIMIT, PREFIX, TYPO
+
+USER = "postgres"
+SETTINGS = "-c listen_addresses='' -c fsync=off -c synchronous_commit=off -c full_page_writes=off"
+NAME = "PostgreSQL, Unix socket"
+
+
+def missing() -> str | None:
+    """Return why PostgreSQL cannot be measured, or None."""
+    if programs() is None:
+        return "not installed: its server programs are missing"
+    if importlib.util.find_spec("psycopg") is None:
+        return "not installed: pip install psycopg"
+    return None
+
+
+def programs() -> Path | None:
+    """Return the folder with initdb and pg_ctl, or None."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    path = str(found[-1]) if found else shutil.which("initdb")
+    return Path(path).parent if path else None
+
+
+@contextmanager
+def open_postgres(folder: Path) -> Iterator[Any]:
+    """A connection to a new server, for the length of a `with` block. Nothing waits for the disk."""
+    place = programs()
+    assert place is not None
+    folder.mkdir(parents=True)
+    is_root = os.geteuid() == 0  # its programs refuse to run as root
+    if is_root:
+        account = pwd.getpwnam(USER)
+        os.chown(folder, account.pw_uid, account.pw_gid)
+        for parent in folder.parents:
+            if parent.stat().st_uid == 0 and parent.is_relative_to("/tmp") and parent != Path("/tmp"):
+                parent.chmod(0o755)
+
+    def call(*command: str) -> None:
+        words = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", *command] if is_root else [*command]
+        subprocess.run(words, check=True, cwd="/", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    call(str(place / "initdb"), "-D", str(folder / "data"), "-U", USER, "-A", "trust", "-N")
+    call(str(place / "pg_ctl"), "-D", str(folder / "data"), "-w", "-o", f"-k {folder} {SETTINGS}", "start")
+    try:
+        psycopg = importlib.import_module("psycopg")
+        with psycopg.connect(host=str(folder), user=USER, dbname="postgres", autocommit=True) as connection:
+            yield connection
+    finally:
+        call(str(place / "pg_ctl"), "-D", str(folder / "data"), "-w", "-m", "immediate", "stop")
+
+
+class Texts:
+    """Full text in PostgreSQL: a table with a GIN index over its words."""
+
+    name = NAME
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+        connection.execute("CREATE TABLE items(id INT PRIMARY KEY, name TEXT, year INT, text TEXT, words TSVECTOR)")
+
+    def load(self, items: Sequence[tuple[int, str, int, str]]) -> None:
+        """Copy documents and build the indexes."""
+        with self._connection.cursor().copy("COPY items(id, name, year, text) FROM STDIN") as copy:
+            for item in items:
+                copy.write_row(item)
+        self._connection.execute("UPDATE items SET words = to_tsvector('simple', text)")
+        self._connection.execute("CREATE INDEX found ON items USING GIN(words)")
+        self._connection.execute("CREATE INDEX named ON items(name)")
+        self._connection.execute("VACUUM ANALYZE items")
+
+    def find(self, kind: str, words: Sequence[str]) -> list[int] | None:
+        """Return at most LIMIT numbers, best first."""
+        if kind == TYPO:
+            return None
+        sign = {BOTH: " & ", EITHER: " | "}.get(kind, " & ")
+        asked = sign.join(f"'{word}'" + (":*" if kind == PREFIX else "") for word in words)
+        rows = self._connection.execute(
+            "SELECT id FROM items, to_tsquery('simple', %s) asked WHERE words @@ asked "
+            "ORDER BY ts_rank(words, asked) DESC LIMIT %s",
+            (asked, LIMIT), prepare=True,
+        )  # fmt: skip
+        return [number for (number,) in rows.fetchall()]
+
+    def point(self, number: int) -> bool:
+        """Return whether a document is there."""
+        rows = self._connection.execute("SELECT name, year FROM items WHERE id = %s", (number,), prepare=True)
+        return rows.fetchone() is not None
+
+    def update(self, number: int, text: str) -> None:
+        """Replace a description."""
+        self._connection.execute(
+            "UPDATE items SET text = %s, words = to_tsvector('simple', %s) WHERE id = %s",
+            (text, text, number),
+            prepare=True,
+        )
+
+
+class Names:
+    """Names of objects in PostgreSQL: added if they are new."""
+
+    name = NAME
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+        connection.execute("CREATE TABLE names(name TEXT PRIMARY KEY, text TEXT)")
+
+    def add(self, rows: Sequence[tuple[str, str]]) -> None:
+        """Add rows in one commit, without those whose name is there."""
+        with self._connection.transaction(), self._connection.cursor() as cursor:
+            cursor.executemany("INSERT INTO names VALUES (%s, %s) ON CONFLICT DO NOTHING", rows)
+
+    def has(self, name: str) -> bool:
+        """Return whether a name is there."""
+        return (
+            self._connection.execute("SELECT 1 FROM names WHERE name = %s", (name,), prepare=True).fetchone()
+            is not None
+        )

@@ -1,0 +1,51 @@
+"""How much work each row does."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """Sizes of one call of the runner."""
+
+    name: str
+    rounds: int
+    messages: int
+    """S1: texts pushed."""
+    queries: int
+    """S1: queries of each kind, and operations of a case of R1 to R6."""
+    articles: int
+    """S2: articles pushed; L1: articles on each of three servers."""
+    questions: int
+    """S3: short questions to find again."""
+    items: int
+    """R1 to R6: documents."""
+    seconds: float
+    """R over 50 connections: of one try."""
+    tries: int
+    names: int
+    """Y: objects."""
+    gate: int
+    """Y: objects that 8 connections push at once."""
+    keys: int
+    """K1: keys."""
+    phase_s: float
+    """K2: seconds of a phase."""
+    requests: int
+    """K4: requests of a case."""
+    agents: tuple[int, ...]
+    """L2: agents at a time."""
+    iterations: int
+    """L2: queries of an agent."""
+    benches: int
+    """S4: files of benches."""
+
+
+TINY = Profile("tiny", 1, 300, 60, 8, 60, 300, 0.05, 1, 300, 200, 500, 0.03, 200, (1,), 10, 1)
+SMALL = Profile(
+    "small", 5, 20_000, 2_000, 300, 4_000, 20_000, 0.5, 3, 10_000, 2_000, 50_000, 1.0, 5_000, (1, 2, 4), 100, 5
+)
+FULL = Profile(
+    "full", 5, 1_000_000, 20_000, 3_000, 20_000, 100_000, 2.0, 10, 100_000, 10_000, 1_000_000, 10.0, 100_000,
+    (1, 2, 4, 6, 8, 10), 250, 5,
+)  # fmt: skip
+PROFILES = {profile.name: profile for profile in (TINY, SMALL, FULL)}

@@ -1,0 +1,266 @@
+"""R1 to R6, Reindexer's benchmarks: 100,000 documents of 50 words, by number, by field, by words; and updates.
+
+Left out: R2 for identifier indexes, which hold no fields. Equality is shown as a bucket of its own, and labelled so.
+"""
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from itertools import cycle
+from pathlib import Path
+
+import sonicpy
+from benchmarks.seeds import corpora, texts
+from benchmarks.seeds.oracle import BOTH, EITHER, PREFIX, TYPO, WORD, Oracle
+from benchmarks.seeds.profiles import Profile
+from benchmarks.seeds.table import IN_PROCESS, NETWORK, Figure, Table, in_rounds
+from benchmarks.seeds.texts import Item, TextPeer
+from benchmarks.versus.accounting import cpu_s
+from benchmarks.versus.client import Lane, drive
+from benchmarks.versus.servers import Redis, Server, Sonic, Sonicpy, ask, find_redis
+from tests.support.server_process import find_sonic
+
+CHECKED = 200
+CONNECTIONS = 50
+KINDS = {"R3": (WORD, BOTH, EITHER), "R4": (PREFIX,), "R5": (TYPO,)}
+LISTED = {PREFIX, TYPO}
+"""Kinds whose right answers are shown as a share, because peers differ in what they offer."""
+
+Query = tuple[str, list[str], list[str]]
+"""What kind, the words to ask, and the words that are meant."""
+
+
+def queries(items: Sequence[Item], oracle: Oracle, kind: str, count: int) -> list[Query]:
+    """Return `count` queries of a kind, made of words of random documents."""
+    chance = random.Random(f"{kind}")
+    found = []
+    while len(found) < count:
+        words = chance.choice(items)[3].split()
+        long = [word for word in words if len(word) > 5]
+        if kind in (BOTH, EITHER):
+            chosen = chance.sample(words, 2)
+            found.append((kind, chosen, chosen))
+        elif kind == TYPO and long:
+            word = chance.choice(long)
+            found.append((kind, [corpora.misspelt(word, chance, oracle.objects)], [word]))
+        elif kind == PREFIX and long:
+            prefix = chance.choice(long)[:4]
+            found.append((kind, [prefix], [prefix]))
+        elif kind == WORD:
+            word = chance.choice(words)
+            found.append((kind, [word], [word]))
+    return found
+
+
+def run(table: Table, profile: Profile, folder: Path, wanted: Callable[[str], bool]) -> None:
+    """Measure the rows of R that are wanted."""
+    items = corpora.described(f"items of {profile.name}", corpora.items(profile.items), table.say)
+    oracle = Oracle((item[0], item[3]) for item in items)
+    in_process(table, profile, folder / "in process", items, oracle, wanted)
+    over_sockets(table, profile, folder / "sockets", items, oracle, wanted)
+
+
+def in_process(
+    table: Table, profile: Profile, folder: Path, items: Sequence[Item], oracle: Oracle, wanted: Callable[[str], bool]
+) -> None:
+    peers = []
+    for kind in texts.PEERS:
+        if reason := texts.missing(kind):
+            table.skip("R", kind.name, reason)
+        else:
+            peers.append(kind(folder / kind.__name__))
+    for peer in peers:
+        peer.load(items)
+    chance = random.Random(7)
+    if wanted("R1"):
+        numbers = [chance.randrange(len(items)) for _ in range(profile.queries)]
+        acts = {peer.name: each(peer.point) for peer in peers}
+        in_rounds(table, figures("R1", "by number", acts, IN_PROCESS), acts, numbers, profile.rounds)
+    if wanted("R2"):
+        conditions(table, profile, folder, items, peers)
+    for row, kinds in KINDS.items():
+        for kind in kinds if wanted(row) else ():
+            searching(table, profile, row, peers, queries(items, oracle, kind, profile.queries), oracle)
+    if wanted("R6"):
+        count = max(profile.rounds, profile.queries // 20)
+        changes = [(chance.randrange(len(items)), f"{chance.choice(items)[3]} fresh{at}") for at in range(count)]
+        acts = {peer.name: updating(peer) for peer in peers}
+        in_rounds(
+            table, figures("R6", "update, then a query that finds it", acts, IN_PROCESS), acts, changes, profile.rounds
+        )
+    for peer in peers:
+        peer.close()
+
+
+def figures(row: str, case: str, acts: dict[str, Callable[..., object]], place: str, **more: str) -> dict[str, Figure]:
+    """Return an empty figure for each peer."""
+    return {name: Figure(row, case, name, place, **more) for name in acts}  # type: ignore[arg-type]
+
+
+def each(act: Callable[..., object]) -> Callable[[Sequence[object]], None]:
+    """Return what calls `act` with each operation."""
+
+    def every(operations: Sequence[object]) -> None:
+        for operation in operations:
+            act(operation)
+
+    return every
+
+
+def searching(
+    table: Table, profile: Profile, row: str, peers: Sequence[TextPeer], asked: Sequence[Query], oracle: Oracle
+) -> None:
+    kind = asked[0][0]
+    acts, made = {}, {}
+    for peer in peers:
+        figure = made[peer.name] = Figure(row, kind, peer.name, IN_PROCESS)
+        checked = asked[:CHECKED]
+        answers = [peer.find(kind, words) for _, words, _ in checked]
+        if any(answer is None for answer in answers):
+            figure.note = "not offered"
+            table.add(made.pop(peer.name))
+            continue
+        faults = [
+            oracle.fault(kind, meant, answer)
+            for (_, _, meant), answer in zip(checked, answers, strict=True)
+            if answer is not None
+        ]
+        wrong = [fault for fault in faults if fault]
+        if kind in LISTED:
+            figure.note = f"right in {1 - len(wrong) / len(checked):.1%}"
+        elif wrong:
+            figure.note = f"wrong: {len(wrong)} of {len(checked)}, such as: {wrong[0]}"
+            table.add(made.pop(peer.name))
+            continue
+        acts[peer.name] = each(lambda query, peer=peer: peer.find(kind, query[1]))
+    in_rounds(table, made, acts, asked, profile.rounds)
+
+
+def updating(peer: TextPeer) -> Callable[[Sequence[tuple[int, str]]], None]:
+    """Return what replaces documents and looks each up by a word that only it holds."""
+
+    def change(operations: Sequence[tuple[int, str]]) -> None:
+        for number, text in operations:
+            peer.update(number, text)
+            if peer.find(WORD, [text.rsplit(" ", 1)[1]]) != [number]:
+                raise AssertionError(f"{peer.name} does not see its update of {number}")
+
+    return change
+
+
+def conditions(table: Table, profile: Profile, folder: Path, items: Sequence[Item], peers: Sequence[TextPeer]) -> None:
+    """Measure one and two conditions on fields; for sonicpy equality as a bucket of its own."""
+    chance = random.Random(8)
+    names = [chance.choice(items)[1] for _ in range(profile.queries)]
+    with_fields = [peer for peer in peers if peer.filtered(items[0][1], None) is not None]
+    for case, year in (("one condition", None), ("two conditions", 2010)):
+        acts = {peer.name: each(lambda name, peer=peer, year=year: peer.filtered(name, year)) for peer in with_fields}
+        in_rounds(table, figures("R2", case, acts, IN_PROCESS), acts, names, profile.rounds)
+        table.add(Figure("R2", case, "sonicpy", IN_PROCESS, note="an index of identifiers holds no fields"))
+    with sonicpy.open(folder / "buckets") as index:
+        rows = ((texts.COLLECTION, name.replace(" ", "-"), str(number), "all") for number, name, _, _ in items)
+        index.push_many(rows, lang="none", new=True)
+        act = each(lambda name: index.query(texts.COLLECTION, name.replace(" ", "-"), "all", lang="none"))
+        acts = {"sonicpy": act}
+        made = figures("R2", "equality as a bucket", acts, IN_PROCESS, note="bucket scope, not a field")
+        in_rounds(table, made, acts, names, profile.rounds)
+
+
+def over_sockets(
+    table: Table, profile: Profile, folder: Path, items: Sequence[Item], oracle: Oracle, wanted: Callable[[str], bool]
+) -> None:
+    """Measure servers over 50 connections; Redis only by number."""
+    exact = {"search.query_alternates_try": 0, "search.stemming": "off"}
+    servers: list[Server] = [
+        Sonicpy("sonicpy serve", folder / "default"),
+        Sonicpy("sonicpy serve, words as typed", folder / "exact", exact),
+    ]
+    if sonic := find_sonic():
+        servers.append(Sonic("Sonic", folder / "sonic", sonic))
+    else:
+        table.skip("R", "Sonic", "not installed ($SONIC_BIN)")
+    redis = Redis("Redis", folder / "redis", found) if (found := find_redis()) else None
+    with ExitStack() as stack:
+        for server in servers:
+            stack.enter_context(server)
+            fill(server, items)
+        if wanted("R1"):
+            by_number: list[Server] = [*servers]
+            if redis is not None:
+                fill_redis(stack.enter_context(redis), items)
+                by_number.append(redis)
+            tries(table, profile, "R1", "by number", by_number, number_lines(items), 1)
+        for row, kinds in KINDS.items():
+            for kind in kinds if wanted(row) else ():
+                asked = queries(items, oracle, kind, profile.queries)
+                lines = [f'QUERY items default "{" ".join(words)}" LIMIT(10) LANG(none)\n' for _, words, _ in asked]
+                tries(table, profile, row, kind, servers, {server.name: lines for server in servers}, 2)
+        if wanted("R6"):
+            updates = [
+                f'FLUSHO items default {number}\nPUSH items default {number} "{text}" LANG(none)\n'
+                for number, _, _, text in items[: profile.queries]
+            ]
+            tries(
+                table, profile, "R6", "update (FLUSHO, PUSH)", servers, {server.name: updates for server in servers}, 2
+            )
+
+
+def number_lines(items: Sequence[Item]) -> dict[str, list[str]]:
+    """Return the commands that look documents up, by server; "" is any other."""
+    chance = random.Random(9)
+    numbers = [chance.randrange(len(items)) for _ in range(10_000)]
+    return {
+        "": [f"COUNT items default {number}\n" for number in numbers],
+        "Redis": [f"EXISTS item:{number}\n" for number in numbers],
+    }
+
+
+def fill(server: Server, items: Sequence[Item]) -> None:
+    """Push all documents and consolidate."""
+    with server.connect("ingest") as connection:
+        lines = [f'PUSH items default {number} "{text}" LANG(none)\n'.encode() for number, _, _, text in items]
+        drive([Lane(connection, lines, in_flight=64)])
+    with server.connect("control") as connection:
+        ask(connection, b"TRIGGER consolidate\n")
+
+
+def fill_redis(server: Server, items: Sequence[Item]) -> None:
+    with server.connect("") as connection:
+        drive([Lane(connection, [f"SET item:{item[0]} x\n".encode() for item in items], in_flight=64)])
+
+
+def tries(
+    table: Table,
+    profile: Profile,
+    row: str,
+    case: str,
+    servers: Sequence[Server],
+    lines: dict[str, list[str]],
+    reply: int,
+) -> None:
+    """Measure each server over 50 connections, `profile.tries` times in turn; the figure shows the median."""
+    made = {
+        server.name: Figure(row, case, server.name, NETWORK, in_flight=f"1 on each of {CONNECTIONS}")
+        for server in servers
+    }
+    spent, done = dict.fromkeys(made, 0.0), dict.fromkeys(made, 0)
+    for _ in range(profile.tries):
+        for server in servers:
+            given = lines.get(server.name) or lines[""]
+            with ExitStack() as stack:
+                mode = "ingest" if given[0].startswith(("COUNT", "FLUSHO")) else "search"
+                encoded: Iterator[bytes] = cycle([line.encode() for line in given])
+                lanes = [
+                    Lane(stack.enter_context(server.connect(mode)), encoded, reply_lines=reply)
+                    for _ in range(CONNECTIONS)
+                ]
+                before_s = cpu_s(server.pid)
+                took_s, _ = drive(lanes, profile.seconds)
+                spent[server.name] += cpu_s(server.pid) - before_s
+            count = sum(len(lane.latencies_s) for lane in lanes)
+            done[server.name] += count
+            made[server.name].rounds.append(count / took_s)
+    for name, figure in made.items():
+        figure.cpu_us = spent[name] / max(1, done[name]) * 1e6
+        figure.more["best"] = max(figure.rounds)
+        table.add(figure)

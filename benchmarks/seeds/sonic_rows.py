@@ -1,0 +1,295 @@
+"""S1 to S4, Sonic's benchmarks: pushing and asking over one connection and several, articles, recall, and functions.
+
+`search.ranking = "newest"` gives the answers of the Sonic that its README measured: all words, newest first.
+"""
+
+import json
+import math
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from itertools import cycle
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+from benchmarks.seeds import corpora, texts
+from benchmarks.seeds.oracle import Oracle
+from benchmarks.seeds.profiles import Profile
+from benchmarks.seeds.table import IN_PROCESS, NETWORK, Figure, Table
+from benchmarks.seeds.texts import TextPeer
+from benchmarks.versus.accounting import MemoryWatch
+from benchmarks.versus.client import Lane, drive
+from benchmarks.versus.results import percentile
+from benchmarks.versus.servers import Server, Sonic, Sonicpy, ask
+from tests.support.paths import ROOT
+from tests.support.server_process import find_sonic
+
+EVERY = 1000
+"""Operations in one mean, as in the published table."""
+REPORTED = 8
+CHECKED = 200
+PIECE = 18_000
+"""Characters of the longest line."""
+KINDS = {1: 0.5, 2: 0.35, 3: 0.15}
+"""Words of a query, and how often."""
+ARTICLE_QUERIES = 6
+GROUP = 5
+"""Questions that ask the same in other words."""
+FUNCTION_BENCHES = ("bench_channel.py", "bench_lexer.py", "bench_language.py", "bench_postings.py", "bench_graph.py")
+
+
+def run(table: Table, profile: Profile, folder: Path, wanted: Callable[[str], bool]) -> None:
+    """Measure the rows of S that are wanted."""
+    if wanted("S1"):
+        push_and_ask(table, profile, folder / "S1")
+    if wanted("S2"):
+        push_articles(table, profile, folder / "S2")
+    if wanted("S3"):
+        recall(table, profile, folder / "S3")
+    if wanted("S4"):
+        functions(table, profile, folder / "S4")
+
+
+def servers_in(table: Table, row: str, folder: Path) -> list[Server]:
+    """Return our server in its modes, and Sonic where it is installed."""
+    newest = {"search.ranking": "newest", "search.query_alternates_try": 0, "search.stemming": "off"}
+    servers: list[Server] = [
+        Sonicpy("sonicpy", folder / "default"),
+        Sonicpy("sonicpy, newest first", folder / "newest", newest),
+        Sonicpy("sonicpy, compat", folder / "compat", {"server.compat": "sonic"}),
+    ]
+    if sonic := find_sonic():
+        servers.append(Sonic("Sonic", folder / "sonic", sonic))
+    else:
+        table.skip(row, "Sonic", "not installed ($SONIC_BIN)")
+    return servers
+
+
+def push_and_ask(table: Table, profile: Profile, folder: Path) -> None:
+    folder.mkdir(parents=True)
+    made = corpora.described("messages", corpora.messages(profile.messages), table.say)
+    oracle = Oracle((number, text) for number, text in enumerate(made))
+    pushes = [line for number, text in enumerate(made) for line in push_lines(number, text)]
+    asked = queries(made, profile.queries)
+    wrong = misspelt(made, oracle, profile.queries // 10)
+    for server in servers_in(table, "S1", folder):
+        with server:
+            with MemoryWatch(server.pid) as watch, server.connect("ingest") as connection:
+                before_s = server.cpu_s()
+                lane = Lane(connection, pushes)
+                took_s, _ = drive([lane])
+                figure = mean_figure("S1", "PUSH, 1 connection", server, lane.latencies_s, took_s)
+                figure.cpu_us = (server.cpu_s() - before_s) / len(pushes) * 1e6
+                figure.more["one core"] = (server.cpu_s() - before_s) / took_s
+            figure.more["peak MB"] = watch.peak_bytes / 1e6
+            table.add(figure)
+            with server.connect("control") as connection:
+                ask(connection, b"TRIGGER consolidate\n")
+            figure.more["disk MB"] = server.disk_bytes() / 1e6
+            lines = [query_line(" ".join(words)) for words in asked]
+            note = check(server, asked, oracle) if "newest" in server.name else ""
+            ask_over(table, "S1", "QUERY of one to three words", server, lines, (1, 2, 4, 8), profile.seconds, note)
+            typed = [query_line(word) for word, _ in wrong]
+            ask_over(
+                table,
+                "S1",
+                "QUERY with a typo",
+                server,
+                typed,
+                (1,),
+                profile.seconds,
+                found_share(server, wrong, oracle),
+            )
+
+
+def push_lines(number: int, text: str) -> list[bytes]:
+    """Return the lines of a message; an e-mail may need several."""
+    pieces = []
+    while text:
+        cut = len(text) if len(text) <= PIECE else text.rindex(" ", 0, PIECE)
+        pieces.append(text[:cut])
+        text = text[cut:].strip()
+    return [f'PUSH messages default conversation:{number:08x} "{piece}"\n'.encode() for piece in pieces]
+
+
+def query_line(text: str) -> bytes:
+    return f'QUERY messages default "{text}" LIMIT(10)\n'.encode()
+
+
+def queries(made: Sequence[str], count: int) -> list[list[str]]:
+    """Return queries of one to three words, all of one random message."""
+    chance = random.Random(11)
+    found = []
+    while len(found) < count:
+        words = list(dict.fromkeys(chance.choice(made).split()))
+        wanted = chance.choices(list(KINDS), list(KINDS.values()))[0]
+        if len(words) >= wanted:
+            found.append(chance.sample(words, wanted))
+    return found
+
+
+def misspelt(made: Sequence[str], oracle: Oracle, count: int) -> list[tuple[str, str]]:
+    """Return (misspelt, meant) words of messages."""
+    chance = random.Random(12)
+    found = []
+    while len(found) < max(1, count):
+        words = [word for word in chance.choice(made).split() if len(word) > 6]
+        if words:
+            meant = chance.choice(words)
+            found.append((corpora.misspelt(meant, chance, oracle.objects), meant))
+    return found
+
+
+def mean_figure(row: str, case: str, server: Server, latencies_s: Sequence[float], took_s: float) -> Figure:
+    """Return the published table's figures: means of 1,000 operations, eight of them, best and worst of all."""
+    means = [mean(latencies_s[start : start + EVERY]) * 1e6 for start in range(0, len(latencies_s), EVERY)]
+    ordered = sorted(latencies_s)
+    figure = Figure(row, case, server.name, NETWORK, rounds=[len(latencies_s) / took_s])
+    figure.more = {
+        "mean us": mean(means), "best mean us": min(means), "worst mean us": max(means),
+        "eight means us": [means[at * len(means) // REPORTED] for at in range(REPORTED)],
+        **{f"p{share} us": percentile(ordered, share) * 1e6 for share in (50, 95, 99)},
+    }  # fmt: skip
+    figure.note = f"mean of 1,000: {mean(means):.0f} us, best {min(means):.0f}, worst {max(means):.0f}"
+    return figure
+
+
+def ask_over(
+    table: Table,
+    row: str,
+    case: str,
+    server: Server,
+    lines: Sequence[bytes],
+    counts: Sequence[int],
+    seconds: float,
+    note: str,
+) -> None:
+    """Ask over several numbers of connections."""
+    for count in counts:
+        with ExitStack() as stack:
+            given: Iterator[bytes] = cycle(lines)
+            lanes = [Lane(stack.enter_context(server.connect("search")), given, reply_lines=2) for _ in range(count)]
+            before_s = server.cpu_s()
+            took_s, _ = drive(lanes, max(seconds, 0.2))
+        latencies = [latency for lane in lanes for latency in lane.latencies_s]
+        figure = mean_figure(row, f"{case}, {count} connections", server, latencies, took_s)
+        figure.cpu_us = (server.cpu_s() - before_s) / len(latencies) * 1e6
+        figure.in_flight = f"1 on each of {count}"
+        figure.note = note or figure.note
+        table.add(figure)
+
+
+def answers(server: Server, texts_asked: Sequence[str]) -> Iterator[list[int]]:
+    """Yield the numbers of the messages that the server finds for each text."""
+    with server.connect("search") as connection:
+        for text in texts_asked:
+            event = ask(connection, query_line(text), 2).splitlines()[1]
+            yield [int(name.partition(":")[2], 16) for name in event.split(" ")[3:] if name]
+
+
+def check(server: Server, asked: Sequence[list[str]], oracle: Oracle) -> str:
+    """Return what is wrong with the server's answers: they must be those of the oracle, in its order."""
+    some = asked[:CHECKED]
+    found = answers(server, [" ".join(words) for words in some])
+    wrong = sum(answer != oracle.newest(words) for words, answer in zip(some, found, strict=True))
+    return f"wrong: {wrong} of {len(some)}" if wrong else ""
+
+
+def found_share(server: Server, wrong: Sequence[tuple[str, str]], oracle: Oracle) -> str:
+    """Return how often a misspelt word finds an object of the word that was meant."""
+    some = wrong[:CHECKED]
+    found = answers(server, [typed for typed, _ in some])
+    right = sum(bool(oracle.holders(meant) & set(answer)) for (_, meant), answer in zip(some, found, strict=True))
+    return f"finds the word that was meant in {right / len(some):.0%}"
+
+
+def push_articles(table: Table, profile: Profile, folder: Path) -> None:
+    """S2: articles pushed and consolidated, consolidation alone at growing sizes, and six queries."""
+    folder.mkdir(parents=True)
+    made = corpora.articles(profile.articles, seed=6)
+    words = corpora.made_up_words(30_000, 5)
+    asked = [f"{words[300 + 7 * number]} {words[900 + 11 * number]}" for number in range(ARTICLE_QUERIES)]
+    lines = [line for number, text in enumerate(made) for line in push_lines(number, text)]
+    size = sum(map(len, made))
+    for server in servers_in(table, "S2", folder):
+        with server:
+            with server.connect("ingest") as ingest, server.connect("control") as control:
+                done = 0
+                for count in (10, 100, 1000):
+                    if count > len(lines):
+                        break
+                    drive([Lane(ingest, lines[done:count], in_flight=16)])
+                    done = count
+                    began = time.perf_counter()
+                    ask(control, b"TRIGGER consolidate\n")
+                    figure = Figure("S2", f"consolidate {count} articles", server.name, NETWORK, unit=" ms")
+                    figure.rounds = [(time.perf_counter() - began) * 1e3]
+                    table.add(figure)
+                began, before_s = time.perf_counter(), server.cpu_s()
+                drive([Lane(ingest, lines[done:], in_flight=16)])
+                ask(control, b"TRIGGER consolidate\n")
+                took_s = time.perf_counter() - began
+            pushed = size * (len(lines) - done) / len(lines)
+            figure = Figure("S2", "push and consolidate", server.name, NETWORK, unit=" MB/s", in_flight="16")
+            figure.rounds = [pushed / took_s / 1e6]
+            figure.more["CPU s"] = server.cpu_s() - before_s
+            table.add(figure)
+            for limit in (10, 100):
+                given = [f'QUERY messages default "{text}" LIMIT({limit})\n'.encode() for text in asked]
+                ask_over(table, "S2", f"QUERY of articles, LIMIT {limit}", server, given, (1,), profile.seconds, "")
+
+
+def recall(table: Table, profile: Profile, folder: Path) -> None:
+    """S3: short questions in groups that ask the same; each is asked and should find its group."""
+    chance = random.Random(13)
+    words = corpora.made_up_words(8_000, 13)
+    rows: list[texts.Item] = []
+    for group in range(profile.questions // GROUP):
+        first = chance.sample(words, 8)
+        for number in range(GROUP):
+            other = list(first)
+            other[chance.randrange(8)] = chance.choice(words)
+            del other[chance.randrange(8)]
+            chance.shuffle(other)
+            rows.append((group * GROUP + number, "", 0, " ".join(other)))
+    asked = chance.sample(rows, min(len(rows), 1000))
+    kinds: list[tuple[type[TextPeer], Any]] = [(kind, folder / kind.__name__) for kind in texts.PEERS[:3]]
+    for kind, place in kinds:
+        if reason := texts.missing(kind):
+            table.skip("S3", kind.name, reason)
+            continue
+        peer = kind(place)
+        peer.load(rows)
+        gains, found, began = [], [], time.perf_counter()
+        for number, _, _, text in asked:
+            group = {number - number % GROUP + at for at in range(GROUP)}
+            answer = peer.find("either word", text.split()) or []
+            gains.append(sum(1 / math.log2(at + 2) for at, name in enumerate(answer) if name in group))
+            found.append(len(group & set(answer)) / GROUP)
+        took_s = time.perf_counter() - began
+        peer.close()
+        best = sum(1 / math.log2(at + 2) for at in range(GROUP))
+        figure = Figure("S3", "questions found again", kind.name, IN_PROCESS, rounds=[len(asked) / took_s])
+        figure.more = {"nDCG@10": mean(gains) / best, "recall@10": mean(found)}
+        figure.note = f"nDCG@10 {mean(gains) / best:.3f}, recall@10 {mean(found):.3f}"
+        table.add(figure)
+
+
+def functions(table: Table, profile: Profile, folder: Path) -> None:
+    """S4: the functions that Sonic's own benches measure, by pytest-benchmark."""
+    folder.mkdir(parents=True)
+    report = folder / "report.json"
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "--benchmark-only", f"--benchmark-json={report}",
+               "--benchmark-max-time=0.2", "--benchmark-min-rounds=2",
+               *(str(ROOT / "benchmarks" / name) for name in FUNCTION_BENCHES[: profile.benches])]  # fmt: skip
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"the benches of functions failed:\n{done.stdout[-2000:]}")
+    for bench in json.loads(report.read_text())["benchmarks"]:
+        figure = Figure("S4", bench["name"].removeprefix("test_"), "sonicpy", IN_PROCESS, unit="/s")
+        figure.rounds = [bench["stats"]["ops"]]
+        table.add(figure)

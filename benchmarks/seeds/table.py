@@ -1,0 +1,153 @@
+"""Measurements: peers take turns in rounds, and every figure says where and under which promise it was measured."""
+
+import json
+import os
+import platform
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+IN_PROCESS, NETWORK = "in process", "over a socket"
+HEAD = "| case | peer | median | lowest to highest | CPU us | in flight | after a crash | note |"
+RULE = "|---|---|---:|---|---:|---|---|---|"
+NOTHING, SYSTEM_CACHE = "nothing is kept", "survives the process, not the machine"
+
+
+@dataclass(slots=True)
+class Figure:
+    """One line of a table."""
+
+    row: str
+    case: str
+    peer: str
+    place: str
+    """IN_PROCESS or NETWORK; the two never share a table."""
+    unit: str = "/s"
+    rounds: list[float] = field(default_factory=list)
+    """One value for each round."""
+    cpu_us: float | None = None
+    """CPU time per operation of all processes, the load's included."""
+    durability: str = SYSTEM_CACHE
+    in_flight: str = "1"
+    note: str = ""
+    """What is wrong, or what the figure leaves out."""
+    more: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def middle(self) -> float | None:
+        """The median of the rounds; None if the peer gave wrong answers or has no such function."""
+        return median(self.rounds) if self.rounds else None
+
+
+@dataclass
+class Table:
+    """The figures of one call of the runner."""
+
+    profile: str
+    say: Callable[[str], None] = print
+    figures: list[Figure] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    """Which peers were not there, and why."""
+
+    def add(self, figure: Figure) -> Figure:
+        """Add a figure and say it."""
+        self.figures.append(figure)
+        self.say(as_line(figure))
+        return figure
+
+    def skip(self, row: str, peer: str, reason: str) -> None:
+        """Note that a peer is missing."""
+        self.missing.append(f"{row} {peer}: {reason}")
+        self.say(f"{row:3} {peer}: {reason}")
+
+    def write(self, folder: Path) -> None:
+        """Write results.json and results.md."""
+        folder.mkdir(parents=True, exist_ok=True)
+        held = {
+            "profile": self.profile,
+            "machine": machine(),
+            "figures": [asdict(figure) | {"median": figure.middle} for figure in self.figures],
+            "missing": self.missing,
+        }
+        (folder / "results.json").write_text(json.dumps(held, indent=1) + "\n")
+        (folder / "results.md").write_text(as_markdown(held))
+
+
+def machine() -> dict[str, Any]:
+    """Return where the figures come from."""
+    return {
+        "python": platform.python_version(),
+        "system": platform.platform(),
+        "cores": len(os.sched_getaffinity(0)),
+        "load": os.getloadavg()[0],
+        "date": time.strftime("%Y-%m-%d", time.gmtime()),
+    }
+
+
+def in_rounds(
+    table: Table,
+    figures: Mapping[str, Figure],
+    acts: Mapping[str, Callable[[Sequence[Any]], object]],
+    operations: Sequence[Any],
+    rounds: int,
+    cpu_s: Mapping[str, Callable[[], float]] | None = None,
+) -> None:
+    """Measure peers in turn: each round gives each of them the same operations of the round.
+
+    Args:
+        figures: the figure of each peer, which gets a rate for each round and is added to the table.
+        acts: carries out operations, one after the other.
+        operations: divided among the rounds.
+        cpu_s: the CPU seconds that a peer has used; by default those of this process.
+    """
+    spent = dict.fromkeys(acts, 0.0)
+    for number in range(rounds):
+        some = operations[number * len(operations) // rounds : (number + 1) * len(operations) // rounds]
+        for name, act in acts.items():
+            clock = (cpu_s or {}).get(name, time.process_time)
+            before_s, began = clock(), time.perf_counter()
+            act(some)
+            figures[name].rounds.append(len(some) / (time.perf_counter() - began))
+            spent[name] += clock() - before_s
+    for name, figure in figures.items():
+        figure.cpu_us = spent[name] / max(1, len(operations)) * 1e6
+        table.add(figure)
+
+
+def rounded(value: float) -> str:
+    """Return a value with at least three digits."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def as_line(figure: Figure) -> str:
+    """Return a figure as one line, its row first."""
+    value = "-" if figure.middle is None else f"{rounded(figure.middle)}{figure.unit}"
+    spread = f" [{rounded(min(figure.rounds))} to {rounded(max(figure.rounds))}]" if len(figure.rounds) > 1 else ""
+    cpu = f", CPU {figure.cpu_us:,.1f} us" if figure.cpu_us is not None else ""
+    note = f"  ({figure.note})" if figure.note else ""
+    return f"{figure.row:3} {figure.case}, {figure.peer}: {value}{spread}{cpu}{note}"
+
+
+def as_markdown(held: dict[str, Any]) -> str:
+    """Return results.json as tables: one for each row and place."""
+    lines = [f"Profile {held['profile']}; {held['machine']['cores']} cores, {held['machine']['system']}, "
+             f"Python {held['machine']['python']}, {held['machine']['date']}.", ""]  # fmt: skip
+    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for figure in held["figures"]:
+        groups.setdefault((figure["row"], figure["place"]), []).append(figure)
+    for (row, place), figures in groups.items():
+        lines += [f"### {row}, {place}", "", HEAD, RULE]
+        for figure in figures:
+            rates = figure["rounds"]
+            spread = f"{rounded(min(rates))} to {rounded(max(rates))}" if len(rates) > 1 else ""
+            middle = "" if figure["median"] is None else f"{rounded(figure['median'])}{figure['unit']}"
+            cpu = "" if figure["cpu_us"] is None else f"{figure['cpu_us']:,.1f}"
+            lines.append(f"| {figure['case']} | {figure['peer']} | {middle} | {spread} | {cpu} | {figure['in_flight']} "
+                         f"| {figure['durability']} | {figure['note']} |")  # fmt: skip
+        lines.append("")
+    if held["missing"]:
+        lines += ["Not measured:", "", *(f"- {reason}" for reason in held["missing"]), ""]
+    return "\n".join(lines)

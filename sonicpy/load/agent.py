@@ -1,0 +1,115 @@
+"""An agent: connects to a runner, again and again, and asks its servers what the runner wants to be asked."""
+
+import asyncio
+import contextlib
+import os
+import random
+import secrets
+import socket
+import sys
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from sonicpy.client.address import Address
+from sonicpy.errors import LoadError
+from sonicpy.load.messages import LINE_BYTES_MAX, RESULTS_IN_MESSAGE, Message, Result, packed, unpacked
+from sonicpy.load.shards import Shards
+from sonicpy.load.test_set import TestSet
+from sonicpy.version import VERSION
+
+RETRY_S = 0.5
+"""Between two attempts to reach the runner."""
+
+
+def new_id() -> str:
+    """Return an id that no other agent has: host, process and a random part."""
+    return f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
+
+
+@dataclass(frozen=True)
+class Agent:
+    """An agent. `run` never returns by itself.
+
+    Args:
+        hub: host and port of the runner.
+        servers: the shards that every query goes to.
+        connections: how many queries are under way at a time, each over connections of its own.
+        timeout_s: time limit of an answer.
+        name: shown with the id.
+    """
+
+    hub: tuple[str, int]
+    servers: Sequence[Address]
+    connections: int = 1
+    timeout_s: float = 10.0
+    name: str = ""
+    id: str = field(default_factory=new_id)
+
+    async def run(self) -> None:
+        """Connect to the runner and serve it, for ever; where none listens, try again every 0.5 s."""
+        while True:
+            with contextlib.suppress(OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+                await self.serve_once()
+            await asyncio.sleep(RETRY_S)
+
+    async def serve_once(self) -> None:
+        """Serve one runner until it closes the connection. Raises OSError where none listens."""
+        reader, writer = await asyncio.open_connection(*self.hub, limit=LINE_BYTES_MAX)
+        try:
+            servers = [str(server) for server in self.servers]
+            hello = {"type": "hello", "id": self.id, "name": self.name, "version": VERSION, "servers": servers}
+            writer.write(packed(hello))
+            while line := await reader.readline():
+                try:
+                    await self._answer(unpacked(line), writer)
+                except LoadError as error:
+                    print(f"sonicpy load: {error}", file=sys.stderr)  # noqa: T201
+                    return
+        finally:
+            writer.close()
+
+    async def _answer(self, message: Message, writer: asyncio.StreamWriter) -> None:
+        if message["type"] == "ping":
+            writer.write(packed({"type": "pong"}))
+        elif message["type"] == "request" and self.id in message.get("filter", ()):
+            asked = TestSet.model_validate(message["set"])
+            seed = int(message["seed"]) ^ message["filter"].index(self.id)
+            results = await self._measured(asked, seed)
+            for start in range(0, max(1, len(results)), RESULTS_IN_MESSAGE):
+                some = results[start : start + RESULTS_IN_MESSAGE]
+                is_last = start + RESULTS_IN_MESSAGE >= len(results)
+                about = {"type": "response", "run": message["run"], "id": self.id}
+                writer.write(packed({**about, "results": some, "last": is_last}))
+                await writer.drain()
+
+    async def _measured(self, asked: TestSet, seed: int) -> list[Result]:
+        """Ask on a thread a connection; a run that is cancelled ends its threads at their next query."""
+        stopped = threading.Event()
+        work = [
+            asyncio.to_thread(measure, self.servers, asked, self.timeout_s, seed + (number << 32), stopped)
+            for number in range(self.connections)
+        ]
+        try:
+            return [result for some in await asyncio.gather(*work) for result in some]
+        finally:
+            stopped.set()
+
+
+def measure(
+    servers: Sequence[Address], asked: TestSet, timeout_s: float, seed: int, stopped: threading.Event
+) -> list[Result]:
+    """Ask queries chosen at random, one after the other, and return their results without those of the warm-up."""
+    chosen = random.Random(seed)
+    shards = Shards(servers, asked, timeout_s)
+    results = []
+    try:
+        for number in range(asked.Warmup + asked.Iterations):
+            if stopped.is_set():
+                break
+            result = shards.ask(chosen.choices(asked.Queries, asked.Weights)[0])
+            if number >= asked.Warmup:
+                results.append(result)
+    finally:
+        shards.close()
+    return results

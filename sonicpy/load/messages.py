@@ -1,0 +1,77 @@
+"""What agents and the runner say to each other: a JSON object a line, of at most 1 MiB.
+
+agent to runner    {"type": "hello", "id", "name", "version", "servers"}
+runner to agent    {"type": "request", "run", "set", "filter": [ids], "seed"}
+agent to runner    {"type": "response", "run", "id", "results": [[start, end, processing, status, hits, error, query]],
+                    "last": true at the end}
+both ways          {"type": "ping"} and {"type": "pong"}
+"""
+
+import json
+from typing import Any, NamedTuple
+
+from sonicpy.errors import LoadError
+
+LINE_BYTES_MAX = 1 << 20
+RESULTS_IN_MESSAGE = 1000
+DEFAULT_HUB = ("127.0.0.1", 14910)
+Message = dict[str, Any]
+
+
+class Status:
+    """What became of a query: the numbers of Letarette."""
+
+    NOT_FOUND = 42
+    FOUND = 44
+    TIMEOUT = 45
+    REFUSED = 46
+    LOST = 47
+
+
+STATUS_TEXTS = {
+    Status.NOT_FOUND: "not found",
+    Status.FOUND: "found in index",
+    Status.TIMEOUT: "timeout",
+    Status.REFUSED: "query format error",
+    Status.LOST: "server error",
+}
+SUCCESSES = (Status.NOT_FOUND, Status.FOUND)
+
+
+class Result(NamedTuple):
+    """One answered query; times are seconds."""
+
+    start: float
+    """On the agent's own clock."""
+    end: float
+    processing: float
+    """Between PENDING and EVENT of the slowest server; negative where the command has no PENDING."""
+    status: int
+    hits: int
+    error: str
+    query: str
+
+    @property
+    def roundtrip(self) -> float:
+        """From sending the query to having the answers of all servers."""
+        return self.end - self.start
+
+
+def packed(message: Message) -> bytes:
+    """Return the line of a message."""
+    return json.dumps(message, separators=(",", ":")).encode() + b"\n"
+
+
+def unpacked(line: bytes) -> Message:
+    """Return the message of a line.
+
+    Raises:
+        LoadError: the line is no message.
+    """
+    try:
+        message = json.loads(line)
+    except ValueError as error:
+        raise LoadError("the other side sent a line that is no JSON") from error
+    if not isinstance(message, dict) or not isinstance(message.get("type"), str):
+        raise LoadError("the other side sent a line that is no message of sonicpy load")
+    return message

@@ -1,0 +1,103 @@
+"""A test set: which queries agents choose from, and how many each of them asks."""
+
+import json
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from sonicpy.errors import CommandError, LoadError
+from sonicpy.ids import check_bucket, check_collection
+
+ITERATIONS_MAX = 10_000_000
+SYNTAX = ('"', "*")
+"""Signs of a query language that Sonic Channel does not have; so is a hyphen in front of a word."""
+
+
+class TestSet(BaseModel):
+    """One test set. Its keys match without regard to case, as in Letarette's files."""
+
+    __test__ = False  # the name is no test of pytest's
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    Iterations: int = Field(ge=1, le=ITERATIONS_MAX)
+    """Queries that each connection of an agent asks."""
+    Queries: list[str] = Field(min_length=1)
+    """Texts, or words for `suggest`, or names of objects for `count`; each is chosen at random."""
+    Spaces: list[str] = Field(default=["wp/default"], min_length=1)
+    """`collection/bucket`; a name alone means its bucket `default`. A query asks all of them."""
+    Limit: int = Field(default=0, ge=0)
+    """Hits in an answer, over all servers; 0 means one from each."""
+    Offset: int = Field(default=0, ge=0)
+    """The page of each server, from 0 on."""
+    Op: Literal["query", "suggest", "count", "ping"] = "query"
+    Lang: str | None = Field(default=None, pattern="^[A-Za-z]+$")
+    """The language of the queries, as the server knows it."""
+    LimitPerShard: int | None = Field(default=None, ge=1)
+    """Hits in the answer of each server; None: Limit divided by the number of servers, at least 1."""
+    Weights: list[float] | None = None
+    """How often each query is chosen, one number a query; None: all equally often."""
+    Warmup: int = Field(default=0, ge=0, le=ITERATIONS_MAX)
+    """Queries asked before the measured ones."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.Weights is not None and (len(self.Weights) != len(self.Queries) or min(self.Weights) < 0):
+            raise ValueError("Weights needs one number from 0 on for each of Queries")
+        if self.Weights is not None and not sum(self.Weights):
+            raise ValueError("one of Weights must be above 0")
+        for space in self.scopes:
+            try:
+                check_collection(space[0])
+                check_bucket(space[1])
+            except CommandError as error:
+                raise ValueError(f'"{"/".join(space)}" in Spaces is no collection/bucket') from error
+        return self
+
+    @property
+    def scopes(self) -> list[tuple[str, str]]:
+        """(collection, bucket) of each space."""
+        pairs = [space.partition("/") for space in self.Spaces]
+        return [(collection, bucket or "default") for collection, _, bucket in pairs]
+
+    def limit_of_shard(self, shards: int) -> int:
+        """Return the LIMIT for each of so many servers."""
+        return self.LimitPerShard or max(1, self.Limit // shards)
+
+    def unknown_syntax(self) -> int:
+        """Return how many queries use a syntax that the server does not have: they are sent as plain text."""
+        return sum(
+            any(sign in query for sign in SYNTAX) or any(word.startswith("-") for word in query.split())
+            for query in self.Queries
+        )
+
+
+def read_test_set(path: Path) -> tuple[TestSet, list[str]]:
+    """Return the test set in a file, and the keys in it that have no meaning.
+
+    Raises:
+        LoadError: it cannot be read as a test set; the message names the file and the key.
+    """
+    try:
+        held = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise LoadError(f"{path} cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise LoadError(f"{path} is no JSON file: {error}") from error
+    if not isinstance(held, dict):
+        raise LoadError(f"{path} holds no test set: allowed is one JSON object with Iterations and Queries")
+    known, unknown = _split(held)
+    try:
+        return TestSet.model_validate(known), unknown
+    except ValidationError as error:
+        found = error.errors()[0]
+        where = ".".join(map(str, found["loc"])) or "the set"
+        raise LoadError(f"{path}: {where}: {found['msg']}") from error
+
+
+def _split(held: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Return the values by the names of the fields, and the keys that belong to none."""
+    names = {name.lower(): name for name in TestSet.model_fields}
+    # Go writes a list without elements as null.
+    known = {names[key.lower()]: value for key, value in held.items() if key.lower() in names and value is not None}
+    return known, [key for key in held if key.lower() not in names]

@@ -1,0 +1,69 @@
+"""The rows of the published benchmarks, in a tiny profile, and the oracle that judges them."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks.seeds import corpora
+from benchmarks.seeds.__main__ import NUMBERS, ROWS
+from benchmarks.seeds.oracle import BOTH, EITHER, PREFIX, TYPO, WORD, Oracle
+from benchmarks.seeds.plots import draw
+from benchmarks.seeds.profiles import TINY
+from benchmarks.seeds.synapse_rows import shard_of
+from benchmarks.seeds.table import IN_PROCESS, Figure, Table
+
+
+@pytest.mark.parametrize("letter", list(ROWS))
+def test_every_row_runs(letter: str, tmp_path: Path) -> None:
+    said: list[str] = []
+    table = Table("tiny", said.append)
+    ROWS[letter].run(table, TINY, tmp_path / "work", lambda row: True)
+    table.write(tmp_path / "results")
+    rows = {figure.row for figure in table.figures}
+    assert rows == {f"{letter}{number}" for number in range(1, NUMBERS[letter] + 1)}
+    wrong = [figure for figure in table.figures if figure.peer.startswith("sonicpy") and "wrong" in figure.note]
+    assert not wrong
+    held = json.loads((tmp_path / "results" / "results.json").read_text())
+    assert len(held["figures"]) == len(table.figures)
+    text = (tmp_path / "results" / "results.md").read_text()
+    assert all(f"### {row}, " in text for row in rows)
+
+
+def test_data_is_the_same_at_each_call() -> None:
+    for make in (corpora.messages, corpora.domain_names, corpora.events, corpora.articles, corpora.keys):
+        first, second = make(50), make(50)
+        assert first == second
+        assert len(set(map(repr, first))) == 50
+    assert shard_of("a", 1 << 32) == 0xE40C292C  # FNV-1a of "a"
+    assert hashlib.sha256(repr(corpora.keys(10)).encode()).hexdigest()[:8] == "a62d0118"
+
+
+def test_the_oracle_tells_right_from_wrong() -> None:
+    oracle = Oracle([(number, f"all {'even' if number % 2 == 0 else 'odd'} n{number}") for number in range(30)])
+    assert oracle.newest(["all", "even"]) == list(range(28, 8, -2))
+    assert oracle.fault(WORD, ["n3"], [3]) is None
+    assert oracle.fault(WORD, ["n3"], []) == "1 objects missing"
+    assert oracle.fault(WORD, ["n3"], [4]) == "an object that holds none of the words"
+    assert oracle.fault(WORD, ["all"], [1] * 10) == "an object twice"
+    assert oracle.fault(BOTH, ["all", "n3"], [3, *range(4, 13)]) is None
+    assert oracle.fault(BOTH, ["all", "n3"], list(range(4, 14))) == "1 objects missing"
+    assert oracle.fault(EITHER, ["n3", "n4"], [4, 3]) is None
+    assert oracle.fault(EITHER, ["n3", "n4"], [4]) == "1 objects missing"
+    assert oracle.fault(PREFIX, ["ev"], [2, 99]) is None
+    assert oracle.fault(PREFIX, ["ev"], [1]) == "no holder of the prefix"
+    assert oracle.fault(TYPO, ["n7"], [6]) == "the word that was meant is not found"
+
+
+def test_plots_hold_every_measured_point(tmp_path: Path) -> None:
+    table = Table("tiny", lambda line: None)
+    for count in (1, 2, 4):
+        for peer in ("ours", "<theirs> & co"):
+            table.add(Figure("S1", f"QUERY, {count} connections", peer, IN_PROCESS, rounds=[1000.0 * count]))
+    table.write(tmp_path)
+    drawn = draw(tmp_path / "results.json", tmp_path)
+    assert [path.name for path in drawn] == ["rate-by-connections.svg"]
+    text = drawn[0].read_text()
+    assert text.count("<circle") == 6
+    assert "&lt;theirs&gt; &amp; co" in text

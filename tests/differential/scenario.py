@@ -1,0 +1,244 @@
+"""Random scenarios: what clients send, in order. A scenario is the same for the same seed."""
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+COLLECTION = "{c}"
+"""Stands for the scenario's own collection, so that servers need no restart between scenarios."""
+SEARCH, INGEST, CONTROL = "search", "ingest", "control"
+
+PROFILES: dict[str, dict[str, object]] = {
+    "default": {},
+    "window of 3": {"store.kv.retain_word_objects": 3},
+    "stemming": {"normalization.stemming_enabled": "true"},
+    "folding": {"normalization.diacritic_folding_enabled": "true"},
+    "nfkc": {"normalization.unicode_normalization": '"nfkc"'},
+    "whole patterns": {"tokenization.compat_split_special_patterns": "false"},
+    "no patterns": {"tokenization.detect_special_patterns": "false"},
+    "no expansions": {"search.query_alternates_try": 0},
+    "small graph": {"store.fst.graph.max_words": 5},
+}
+"""Settings that differ from the defaults, by the name of the configuration."""
+WEIGHTS = (8, 2, 2, 2, 1, 2, 1, 2, 1)
+
+WORDS = {
+    "latin": "hello hallo help world word words alice bob running runner runs café cafe résumé naïve straße ÅNGSTRÖM "
+    "office ﬁsh don't rock'n'roll responsibility responsibilities wonderful engine engines a I ox it".split(),
+    "identifiers": "alice@example.com https://example.com/a?b=c #topic @Alice snake_case covid-19 running-42 v1.2.3 "
+    "192.168.0.1 2024-01-31 +33612345678 _-_ foo_bar-baz CamelCase x-ray 3.14 1,000 #1 -1".split(),
+    "greek": "ἕνα ὁδός λόγος Λόγος σοφός σοφόσ και".split(),
+    "cyrillic": "привет мир книга книги був була вам Йод ёлка Ꙋма".split(),
+    "cjk": "日本語 東京都 漢字 ひらがな カタカナ 今天天气 你好世界".split(),
+    "hangul": "한국어 안녕하세요 한 국".split(),
+    "arabic": "سلام كتاب الكتاب كِتَابٌ شكرا".split(),
+    "hebrew": "שלום ספר הספר".split(),
+    "thai": "สวัสดี ภาษาไทย ไทย".split(),
+    "indic": "नमस्ते हिन्दी तमिळ ि தமிழ் বাংলা".split(),
+    "odd": "𝐁oo ａｂｃ ⴁ İstanbul ß ẞ e\u0301te\u0301 \u0301 \u0345 👍 👩‍👩‍👧 ♥ ½ ² Ⅷ a\u00adb z\u200dz".split(),
+    "long": [letter * count for letter in "bw" for count in (12, 20, 38, 40, 41, 60)] + ["é" * 20, "é" * 21, "語" * 14],
+}
+LANGUAGES = ("none", "eng", "fra", "deu", "spa", "rus", "ell", "jpn", "cmn", "kor", "ara", "hin", "tha", "tur", "xxx")
+OBJECTS = ("A", "B", "C", "D", "E", "conversation:1")
+BUCKETS = ("b", "b", "b", "other")
+GAPS = (" ", " ", " ", "  ", "\\n", ", ", ". ", "-", "/", "\u00a0", "\t")
+NUMBERS = ("0", "1", "2", "3", "10", "20", "100", "101", "1000", "-1", "x", "", "70000")
+ODD_METAS = (" LIMIT", " FOO(1)", " LIMIT(1", " LANG", " limit(2)", " OFFSET(1) OFFSET(2)")
+ODD_LINES = (
+    "PING", "ping now", "HELP", "HELP commands", "HELP x", "NOTHING", "QUERY", "QUERY {c}", "PUSH {c} b",
+    "PUSH {c} b {name} {text}", "COUNT {c} {name}", "SUGGEST {c} b", "LIST {c} b x", "FLUSHO {c} b", "TRIGGER",
+    "TRIGGER nothing", "QUERY {c} {name} {text}", "START search", "ſuggest", "  PING  ",
+)  # fmt: skip
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing that happens: a line that a connection sends, or something that the server does."""
+
+    connection: str
+    """The mode and a number, such as `search 1`; empty for a restart."""
+    line: bytes
+    """Without the line end; empty for a restart."""
+
+    @property
+    def is_restart(self) -> bool:
+        """Whether the server is stopped and started again."""
+        return not self.connection
+
+
+RESTART = Step("", b"")
+CONSOLIDATE = Step(f"{CONTROL} 1", b"TRIGGER consolidate")
+PLACE = COLLECTION.encode()
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """What is sent to a server of one configuration."""
+
+    seed: int
+    profile: str
+    steps: tuple[Step, ...]
+
+
+class Maker:
+    """Makes the scenario of a seed."""
+
+    def __init__(self, seed: int) -> None:
+        self._chance = random.Random(seed)
+        self._words = self._some_words()
+        self._asks_language = self._chance.random() < 0.8
+        """Whether every text names its language: without one, Sonic guesses."""
+
+    def scenario(self, seed: int) -> Scenario:
+        """Return the scenario."""
+        chance = self._chance
+        profile = chance.choices(list(PROFILES), WEIGHTS)[0]
+        steps = [self._push() for _ in range(chance.randint(1, 6))]
+        for _ in range(chance.randint(4, 18)):
+            step = chance.choices(list(ACTS), [weight for weight, _ in ACTS.values()])[0]
+            act: Callable[[Maker], Sequence[Step]] = ACTS[step][1]
+            steps += act(self)
+        if chance.random() < 0.03:
+            steps.insert(chance.randrange(len(steps)), RESTART)
+        return Scenario(seed, profile, tuple(steps))
+
+    def _some_words(self) -> list[str]:
+        scripts = self._chance.sample(list(WORDS), self._chance.choice((1, 1, 2, 3)))
+        words = [word for script in scripts for word in WORDS[script]]
+        return self._chance.sample(words, min(len(words), self._chance.randint(3, 12)))
+
+    # -- parts of lines --------------------------------------------------------------------------------------------
+
+    def _word(self) -> str:
+        word = self._chance.choice(self._words)
+        return self._chance.choice((word, word, word, word, word.upper(), word.title()))
+
+    def _typed(self) -> str:
+        """Return a word as somebody types it: whole, begun, or with a mistake."""
+        word = self._word()
+        how = self._chance.random()
+        if how < 0.45 or len(word) < 2:
+            return word
+        at = self._chance.randrange(1, len(word))
+        letter = self._chance.choice(LETTERS)
+        if how < 0.7:
+            return word[:at]
+        return self._chance.choice((word[:at] + letter + word[at:], word[:at] + letter + word[at + 1 :],
+                                    word[:at] + word[at + 1 :]))  # fmt: skip
+
+    def _text(self, word: Callable[[], str]) -> str:
+        parts = [word()]
+        for _ in range(self._chance.choice((0, 0, 1, 1, 2, 3, 5))):
+            parts += [self._chance.choice(GAPS), word()]
+        return self._quoted("".join(parts))
+
+    def _quoted(self, text: str) -> str:
+        how = self._chance.random()
+        if how < 0.93:
+            return f'"{text}"'
+        return self._chance.choice((f'"{text}\\"', text, '""', '" "', f'"\\\\ {text} \\q"', f'"{text}', f"'{text}'"))
+
+    def _meta(self, *keys: str) -> str:
+        found = ""
+        for key in keys:
+            if key == "LANG":
+                if self._asks_language or self._chance.random() < 0.2:
+                    found += f" LANG({self._chance.choice(LANGUAGES)})"
+            elif self._chance.random() < 0.3:
+                value = self._chance.choice(
+                    ("0", "1", "2", "3", "10", "20", "100", "101", "1000", "-1", "x", "", "70000")
+                )
+                found += f" {key}({value})"
+        if self._chance.random() < 0.02:
+            found += self._chance.choice(
+                (" LIMIT", " FOO(1)", " LIMIT(1", " LANG", " limit(2)", " OFFSET(1) OFFSET(2)")
+            )
+        return found
+
+    def _scope(self) -> str:
+        return f"{COLLECTION} {self._chance.choice(BUCKETS)}"
+
+    def _object(self) -> str:
+        return self._chance.choice(OBJECTS)
+
+    def _step(self, mode: str, line: str) -> Step:
+        data = line.encode()
+        if self._chance.random() < 0.004:
+            at = self._chance.randrange(len(data) + 1)
+            data = data[:at] + self._chance.choice((b"\xff", b"\xc3", b"\xed\xa0\x80", b"\x00", b"\x1c")) + data[at:]
+        return Step(f"{mode} {self._chance.choice((1, 1, 1, 2))}", data)
+
+    # -- acts ------------------------------------------------------------------------------------------------------
+
+    def _push(self) -> Step:
+        return self._step(INGEST, f"PUSH {self._scope()} {self._object()} {self._text(self._word)}{self._meta('LANG')}")
+
+    def push(self) -> list[Step]:
+        """Push one text, or the same again."""
+        step = self._push()
+        return [step, step] if self._chance.random() < 0.1 else [step]
+
+    def pop(self) -> list[Step]:
+        """Take words from an object."""
+        return [self._step(INGEST, f"POP {self._scope()} {self._object()} {self._text(self._word)}")]
+
+    def flush(self) -> list[Step]:
+        """Erase an object, a bucket or the collection."""
+        line = self._chance.choice((f"FLUSHO {self._scope()} {self._object()}",) * 3 + (f"FLUSHB {self._scope()}",
+                                   f"FLUSHC {COLLECTION}"))  # fmt: skip
+        return [self._step(INGEST, line)]
+
+    def query(self) -> list[Step]:
+        """Ask for a text, sometimes page by page."""
+        text = self._text(self._typed)
+        line = f"QUERY {self._scope()} {text}{self._meta('LIMIT', 'OFFSET', 'LANG')}"
+        return [*self._consolidated(), self._step(SEARCH, line)]
+
+    def suggest(self) -> list[Step]:
+        """Complete or correct a word."""
+        line = f"SUGGEST {self._scope()} {self._quoted(self._typed())}{self._meta('LIMIT')}"
+        return [*self._consolidated(), self._step(SEARCH, line)]
+
+    def words(self) -> list[Step]:
+        """List the words."""
+        line = f"LIST {self._scope()}{self._meta('LIMIT', 'OFFSET')}"
+        return [*self._consolidated(), self._step(SEARCH, line)]
+
+    def count(self) -> list[Step]:
+        """Count what there is."""
+        bucket, name = self._chance.choice(BUCKETS), self._object()
+        line = self._chance.choice((f"COUNT {COLLECTION}", f"COUNT {COLLECTION} {bucket}", f"COUNTC {COLLECTION}",
+                                    f"COUNT {COLLECTION} {bucket} {name}", f"COUNTB {COLLECTION} {bucket}",
+                                    f"COUNTO {COLLECTION} {bucket} {name}"))  # fmt: skip
+        return [*self._consolidated(), self._step(INGEST, line)]
+
+    def odd(self) -> list[Step]:
+        """Send what clients send by mistake."""
+        chance = self._chance
+        mode = chance.choice((SEARCH, INGEST, CONTROL))
+        name = chance.choice(("é", "x" * 128, "x" * 129, "a.b", "a/b", "*"))
+        line = chance.choice(ODD_LINES).replace("{name}", name).replace("{text}", self._text(self._typed))
+        return [self._step(mode, line)]
+
+    def _consolidated(self) -> list[Step]:
+        """Return a consolidation: SUGGEST, LIST and expansions see only what was consolidated."""
+        return [CONSOLIDATE] if self._chance.random() < 0.85 else []
+
+
+ACTS: dict[str, tuple[int, Callable[[Maker], list[Step]]]] = {
+    "push": (6, Maker.push),
+    "pop": (3, Maker.pop),
+    "flush": (2, Maker.flush),
+    "query": (8, Maker.query),
+    "suggest": (4, Maker.suggest),
+    "list": (2, Maker.words),
+    "count": (5, Maker.count),
+    "odd": (1, Maker.odd),
+}
+"""What may happen, with how often."""
+
+
+def make(seed: int) -> Scenario:
+    """Return the scenario of a seed."""
+    return Maker(seed).scenario(seed)
