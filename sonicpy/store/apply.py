@@ -57,13 +57,18 @@ def _remove(view: WriteView, mutation: PopTerms | FlushObject | FlushBucket | Fl
                 return 0
             return writer_of(view, collection, bucket).flush_object(oid)
         case FlushBucket(collection, bucket):
-            return int(view.forget_bucket(collection, bucket))
+            # As in Sonic, which asks only whether the collection exists.
+            is_there_for_sonic = view.by_association and view.has_collection(collection)
+            was_there = view.forget_bucket(collection, bucket)
+            if was_there and not view.has_buckets(collection):
+                view.note_emptied(collection)
+            return int(was_there or is_there_for_sonic)
         case FlushCollection(collection):
             rows = view.transaction.rows(SCOPES, collection_prefix(collection))
             scopes = [scope_of(key) for key, _ in rows]
             for scope in scopes:
                 view.forget_bucket(*scope)
-            return int(bool(scopes))
+            return int(view.forget_emptied(collection) or bool(scopes))
 
 
 def _store_error(error: DamagedBytes | OverflowError) -> StoreError:

@@ -18,6 +18,7 @@ from sonicpy.store.environment import (
     COMMON,
     DROPPED,
     LENGTHS,
+    META,
     OBJECTS,
     PENDING,
     SCOPES,
@@ -27,7 +28,7 @@ from sonicpy.store.environment import (
 )
 from sonicpy.store.keys import length_key, object_key, scope_key
 from sonicpy.store.lengths import Lengths, read_lengths
-from sonicpy.store.meta import take_bucket_id
+from sonicpy.store.meta import EMPTIED, take_bucket_id
 from sonicpy.store.names import NewNames, new_names, stored_names
 from sonicpy.store.view import View
 from sonicpy.store.write_cache import NewestRow, WriteCache
@@ -121,6 +122,14 @@ class WriteView(View):
         self.transaction.delete(BUCKETS, key)
         self.transaction.put(DROPPED, key, b"")
         return True
+
+    def note_emptied(self, collection: str) -> None:
+        """Let a collection exist although it has lost its last bucket; see `has_collection`."""
+        self.transaction.put(META, EMPTIED + collection.encode(), b"")
+
+    def forget_emptied(self, collection: str) -> bool:
+        """Undo `note_emptied`; return whether it was noted."""
+        return self.transaction.delete(META, EMPTIED + collection.encode())
 
     def set_bucket(self, scope: Scope, state: BucketState) -> None:
         """Replace the counters of a bucket that exists; its number must stay the same."""

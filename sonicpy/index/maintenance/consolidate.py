@@ -37,7 +37,8 @@ class GraphLimits(NamedTuple):
 
     Attributes:
         words, file_bytes: the most a graph holds; 0: no limit.
-        keeps_orphans: as in Sonic, words that vanished with their object stay in the graph; only POP takes them out.
+        keeps_orphans: as in Sonic, words that vanished with their object stay in the graph, only POP takes them out;
+            and a graph with as many words as it may hold takes no new ones.
     """
 
     words: int = 0
@@ -132,9 +133,7 @@ def read_words(view: View, pool: GraphPool, bucket: int, limits: GraphLimits) ->
     state = view.bucket_numbered(bucket)
     if state is None:
         return None
-    words = _live_words(view, bucket)
-    if limits.keeps_orphans:
-        words = sorted({*words, *_orphans(view, pool, state)})
+    words = _words_with_orphans(view, pool, state, limits) if limits.keeps_orphans else _live_words(view, bucket)
     return Words(bucket, state.lexicon_version + 1, state.pending_seq, words)
 
 
@@ -221,13 +220,20 @@ def _live_words(view: View, bucket: int) -> list[bytes]:
     return [word for rows in pages(view.word_rows_from, prefix, ROWS_MAX) for word in live_words(rows, prefix)]
 
 
-def _orphans(view: View, pool: GraphPool, state: BucketState) -> set[bytes]:
-    """Return the words of the old graph, and those that vanished with their object since, without popped ones."""
+def _words_with_orphans(view: View, pool: GraphPool, state: BucketState, limits: GraphLimits) -> list[bytes]:
+    """Return, in byte order, the words of the old graph and new ones, gone ones included but for those popped.
+
+    A word that a full graph did not take stays away from later ones.
+    """
     pending = view.pending_changes(state.bucket)
     graph = pool.get(state.bucket, state.lexicon_version)
     words = set() if graph is None else set(graph.words(0, len(graph)))
-    words |= {word for word, why in pending.items() if why == Why.ORPHANED}
-    return words - {word for word, why in pending.items() if why == Why.POPPED}
+    words -= {word for word, why in pending.items() if why == Why.POPPED}
+    if graph is None or not limits.words:
+        words.update(_live_words(view, state.bucket))
+    if graph is None or not limits.words or len(graph) < limits.words:
+        words |= {word for word, why in pending.items() if why != Why.POPPED}
+    return sorted(words)
 
 
 def _graph(words: list[bytes], bucket: int, version: int) -> bytes:

@@ -127,6 +127,11 @@ class Maintainer:
         with self.engine.read() as view:
             return view.count_scopes()
 
+    def open_collections(self) -> int:
+        """Return how many collections exist."""
+        with self.engine.read() as view:
+            return view.count_collections()
+
     def pending_buckets(self) -> int:
         """Return how many buckets have words that wait for consolidation."""
         return len(self.engine.store.pending_buckets())
