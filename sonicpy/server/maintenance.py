@@ -133,6 +133,7 @@ class Maintenance:
                         raise StoreError(f"the backup in {folder} is not restored: the server stops")
                 await self.consolidate(restoration.staged_buckets())
                 restoration.switch()
+                await self._committer.sync()  # the log does not hold it
         logger.info("the collections of the backup in %s are restored", folder)
 
     async def verify(self) -> list[str]:

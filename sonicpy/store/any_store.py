@@ -40,6 +40,8 @@ class AnyStore(Protocol):
     @property
     def log_position(self) -> int: ...
     @property
+    def checkpoint(self) -> int: ...
+    @property
     def has_dropped(self) -> bool: ...
     @property
     def has_removals(self) -> bool: ...
@@ -99,6 +101,11 @@ class RefusesChanges:
     def has_removals(self) -> bool:
         """Whether something is half gone, which whoever changes the store has to finish."""
         return False
+
+    @property
+    def checkpoint(self) -> NoReturn:
+        """Refuse."""
+        raise self.refusal()
 
     def apply(self, mutation: Mutation, *, in_steps: bool = False) -> NoReturn:
         """Refuse."""
@@ -210,6 +217,10 @@ class ClosedStore(RefusesChanges):
         """Refuse."""
         raise self.refusal()
 
+    def last_commit(self) -> NoReturn:
+        """Refuse."""
+        raise self.refusal()
+
     def reading(self) -> NoReturn:
         """Refuse."""
         raise self.refusal()
@@ -235,10 +246,6 @@ class ClosedStore(RefusesChanges):
         raise self.refusal()
 
     def backup(self, folder: Path) -> NoReturn:
-        """Refuse."""
-        raise self.refusal()
-
-    def last_commit(self) -> NoReturn:
         """Refuse."""
         raise self.refusal()
 

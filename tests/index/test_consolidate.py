@@ -352,6 +352,8 @@ class TestFlushed:
             index.consolidate()
             assert corrected(index) == {"anker"}
             index.flush_bucket(C, B)
+            assert graph_files(index) == ["0-1.graph"], "a loss of power would undo the flush"
+            index.maintainer.sync()
             index.maintainer.sweep(1_000)
             index.maintainer.commit()
             assert index.maintainer.open_graphs() == 0

@@ -302,7 +302,7 @@ def change(folder: Path, work: Callable[[Transaction], None]) -> None:
 
 
 def rows_of(folder: Path, table: int) -> list[Row]:
-    environment = Environment(folder, 1 << 30, sync=False, read_only=True)
+    environment = Environment(folder, 1 << 30, read_only=True)
     try:
         with environment.reading() as transaction:
             return list(transaction.rows(table, bucket_key(0)))
@@ -356,7 +356,7 @@ def test_a_list_in_the_order_of_association_is_whole_or_damaged(tmp_path: Path, 
 
 @pytest.mark.parametrize("table", range(len(tables.TABLE_NAMES)), ids=[name.decode() for name in tables.TABLE_NAMES])
 def test_the_check_reads_every_row_of_every_table_and_raises_nothing_else(folder: Path, table: int) -> None:
-    environment = Environment(folder, 1 << 30, sync=False, read_only=True)
+    environment = Environment(folder, 1 << 30, read_only=True)
     with environment.reading() as transaction:
         rows = list(transaction.rows(table, b""))
     environment.close()

@@ -165,7 +165,7 @@ class TestWhen:
             other.send_lines("TRIGGER CONSOLIDATE")
             assert (control.line(), other.line()) == ("OK", "OK")
             assert count_words(ingest, "large") == 3_002, "the second one waits for what the first did not see"
-            assert len(graph_files(server)) == 122, "older ones are gone"
+            until(lambda: len(graph_files(server)) == 122, "older ones are gone")
 
     @pytest.mark.parametrize("in_the_middle", [False, True])
     def test_at_the_stop(self, tmp_path: Path, in_the_middle: bool) -> None:

@@ -30,7 +30,7 @@ READ = """
 import sys, time
 from sonicpy.store.environment import Environment
 from pathlib import Path
-environment = Environment(Path(sys.argv[1]), 1 << 30, sync=False, read_only=True)
+environment = Environment(Path(sys.argv[1]), 1 << 30, read_only=True)
 with environment.reading():
     print("reading", flush=True)
     sys.stdin.read()

@@ -172,7 +172,7 @@ def build_in_worker(
     Raises:
         StoreError: the store cannot be read.
     """
-    environment = Environment(Path(store), map_bytes, sync=False, read_only=True)
+    environment = Environment(Path(store), map_bytes, read_only=True)
 
     @contextmanager
     def snapshot() -> Iterator[View]:

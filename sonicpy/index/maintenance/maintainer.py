@@ -192,6 +192,7 @@ class Maintainer:
                 except GraphError as error:
                     errors.append(error)  # the others need not wait for this one
             self.engine.finish()
+            self.engine.sync_graphs()
             if errors:
                 raise errors[0]
 
@@ -277,9 +278,9 @@ class Maintainer:
         published = [built for built in graphs if built not in orphaned]
         for built in published:
             engine.graphs.broken.discard(built.bucket)
-            if built.version > 1:  # opened before the older file is deleted
+            if built.version > 1:  # opened before the older file is left behind
                 engine.graphs.get(built.bucket, built.version)
-                engine.graphs.remove(built.bucket, built.version - 1)
+                engine.graphs.leave(built.bucket, built.version - 1, engine.store.last_commit())
             elif len(engine.graphs) < OPEN_MAX:
                 engine.graphs.get(built.bucket, built.version)  # it will probably be asked for soon
         return published
@@ -326,6 +327,7 @@ class Maintainer:
                 self.consolidate_bucket(bucket)
             restoration.switch()
             self.engine.finish()
+            self.engine.store.sync()  # the log does not hold it
 
     @contextmanager
     def restoration(self, folder: Path | str) -> Iterator[Restoration]:

@@ -1,7 +1,5 @@
 """Verify a folder that holds a store or a backup; sonicpy/store/verify.py checks the tables."""
 
-import fcntl
-import os
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -14,9 +12,10 @@ from sonicpy.graph.pool import GraphPool, graph_folder
 from sonicpy.graph.word_graph import WordGraph
 from sonicpy.ids import Scope
 from sonicpy.store.backup import BACKUP_FILE, open_backup
+from sonicpy.store.boot_mark import refuse_unrecovered
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import DATA_FILE, Environment, Transaction
-from sonicpy.store.folder import LOCK_FILE, ReaderLock, holds_store, is_there
+from sonicpy.store.folder import ReaderLock, holds_store, is_there, is_written
 from sonicpy.store.log import log_faults
 from sonicpy.store.meta import RESTORE_ELSEWHERE, check_analyzer, check_format, read_position
 from sonicpy.store.page_check import page_faults
@@ -49,13 +48,14 @@ def folder_faults(folder: Path) -> Iterator[str]:
     data = folder / DATA_FILE
     if not holds_store(folder):
         raise StoreError(f"{folder} holds neither a store ({DATA_FILE} is missing) nor a backup ({BACKUP_FILE})")
-    is_written = _is_written(folder)
+    refuse_unrecovered(folder)
+    has_writer = is_written(folder)
     unlocked = not may_write(folder)
     reader_lock = ReaderLock(folder) if unlocked else None
     try:
-        environment = Environment(folder, data.stat().st_size, sync=False, read_only=True, unlocked=unlocked)
+        environment = Environment(folder, data.stat().st_size, read_only=True, unlocked=unlocked)
         try:
-            yield from _page_faults(environment, data, is_written)
+            yield from _page_faults(environment, data, has_writer)
             with environment.reading() as transaction:
                 check_format(transaction)
                 position = read_position(transaction)
@@ -65,7 +65,7 @@ def folder_faults(folder: Path) -> Iterator[str]:
                 for scope in readable_scopes(sliced):
                     check = partial(_graph_faults_in, scope=scope, pool=pool, version_now=version_now)
                     yield from lasting_faults(environment, sliced, check)
-            if not is_written:
+            if not has_writer:
                 yield from log_faults(folder / "log", position)
         finally:
             environment.close()
@@ -179,19 +179,3 @@ def _version(environment: Environment, bucket: int) -> int | None:
     with environment.reading() as transaction:
         state = View(transaction).bucket_numbered(bucket)
     return None if state is None else state.lexicon_version
-
-
-def _is_written(folder: Path) -> bool:
-    try:
-        descriptor = os.open(folder / LOCK_FILE, os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return False
-    except OSError as error:
-        raise StoreError(f"cannot read {folder / LOCK_FILE}: {error.strerror}") from error
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
-        return True
-    finally:
-        os.close(descriptor)
-    return False
