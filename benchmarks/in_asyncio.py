@@ -2,9 +2,9 @@
 
     python -m benchmarks.in_asyncio [TEXTS]
 
-Texts are chat messages, queries are neighbouring words of random messages (tests/support/texts.py). Times are wall-clock
-times. While rows are pushed, a task wakes up every millisecond, and the longest time that it had to wait is printed: so
-long the loop served nobody.
+Texts are chat messages, queries are neighbouring words of random messages (tests/support/texts.py). Times are
+wall-clock times. While rows are pushed, a task wakes up every millisecond, and the longest time that it had to wait is
+printed: so long the loop served nobody.
 """
 
 import asyncio

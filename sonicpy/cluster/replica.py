@@ -17,6 +17,7 @@ from sonicpy.errors import StoreError, StoreFull
 from sonicpy.index.replica import ReplicaIndex
 from sonicpy.server.committer import Committer
 from sonicpy.server.maintenance import Maintenance
+from sonicpy.server.readers import ReaderWatch
 from sonicpy.server.statistics import Statistics
 from sonicpy.server.tasks import PeriodicTasks
 
@@ -67,6 +68,7 @@ class Replica:
         """Whether it has stopped for good."""
         self.committer = Committer(index.maintainer, syncs_before_reply=False)
         self.maintenance = Maintenance(index.maintainer, config, self.committer, statistics)
+        self.readers = ReaderWatch(index.maintainer, self.maintenance, config.store.kv.reader_limit_mb << 20)
         self._broker = broker
         self._answered = answered
         self._late = late

@@ -9,7 +9,7 @@ from sonicpy.cluster.node import Node
 from sonicpy.cluster.service import NodeService
 from sonicpy.config import Config, Loaded
 from sonicpy.errors import ConfigError
-from sonicpy.server.server import Server, run
+from sonicpy.server.server import PeriodicWork, Server, run
 from sonicpy.server.service import BaseService
 from sonicpy.server.statistics import Statistics
 
@@ -44,15 +44,19 @@ class NodeServer(Server):
         self._is_strong = is_strong
 
     @contextlib.asynccontextmanager
-    async def _opened(self) -> AsyncIterator[BaseService]:
+    async def _opened(self) -> AsyncIterator[tuple[BaseService, PeriodicWork]]:
         connection = await connect(self._brokers, f"sonicpy node {self._name}")
         try:
             statistics = Statistics()
             node = await Node.open(self._name, self._config, connection, statistics, is_strong=self._is_strong)
             try:
-                yield NodeService(node, self._config)
+                yield NodeService(node, self._config), replicas_work
             finally:
                 await node.close()
         finally:
             if not connection.is_closed:
                 await connection.close()
+
+
+async def replicas_work() -> None:
+    """Do nothing: each replica does its own periodic work from its opening on."""

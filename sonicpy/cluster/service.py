@@ -107,6 +107,9 @@ class TurnSealer:
     def note_turn_without_changes(self) -> None:
         """Do nothing: replicas commit by the log, whoever takes turns."""
 
+    async def remove(self) -> None:
+        """Do nothing: a replica removes at once what an entry of the log removes."""
+
 
 class NodeService(BaseService):
     """A node and its connections."""
@@ -120,9 +123,6 @@ class NodeService(BaseService):
         """Tell other processes that want to open a replica's folder at which URL this one serves it."""
         for replica in self.node.replicas.values():
             replica.index.maintainer.note_server(url)
-
-    async def run_tasks(self) -> None:
-        """Do nothing: each replica has its own."""
 
     async def finish(self, seconds: float) -> None:
         """Do nothing: closing the node ends its work."""
@@ -192,9 +192,10 @@ class NodeService(BaseService):
         return faults
 
     def _info_of_node(self) -> bytes:
-        maintainers = [replica.index.maintainer for replica in self.node.replicas.values()]
+        replicas = self.node.replicas.values()
+        maintainers = [replica.index.maintainer for replica in replicas]
         return self._info(
-            open_scopes=sum(maintainer.open_scopes() for maintainer in maintainers),
+            open_collections=len({name for replica in replicas for name in replica.index.collections()}),
             open_graphs=sum(maintainer.open_graphs() for maintainer in maintainers),
             pending_graphs=sum(maintainer.pending_buckets() for maintainer in maintainers),
         )

@@ -3,12 +3,13 @@ which turns changes into records of that log.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from sonicpy.config import Config
 from sonicpy.errors import StoreError
 from sonicpy.graph.pool import GraphPool, graph_folder
-from sonicpy.index.engine import Engine
+from sonicpy.index.engine import Engine, sync_names
 from sonicpy.index.index import Index
 from sonicpy.index.maintenance.maintainer import Maintainer
 from sonicpy.index.search.suggest_cache import SuggestCache
@@ -93,6 +94,7 @@ class ReplicaEngine(Engine):
     def _open_store(self, folder: Path) -> AnyStore:
         self.graphs = GraphPool(graph_folder(folder))
         self.replica = ReplicaStore(folder, self.analyzer(), map_bytes=self.config.store.kv.map_size_mb << 20)
+        self.replica.sync_before(partial(sync_names, self.graphs.folder))
         return self.replica
 
 

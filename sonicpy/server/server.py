@@ -8,8 +8,9 @@ import logging
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from types import ModuleType
+from typing import Any
 
 from sonicpy.channel.session import Session
 from sonicpy.channel.syntax import Limits
@@ -21,6 +22,7 @@ from sonicpy.server.connection import Connection
 from sonicpy.server.listeners import Listeners, tls_context
 from sonicpy.server.notify import READY, STOPPING, notify
 from sonicpy.server.service import BaseService, Service
+from sonicpy.server.tasks import PeriodicTasks
 from sonicpy.version import VERSION
 
 if sys.platform == "win32" or sys.implementation.name != "cpython":
@@ -29,6 +31,9 @@ else:
     from uvloop import run as run_loop
 
 logger = logging.getLogger(__name__)
+
+PeriodicWork = Callable[[], Coroutine[Any, Any, None]]
+"""Runs beside the connections until it is cancelled."""
 
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT)
 DRAIN_S = 0.05
@@ -88,7 +93,7 @@ class Server:
             loop.add_signal_handler(number, stopped.set)
         tls = tls_context(self._config.channel)
         metrics = None if self._config.metrics.address is None else load_metrics()
-        async with self._opened() as service:
+        async with self._opened() as (service, run_tasks):
             listeners = Listeners(self._config.channel, tls)
             async with self._watched(service, metrics) as watched_on:
                 await listeners.start(lambda: self._connection(service))
@@ -103,7 +108,7 @@ class Server:
                 gc.freeze()
                 gc.set_threshold(GARBAGE_OBJECTS)
                 notify(READY)
-                tasks = asyncio.create_task(service.run_tasks())
+                tasks = asyncio.create_task(run_tasks())
                 try:
                     await stopped.wait()
                 finally:
@@ -113,12 +118,13 @@ class Server:
         logger.info("stopped")
 
     @contextlib.asynccontextmanager
-    async def _opened(self) -> AsyncIterator[BaseService]:
-        """Open what is served inside a `with` block."""
+    async def _opened(self) -> AsyncIterator[tuple[BaseService, PeriodicWork]]:
+        """Open what is served inside a `with` block; yield it, and its periodic work."""
         index = Index(config=self._config, autocommit=False)
         try:
             index.maintainer.prepare()
-            yield Service(index, self._config)
+            service = Service(index, self._config)
+            yield service, PeriodicTasks(service).run
         finally:
             index.close()
 

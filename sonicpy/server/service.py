@@ -18,9 +18,10 @@ from sonicpy.server.committer import Committer
 from sonicpy.server.dispatch import CALLS
 from sonicpy.server.maintenance import Maintenance
 from sonicpy.server.passwords import WrongPasswords
+from sonicpy.server.readers import ReaderWatch
 from sonicpy.server.rejected import RejectedConnection
 from sonicpy.server.statistics import Statistics
-from sonicpy.server.tasks import PeriodicTasks
+from sonicpy.server.threads import in_thread
 from sonicpy.server.turns import Turns
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ class Sealer(Protocol):
 
     def seal(self, connection: object) -> "asyncio.Future[Any] | None": ...
     def note_turn_without_changes(self) -> None: ...
+    async def remove(self) -> None: ...
 
 
 class BaseService(ABC):
@@ -61,7 +63,7 @@ class BaseService(ABC):
     where: object
 
     def __init__(
-        self, config: Config, calls: Mapping[type, Callable[[Any, Any], bytes]], target: object, committer: Sealer
+        self, config: Config, calls: Mapping[type, Callable[[Any, Any], bytes]], target: Any, committer: Sealer
     ) -> None:
         self.config = config
         self.calls = calls
@@ -108,19 +110,15 @@ class BaseService(ABC):
         """Take the URL at which clients are served."""
 
     @abstractmethod
-    async def run_tasks(self) -> None:
-        """Run periodic work until cancelled."""
-
-    @abstractmethod
     async def finish(self, seconds: float) -> None:
         """End all work; `seconds` may be spent on leaving the index in a better state."""
 
-    def _info(self, *, open_scopes: int, open_graphs: int, pending_graphs: int) -> bytes:
+    def _info(self, *, open_collections: int, open_graphs: int, pending_graphs: int) -> bytes:
         return replies.info(
             self.statistics.figures(
                 connections=len(self.peers),
-                lines_of_open=sum(peer.session.lines_handled for peer in self.peers),
-                open_scopes=open_scopes,
+                lines_of_open=sum(peer.session.lines_handled for peer in self.peers) - 1,  # this INFO does not count
+                open_collections=open_collections,
                 open_graphs=open_graphs,
                 pending_graphs=pending_graphs,
             )
@@ -143,14 +141,11 @@ class Service(BaseService):
         self.index = index
         self.where = config.store.kv.path
         self.maintenance = Maintenance(index.maintainer, config, committer, self.statistics)
+        self.readers = ReaderWatch(index.maintainer, self.maintenance, config.store.kv.reader_limit_mb << 20)
 
     def note_url(self, url: str) -> None:
         """Tell other processes that want to open the folder at which URL this one serves it."""
         self.index.maintainer.note_server(url)
-
-    async def run_tasks(self) -> None:
-        """Commit, sweep, sync and consolidate once a second; see `PeriodicTasks`."""
-        await PeriodicTasks(self).run()
 
     async def finish(self, seconds: float) -> None:
         """End the maintenance, then consolidate for at most `seconds`."""
@@ -163,14 +158,14 @@ class Service(BaseService):
             case Info():
                 maintainer = self.index.maintainer
                 return self._info(
-                    open_scopes=maintainer.open_scopes(),
+                    open_collections=maintainer.open_collections(),
                     open_graphs=maintainer.open_graphs(),
                     pending_graphs=maintainer.pending_buckets(),
                 )
             case Stats(collection, bucket):
                 self.committer.commit()  # if that fails, the figures are those of the commit before
                 stats = self.index.stats
-                figures = await asyncio.get_running_loop().run_in_executor(None, stats, collection, bucket)
+                figures = await in_thread(stats, collection, bucket)
                 return replies.json_result(figures)
             case Verify():
                 return replies.json_result(await self.maintenance.verify())

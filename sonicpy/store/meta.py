@@ -87,17 +87,6 @@ def _pack_settings(settings: Mapping[str, str]) -> bytes:
     return json.dumps(dict(settings), sort_keys=True).encode()
 
 
-def _pack_facts(facts: Mapping[str, Any]) -> bytes:
-    return json.dumps(dict(facts), sort_keys=True).encode()
-
-
-def _unpack_facts(row: bytes) -> Mapping[str, Any]:
-    facts = json.loads(row)
-    if not isinstance(facts, dict):
-        raise ValueError("it is no JSON object")
-    return facts
-
-
 def _unpack_settings(row: bytes) -> Mapping[str, str]:
     settings = json.loads(row)
     if not isinstance(settings, dict):
@@ -121,7 +110,19 @@ CONVERSION: MetaKey[tuple[int, int]] = MetaKey(b"conversion", pack_varints, _unp
 """How far a conversion from the old format is: buckets below the first number are to be converted, and of the first of
 them by name the objects from the second number on. Missing otherwise."""
 
-REPLICA: MetaKey[Mapping[str, Any]] = MetaKey(b"replica", _pack_facts, _unpack_facts)
+EMPTIED = b"emptied "
+"""What the keys of rows without a value begin with; the name of a collection follows. The collection has lost all its
+buckets at some time: it exists until it is flushed itself, as in Sonic."""
+FLUSHING = b"flushing "
+"""What the keys of `flushing` begin with."""
+
+
+def flushing(collection: str) -> MetaKey[int]:
+    """Return the key that is there while a collection is being removed: all of its buckets below this number are."""
+    return MetaKey(FLUSHING + collection.encode(), _pack_number, _unpack_number)
+
+
+REPLICA: MetaKey[Mapping[str, Any]] = MetaKey(b"replica", _pack_settings, _unpack_settings)
 """What `store.replica` notes with a position of the cluster's log. Missing in a store that is no replica."""
 
 KEYS = (FORMAT, ANALYZER, POSITION, NEXT_BUCKET, CONVERSION, REPLICA)

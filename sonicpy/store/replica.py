@@ -19,6 +19,7 @@ from typing import Any
 from sonicpy.errors import StoreError
 from sonicpy.store.apply import apply_mutation
 from sonicpy.store.backup import BACKUP_FILE, SEAL, check_seal, open_backup
+from sonicpy.store.boot_mark import note_boot
 from sonicpy.store.environment import DATA_FILE
 from sonicpy.store.log import Log
 from sonicpy.store.meta import POSITION, REPLICA
@@ -72,6 +73,9 @@ class RecordsInMemory(Log):
         self.position = position
 
     def retire(self, position: int) -> None:
+        """Do nothing: a sync may call it from any thread, and `forget` comes before."""
+
+    def forget(self, position: int) -> None:
         """Forget the records up to `position`."""
         self._records = [(number, record) for number, record in self._records if number > position]
 
@@ -152,7 +156,7 @@ class ReplicaStore(Store):
     def commit(self) -> None:
         """Make everything applied visible to all; see `Store.commit`."""
         super().commit()
-        self._log.retire(self._committed_position)
+        self._log.forget(self._committed_position)
 
     def _make_log(self, folder: Path) -> Log:
         return RecordsInMemory()
@@ -206,6 +210,7 @@ def install_backup(source: Path, folder: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         os.replace(path, folder / DATA_FILE)
+        note_boot(folder, clean=True)
         sync_folder(folder)
     except OSError as error:
         raise StoreError(f"cannot make {path} the store in {folder}: {error.strerror}") from error
