@@ -19,10 +19,12 @@ def add_verbs(verbs: Verbs) -> None:
     parser = verbs.add_parser(
         "cluster", description=DESCRIPTION, epilog="example: sonicpy cluster dev --data ./cluster"
     )
-    below = parser.add_subparsers(metavar="WHAT", required=True, help="init, status, snapshot or dev")
+    below = parser.add_subparsers(metavar="WHAT", required=True, help="init, status, snapshot, add, drain or dev")
     _add_init(below)
     _add_status(below)
     _add_snapshot(below)
+    _add_change(below, "add", "Let one more node hold partitions")
+    _add_change(below, "drain", "Let a node hold no partitions any more")
     _add_dev(below)
 
 
@@ -60,6 +62,18 @@ def _add_snapshot(below: Verbs) -> None:
     )
     _add_brokers(parser)
     parser.set_defaults(run=snapshot)
+
+
+def _add_change(below: Verbs, verb: str, what: str) -> None:
+    parser = below.add_parser(
+        verb,
+        description=f"{what}. Nodes take that over when they start: start those that gain partitions first, wait until "
+        "`sonicpy cluster status` has no complaint about them, then start the others again, one at a time.",
+        epilog=f"example: sonicpy cluster {verb} n4 --cluster nats://a,nats://b,nats://c",
+    )
+    parser.add_argument("node", metavar="NAME", help="name of the node")
+    _add_brokers(parser)
+    parser.set_defaults(run=change, change=verb)
 
 
 def _add_dev(below: Verbs) -> None:
@@ -113,6 +127,15 @@ def snapshot(arguments: argparse.Namespace) -> int:
             f"partition {done['partition']}: a snapshot of {done['bytes']} bytes at {done['position']}, "
             f"the log begins at {done['log_from']}"
         )
+    return 0
+
+
+def change(arguments: argparse.Namespace) -> int:
+    """Change which nodes hold partitions. Raises SonicError."""
+    setup = load_cluster("setup")
+    layout = (setup.add if arguments.change == "add" else setup.drain)(arguments.cluster, arguments.node)
+    for node in layout.nodes:
+        print(f"{node}: {len(layout.of_node(node))} partitions from its next start on")
     return 0
 
 

@@ -8,7 +8,7 @@ writer.NODE   written at each start of a node; its revision is the incarnation o
 
 import dataclasses
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from nats.aio.client import Client
@@ -27,7 +27,7 @@ HISTORY = 1
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How a cluster is cut up; fixed when it is made.
+    """How a cluster is cut up; all but the nodes is fixed when it is made.
 
     Attributes:
         partitions: how many.
@@ -123,6 +123,27 @@ class Registry:
         if found.get("format") != FORMAT:
             raise ConfigError(f"the cluster has format {found.get('format')}; this sonicpy knows format {FORMAT}.")
         return Layout(found["partitions"], found["copies"], tuple(found["nodes"]))
+
+    async def change_nodes(self, change: Callable[[tuple[str, ...]], tuple[str, ...]]) -> Layout:
+        """Change which nodes hold partitions; return the new layout. Nodes read it when they start.
+
+        Args:
+            change: returns the names from now on. It may raise ConfigError.
+
+        Raises:
+            StoreError: somebody else changed the layout meanwhile, or no broker answers.
+        """
+        layout = await self.layout()
+        changed = dataclasses.replace(layout, nodes=change(layout.nodes))
+        try:
+            entry = await self._store.get("cluster")
+            if json.loads(entry.value or b"{}").get("nodes") != list(layout.nodes):
+                raise StoreError("the layout was changed by somebody else meanwhile: look at it and try again")
+            value = json.dumps(dataclasses.asdict(changed), sort_keys=True).encode()
+            await self._store.update("cluster", value, last=entry.revision)
+        except NatsError as error:
+            raise StoreError(f"the layout was not changed: {error}") from error
+        return changed
 
     async def agree_on_analyzer(self, analyzer: Mapping[str, str]) -> None:
         """Check that this node makes the same terms of a text as the others.

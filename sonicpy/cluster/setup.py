@@ -3,7 +3,7 @@
 import asyncio
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from urllib.error import URLError
 from urllib.request import urlopen
 
@@ -31,8 +31,7 @@ def init(brokers: str, monitors: Sequence[str], partitions: int, copies: int, no
         StoreError: the brokers refuse, or hold another cluster.
     """
     for node in nodes:
-        if not NAME.fullmatch(node):
-            raise ConfigError(f"--nodes holds {node!r}; allowed are names of 1 to 64 letters, digits, - and _.")
+        _check_name(node)
     if len(set(nodes)) < len(nodes) or len(nodes) < copies:
         raise ConfigError(
             f"--nodes names {len(set(nodes))} nodes; allowed are at least {copies} (--copies), each once."
@@ -53,6 +52,54 @@ async def make(brokers: str, layout: Layout) -> None:
         await Registry.create(connection, layout, LOG_COPIES)
     finally:
         await connection.close()
+
+
+def add(brokers: str, node: str) -> Layout:
+    """Let a node hold partitions, once it and then the others are started again; return the new layout.
+
+    Raises:
+        ConfigError: the name is wrong, or the node holds partitions already.
+        StoreError: the brokers refuse.
+    """
+    _check_name(node)
+
+    def change(nodes: tuple[str, ...]) -> tuple[str, ...]:
+        if node in nodes:
+            raise ConfigError(f"the node is {node}; allowed is one that holds no partitions: not {', '.join(nodes)}.")
+        return (*nodes, node)
+
+    return asyncio.run(_change(brokers, change))
+
+
+def drain(brokers: str, node: str) -> Layout:
+    """Let the other nodes hold a node's partitions, once they are started again; return the new layout.
+
+    Raises:
+        ConfigError: the node holds none.
+        StoreError: the brokers refuse.
+    """
+
+    def change(nodes: tuple[str, ...]) -> tuple[str, ...]:
+        if node not in nodes or len(nodes) == 1:
+            raise ConfigError(
+                f"the node is {node}; allowed is one of several that hold partitions: {', '.join(nodes)}."
+            )
+        return tuple(name for name in nodes if name != node)
+
+    return asyncio.run(_change(brokers, change))
+
+
+async def _change(brokers: str, change: Callable[[tuple[str, ...]], tuple[str, ...]]) -> Layout:
+    connection = await connect(brokers, "sonicpy cluster", patient=False)
+    try:
+        return await (await Registry.open(connection)).change_nodes(change)
+    finally:
+        await connection.close()
+
+
+def _check_name(node: str) -> None:
+    if not NAME.fullmatch(node):
+        raise ConfigError(f"a node is named {node!r}; allowed are 1 to 64 letters, digits, - and _.")
 
 
 def check_broker(monitor: str) -> None:

@@ -58,6 +58,7 @@ def children_of(pid: int) -> list[int]:
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc to see the processes")
 def test_it_runs_until_sigterm_and_leaves_no_process(tmp_path: Path) -> None:
     for run in range(2):

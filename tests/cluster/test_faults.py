@@ -14,8 +14,9 @@ from tests.cluster.judge import Load, judge
 
 pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 
-from sonicpy.cluster.dev import DevCluster, nats_server  # noqa: E402
+from sonicpy.cluster.dev import DevCluster, free_ports, nats_server  # noqa: E402
 from sonicpy.cluster.jetstream import JetStream, connect  # noqa: E402
+from sonicpy.cluster.setup import add, drain  # noqa: E402
 from sonicpy.cluster.snapshots import snapshot_all  # noqa: E402
 
 
@@ -95,6 +96,28 @@ async def first_positions(cluster: DevCluster) -> list[int]:
         return [(await log.epoch(number)).first for number in range(cluster.layout.partitions)]
     finally:
         await connection.close()
+
+
+@pytest.mark.full
+def test_nodes_come_and_go_under_load(cluster: DevCluster, tmp_path: Path) -> None:
+    with Load(list(cluster.node_ports.values())) as load:
+        load.wait_for(200)
+        add(cluster.addresses, "n4")
+        cluster.node_ports["n4"] = free_ports(1)[0]
+        cluster.start_node("n4")
+        load.wait_for(200)
+        drain(cluster.addresses, "n1")
+        for name in ("n2", "n3", "n4"):
+            cluster.nodes[name].terminate()
+            cluster.nodes[name].wait()
+            cluster.start_node(name)
+            load.wait_for(50)
+        cluster.wait_until_ready(time.monotonic() + 30)
+        load.wait_for(200)
+    leaving = cluster.nodes.pop("n1")
+    leaving.terminate()
+    assert leaving.wait(20) == 0
+    check(cluster, load, tmp_path / "replay")
 
 
 @pytest.mark.full

@@ -151,6 +151,7 @@ def test_a_node_with_other_terms_is_refused(cluster: DevCluster, tmp_path: Path)
     assert "as on the other nodes of the cluster" in done.stderr
 
 
+@pytest.mark.full
 def test_init_changes_no_cluster_that_exists(cluster: DevCluster) -> None:
     monitors = ",".join(f"http://{HOST}:{port}" for port in cluster.monitor_ports.values())
     given = ("cluster", "init", "--cluster", cluster.addresses, "--monitor", monitors, "--nodes", "n1,n2,n3")
@@ -161,6 +162,7 @@ def test_init_changes_no_cluster_that_exists(cluster: DevCluster) -> None:
     assert "another layout" in other.stderr
 
 
+@pytest.mark.full
 def test_a_silent_address_is_a_clear_error(tmp_path: Path) -> None:
     done = sonicpy("serve", "--cluster", f"nats://{HOST}:1", "--node", "n1", "--data", str(tmp_path))
     assert done.returncode == 2
