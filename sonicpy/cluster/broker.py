@@ -48,10 +48,13 @@ class Broker(Protocol):
         ...
 
     def read(self, partition: int, position: int) -> AsyncIterator[tuple[int, bytes]]:
-        """Yield every entry behind `position` with its position, without end: new ones as they are added.
+        """Yield the entries behind `position` with their positions, new ones as they are added.
+
+        It ends when something went wrong: then ask for the epoch, because the log may be another one, and read again.
 
         Raises:
             LogGone: an entry behind `position` is not kept any more.
+            Unacknowledged: no broker answers.
         """
         ...
 

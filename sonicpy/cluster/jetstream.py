@@ -1,8 +1,8 @@
 """The broker on NATS JetStream: a stream of three copies for each partition.
 
 Nothing but nats-py is needed; the servers decide by Raft who leads a stream. `read` uses an ephemeral push consumer of
-its own: it checks that positions have no gap, answers flow control, and makes the consumer again after SILENCE_S
-without a message or heartbeat, because a consumer dies with its server.
+its own: it checks that positions have no gap, answers flow control, and ends after SILENCE_S without a message or
+heartbeat, because a consumer dies with its server.
 """
 
 import asyncio
@@ -14,6 +14,7 @@ from typing import Any
 import nats
 from nats.aio.client import Client
 from nats.aio.msg import Msg
+from nats.aio.subscription import Subscription
 from nats.errors import Error as NatsError
 
 from sonicpy.cluster.broker import Epoch, LogGone, Unacknowledged
@@ -96,27 +97,19 @@ class JetStream:
     async def read(self, partition: int, position: int) -> AsyncIterator[tuple[int, bytes]]:
         """Yield the entries behind a position; see `Broker.read`."""
         restart = self._restarts.setdefault(partition, asyncio.Event())
-        while True:
-            restart.clear()
-            consumer = Consumer(self._connection, partition, position, restart)
-            try:
-                await consumer.start()
-                async for number, entry in consumer.entries():
-                    yield number, entry
-                    position = number
-            except (NatsError, Unacknowledged):
-                await asyncio.sleep(RECONNECT_S)
-            finally:
-                await consumer.stop()
-            epoch = await self.epoch_at_last(partition)
-            if epoch.first > position + 1:
-                raise LogGone(
-                    f"the log of partition {partition} begins at {epoch.first}, but this replica needs it from "
-                    f"{position + 1} on"
-                )
+        restart.clear()
+        consumer = Consumer(self._connection, partition, position, restart)
+        try:
+            await consumer.start()
+            async for number, entry in consumer.entries():
+                yield number, entry
+        except NatsError as error:
+            raise Unacknowledged(f"no broker answers ({type(error).__name__})") from error
+        finally:
+            await consumer.stop()
 
     def read_again(self, partition: int) -> None:
-        """Let `read` begin again where it is: an entry is known to exist and did not come."""
+        """Let `read` end: an entry is known to exist and did not come."""
         if partition in self._restarts:
             self._restarts[partition].set()
 
@@ -250,6 +243,7 @@ class Consumer:
         self._name = ""
         self._loop = asyncio.get_running_loop()
         self._waiter: asyncio.Future[None] | None = None
+        self._subscription: Subscription | None = None
         self._is_over = False
         self._seen_s = self._loop.time()
 
@@ -318,10 +312,11 @@ class Consumer:
     async def stop(self) -> None:
         """Delete the consumer, if a broker answers."""
         try:
-            await self._subscription.unsubscribe()
+            if self._subscription is not None:
+                await self._subscription.unsubscribe()
             if self._name:
                 await self._connection.publish(f"$JS.API.CONSUMER.DELETE.{self._stream}.{self._name}")
-        except (NatsError, AttributeError):  # not connected, or never subscribed: it ends by itself
+        except NatsError:  # not connected: it ends by itself
             return
 
     async def _next(self) -> Msg | None:

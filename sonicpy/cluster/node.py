@@ -193,6 +193,7 @@ class Node:
             )
         for number, replica in self.replicas.items():
             self._tasks.append(asyncio.create_task(replica.run()))
+            self._tasks[-1].add_done_callback(replica.note_end)
             self._tasks.append(asyncio.create_task(ReplicaTasks(replica).run()))
             self._subscriptions.append(
                 await self._connection.subscribe(subject_of_questions(number), queue="replicas", cb=self._take)

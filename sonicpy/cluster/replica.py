@@ -88,6 +88,12 @@ class Replica:
                 self._stop_for_good(error)
                 return
 
+    def note_end(self, task: "asyncio.Task[None]") -> None:
+        """Take the end of `run`: after an error that nobody foresaw, the replica must not answer from old contents."""
+        if not task.cancelled() and (error := task.exception()) is not None:
+            logger.error("an unexpected error in partition %d", self.partition, exc_info=error)
+            self._stop_for_good(StoreError(f"an unexpected error: {type(error).__name__}"))
+
     async def wait_for(self, position: int, timeout_s: float) -> None:
         """Wait until the entry at `position` is applied.
 

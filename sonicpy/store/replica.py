@@ -134,6 +134,7 @@ class ReplicaStore(Store):
         Raises:
             StoreError: nothing of the entry was carried out; everything before it is.
         """
+        self._check_accepting()
         answers = []
         weight = max(1, len(records))
         self.uncommitted += weight  # from before it can be read: see readable_stamp

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from sonicpy.cluster.partitions import partition_of
 from sonicpy.errors import ConfigError
-from tests.cluster.judge import Load, judge
+from tests.cluster.judge import COLLECTION, Load, judge
 
 pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 
@@ -18,6 +19,7 @@ from sonicpy.cluster.dev import DevCluster, free_ports, nats_server  # noqa: E40
 from sonicpy.cluster.jetstream import JetStream, connect  # noqa: E402
 from sonicpy.cluster.setup import add, drain  # noqa: E402
 from sonicpy.cluster.snapshots import snapshot_all  # noqa: E402
+from sonicpy.cluster.status import status  # noqa: E402
 
 
 @pytest.fixture
@@ -94,6 +96,30 @@ async def first_positions(cluster: DevCluster) -> list[int]:
     try:
         log = JetStream(connection)
         return [(await log.epoch(number)).first for number in range(cluster.layout.partitions)]
+    finally:
+        await connection.close()
+
+
+@pytest.mark.full
+def test_a_log_that_was_made_again_stops_its_replicas(cluster: DevCluster) -> None:
+    with Load(list(cluster.node_ports.values())) as load:
+        load.wait_for(100)
+    partition = partition_of(COLLECTION, load.writers[0].bucket, cluster.layout.partitions)
+    asyncio.run(make_again(cluster, partition))
+    deadline = time.monotonic() + 20
+    while len(found := status(cluster.addresses).figures["faults"]) < 3:
+        assert time.monotonic() < deadline, found
+        time.sleep(0.2)
+    assert all("have lost their data" in fault for fault in found)
+    assert all(fault.startswith(f"partition {partition} at n") for fault in found)
+
+
+async def make_again(cluster: DevCluster, partition: int) -> None:
+    connection = await connect(cluster.addresses, "test")
+    try:
+        log = JetStream(connection)
+        await log.request(f"STREAM.DELETE.sonicpy_{partition}", {})
+        await log.create(partition, 3)
     finally:
         await connection.close()
 

@@ -16,7 +16,7 @@ from sonicpy.index.index import Index
 from sonicpy.index.replica import Recorder, ReplicaIndex
 from sonicpy.server.statistics import Statistics
 from sonicpy.store.environment import MapFull
-from sonicpy.store.replica import ReplicaStore
+from sonicpy.store.replica import ReplicaStore, install_backup, progress_of_backup
 from tests.cluster.memory import MemoryBroker
 
 RECORDER = Recorder(Config())
@@ -260,3 +260,50 @@ def test_no_file_of_a_log_is_written(tmp_path: Path) -> None:
     store = ReplicaStore(tmp_path, RECORDER.analyzer(), map_bytes=1 << 30)
     store.close()
     assert not (tmp_path / "log").exists()
+
+
+def test_an_unforeseen_error_stops_the_replica(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test() -> None:
+        broker = MemoryBroker()
+        broker.logs[0].append(entry(1, pushed("o1", "apple")))
+        replica = replica_in(tmp_path, broker)
+        monkeypatch.setattr(replica.index, "apply_batch", lambda records, progress: 1 / 0)
+        task = asyncio.create_task(replica.run())
+        task.add_done_callback(replica.note_end)
+        await asyncio.wait([task], timeout=10)
+        await asyncio.sleep(0)
+        assert replica.fault == "an unexpected error: ZeroDivisionError"
+        monkeypatch.undo()
+        await replica.close()
+
+    run(test())
+
+
+def test_a_replica_begins_with_a_backup(tmp_path: Path) -> None:
+    async def test() -> None:
+        broker = MemoryBroker()
+        broker.logs[0] += [entry(number, pushed(f"o{number}", "apple")) for number in range(1, 6)]
+        replica = replica_in(tmp_path / "old", broker)
+        await follow(replica, 5)
+        replica.committer.commit()
+        replica.index.maintainer.backup_committed(tmp_path / "backup")
+        assert progress_of_backup(tmp_path / "backup") == replica.index.progress
+        await replica.close()
+        await broker.trim(0, 5)
+        install_backup(tmp_path / "backup", tmp_path / "new")
+        broker.logs[0].append(entry(6, pushed("o6", "apple")))
+        replica = replica_in(tmp_path / "new", broker)
+        await follow(replica, 6)
+        assert replica.index.count_objects("c", "b") == 6
+        assert replica.index.verify() == []
+        await replica.close()
+
+    run(test())
+
+
+def test_a_backup_of_an_ordinary_index_is_no_snapshot(tmp_path: Path) -> None:
+    with Index(tmp_path / "index") as index:
+        index.push("c", "b", "o1", "apple")
+        index.backup(tmp_path / "backup")
+    with pytest.raises(StoreError, match="is not one of a replica"):
+        progress_of_backup(tmp_path / "backup")
