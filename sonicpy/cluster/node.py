@@ -134,13 +134,6 @@ class Node:
         """Add a change to the next batch of a partition."""
         return self._writers[partition].add(record)
 
-    def unready(self) -> str | None:
-        """Return why a replica does not answer; None: all do."""
-        for replica in self.replicas.values():
-            if replica.fault is not None:
-                return f"partition {replica.partition}: {replica.fault}"
-        return None
-
     def batches(self) -> int:
         """Return how many batches of this node were acknowledged."""
         return sum(writer.batches for writer in self._writers)
@@ -156,9 +149,10 @@ class Node:
         question = question.with_position(self.written[partition], self.is_strong)
         while True:
             try:
-                if partition in self.replicas and self.replicas[partition].fault is None:
-                    return await self._answer(partition, question)
-                return await self._ask_others(partition, question)
+                is_here = partition in self.replicas and self.replicas[partition].fault is None
+                asked = self._answer if is_here else self._ask_others
+                answer = await asked(partition, question)
+                return self._note_change(partition, answer) if question.kind in CHANGES else answer
             except NotHere as error:
                 if time.monotonic() > deadline:
                     raise StoreError(f"no node answers for partition {partition}: {error}") from error
@@ -198,7 +192,6 @@ class Node:
             self._subscriptions.append(
                 await self._connection.subscribe(subject_of_questions(number), queue="replicas", cb=self._take)
             )
-
         self._subscriptions.append(await self._connection.subscribe(STATUS, cb=self._tell_status))
 
     async def _open_replica(self, number: int) -> ReplicaIndex:
@@ -252,6 +245,7 @@ class Node:
         return answer_read(replica.index, replica.committer, question)
 
     async def _change(self, partition: int, question: Question) -> bytes:
+        """Return the number that a change answers, and its position."""
         record = make_record(self.recorder, question)
         batch = self.add(partition, record)
         place = len(batch.records) - 1
@@ -260,7 +254,13 @@ class Node:
             answers = await asyncio.wait_for(asyncio.shield(batch.answers), CHANGE_S)
         except TimeoutError as error:
             raise StoreError("the outcome of a change is unknown: it was not applied in time") from error
-        return str(answers[place]).encode()
+        return f"{answers[place]} {await asyncio.shield(batch.done)}".encode()
+
+    def _note_change(self, partition: int, answer: bytes) -> bytes:
+        """Note up to where reads of this node have to see the log, wherever the change was made; return its number."""
+        number, position = answer.split()
+        self.written[partition] = max(int(position), self.written[partition])
+        return number
 
     async def _ask_others(self, partition: int, question: Question) -> bytes:
         is_change = question.kind in CHANGES

