@@ -49,10 +49,25 @@ def kill(cluster: DevCluster, *names: str) -> None:
 
 
 def settle(cluster: DevCluster) -> None:
-    """Start what has died, and wait until every replica has caught up."""
+    """Start what has died, and wait until every replica is at the end of the log."""
     for name in list(cluster.ended()):
         (cluster.start_node if name in cluster.nodes else cluster.start_broker)(name)
-    cluster.wait_until_ready(time.monotonic() + 60)
+    deadline = time.monotonic() + 60
+    cluster.wait_until_ready(deadline)
+    while behind := replicas_behind(cluster):
+        assert time.monotonic() < deadline, behind
+        time.sleep(0.1)
+
+
+def replicas_behind(cluster: DevCluster) -> list[str]:
+    found = status(cluster.addresses).figures
+    return found["faults"] + [
+        f"{name}: partition {number} is at {node['replicas'][number]['position']}, the log at {last}"
+        for name in cluster.nodes
+        if (node := found["nodes"][name]) is not None
+        for number, last in found["last"].items()
+        if node["replicas"].get(number, {}).get("position", last) != last
+    ]
 
 
 def check(cluster: DevCluster, load: Load, folder: Path) -> None:
