@@ -13,9 +13,14 @@ from typing import TYPE_CHECKING, Any
 from sonicpy.errors import (
     ClientError,
     CommandError,
+    ConfigError,
     ConnectionLost,
+    IndexClosed,
+    InvalidArgument,
     NotOffered,
     SonicError,
+    StoreError,
+    StoreLocked,
     TimedOut,
     WrongPassword,
 )
@@ -42,15 +47,20 @@ __all__ = [
     "ClientError",
     "CommandError",
     "Config",
+    "ConfigError",
     "ConnectionLost",
     "Explanation",
     "Hit",
     "Hits",
     "Index",
+    "IndexClosed",
+    "InvalidArgument",
     "NotOffered",
     "PushReport",
     "Refused",
     "SonicError",
+    "StoreError",
+    "StoreLocked",
     "TimedOut",
     "WrongPassword",
     "__version__",
@@ -90,4 +100,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted(__all__)  # what programs use, for tab completion

@@ -3,6 +3,7 @@
 SonicError
   ConfigError        the operator: a setting is wrong (exit status 2)
   CommandError       the client: one command is refused, `ERR <code>`; the session goes on
+    InvalidArgument  the program: an argument has a type or a value that is not allowed; also ValueError and TypeError
   SessionEnded       the client: the connection closes, `ENDED <reason>`
   ShuttingDown       the client: come back later, `ERR shutting_down`
   GraphError         the operator: a word graph cannot be built or read; it is rebuilt from the store
@@ -48,6 +49,25 @@ class CommandError(SonicError):
 
     def __reduce__(self) -> tuple[type["CommandError"], tuple[str, str | None]]:
         return type(self), (self.code, self.detail)
+
+
+class InvalidArgument(CommandError, ValueError, TypeError):
+    """An argument has a type or a value that is not allowed. The message is one sentence: which argument, what it is,
+    what is allowed.
+
+    It is a ValueError and a TypeError too, so that code which expects either catches it.
+
+    Args:
+        message: that sentence.
+        code, detail: what the server answers to such an argument.
+    """
+
+    def __init__(self, message: str, code: str = "invalid_argument", detail: str | None = None) -> None:
+        super().__init__(code, detail)
+        self.args = (message,)
+
+    def __reduce__(self) -> tuple[type["InvalidArgument"], tuple[str, str, str | None]]:  # type: ignore[override]
+        return type(self), (str(self), self.code, self.detail)
 
 
 class SessionEnded(SonicError):

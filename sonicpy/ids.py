@@ -1,11 +1,36 @@
-"""Names that every layer shares, and which of them are valid."""
+"""Names that every layer shares, and which of them are valid.
 
-from typing import NamedTuple
+                              collections, buckets                  objects
+    default mode              1 to 128 ASCII characters             1 to 128 bytes of UTF-8
+                              without white space                   without white space and control characters
+    compat mode               the same                              as collections
+
+Older versions took ASCII control characters in names of objects. Such an object can still be found, read and removed,
+but no text can be added to it.
+"""
+
+import re
+from numbers import Real
+from typing import Any, NamedTuple, SupportsIndex
 
 from sonicpy._native.ids import are_names
-from sonicpy.errors import CommandError
+from sonicpy.errors import InvalidArgument
 
 NAME_MAX_BYTES = 128
+
+ObjectName = str | SupportsIndex | float
+"""What the library takes as the name of an object: a name, or a whole number, whose digits are the name."""
+
+SCOPE_NAME = f"1 to {NAME_MAX_BYTES} ASCII characters without white space"
+OBJECT_NAME = f"1 to {NAME_MAX_BYTES} bytes of UTF-8 without white space and control characters, or a whole number"
+"""What names may be, as messages say it."""
+
+EXACT_MAX = 2**53
+"""Up to here a float stands for one whole number alone."""
+
+_UNFIT = re.compile(r"[\s\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_NOT_IN_NAMES = frozenset(" \t\n\v\f\r")
+_SHOWN = 60
 
 
 class Scope(NamedTuple):
@@ -15,36 +40,78 @@ class Scope(NamedTuple):
     bucket: str
 
 
-def check_collection(name: str) -> None:
-    """Raise CommandError unless `name` is 1 to 128 ASCII characters without white space."""
-    if not _is_name(name):
-        raise CommandError("invalid_argument", "InvalidCollection")
+def check_collection(name: Any) -> None:
+    """Raise InvalidArgument unless `name` is 1 to 128 ASCII characters without white space."""
+    if not _is_ascii_name(name):
+        raise _invalid("collection", name, SCOPE_NAME, "InvalidCollection")
 
 
-def check_bucket(name: str) -> None:
-    """Raise CommandError unless `name` is 1 to 128 ASCII characters without white space."""
-    if not _is_name(name):
-        raise CommandError("invalid_argument", "InvalidBucket")
+def check_bucket(name: Any) -> None:
+    """Raise InvalidArgument unless `name` is 1 to 128 ASCII characters without white space."""
+    if not _is_ascii_name(name):
+        raise _invalid("bucket", name, SCOPE_NAME, "InvalidBucket")
 
 
-def check_object(name: str) -> None:
-    """Raise CommandError unless `name` is 1 to 128 ASCII characters without white space."""
-    if not _is_name(name):
-        raise CommandError("invalid_argument", "InvalidObject")
+def check_object(name: Any, *, compat: bool = False, new: bool = False) -> None:
+    """Raise InvalidArgument unless `name` can be the name of an object.
+
+    Args:
+        compat: only ASCII, as in compat mode.
+        new: a text is to be added to the object, so its name must be one of the default mode.
+    """
+    is_valid = _is_ascii_name(name) if compat else _is_object_name(name) or (not new and _is_ascii_name(name))
+    if not is_valid:
+        raise _invalid("object", name, SCOPE_NAME if compat else OBJECT_NAME, "InvalidObject")
 
 
-def check_names(collection: str, bucket: str, object: str | None = None) -> None:
-    """Raise CommandError unless the collection, the bucket and, if given, the object have valid names."""
+def check_names(collection: Any, bucket: Any, object: Any = None, *, compat: bool = False, new: bool = False) -> None:
+    """Raise InvalidArgument unless the collection, the bucket and, if given, the object have valid names.
+
+    Args:
+        compat, new: as in `check_object`.
+    """
     if are_names(collection, bucket, object):
         return
     check_collection(collection)
     check_bucket(bucket)
     if object is not None:
-        check_object(object)
+        check_object(object, compat=compat, new=new)
 
 
-_NOT_IN_NAMES = frozenset(" \t\n\v\f\r")
+def object_name(object: Any) -> str:
+    """Return the name that is meant by what a program gives as one: a whole number stands for its digits.
+
+    Raises:
+        InvalidArgument: it is neither a str nor a whole number.
+    """
+    if isinstance(object, str):
+        return str(object)
+    if isinstance(object, bool):
+        raise _invalid("object", object, OBJECT_NAME, "InvalidObject")
+    if isinstance(object, SupportsIndex):
+        return str(object.__index__())
+    if isinstance(object, Real) and float(object).is_integer() and abs(float(object)) <= EXACT_MAX:
+        return str(int(float(object)))
+    raise _invalid("object", object, OBJECT_NAME, "InvalidObject")
 
 
-def _is_name(name: str) -> bool:
-    return 0 < len(name) <= NAME_MAX_BYTES and name.isascii() and _NOT_IN_NAMES.isdisjoint(name)
+def shown(value: object) -> str:
+    """Return a value for an error message: its repr, cut, or its type where the repr would say less."""
+    if value is None or isinstance(value, str | bytes | int | float):
+        text = ascii(value) if isinstance(value, str) and not value.isprintable() else repr(value)
+        return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+    return f"of type {type(value).__name__}"
+
+
+def _invalid(argument: str, value: object, allowed: str, detail: str) -> InvalidArgument:
+    return InvalidArgument(f"{argument} is {shown(value)}; allowed are {allowed}", detail=detail)
+
+
+def _is_ascii_name(name: object) -> bool:
+    return (
+        isinstance(name, str) and 0 < len(name) <= NAME_MAX_BYTES and name.isascii() and _NOT_IN_NAMES.isdisjoint(name)
+    )
+
+
+def _is_object_name(name: object) -> bool:
+    return isinstance(name, str) and not _UNFIT.search(name) and 0 < len(name.encode()) <= NAME_MAX_BYTES

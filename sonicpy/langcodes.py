@@ -1,7 +1,9 @@
-"""The language codes that a client may give in LANG(...): ISO 639-3, lower case.
+"""The languages that a client may name: ISO 639-3, and in the default mode ISO 639-1 and BCP 47, too.
 
-Every layer may import this file. The lexer holds the data of each language.
+Every layer may import this file. The lexer holds the data of each language, by its ISO 639-3 code.
 """
+
+from functools import lru_cache
 
 _SONIC = """
     afr aka amh ara aze bel ben bul cat ces cmn cym dan deu ell eng epo est fin fra guj heb hin hrv hun hye ind ita
@@ -13,4 +15,40 @@ SONIC_LANG_CODES = frozenset(_SONIC.split())
 """The 70 codes that Sonic accepts, and all that compat mode accepts."""
 
 LANG_CODES = SONIC_LANG_CODES | {"hau", "kur", "som", "yor"}
-"""The codes that the default mode accepts: Sonic's first list of languages also had Hausa, Kurdish, Somali, Yoruba."""
+"""The languages of the default mode: Sonic's first list of languages also had Hausa, Kurdish, Somali, Yoruba."""
+
+NO_LANGUAGE = "none"
+"""Stands for no language in the place of a code; it is lower case."""
+
+_OTHER_TAGS = """
+    af:afr ak:aka tw:aka twi:aka am:amh ar:ara az:aze be:bel bn:ben bg:bul ca:cat cs:ces zh:cmn zho:cmn cy:cym da:dan
+    de:deu el:ell en:eng eo:epo et:est ekk:est fi:fin fr:fra gu:guj ha:hau he:heb iw:heb hi:hin hr:hrv hu:hun hy:hye
+    id:ind in:ind it:ita jv:jav ja:jpn kn:kan ka:kat km:khm ko:kor ku:kur kmr:kur la:lat lv:lav lvs:lav lt:lit ml:mal
+    mr:mar mk:mkd my:mya ne:nep npi:nep nl:nld nb:nob no:nob nor:nob or:ori ory:ori pa:pan fa:pes fas:pes pl:pol pt:por
+    ro:ron ru:rus si:sin sk:slk sl:slv sn:sna so:som es:spa sr:srp sv:swe ta:tam te:tel tl:tgl fil:tgl th:tha tk:tuk
+    tr:tur uk:ukr ur:urd uz:uzb uzn:uzb vi:vie yi:yid yo:yor zu:zul
+"""
+TAGS = dict(pair.split(":") for pair in _OTHER_TAGS.split()) | {code: code for code in LANG_CODES}
+"""From the first subtag of a BCP 47 tag to the code: ISO 639-1 where that has one, ISO 639-3, and macrolanguages."""
+
+SUBTAG_MAX = 8
+TAG_MAX = 35
+"""Letters of a subtag, and of a tag, at most (RFC 5646, section 4.4.1)."""
+
+
+@lru_cache(maxsize=256)
+def language_code(tag: str) -> str | None:
+    """Return the ISO 639-3 code of the language that a tag names, "none" for "none", or None.
+
+    Regions, scripts and variants make no difference: en, eng, en-GB, EN_gb and en-Latn-US are all `eng`.
+    """
+    if tag == NO_LANGUAGE:
+        return tag
+    first, *others = tag.lower().replace("_", "-").split("-")
+    if len(tag) > TAG_MAX or not all(_is_subtag(other) for other in others):
+        return None
+    return TAGS.get(first)
+
+
+def _is_subtag(subtag: str) -> bool:
+    return subtag.isascii() and subtag.isalnum() and len(subtag) <= SUBTAG_MAX

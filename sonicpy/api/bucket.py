@@ -1,20 +1,22 @@
 """Bucket: the methods of an index or a client, without the names of collection and bucket."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
+from sonicpy.api.counted import Counted
 from sonicpy.api.explanation import Explanation
 from sonicpy.api.hits import Hits
 from sonicpy.api.html import figures_table
 from sonicpy.api.rows import TEXT_COLUMN, Progress, PushReport
+from sonicpy.api.shown_names import user_names
 from sonicpy.errors import SonicError
-from sonicpy.ids import check_bucket, check_collection
+from sonicpy.ids import ObjectName, check_bucket, check_collection
 
 
 class Searchable(Protocol):
     """What a bucket needs of an index; see `Index` for what each method does."""
 
-    def push(self, collection: str, bucket: str, object: str, text: str, lang: str | None = None) -> None: ...
+    def push(self, collection: str, bucket: str, object: ObjectName, text: str, lang: str | None = None) -> None: ...
     def push_many(
         self,
         rows: Any,
@@ -27,7 +29,7 @@ class Searchable(Protocol):
         new: bool = False,
         progress: Progress | None = None,
     ) -> PushReport: ...
-    def pop(self, collection: str, bucket: str, object: str, text: str) -> int: ...
+    def pop(self, collection: str, bucket: str, object: ObjectName, text: str) -> int: ...
     def query(
         self,
         collection: str,
@@ -51,21 +53,51 @@ class Searchable(Protocol):
         stem: bool = True,
     ) -> Explanation: ...
     def suggest(self, collection: str, bucket: str, word: str, *, limit: int = 5) -> list[str]: ...
-    def words(self, collection: str, bucket: str, *, limit: int = 100, offset: int = 0) -> list[str]: ...
-    def count(self, collection: str, bucket: str | None = None, object: str | None = None) -> int: ...
+    def words(
+        self,
+        collection: str,
+        bucket: str,
+        *,
+        limit: int = 100,
+        offset: int = 0,
+        prefix: str = "",
+        after: str | None = None,
+    ) -> list[str]: ...
+    def objects(
+        self,
+        collection: str,
+        bucket: str,
+        *,
+        prefix: str = "",
+        after: ObjectName | None = None,
+        limit: int | None = 100,
+    ) -> list[str]: ...
+    def iterate_objects(self, collection: str, bucket: str, *, prefix: str = "") -> Iterator[str]: ...
+    def exists(self, collection: str, bucket: str, object: ObjectName) -> bool: ...
+    def count(
+        self,
+        collection: str,
+        bucket: str | None = None,
+        object: ObjectName | None = None,
+        *,
+        of: Counted | None = None,
+    ) -> int: ...
     def count_objects(self, collection: str, bucket: str) -> int: ...
-    def flush(self, collection: str, bucket: str | None = None, object: str | None = None) -> int: ...
+    def flush(self, collection: str, bucket: str | None = None, object: ObjectName | None = None) -> int: ...
     def stats(self, collection: str | None = None, bucket: str | None = None) -> dict[str, Any]: ...
 
 
 class Bucket:
     """One bucket of an index, whether it exists or not. It stores only the names.
 
+    `len(bucket)` is the number of its objects, iterating gives their names, and `name in bucket` says whether there is
+    such an object. Every bucket is true, also an empty one.
+
     Args:
         index: an `Index`, or a client.
 
     Raises:
-        CommandError: a name is not 1 to 128 ASCII characters without white space.
+        InvalidArgument: a name is not 1 to 128 ASCII characters without white space.
     """
 
     __slots__ = ("_index", "bucket", "collection")
@@ -77,7 +109,7 @@ class Bucket:
         self.collection = collection
         self.bucket = bucket
 
-    def push(self, object: str, text: str, lang: str | None = None) -> None:
+    def push(self, object: ObjectName, text: str, lang: str | None = None) -> None:
         """Add a text to an object; see `Index.push`."""
         self._index.push(self.collection, self.bucket, object, text, lang)
 
@@ -103,7 +135,7 @@ class Bucket:
             progress=progress,
         )
 
-    def pop(self, object: str, text: str) -> int:
+    def pop(self, object: ObjectName, text: str) -> int:
         """Remove the words of a text from an object; return how many were removed."""
         return self._index.pop(self.collection, self.bucket, object, text)
 
@@ -130,25 +162,49 @@ class Bucket:
         """Return words that complete or correct `word`."""
         return self._index.suggest(self.collection, self.bucket, word, limit=limit)
 
-    def words(self, *, limit: int = 100, offset: int = 0) -> list[str]:
-        """Return words in byte order."""
-        return self._index.words(self.collection, self.bucket, limit=limit, offset=offset)
+    def words(self, *, limit: int = 100, offset: int = 0, prefix: str = "", after: str | None = None) -> list[str]:
+        """Return words in byte order; see `Index.words`."""
+        return self._index.words(self.collection, self.bucket, limit=limit, offset=offset, prefix=prefix, after=after)
 
-    def count(self, object: str | None = None) -> int:
-        """Return how many different words the bucket, or one of its objects, holds."""
-        return self._index.count(self.collection, self.bucket, object)
+    def objects(self, *, prefix: str = "", after: ObjectName | None = None, limit: int | None = 100) -> list[str]:
+        """Return names of objects, in the order in which they were first pushed; see `Index.objects`."""
+        return self._index.objects(self.collection, self.bucket, prefix=prefix, after=after, limit=limit)
+
+    def exists(self, object: ObjectName) -> bool:
+        """Return whether there is this object."""
+        return self._index.exists(self.collection, self.bucket, object)
+
+    def count(self, object: ObjectName | None = None, *, of: Counted | None = None) -> int:
+        """Return how many different words the bucket, or one of its objects, holds; of="objects": how many objects."""
+        return self._index.count(self.collection, self.bucket, object, of=of)
 
     def count_objects(self) -> int:
-        """Return how many objects there are."""
+        """Return how many objects there are, as `len` does."""
         return self._index.count_objects(self.collection, self.bucket)
 
-    def flush(self, object: str | None = None) -> int:
+    def flush(self, object: ObjectName | None = None) -> int:
         """Erase the bucket, or one object; see `Index.flush`."""
         return self._index.flush(self.collection, self.bucket, object)
 
     def stats(self) -> dict[str, Any]:
         """Return the figures of the bucket, as a dict for JSON; see `Index.stats`."""
         return self._index.stats(self.collection, self.bucket)
+
+    def __len__(self) -> int:
+        return self.count_objects()
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __iter__(self) -> Iterator[str]:
+        return self._index.iterate_objects(self.collection, self.bucket)
+
+    def __contains__(self, object: ObjectName) -> bool:
+        return self.exists(object)
+
+    def __dir__(self) -> list[str]:
+        """Return what programs use, for tab completion."""
+        return user_names(self)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Bucket):

@@ -1,34 +1,61 @@
 """The answer of a query: the objects, best first, and the score of each.
 
-Iterating gives the names of objects, so code that only needs those can ignore scores.
+A hit is the name of its object, a str, which also knows its score. So code that only needs names can take hits for
+them, and JSON of hits is a list of names.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, overload
+from typing import Any, SupportsIndex, overload
 
 from sonicpy.api.html import html_table
 
 
-class Hit(NamedTuple):
-    """One object that answers.
+class Hit(str):
+    """One object that answers: its name, with a score.
 
     Attributes:
-        object: its name.
+        object: its name, as a plain str.
         score: how well it answers, at most the score of the hit before it; None: unknown, or the ranking has no
             scores. With "bm25" the whole number says how the object was found (3: it holds every word of the query as
             typed, 2: some of them, 1: completions, 0: corrections), and the fraction is its share of the best possible
             score.
     """
 
-    object: str
-    score: float | None
+    __slots__ = ("_score",)
+    _score: float | None
+
+    def __new__(cls, object: str, score: float | None = None) -> "Hit":
+        hit = super().__new__(cls, object)
+        hit._score = score
+        return hit
+
+    @property
+    def object(self) -> str:
+        """The name of the object."""
+        return str.__str__(self)
+
+    @property
+    def score(self) -> float | None:
+        """The score of the object."""
+        return self._score
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return {"object": name, "score": score or None}."""
+        return {"object": self.object, "score": self._score}
+
+    def __getnewargs__(self) -> tuple[str, float | None]:  # type: ignore[override]
+        return self.object, self._score
+
+    def __repr__(self) -> str:
+        score = None if self._score is None else f"{self._score:.6g}"
+        return f"Hit({self.object!r}, {score})"
 
 
-class Hits:
+class Hits(tuple[Hit, ...]):
     """The objects that answer a query, best first; immutable.
 
-    `hits[0]` is a Hit, a slice is Hits, and iterating gives the names of the objects. Hits equal every list and tuple
-    of the same names.
+    Iterating and `hits[0]` give hits, a slice gives Hits. A hit is the name of its object, with a score. Hits equal
+    every list and tuple of the same names, and are a list of names in JSON; `to_dicts` has the scores, too.
 
     Args:
         objects: their names.
@@ -36,21 +63,25 @@ class Hits:
         total: how many objects answer on all pages together; None: the query did not ask for it.
     """
 
-    __slots__ = ("_objects", "_scores", "_total")
+    _scores: tuple[float, ...] | None
+    _total: int | None
 
-    def __init__(
-        self, objects: Iterable[str] = (), scores: Iterable[float] | None = None, total: int | None = None
-    ) -> None:
-        self._objects = tuple(objects)
-        self._scores = None if scores is None else tuple(scores)
-        self._total = total
-        if self._scores is not None and len(self._scores) != len(self._objects):
-            raise ValueError(f"{len(self._objects)} objects need as many scores, not {len(self._scores)}")
+    def __new__(
+        cls, objects: Iterable[str] = (), scores: Iterable[float] | None = None, total: int | None = None
+    ) -> "Hits":
+        # The tuple holds plain names; hits are made when they are asked for: most answers are only iterated over once.
+        hits = super().__new__(cls, objects)  # type: ignore[arg-type]
+        known = None if scores is None else tuple(scores)
+        if known is not None and len(known) != len(hits):
+            raise ValueError(f"{len(hits)} objects need as many scores, not {len(known)}")
+        hits._scores = known
+        hits._total = total
+        return hits
 
     @property
     def objects(self) -> list[str]:
         """The names of the objects."""
-        return list(self._objects)
+        return [str.__str__(name) for name in tuple.__iter__(self)]
 
     @property
     def scores(self) -> list[float] | None:
@@ -64,59 +95,65 @@ class Hits:
 
     def pairs(self) -> list[tuple[str, float | None]]:
         """Return (object, score) of every hit."""
-        scores: Sequence[float | None] = self._scores or [None] * len(self._objects)
-        return list(zip(self._objects, scores, strict=True))
+        scores: Sequence[float | None] = self._scores or [None] * len(self)
+        return list(zip(self.objects, scores, strict=True))
 
-    def __len__(self) -> int:
-        return len(self._objects)
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Return {"object": name, "score": score or None} of every hit, for JSON and for data frames."""
+        return [{"object": name, "score": score} for name, score in self.pairs()]
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._objects)
+    def __iter__(self) -> Iterator[Hit]:
+        return iter([Hit(name, score) for name, score in self.pairs()])
 
-    def __reversed__(self) -> Iterator[str]:
-        return reversed(self._objects)
-
-    def __contains__(self, object: Any) -> bool:
-        return object in self._objects
+    def __reversed__(self) -> Iterator[Hit]:
+        return reversed([Hit(name, score) for name, score in self.pairs()])
 
     @overload
-    def __getitem__(self, place: int) -> Hit: ...
+    def __getitem__(self, place: SupportsIndex) -> Hit: ...
     @overload
     def __getitem__(self, place: slice) -> "Hits": ...
-    def __getitem__(self, place: int | slice) -> "Hit | Hits":
+    def __getitem__(self, place: SupportsIndex | slice) -> "Hit | Hits":
         if isinstance(place, slice):
-            return Hits(self._objects[place], None if self._scores is None else self._scores[place], self.total)
-        return Hit(self._objects[place], None if self._scores is None else self._scores[place])
-
-    def index(self, object: str, *bounds: int) -> int:
-        """Return the place of an object. Raise ValueError if it is not among the hits."""
-        return self._objects.index(object, *bounds)
-
-    def count(self, object: str) -> int:
-        """Return 1 if an object is among the hits, else 0."""
-        return self._objects.count(object)
+            names = tuple.__getitem__(self, place)
+            return Hits(names, None if self._scores is None else self._scores[place], self._total)
+        return Hit(tuple.__getitem__(self, place), None if self._scores is None else self._scores[place])
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, Hits):
-            return self._objects == other._objects
-        if isinstance(other, list | tuple):
-            return self._objects == tuple(other)
-        return NotImplemented
+        if isinstance(other, list):
+            other = tuple(other)
+        return tuple.__eq__(self, other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
 
     def __hash__(self) -> int:
-        return hash(self._objects)
+        return tuple.__hash__(self)
+
+    def __getnewargs__(self) -> tuple[list[str], tuple[float, ...] | None, int | None]:
+        return self.objects, self._scores, self._total
 
     def __repr__(self) -> str:
-        total = "" if self.total is None else f", total={self.total}"
-        return f"Hits({list(self._objects)!r}{total})"
+        total = "" if self._total is None else f", total={self._total}"
+        return f"Hits({self.objects!r}{total})"
 
     def _repr_html_(self) -> str:
         """Return a table for notebooks."""
-        caption = "" if self.total is None else f"{len(self)} of {self.total} objects"
+        caption = "" if self._total is None else f"{len(self)} of {self._total} objects"
         if self._scores is None:
-            return html_table(("", "object"), enumerate(self._objects, 1), caption)
+            return html_table(("", "object"), enumerate(self.objects, 1), caption)
         rows = [(place, object, score) for place, (object, score) in enumerate(self.pairs(), 1)]
         return html_table(("", "object", "score"), rows, caption)
 
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        """Return what pydantic needs: a field of this type is a list of names, in JSON and in its schema."""
+        from pydantic_core import core_schema  # noqa: PLC0415  only those who use pydantic with hits need it
 
-Sequence.register(Hits)
+        names = core_schema.list_schema(core_schema.str_schema())
+        return core_schema.no_info_after_validator_function(
+            lambda given: given if isinstance(given, cls) else cls(given),
+            core_schema.union_schema([core_schema.is_instance_schema(cls), names]),
+            serialization=core_schema.plain_serializer_function_ser_schema(
+                lambda hits: hits.objects, return_schema=names
+            ),
+        )

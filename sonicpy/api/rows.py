@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, cast
 
-from sonicpy.errors import CommandError
-from sonicpy.ids import NAME_MAX_BYTES, check_bucket, check_collection, check_object
-from sonicpy.langcodes import LANG_CODES
+from sonicpy._native.ids import are_names
+from sonicpy.api.arguments import language_of
+from sonicpy.errors import InvalidArgument
+from sonicpy.ids import check_bucket, check_collection, check_names, object_name, shown
 
 OBJECT_COLUMNS = ("id", "object")
 """Columns with the name of the object, if no column is given; the first that exists is used."""
@@ -20,7 +21,6 @@ BATCH_ROWS = 4_096
 """Rows of a table that are turned into Python objects at once."""
 REFUSED_MAX = 10_000
 """Refused rows that a report lists one by one, at most."""
-NO_LANGUAGE = "none"
 
 Progress = Callable[[int], object]
 """Called after each chunk with the number of rows that are done, refused ones included."""
@@ -84,6 +84,10 @@ class Shape:
         object: the column with the name of the object; None: `id`, else `object`.
         text: the column with the text, or several whose texts are joined.
         lang: of all rows; None: each row's column `lang`, or a guess if there is none.
+        compat: names of objects are those of compat mode.
+
+    Raises:
+        InvalidArgument: one of them is not valid.
     """
 
     collection: str | None = None
@@ -91,14 +95,18 @@ class Shape:
     object: str | None = None
     text: str | Sequence[str] = TEXT_COLUMN
     lang: str | None = None
+    compat: bool = False
 
     def __post_init__(self) -> None:
         if self.collection is not None:
             check_collection(self.collection)
         if self.bucket is not None:
             check_bucket(self.bucket)
-        if self.lang is not None and not _is_lang(self.lang):
-            raise CommandError("invalid_meta_value", f"LANG[{self.lang}]")
+        if not isinstance(self.object, str | None):
+            raise InvalidArgument(f"object is {shown(self.object)}; allowed is the name of a column")
+        if not isinstance(self.text, str) and not _are_columns(self.text):
+            raise InvalidArgument(f"text is {shown(self.text)}; allowed are the name of a column, and several names")
+        object.__setattr__(self, "lang", language_of(self.lang))
 
 
 def read_rows(rows: Any, shape: Shape) -> Iterator[Row | Refused]:
@@ -110,71 +118,43 @@ def read_rows(rows: Any, shape: Shape) -> Iterator[Row | Refused]:
             RecordBatchReader, pandas or Polars DataFrame, or anything with `__arrow_c_stream__` or `__dataframe__`.
 
     Raises:
-        TypeError: `rows` is none of these.
-        ValueError: a table lacks a column.
+        InvalidArgument: `rows` is none of these, or a table lacks a column.
     """
     batches = _batches(rows)
     if batches is not None:
-        return _checked(_table_rows(batches, shape))
+        return _checked(_table_rows(batches, shape), compat=shape.compat)
     if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
-        raise TypeError(f"rows is a {type(rows).__name__}: give an iterable of tuples or dicts, or a table")
-    return _checked(_parts(row, shape) for row in rows)
+        raise InvalidArgument(f"rows is a {type(rows).__name__}: give an iterable of tuples or dicts, or a table")
+    return _checked((_parts(row, shape) for row in rows), compat=shape.compat)
 
 
 Parts = tuple[Any, Any, Any, Any, Any] | str
 """Collection, bucket, object, text and language of a row; or the reason why it is no row."""
 
 
-def _checked(rows: Iterable[Parts]) -> Iterator[Row | Refused]:
+def _checked(rows: Iterable[Parts], *, compat: bool) -> Iterator[Row | Refused]:
     """Check the parts of rows: yield valid rows, and the others as refused."""
-    scope: tuple[object, object] | None = None  # the one checked last
     for number, parts in enumerate(rows):
         if isinstance(parts, str):
             yield Refused(number, "", parts)
             continue
         collection, bucket, oid, text, lang = parts
-        name = oid if type(oid) is str else _name(oid)
         try:
-            if scope != (collection, bucket):
-                _check_scope(collection, bucket)
-                scope = (collection, bucket)
-            check_object(name)
-        except CommandError as error:
-            yield Refused(number, name, _REASONS[str(error)])
+            name = oid if type(oid) is str else object_name(oid)
+            if not are_names(collection, bucket, name):
+                check_names(collection, bucket, name, compat=compat, new=True)
+            if lang is not None:
+                lang = None if _is_missing(lang) or lang == "" else language_of(lang)
+        except InvalidArgument as error:
+            reason = "the name of the object is missing" if _is_missing(oid) else str(error)
+            yield Refused(number, str(oid) if isinstance(oid, str) else "", reason)
             continue
         if type(text) is not str:
             if not isinstance(text, str):
                 yield Refused(number, name, _wrong_text(text))
                 continue
             text = str(text)
-        if lang is not None and not _is_lang(lang):
-            if not _is_missing(lang):
-                yield Refused(number, name, f"the language {lang!r} is not one of sonicpy.langcodes")
-                continue
-            lang = None
         yield Row(collection, bucket, name, text, lang)
-
-
-def _name(oid: object) -> str:
-    """Return the name of an object that is not a plain str: whole numbers become names, anything else ""."""
-    if isinstance(oid, str):
-        return str(oid)
-    if isinstance(oid, bool) or not hasattr(oid, "__index__"):
-        return ""
-    return str(oid.__index__())
-
-
-def _check_scope(collection: object, bucket: object) -> None:
-    check_collection(collection if isinstance(collection, str) else "")
-    check_bucket(bucket if isinstance(bucket, str) else "")
-
-
-_NAME = f"is missing, or not 1 to {NAME_MAX_BYTES} ASCII characters without white space"
-_REASONS = {
-    "invalid_argument(InvalidCollection)": f"the name of the collection {_NAME}",
-    "invalid_argument(InvalidBucket)": f"the name of the bucket {_NAME}",
-    "invalid_argument(InvalidObject)": f"the name of the object {_NAME}",
-}
 
 
 def _wrong_text(text: object) -> str:
@@ -186,8 +166,8 @@ def _is_missing(value: object) -> bool:
     return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
 
 
-def _is_lang(lang: object) -> bool:
-    return isinstance(lang, str) and (lang in LANG_CODES or lang == NO_LANGUAGE)
+def _are_columns(names: object) -> bool:
+    return isinstance(names, Sequence) and len(names) > 0 and all(isinstance(name, str) for name in names)
 
 
 # -- tuples and dicts ---------------------------------------------------------------------------------------------
@@ -262,7 +242,7 @@ def _pyarrow(rows: object, part: str = "") -> Any:
     try:
         return importlib.import_module(f"pyarrow{part}")
     except ImportError as error:
-        raise TypeError(f"rows is a {type(rows).__name__}, which pyarrow reads: pip install pyarrow") from error
+        raise InvalidArgument(f"rows is a {type(rows).__name__}, which pyarrow reads: pip install pyarrow") from error
 
 
 def _pandas_batches(frame: Any) -> Iterator[Columns]:
@@ -319,4 +299,4 @@ def _column(columns: Columns, names: Sequence[str]) -> list[Any]:
     for name in names:
         if name in columns:
             return columns[name]()
-    raise ValueError(f"the table has no column {' and no '.join(names)}; it has {', '.join(map(str, columns))}")
+    raise InvalidArgument(f"the table has no column {' and no '.join(names)}; it has {', '.join(map(str, columns))}")

@@ -61,6 +61,49 @@ class List(NamedTuple):
     bucket: str
     limit: int
     offset: int
+    prefix: str = ""
+    """Only words that begin with it."""
+    after: str | None = None
+    """Only words behind this one; None: from the first on."""
+
+
+class Collections(NamedTuple):
+    """List the collections."""
+
+    limit: int
+    after: str | None
+    """As in List."""
+
+
+class Buckets(NamedTuple):
+    """List the buckets of a collection."""
+
+    collection: str
+    limit: int
+    after: str | None
+    """As in List."""
+
+
+class Objects(NamedTuple):
+    """List the objects of a bucket."""
+
+    collection: str
+    bucket: str
+    limit: int
+    prefix: str
+    """As in List."""
+    after: str | None
+    """As in List."""
+    position: int | None
+    """Where an answer before this one ended; replaces `after`."""
+
+
+class Exists(NamedTuple):
+    """Say whether there is an object."""
+
+    collection: str
+    bucket: str
+    object: str
 
 
 class Push(NamedTuple):
@@ -177,6 +220,10 @@ Command = (
     Query
     | Suggest
     | List
+    | Collections
+    | Buckets
+    | Objects
+    | Exists
     | Push
     | Pop
     | Count

@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from sonicpy.errors import CommandError
+from sonicpy.langcodes import NO_LANGUAGE, language_code
 
 LIMIT_CEILING = 2**16 - 1
 OFFSET_CEILING = 2**32 - 1
-LANG_NONE = "none"
+LANG_NONE = NO_LANGUAGE
 
 
 class Meta(NamedTuple):
@@ -23,33 +24,53 @@ class Meta(NamedTuple):
     """A language code in lower case; LANG_NONE; or None: guess."""
     scores: bool = False
     stem: bool = True
+    prefix: str = ""
+    after: str | None = None
+    position: int | None = None
 
 
 NO_META = Meta()
 
-Reader = Callable[[str, str, frozenset[str]], object]
+
+class Languages(NamedTuple):
+    """The values of LANG beside LANG_NONE."""
+
+    codes: frozenset[str]
+    """In lower case."""
+    has_tags: bool = False
+    """Also every other tag that names a language (BCP 47)."""
+
+
+Reader = Callable[[str, str, Languages], object]
 """Makes the field of a key from the key, its value and the values of LANG."""
 
+NAME_KEYS = frozenset({"AFTER", "PREFIX"})
+"""Keys whose value may hold brackets: everything between the first one and the end of the word."""
 
-def read_meta(parts: Iterable[str], allowed: frozenset[str], lang_codes: frozenset[str]) -> Meta:
+
+def read_meta(
+    parts: Iterable[str], allowed: frozenset[str], lang_codes: frozenset[str], *, has_tags: bool = False
+) -> Meta:
     """Return the META arguments in `parts`.
 
     Args:
         parts: the words of the line from the first META argument on.
         allowed: the keys that this command takes.
         lang_codes: the values of LANG beside LANG_NONE, in lower case.
+        has_tags: LANG also takes every other tag of these languages, as ISO 639-1 and BCP 47 have them.
 
     Raises:
         CommandError: `invalid_meta_key` or `invalid_meta_value`, for the last wrong part.
     """
     values: dict[str, Any] = {}
     last: CommandError | None = None
+    languages = Languages(lang_codes, has_tags)
     for part in parts:
         try:
-            key, value = _split(part)
+            key, value = _split(part, allowed)
             if key not in allowed:
                 raise CommandError("invalid_meta_key", f"{key}[{value}]")
-            values[key.lower()] = READERS[key](key, value, lang_codes)
+            values[key.lower()] = READERS[key](key, value, languages)
         except CommandError as error:
             last = error
     if last is not None:
@@ -57,13 +78,15 @@ def read_meta(parts: Iterable[str], allowed: frozenset[str], lang_codes: frozens
     return Meta(**values)
 
 
-def _split(part: str) -> tuple[str, str]:
+def _split(part: str, allowed: frozenset[str]) -> tuple[str, str]:
     key, bracket, rest = part.partition("(")
     if not bracket:
         return part, ""
     if not rest.endswith(")"):
         raise CommandError("invalid_meta_key", f"?[{part}]")
     value = rest[:-1]
+    if key in NAME_KEYS and key in allowed:
+        return key, value
     if ")" in key or "(" in value or ")" in value:
         raise CommandError("invalid_meta_key", f"{key}[{value}]")
     return key, value
@@ -80,20 +103,31 @@ def _number(key: str, value: str, ceiling: int) -> int:
     raise CommandError("invalid_meta_value", f"{key}[{value}]")
 
 
-def _lang(key: str, value: str, lang_codes: frozenset[str]) -> str:
+def _lang(key: str, value: str, languages: Languages) -> str:
     if value == LANG_NONE:
         return value
-    code = value.lower()
-    if code not in lang_codes:
+    code: str | None = value.lower()
+    if code not in languages.codes:
+        code = language_code(value) if languages.has_tags else None
+    if code is None:
         raise CommandError("invalid_meta_value", f"{key}[{value}]")
     return code
 
 
+def _name(key: str, value: str, languages: Languages) -> str:
+    if not value:
+        raise CommandError("invalid_meta_value", f"{key}[]")
+    return value
+
+
 READERS: dict[str, Reader] = {
-    "LIMIT": lambda key, value, lang_codes: _number(key, value, LIMIT_CEILING),
-    "OFFSET": lambda key, value, lang_codes: _number(key, value, OFFSET_CEILING),
+    "LIMIT": lambda key, value, languages: _number(key, value, LIMIT_CEILING),
+    "OFFSET": lambda key, value, languages: _number(key, value, OFFSET_CEILING),
     "LANG": _lang,
-    "SCORES": lambda key, value, lang_codes: _number(key, value, 1) == 1,
-    "STEM": lambda key, value, lang_codes: _number(key, value, 1) == 1,
+    "SCORES": lambda key, value, languages: _number(key, value, 1) == 1,
+    "STEM": lambda key, value, languages: _number(key, value, 1) == 1,
+    "PREFIX": _name,
+    "AFTER": _name,
+    "POSITION": lambda key, value, languages: _number(key, value, OFFSET_CEILING),
 }
 """How the value of each key is read."""

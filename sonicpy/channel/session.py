@@ -45,7 +45,7 @@ class Session:
         version: the server's version, for the banner.
         password: START must bring it; None: no password.
         limits: defaults and maxima of LIMIT.
-        compat: accept only the commands, and only the codes of LANG, that Sonic has.
+        compat: accept only the commands, and only the values of LANG, that Sonic has.
     """
 
     __slots__ = (
@@ -77,7 +77,7 @@ class Session:
         """START brought a wrong password, which ended the session."""
         self._version = version
         self._password = None if password is None else password.encode(errors="surrogateescape")
-        self._rules = Rules(limits, SONIC_LANG_CODES if compat else LANG_CODES)
+        self._rules = Rules(limits, SONIC_LANG_CODES if compat else LANG_CODES, has_tags=not compat)
         self._commands = SONIC_COMMANDS_OF_MODE if compat else COMMANDS_OF_MODE
         self._lines = LineBuffer()
         self._plain = NOTHING_PLAIN

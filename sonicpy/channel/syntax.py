@@ -30,7 +30,7 @@ ACTIONS = {"consolidate": "", "backup": " <path>", "restore": " <path>"}
 """The actions of TRIGGER, and what follows each name in the usage text."""
 
 
-OUR_META_KEYS = frozenset({"SCORES", "STEM"})
+OUR_META_KEYS = frozenset({"SCORES", "STEM", "PREFIX", "AFTER", "POSITION"})
 """Keys that Sonic lacks: compat mode refuses them, and usage texts, which clients compare, do not name them."""
 
 
@@ -52,6 +52,8 @@ class Rules:
 
     limits: Limits
     lang_codes: frozenset[str]
+    has_tags: bool = False
+    """LANG also takes every other tag of these languages."""
 
 
 Rest = Callable[[Meta, Rules], tuple[object, ...]]
@@ -97,7 +99,8 @@ def parse(syntax: Syntax, line: bytes, offset: int, rules: Rules) -> Command | S
     if not syntax.meta_keys:
         raise CommandError("invalid_format", syntax.usage)
     parts, _ = take_words(line, offset)
-    return syntax.build(words, read_meta(parts, syntax.meta_keys, rules.lang_codes), rules)
+    meta = read_meta(parts, syntax.meta_keys, rules.lang_codes, has_tags=rules.has_tags)
+    return syntax.build(words, meta, rules)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +153,15 @@ def _suggest(meta: Meta, rules: Rules) -> tuple[object, ...]:
 
 
 def _list(meta: Meta, rules: Rules) -> tuple[object, ...]:
-    return _within(meta.limit, *_of_list(rules.limits)), meta.offset
+    return _within(meta.limit, *_of_list(rules.limits)), meta.offset, meta.prefix, meta.after
+
+
+def _names(meta: Meta, rules: Rules) -> tuple[object, ...]:
+    return _within(meta.limit, *_of_list(rules.limits)), meta.after
+
+
+def _objects(meta: Meta, rules: Rules) -> tuple[object, ...]:
+    return _within(meta.limit, *_of_list(rules.limits)), meta.prefix, meta.after, meta.position
 
 
 def _of_query(limits: Limits) -> tuple[int, int]:
@@ -233,8 +244,35 @@ ROWS = (
         "LIST <collection> <bucket> [LIMIT(<count>)]? [OFFSET(<count>)]?",
         CommandBuilder(commands.List, _list, _of_list),
         words=2,
-        meta_keys=frozenset({"LIMIT", "OFFSET"}),
+        meta_keys=frozenset({"LIMIT", "OFFSET", "PREFIX", "AFTER"}),
     ),
+    Syntax(
+        "COLLECTIONS",
+        SEARCH,
+        "COLLECTIONS [LIMIT(<count>)]? [AFTER(<collection>)]?",
+        CommandBuilder(commands.Collections, _names, _of_list),
+        meta_keys=frozenset({"LIMIT", "AFTER"}),
+        is_ours=True,
+    ),
+    Syntax(
+        "BUCKETS",
+        SEARCH,
+        "BUCKETS <collection> [LIMIT(<count>)]? [AFTER(<bucket>)]?",
+        CommandBuilder(commands.Buckets, _names, _of_list),
+        words=1,
+        meta_keys=frozenset({"LIMIT", "AFTER"}),
+        is_ours=True,
+    ),
+    Syntax(
+        "OBJECTS",
+        SEARCH,
+        "OBJECTS <collection> <bucket> [LIMIT(<count>)]? [PREFIX(<letters>)]? [AFTER(<object>)]? [POSITION(<number>)]?",
+        CommandBuilder(commands.Objects, _objects, _of_list),
+        words=2,
+        meta_keys=frozenset({"LIMIT", "PREFIX", "AFTER", "POSITION"}),
+        is_ours=True,
+    ),
+    Syntax("EXISTS", SEARCH, "EXISTS <collection> <bucket> <object>", _plain(commands.Exists), words=3, is_ours=True),
     Syntax(
         "PUSH",
         INGEST,

@@ -121,9 +121,8 @@ def _hits(index: Target, arguments: argparse.Namespace, text: str) -> Hits:
 
 
 def _show_hits(arguments: argparse.Namespace, text: str, hits: Hits, before: str) -> None:
-    found = [hits[place] for place in range(len(hits))]
-    value: dict[str, Any] = {"query": text, "hits": [hit._asdict() for hit in found]}
-    lines = [f"{before}{hit.object}" + (f"\t{_score(hit.score)}" if arguments.scores else "") for hit in found]
+    value: dict[str, Any] = {"query": text, "hits": hits.to_dicts()}
+    lines = [f"{before}{hit}" + (f"\t{_score(hit.score)}" if arguments.scores else "") for hit in hits]
     if arguments.total:
         value["total"] = hits.total
         lines.append(f"{before}total\t{hits.total}")

@@ -55,6 +55,8 @@ def read_url(url: str, *, password: str | None = None, tls: ssl.SSLContext | Non
     Raises:
         ConfigError: the URL has no known form, or its password cannot be sent. The message holds no password.
     """
+    _check_text("address", url)
+    _check_text("password", password or "")
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -76,6 +78,11 @@ def read_url(url: str, *, password: str | None = None, tls: ssl.SSLContext | Non
     if parts.scheme == "sonics" and tls is None:
         tls = tls_context(options.get("ca"), "ca={} in the address of the server")
     return Address(parts.hostname or "localhost", port or DEFAULT_PORT, password=password, tls=tls)
+
+
+def _check_text(what: str, given: object) -> None:
+    if not isinstance(given, str):
+        raise ConfigError(f"the {what} of the server is of type {type(given).__name__}; allowed is a str: {FORMS}.")
 
 
 def _options(parts: SplitResult) -> dict[str, str]:

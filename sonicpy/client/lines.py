@@ -1,48 +1,70 @@
 """Lines of commands, without line ends: valid names, texts cut to fit, META arguments."""
 
 from pathlib import Path
+from typing import Any
 
+from sonicpy.api.arguments import language_of, not_unicode, path_of, text_of
 from sonicpy.channel.quoting import SMALLEST_ROOM, quoted, quoted_pieces
 from sonicpy.client.conversation import ServerInfo
-from sonicpy.errors import CommandError, TooLong
-from sonicpy.ids import check_bucket, check_collection, check_object
+from sonicpy.errors import InvalidArgument, TooLong
+from sonicpy.ids import check_bucket, check_collection, check_object, object_name
+
+NO_WORDS = quoted("\n")
+"""A text without words; servers refuse an empty one."""
 
 
-def check_names(collection: str, bucket: str | None = None, object: str | None = None) -> None:
-    """Raise CommandError, as the server would, for an invalid name; most could not even be sent."""
+def check_names(collection: Any, bucket: Any = None) -> None:
+    """Raise InvalidArgument, as the server would refuse it, for an invalid name; most could not even be sent."""
     check_collection(collection)
     if bucket is not None:
         check_bucket(bucket)
-    if object is not None:
-        check_object(object)
 
 
-def check_push(collection: str, bucket: str, object: str, text: str, lang: str | None) -> None:
-    """Raise CommandError for whatever is known to be wrong without asking the server."""
-    check_names(collection, bucket, object)
-    sendable(text)
-    meta(LANG=lang)
+def object_word(object: Any, *, new: bool = False) -> str:
+    """Return the name of an object as one word of a line.
+
+    Args:
+        new: a text is to be added to it.
+
+    Raises:
+        InvalidArgument: it is no name of an object. A server in compat mode, and Sonic, may refuse more names.
+    """
+    name = object_name(object)
+    check_object(name, new=new)
+    return name
+
+
+def check_push(collection: Any, bucket: Any, object: Any, text: Any, lang: Any) -> None:
+    """Raise InvalidArgument for whatever is known to be wrong without asking the server."""
+    check_scope(collection, bucket)
+    object_word(object, new=True)
+    sendable("text", text)
+    language_of(lang)
+
+
+def check_scope(collection: Any, bucket: Any) -> None:
+    """Raise InvalidArgument unless both are names."""
+    check_collection(collection)
+    check_bucket(bucket)
 
 
 def push_lines(server: ServerInfo, collection: str, bucket: str, object: str, text: str, lang: str | None) -> list[str]:
-    """Return the lines that push a text. Raises as `text_lines`, and CommandError for `lang`."""
-    return text_lines(server, f"PUSH {collection} {bucket} {object} ", text, meta(LANG=lang))
+    """Return the lines that push a text; one line for a text of nothing but white space, which makes an object, too.
 
-
-def need_no(object: str | None) -> None:
-    """Raise ValueError for an object without its bucket."""
-    if object is not None:
-        raise ValueError(f"the object {object!r} is given without its bucket")
+    Raises as `text_lines`.
+    """
+    head, tail = f"PUSH {collection} {bucket} {object} ", meta(LANG=lang)
+    return text_lines(server, head, text, tail) or [f"{head}{NO_WORDS}{tail}"]
 
 
 def text_lines(server: ServerInfo, head: str, text: str, tail: str) -> list[str]:
     """Return the lines that send a text, as many as it needs; each begins with `head` and ends with `tail`.
 
     Raises:
-        CommandError: the text is not Unicode.
+        InvalidArgument: the text is not Unicode.
         TooLong: the names leave no room for text.
     """
-    room_bytes = server.buffer_bytes - len(head) - len(tail)
+    room_bytes = server.buffer_bytes - len(head.encode()) - len(tail)
     if room_bytes < SMALLEST_ROOM:
         raise TooLong(
             f"the server accepts lines of at most {server.buffer_bytes} bytes, and the names leave no room for a text"
@@ -50,39 +72,42 @@ def text_lines(server: ServerInfo, head: str, text: str, tail: str) -> list[str]
     try:
         return [f"{head}{piece}{tail}" for piece in quoted_pieces(text, room_bytes)]
     except UnicodeEncodeError as error:
-        raise _not_unicode(error) from error
+        raise not_unicode("text", error) from error
 
 
-def sendable(text: str) -> str:
-    """Return a text quoted for a line. Raises CommandError if it is not Unicode."""
+def sendable(argument: str, text: Any) -> str:
+    """Return a text quoted for a line. Raises InvalidArgument if it is no str, or not Unicode."""
+    given = text_of(argument, text)
     try:
-        text.encode()
+        given.encode()
     except UnicodeEncodeError as error:
-        raise _not_unicode(error) from error
-    return quoted(text)
+        raise not_unicode(argument, error) from error
+    return quoted(given)
 
 
-def _not_unicode(error: UnicodeEncodeError) -> CommandError:
-    return CommandError("invalid_format", f"the text is not Unicode: character {error.start} is a lone surrogate")
+def meta(**values: int | str | None) -> str:
+    """Return META arguments, each with a space before it, without those that are None."""
+    return "".join(f" {key}({value})" for key, value in values.items() if value is not None)
 
 
-def meta(*, LANG: str | None = None, **numbers: int | None) -> str:
-    """Return META arguments, each with a space before it, without those that are None.
+def one_word(argument: str, text: Any) -> str:
+    """Return what has to be one word of a line. Raises InvalidArgument if it holds white space."""
+    word = text_of(argument, text)
+    if any(character.isspace() for character in word) or not _is_unicode(word):
+        raise InvalidArgument(f"{argument} is {ascii(word)}; allowed is Unicode without white space", "invalid_format")
+    return word
 
-    Raises:
-        CommandError: LANG is not made of ASCII letters.
-    """
-    if LANG is not None and not (LANG.isascii() and LANG.isalpha()):
-        raise CommandError("invalid_meta_value", f"LANG[{LANG}]")
-    given = "".join(f" {key}({value:d})" for key, value in numbers.items() if value is not None)
-    return given if LANG is None else f"{given} LANG({LANG})"
+
+def _is_unicode(text: str) -> bool:
+    return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def path_word(folder: Path | str) -> str:
-    """Return a path as one word of a line. Raises CommandError if it holds white space."""
-    path = str(folder)
-    if not path or any(character.isspace() for character in path):
-        raise CommandError("invalid_format", f'"{path}" cannot be sent: a path must be one word, without white space')
+    """Return a path as one word of a line. Raises InvalidArgument if it holds white space."""
+    path = path_of("folder", folder)
+    if any(character.isspace() for character in path):
+        reason = f'"{path}" cannot be sent: a path must be one word, without white space'
+        raise InvalidArgument(reason, "invalid_format", reason)
     return path
 
 

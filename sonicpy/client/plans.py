@@ -9,14 +9,28 @@ from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any, TypeVar
 
+from sonicpy.api.arguments import language_of, number_of, switch_of, text_of
+from sonicpy.api.counted import Counted, counted, need_no
 from sonicpy.api.explanation import Explanation
 from sonicpy.api.hits import Hit, Hits
 from sonicpy.channel.commands import Mode
 from sonicpy.channel.meta import LIMIT_CEILING
 from sonicpy.client.conversation import Kind, ServerInfo
 from sonicpy.client.exchange import Exchange, Reply
-from sonicpy.client.lines import check_names, meta, need_no, one_line, path_word, push_lines, sendable, text_lines
-from sonicpy.errors import CommandError, NotOffered
+from sonicpy.client.lines import (
+    check_names,
+    check_scope,
+    meta,
+    object_word,
+    one_line,
+    one_word,
+    path_word,
+    push_lines,
+    sendable,
+    text_lines,
+)
+from sonicpy.errors import CommandError, InvalidArgument, NotOffered
+from sonicpy.ids import ObjectName, check_collection, shown
 
 Value = TypeVar("Value")
 Item = TypeVar("Item")
@@ -39,25 +53,26 @@ _FIGURE = re.compile(r"(\w+)\((\d+)\)")
 # -- ingest ------------------------------------------------------------------------------------------------------
 
 
-def push(collection: str, bucket: str, object: str, text: str, lang: str | None) -> Plan[None]:
+def push(collection: str, bucket: str, object: ObjectName, text: str, lang: str | None) -> Plan[None]:
     """Plan PUSH, with as many lines as the text needs."""
-    check_names(collection, bucket, object)
+    check_scope(collection, bucket)
+    oid, code, given = object_word(object, new=True), language_of(lang), text_of("text", text)
     yield Exchange(
-        Mode.INGEST, "PUSH", Kind.OK, lambda server: push_lines(server, collection, bucket, object, text, lang)
+        Mode.INGEST, "PUSH", Kind.OK, lambda server: push_lines(server, collection, bucket, oid, given, code)
     )
 
 
-def pop(collection: str, bucket: str, object: str, text: str) -> Plan[int]:
+def pop(collection: str, bucket: str, object: ObjectName, text: str) -> Plan[int]:
     """Plan POP; the result is the number of words that all its lines removed."""
-    check_names(collection, bucket, object)
-    head = f"POP {collection} {bucket} {object} "
+    check_scope(collection, bucket)
+    head, given = f"POP {collection} {bucket} {object_word(object)} ", text_of("text", text)
     reply = yield Exchange(
-        Mode.INGEST, "POP", Kind.RESULT, lambda server: text_lines(server, head, text, ""), changes=True
+        Mode.INGEST, "POP", Kind.RESULT, lambda server: text_lines(server, head, given, ""), changes=True
     )
     return sum(map(int, reply.answers))
 
 
-def flush(collection: str, bucket: str | None, object: str | None) -> Plan[int]:
+def flush(collection: str, bucket: str | None, object: ObjectName | None) -> Plan[int]:
     """Plan FLUSHC, FLUSHB or FLUSHO, by how many names are given."""
     if bucket is None:
         need_no(object)
@@ -74,61 +89,151 @@ def query(
     collection: str, bucket: str, text: str, limit: int, offset: int, lang: str | None, stem: bool, total: bool
 ) -> Plan[Hits]:
     """Plan QUERY, with scores if the server gives them."""
-    check_names(collection, bucket)
-    if total:
+    check_scope(collection, bucket)
+    limit, offset, code = number_of("limit", limit), number_of("offset", offset), language_of(lang)
+    stem = switch_of("stem", stem)
+    head = f"QUERY {collection} {bucket} {sendable('text', text)}"
+    if switch_of("total", total):
         raise NotOffered("the total of a query", "Sonic Channel does not give it")
-    head = f"QUERY {collection} {bucket} {sendable(text)}"
 
     def line(server: ServerInfo, limit: int, offset: int) -> str:
         scores = 1 if _has_scores(server) else None
         return head + meta(
-            LIMIT=limit, OFFSET=offset or None, LANG=lang, SCORES=scores, STEM=None if stem or scores is None else 0
+            LIMIT=limit, OFFSET=offset or None, LANG=code, SCORES=scores, STEM=None if stem or scores is None else 0
         )
 
     found = yield from _paged(Kind.QUERY, line, _hits, limit, offset, QUERY_PAGE)
     scores = [hit.score for hit in found if hit.score is not None]
-    return Hits([hit.object for hit in found], scores if len(scores) == len(found) else None)
+    return Hits(map(str, found), scores if len(scores) == len(found) else None)
 
 
 def suggest(collection: str, bucket: str, word: str, limit: int) -> Plan[list[str]]:
     """Plan SUGGEST."""
-    check_names(collection, bucket)
-    line = f"SUGGEST {collection} {bucket} {sendable(word)}{meta(LIMIT=limit)}"
+    check_scope(collection, bucket)
+    limit = number_of("limit", limit)
+    line = f"SUGGEST {collection} {bucket} {sendable('word', word)}{meta(LIMIT=limit)}"
+    if limit == 0:  # a server would refuse it
+        return []
     return _items((yield _search("SUGGEST", Kind.SUGGEST, line)).answers[0])
 
 
-def words(collection: str, bucket: str, limit: int, offset: int) -> Plan[list[str]]:
-    """Plan LIST."""
-    check_names(collection, bucket)
+def words(collection: str, bucket: str, limit: int, offset: int, prefix: str, after: str | None) -> Plan[list[str]]:
+    """Plan LIST, with PREFIX and AFTER only where they are given: Sonic lacks them."""
+    check_scope(collection, bucket)
+    start, behind = one_word("prefix", prefix) or None, None if after is None else one_word("after", after) or None
 
     def line(server: ServerInfo, limit: int, offset: int) -> str:
-        return f"LIST {collection} {bucket}{meta(LIMIT=limit, OFFSET=offset or None)}"
+        return f"LIST {collection} {bucket}{meta(LIMIT=limit, OFFSET=offset or None, PREFIX=start, AFTER=behind)}"
 
+    limit, offset = number_of("limit", limit), number_of("offset", offset)
     return (yield from _paged(Kind.LIST, line, lambda answer, server: _items(answer), limit, offset, LIST_PAGE))
 
 
-def count(collection: str, bucket: str | None, object: str | None) -> Plan[int]:
-    """Plan COUNT, which every version of Sonic knows: of buckets, words of a bucket, or words of an object."""
+def count(collection: str, bucket: str | None, object: ObjectName | None, of: Counted | None) -> Plan[int]:
+    """Plan COUNT, which every version of Sonic knows: of buckets, words of a bucket, or words of an object.
+
+    COUNTB counts the objects of a bucket, STATS those of a collection.
+    """
+    if counted(bucket, object, of) != "objects":
+        return number("COUNT", collection, bucket, object)
     if bucket is None:
-        need_no(object)
-    return number("COUNT", collection, bucket, object)
+        return _objects_of(stats(collection, None))
+    return number("COUNTB", collection, bucket)
+
+
+def _objects_of(figures: Plan[Any]) -> Plan[int]:
+    found: dict[str, int] = yield from figures
+    return found["objects"]
 
 
 def number(
-    command: str, collection: str, bucket: str | None = None, object: str | None = None, *, changes: bool = False
+    command: str, collection: str, bucket: str | None = None, object: ObjectName | None = None, *, changes: bool = False
 ) -> Plan[int]:
     """Plan a command of mode ingest that takes names and answers with a number."""
-    check_names(collection, bucket, object)
-    line = " ".join(name for name in (command, collection, bucket, object) if name is not None)
+    check_names(collection, bucket)
+    oid = None if object is None else object_word(object)
+    line = " ".join(name for name in (command, collection, bucket, oid) if name is not None)
     reply = yield Exchange(Mode.INGEST, command, Kind.RESULT, lambda server: [line], changes=changes)
     return int(reply.answers[0])
 
 
 def explain(collection: str, bucket: str, text: str, limit: int, lang: str | None, stem: bool) -> Plan[Explanation]:
     """Plan EXPLAIN."""
-    check_names(collection, bucket)
-    line = f"EXPLAIN {collection} {bucket} {sendable(text)}{meta(LIMIT=limit, LANG=lang, STEM=None if stem else 0)}"
+    check_scope(collection, bucket)
+    options = meta(LIMIT=number_of("limit", limit), LANG=language_of(lang), STEM=None if switch_of("stem", stem) else 0)
+    line = f"EXPLAIN {collection} {bucket} {sendable('text', text)}{options}"
     return Explanation.from_json((yield _search("EXPLAIN", Kind.RESULT, line)).answers[0])
+
+
+# -- listing -----------------------------------------------------------------------------------------------------
+
+
+def collections() -> Plan[list[str]]:
+    """Plan COLLECTIONS, as many as are needed; the result is sorted."""
+    return sorted((yield from _all_names("COLLECTIONS")))
+
+
+def buckets(collection: str) -> Plan[list[str]]:
+    """Plan BUCKETS, as many as are needed."""
+    check_collection(collection)
+    return (yield from _all_names("BUCKETS", collection))
+
+
+def objects(collection: str, bucket: str, prefix: str, after: ObjectName | None, limit: int | None) -> Plan[list[str]]:
+    """Plan OBJECTS, as many as are needed for `limit` names (None: all)."""
+    check_scope(collection, bucket)
+    wanted = None if limit is None else number_of("limit", limit)
+    behind = None if after is None else object_word(after)
+    names: list[str] = []
+    position: int | None = None
+    while wanted is None or len(names) < wanted:
+        some = LIST_PAGE if wanted is None else min(LIST_PAGE, wanted - len(names))
+        more, position = yield from object_page(collection, bucket, prefix, behind, position, some)
+        names += more
+        if position is None:
+            break
+    return names
+
+
+def object_page(
+    collection: str, bucket: str, prefix: str, after: str | None, position: int | None, limit: int = LIST_PAGE
+) -> Plan[tuple[list[str], int | None]]:
+    """Plan OBJECTS; the result is at most `limit` names, perhaps none, and the position to go on from (None: the end).
+
+    Args:
+        position: where the page before ended; replaces `after`.
+    """
+    check_scope(collection, bucket)
+    start = one_word("prefix", prefix) or None
+    while True:
+        options = meta(LIMIT=limit, PREFIX=start, AFTER=after if position is None else None, POSITION=position)
+        try:
+            reply = yield _search("OBJECTS", Kind.RESULT, f"OBJECTS {collection} {bucket}{options}")
+        except CommandError as refusal:
+            if refusal.code != "policy_reject" or limit <= 1:
+                raise
+            limit //= 2
+        else:
+            page = json.loads(reply.answers[0])
+            return page["objects"], page["next"]
+
+
+def exists(collection: str, bucket: str, object: ObjectName) -> Plan[bool]:
+    """Plan EXISTS."""
+    check_scope(collection, bucket)
+    reply = yield _search("EXISTS", Kind.RESULT, f"EXISTS {collection} {bucket} {object_word(object)}")
+    return reply.answers[0] == "1"
+
+
+def _all_names(command: str, *names: str) -> Plan[list[str]]:
+    found: list[str] = []
+    while True:
+        after = found[-1] if found else None
+        line = " ".join((command, *names)) + meta(AFTER=after)
+        more: list[str] = json.loads((yield _search(command, Kind.RESULT, line)).answers[0])
+        if not more:
+            return found
+        found += more
 
 
 # -- control -----------------------------------------------------------------------------------------------------
@@ -138,7 +243,7 @@ def stats(collection: str | None, bucket: str | None) -> Plan[Any]:
     """Plan STATS; the result is its JSON, decoded."""
     if collection is None:
         if bucket is not None:
-            raise ValueError(f"the bucket {bucket!r} is given without its collection")
+            raise InvalidArgument(f"the bucket {shown(bucket)} is given without its collection")
         return control("STATS", Kind.RESULT, read=json.loads)
     check_names(collection, bucket)
     names = collection if bucket is None else f"{collection} {bucket}"
@@ -207,7 +312,7 @@ def _paged(
     """
     size = limit if limit <= LIMIT_CEILING else page
     items: list[Item] = []
-    while True:
+    while len(items) < limit:
         count = min(size, limit - len(items))
         try:
             more = yield from _page(kind, line, read, count, offset + len(items))
@@ -217,8 +322,9 @@ def _paged(
             size = page if count > page else count // 2
             continue
         items += more
-        if len(more) < count or len(items) >= limit:
-            return items
+        if len(more) < count:
+            break
+    return items
 
 
 def _page(

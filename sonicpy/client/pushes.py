@@ -7,11 +7,13 @@ same effect as to push it once.
 from collections import deque
 from collections.abc import Callable, Iterator
 
+from sonicpy.api.arguments import language_of
 from sonicpy.api.rows import Progress, PushReport, Refused, Row
 from sonicpy.client.conversation import Answer, ServerInfo
 from sonicpy.client.exchange import LINES_IN_FLIGHT_MAX
-from sonicpy.client.lines import check_names, check_push, push_lines
+from sonicpy.client.lines import check_push, push_lines
 from sonicpy.errors import CommandError, ConnectionLost, ShuttingDown, SonicError, TooLong
+from sonicpy.ids import ObjectName, object_name
 
 GROUPS_IN_FLIGHT_MAX = 8
 GROUP_BYTES_MAX = 1 << 16
@@ -90,7 +92,6 @@ class Pushes:
                 self._on_done(place, row, None)
                 continue
             try:
-                check_names(row.collection, row.bucket, row.object)
                 lines = push_lines(server, row.collection, row.bucket, row.object, row.text, row.lang)
             except (CommandError, TooLong) as refusal:
                 self._on_done(place, row, refusal)
@@ -149,10 +150,10 @@ class WaitingPushes:
     def __len__(self) -> int:
         return len(self._rows)
 
-    def add(self, collection: str, bucket: str, object: str, text: str, lang: str | None) -> bool:
+    def add(self, collection: str, bucket: str, object: ObjectName, text: str, lang: str | None) -> bool:
         """Append a push; return whether it is time to send them."""
         check_push(collection, bucket, object, text, lang)
-        self._rows.append(Row(collection, bucket, object, text, lang))
+        self._rows.append(Row(collection, bucket, object_name(object), text, language_of(lang)))
         return len(self._rows) >= BATCH_ROWS
 
     def take(self) -> Pushes:

@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+from sonicpy.errors import InvalidArgument
+from sonicpy.ids import shown
+
 TIMEOUT_S = 10.0
 RETRY_S = 10.0
 POOL_SIZE = 8
@@ -12,7 +15,7 @@ class ClientSettings:
     """How a client waits and retries.
 
     Raises:
-        ValueError: a value is outside its range.
+        InvalidArgument: a value has another type, or is outside its range.
     """
 
     timeout_s: float = TIMEOUT_S
@@ -25,9 +28,13 @@ class ClientSettings:
     """Connections in each mode, at most."""
 
     def __post_init__(self) -> None:
-        if not self.timeout_s > 0:
-            raise ValueError(f"timeout_s is {self.timeout_s}; allowed is any number of seconds above 0")
-        if not self.retry_s >= 0:
-            raise ValueError(f"retry_s is {self.retry_s}; allowed is any number of seconds from 0 on")
-        if self.pool_size < 1:
-            raise ValueError(f"pool_size is {self.pool_size}; allowed is any number from 1 on")
+        if not (_is_number(self.timeout_s) and self.timeout_s > 0):
+            raise InvalidArgument(f"timeout_s is {shown(self.timeout_s)}; allowed is any number of seconds above 0")
+        if not (_is_number(self.retry_s) and self.retry_s >= 0):
+            raise InvalidArgument(f"retry_s is {shown(self.retry_s)}; allowed is any number of seconds from 0 on")
+        if type(self.pool_size) is not int or self.pool_size < 1:
+            raise InvalidArgument(f"pool_size is {shown(self.pool_size)}; allowed is any number from 1 on")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -9,10 +9,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 
+from sonicpy._native.ids import are_names
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.config import Config
 from sonicpy.errors import StoreDamaged
 from sonicpy.graph.pool import GraphPool, Name, graph_folder
+from sonicpy.ids import ObjectName, check_names, object_name
 from sonicpy.index.registry import claimed, guard
 from sonicpy.index.search.lexicon import Lexicon, Lexicons
 from sonicpy.lexer.lexer import Lexer
@@ -133,6 +135,13 @@ class Engine:
             self.store.commit()
 
     # -- changing --------------------------------------------------------------------------------------------------
+
+    def known_name(self, collection: str, bucket: str, object: ObjectName) -> str:
+        """Return the name of an object that is to be read or removed. Raises InvalidArgument if a name is not valid."""
+        oid = object if type(object) is str else object_name(object)
+        if not are_names(collection, bucket, oid):
+            check_names(collection, bucket, oid, compat=self.is_compat)
+        return oid
 
     def apply(self, mutation: Mutation) -> int:
         """Carry out a change, and commit it if this engine commits by itself; return what the change answers.

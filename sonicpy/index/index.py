@@ -11,51 +11,51 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
-from sonicpy._native.terms import PART, STOP, Terms
-from sonicpy._native.varint import DamagedBytes
+from sonicpy._native.ids import are_names
+from sonicpy._native.terms import Terms
+from sonicpy.api.arguments import language_of, not_unicode, path_of, switch_of, text_of
 from sonicpy.api.bucket import Bucket
-from sonicpy.api.explanation import DetectedLanguage, Explanation
-from sonicpy.api.hits import Hits
+from sonicpy.api.counted import need_no
 from sonicpy.api.html import figures_table, index_tables
 from sonicpy.api.rows import TEXT_COLUMN, Progress, PushReport, Shape, read_rows
-from sonicpy.config import Config
-from sonicpy.errors import CommandError, GraphError, StoreError
-from sonicpy.ids import Scope, check_collection, check_names
-from sonicpy.index.engine import Engine, damaged
+from sonicpy.api.shown_names import user_names
+from sonicpy.errors import GraphError, InvalidArgument, StoreError
+from sonicpy.ids import ObjectName, Scope, check_collection, check_names, object_name, shown
+from sonicpy.index.answers import Answers, lexed
+from sonicpy.index.engine import Engine
 from sonicpy.index.ingest.push_many import push_rows
 from sonicpy.index.ingest.terms import NO_TERMS, packed_terms
+from sonicpy.index.listing import Listing
 from sonicpy.index.maintenance.maintainer import Maintainer
 from sonicpy.index.report import export, stats, term_stats
 from sonicpy.index.report.export import ExportedObject
 from sonicpy.index.report.stats import Figures
 from sonicpy.index.report.term_stats import ObjectStats, TermStats
-from sonicpy.index.search import count as counting
-from sonicpy.index.search.explain import Asked, explain
-from sonicpy.index.search.families import Matching
-from sonicpy.index.search.query import query, query_hits
-from sonicpy.index.search.suggest import suggest_alphabetical, suggest_likely
 from sonicpy.index.search.suggest_cache import SuggestCache
-from sonicpy.langcodes import LANG_CODES
-from sonicpy.lexer.lexer import NO_LANGUAGE
+from sonicpy.index.settings import Settings, config_of
 from sonicpy.store.mutations import FlushBucket, FlushCollection, FlushObject, PopTerms, PushTerms
 
 logger = logging.getLogger(__name__)
-
-Answer = TypeVar("Answer")
 
 BACKLOGS_BETWEEN_CHUNKS = 10
 """While many rows are pushed, a graph is built once this many times the usual backlog is pending: so graphs are built a
 few times, not after every chunk."""
 
 
-class Index:
+FOR_THE_SERVER = frozenset(
+    {"buckets_after", "collections_after", "maintainer", "objects_from", "position_after", "query_ids"}
+)
+"""Names that tab completion leaves out."""
+
+
+class Index(Answers, Listing):
     """An index in a folder.
 
     Args:
         path: the folder, created if it is missing; None: `store.kv.path` of the settings.
-        config: the settings; None: the defaults.
+        config: the settings, as a Config or a mapping such as `{"search": {"ranking": "newest"}}`; None: the defaults.
         autocommit: commit every change before its method returns.
         temporary: delete the folder on close.
 
@@ -67,6 +67,7 @@ class Index:
     Raises:
         StoreLocked: another process has the folder open for writing, or this process has it open already.
         StoreError: the folder cannot be opened as an index with these settings; the message says why.
+        ConfigError: the settings are wrong.
     """
 
     _engine_class = Engine
@@ -76,12 +77,13 @@ class Index:
     def __init__(
         self,
         path: Path | str | None = None,
-        config: Config | None = None,
+        config: Settings = None,
         *,
         autocommit: bool = True,
         temporary: bool = False,
     ) -> None:
-        self._engine = self._engine_class(path, config, autocommit=autocommit, temporary=temporary)
+        folder = None if path is None else path_of("path", path)
+        self._engine = self._engine_class(folder, config_of(config), autocommit=autocommit, temporary=temporary)
         self.folder = self._engine.folder
         self.config = self._engine.config
         self.maintainer = Maintainer(self._engine)
@@ -91,23 +93,34 @@ class Index:
 
     # -- changes -------------------------------------------------------------------------------------------------------
 
-    def push(self, collection: str, bucket: str, object: str, text: str, lang: str | None = None) -> None:
-        """Add a text to an object. Texts add up; the same text again changes nothing.
+    def push(self, collection: str, bucket: str, object: ObjectName, text: str, lang: str | None = None) -> None:
+        """Add a text to an object. Texts add up; the same text again changes nothing. A text may hold no word at all: the
+        object exists then, and no query finds it.
 
         Args:
-            lang: ISO 639-3 code of the text; None: guess; "none": no language.
+            collection, bucket: 1 to 128 ASCII characters without white space.
+            object: 1 to 128 bytes of UTF-8 without white space and control characters; or a whole number, whose digits
+                are the name.
+            lang: language of the text as ISO 639-1, ISO 639-3 or BCP 47 (`en`, `eng`, `en-GB`); None: guess; "none": no
+                language.
 
         Raises:
-            CommandError: a name is not 1 to 128 ASCII characters without white space, the language is not one of
-                sonicpy.langcodes, or the text is not Unicode.
+            InvalidArgument: an argument has a type or a value that is not allowed.
             StoreError: the text was not stored.
         """
-        check_names(collection, bucket, object)
+        oid = object if type(object) is str else object_name(object)
+        if not are_names(collection, bucket, oid):
+            check_names(collection, bucket, oid, compat=self._engine.is_compat, new=True)
         terms = self._lex(self._engine.lexer.lex_push, text, lang)
-        self._engine.apply(PushTerms(collection, bucket, object, terms))
+        self._engine.apply(PushTerms(collection, bucket, oid, terms))
 
     def push_terms(
-        self, collection: str, bucket: str, object: str, terms: Mapping[str, int], hidden: Mapping[str, int] = NO_TERMS
+        self,
+        collection: str,
+        bucket: str,
+        object: ObjectName,
+        terms: Mapping[str, int],
+        hidden: Mapping[str, int] = NO_TERMS,
     ) -> None:
         """Add the terms to an object that `holdings` of another index returned for it.
 
@@ -119,8 +132,8 @@ class Index:
             CommandError: a name, a term or a frequency is not valid.
             StoreError: the terms were not stored.
         """
-        check_names(collection, bucket, object)
-        self._engine.apply(PushTerms(collection, bucket, object, packed_terms(terms, hidden)))
+        oid = self._engine.known_name(collection, bucket, object)  # an old name stays as it is
+        self._engine.apply(PushTerms(collection, bucket, oid, packed_terms(terms, hidden)))
 
     def push_many(
         self,
@@ -141,18 +154,18 @@ class Index:
                 (collection, bucket, object, text, lang), or of dicts; or a table: pyarrow Table, RecordBatch or
                 RecordBatchReader, pandas or Polars DataFrame, anything with `__arrow_c_stream__` or `__dataframe__`.
             collection, bucket: of all rows; None: each row names its own, in the columns of these names.
-            object: the column with the name of the object; None: `id`, else `object`. Whole numbers are names too.
+            object: the column with the name of the object; None: `id`, else `object`. Whole numbers are names, too.
             text: the column with the text; the texts of several columns are joined.
             lang: as in `push`, of all rows; None: each row's column `lang`, if there is one.
             new: refuse rows whose object exists already.
             progress: called after each chunk with the number of rows that are done.
 
         Raises:
-            CommandError: a name or the language given for all rows is not valid.
-            TypeError, ValueError: `rows` is not of these types, or a table lacks a column.
+            InvalidArgument: an argument is not valid, `rows` is not of these types, or a table lacks a column.
             StoreError: rows could not be stored; a note says how many were.
         """
-        shape = Shape(collection, bucket, object, text, lang)
+        shape = Shape(collection, bucket, object, text, lang, compat=self._engine.is_compat)
+        new = switch_of("new", new)
         touched: set[Scope] = set()
         report = push_rows(
             read_rows(rows, shape),
@@ -171,22 +184,22 @@ class Index:
         self.maintainer.consolidate_backlogged(some, BACKLOGS_BETWEEN_CHUNKS)
         return there
 
-    def pop(self, collection: str, bucket: str, object: str, text: str) -> int:
+    def pop(self, collection: str, bucket: str, object: ObjectName, text: str) -> int:
         """Remove the words of a text from an object; return how many were removed. Raises like `push`."""
-        check_names(collection, bucket, object)
-        words = _lexed(self._engine.lexer.lex_every_way, text)
+        oid = self._engine.known_name(collection, bucket, object)
+        words = lexed(self._engine.lexer.lex_every_way, text_of("text", text))
         # Flags and counts do not matter for a removal.
         return self._engine.apply(
-            PopTerms(collection, bucket, object, Terms(words, b"\1" * len(words), bytes(len(words))))
+            PopTerms(collection, bucket, oid, Terms(words, b"\1" * len(words), bytes(len(words))))
         )
 
-    def flush(self, collection: str, bucket: str | None = None, object: str | None = None) -> int:
+    def flush(self, collection: str, bucket: str | None = None, object: ObjectName | None = None) -> int:
         """Erase a collection, a bucket or an object; return 1 or 0 (it existed or not), or how many words it held.
 
-        Raises like `push`, and ValueError for an object without its bucket.
+        Raises like `push`, also for an object without its bucket.
         """
         if bucket is None:
-            _need_no(object)
+            need_no(object)
             return self.flush_collection(collection)
         if object is None:
             return self.flush_bucket(collection, bucket)
@@ -202,10 +215,16 @@ class Index:
         check_names(collection, bucket)
         return self._engine.apply(FlushBucket(collection, bucket))
 
-    def flush_object(self, collection: str, bucket: str, object: str) -> int:
+    def flush_object(self, collection: str, bucket: str, object: ObjectName) -> int:
         """Erase an object; return how many words it held. Raises like `push`."""
-        check_names(collection, bucket, object)
-        return self._engine.apply(FlushObject(collection, bucket, object))
+        return self._engine.apply(FlushObject(collection, bucket, self._engine.known_name(collection, bucket, object)))
+
+    def bucket(self, collection: str, bucket: str) -> Bucket:
+        """Return a bucket, whether it exists or not: an object with the same methods, without the two names.
+
+        Raises InvalidArgument like `push`.
+        """
+        return Bucket(self, collection, bucket)
 
     @contextmanager
     def batch(self) -> Iterator[Self]:
@@ -223,156 +242,6 @@ class Index:
                 engine.finish()
                 self.maintainer.consolidate_backlogged(None)
 
-    # -- answers -------------------------------------------------------------------------------------------------------
-
-    def query(
-        self,
-        collection: str,
-        bucket: str,
-        text: str,
-        *,
-        limit: int = 10,
-        offset: int = 0,
-        lang: str | None = None,
-        stem: bool = True,
-        total: bool = False,
-    ) -> Hits:
-        """Return the objects that answer a text, best first, with their scores.
-
-        Args:
-            limit: at most this many objects.
-            offset: skip this many of the best.
-            lang: as in `push`.
-            stem: words also stand for their other forms, where search.stemming allows it.
-            total: also count in `Hits.total` all objects that answer.
-
-        Raises:
-            CommandError: like `push`.
-        """
-        terms, matching = self._query_terms(collection, bucket, text, lang, stem)
-        with self._engine.read_words(collection, bucket) as lexicon:
-            if lexicon is None:
-                return Hits(total=0 if total else None)
-            return query_hits(lexicon, terms, self.config, limit, offset, matching, total=total)
-
-    def query_ids(
-        self,
-        collection: str,
-        bucket: str,
-        text: str,
-        *,
-        limit: int = 10,
-        offset: int = 0,
-        lang: str | None = None,
-        stem: bool = True,
-    ) -> list[str]:
-        """Return the objects of `query` as a plain list of names, as the server sends them."""
-        terms, matching = self._query_terms(collection, bucket, text, lang, stem)
-        # `Engine.read_words` written out: the server's queries come here, and it would take 1 % of a short one.
-        store = self._engine.store
-        view = store.take_view()
-        try:
-            lexicon = self._engine.lexicons.of(view, collection, bucket)
-            return [] if lexicon is None else query(lexicon, terms, self.config, limit, offset, matching)
-        except DamagedBytes as error:
-            raise damaged(store, error) from error
-        finally:
-            store.give_back(view)
-
-    def explain(
-        self,
-        collection: str,
-        bucket: str,
-        text: str,
-        *,
-        limit: int = 10,
-        lang: str | None = None,
-        stem: bool = True,
-    ) -> Explanation:
-        """Return the reasons for the answer of `query` with the same arguments. Raises CommandError like `push`."""
-        terms, matching = self._query_terms(collection, bucket, text, lang, stem)
-        code, how = self._engine.lexer.language(text, lang)
-        held = set(terms.words)
-        asked = Asked(
-            collection,
-            bucket,
-            text,
-            DetectedLanguage(code, how),
-            terms,
-            [word for word in self._engine.lexer.dropped(text, lang) if word not in held],
-            frozenset(word for word in terms.words if self._engine.lexer.is_stop_word(word, code)),
-            limit,
-            matching,
-        )
-        with self._engine.read_words(collection, bucket) as lexicon:
-            return explain(asked, lexicon, self.config)
-
-    def suggest(self, collection: str, bucket: str, word: str, *, limit: int = 5) -> list[str]:
-        """Return words of the bucket that complete or correct `word`.
-
-        Raises:
-            CommandError: `word` holds no word or more than one, or a name is not valid.
-        """
-        question = (collection, bucket, word, limit)
-        store = self._engine.store
-        stamp = store.readable_stamp()
-        answer = None if stamp is None else self._suggestions.get(question, stamp)
-        if answer is None:
-            answer = self._suggest(collection, bucket, word, limit)
-            if stamp is not None and stamp == store.readable_stamp():
-                self._suggestions.put(question, stamp, answer)
-        return answer.copy()
-
-    def words(self, collection: str, bucket: str, *, limit: int = 100, offset: int = 0) -> list[str]:
-        """Return words of the bucket in byte order. Raises CommandError like `push`."""
-        check_names(collection, bucket)
-        with self._engine.read_words(collection, bucket) as lexicon:
-            found = [] if lexicon is None else lexicon.words(offset, limit)
-        return [word.decode() for word in found]
-
-    def count(self, collection: str, bucket: str | None = None, object: str | None = None) -> int:
-        """Return how many buckets a collection holds, or how many words a bucket or an object holds, as COUNT does.
-
-        Raises CommandError like `push`, and ValueError for an object without its bucket.
-        """
-        if bucket is None:
-            _need_no(object)
-            return self.count_buckets(collection)
-        if object is None:
-            return self.count_words(collection, bucket)
-        return self.count_object_words(collection, bucket, object)
-
-    def count_buckets(self, collection: str) -> int:
-        """Return how many buckets of the collection hold words. Raises CommandError like `push`."""
-        check_collection(collection)
-        with self._engine.read() as view:
-            return counting.count_buckets(view, collection, self._engine.live_words)
-
-    def count_words(self, collection: str, bucket: str) -> int:
-        """Return how many different words the bucket holds. Raises CommandError like `push`."""
-        check_names(collection, bucket)
-        with self._engine.read() as view:
-            return counting.count_bucket_words(view, collection, bucket, self._engine.live_words)
-
-    def count_objects(self, collection: str, bucket: str) -> int:
-        """Return how many objects the bucket holds. Raises CommandError like `push`."""
-        check_names(collection, bucket)
-        with self._engine.read() as view:
-            return counting.count_objects(view, collection, bucket)
-
-    def count_object_words(self, collection: str, bucket: str, object: str) -> int:
-        """Return how many different words the object holds. Raises CommandError like `push`."""
-        check_names(collection, bucket, object)
-        with self._engine.read() as view:
-            return counting.count_object_words(view, collection, bucket, object)
-
-    def bucket(self, collection: str, bucket: str) -> Bucket:
-        """Return a bucket, whether it exists or not: an object with the same methods, without the two names.
-
-        Raises CommandError like `push`.
-        """
-        return Bucket(self, collection, bucket)
-
     # -- contents ------------------------------------------------------------------------------------------------------
 
     def stats(self, collection: str | None = None, bucket: str | None = None) -> Figures:
@@ -382,11 +251,11 @@ class Index:
         also hidden_words (parts of runs without blanks, words that no object holds any more) and
         pending_words (changed since the word graph was built). For the whole index also its bytes on disk and in RAM.
 
-        Raises CommandError like `push`, and ValueError for a bucket without its collection.
+        Raises InvalidArgument like `push`, also for a bucket without its collection.
         """
         if collection is None:
             if bucket is not None:
-                raise ValueError(f"the bucket {bucket!r} is given without its collection")
+                raise InvalidArgument(f"the bucket {shown(bucket)} is given without its collection")
             return stats.index_figures(self._engine)
         if bucket is None:
             check_collection(collection)
@@ -407,7 +276,7 @@ class Index:
             bucket: only this bucket; None: all.
 
         Raises:
-            CommandError: a name is not valid.
+            InvalidArgument: a name is not valid.
             StoreError: the store cannot be read.
         """
         if collection is not None:
@@ -460,8 +329,9 @@ class Index:
         Raises:
             StoreError: the backup could not be written; the one before is still there.
         """
+        path = path_of("folder", folder)
         self._engine.commit_before_reading()
-        return self.maintainer.backup_committed(folder)
+        return self.maintainer.backup_committed(path)
 
     def restore(self, folder: Path | str) -> None:
         """Replace the collections that the backup in a folder holds; others stay as they are.
@@ -472,7 +342,7 @@ class Index:
             StoreDamaged: the backup has faults.
             StoreError: there is no backup, its texts were analysed differently, or the store cannot be written.
         """
-        self.maintainer.restore(folder)
+        self.maintainer.restore(path_of("folder", folder))
 
     def verify(self) -> list[str]:
         """Check every table against every other, and the graphs against the tables; return the faults as sentences.
@@ -496,6 +366,10 @@ class Index:
     ) -> None:
         self.close()
 
+    def __dir__(self) -> list[str]:
+        """Return what programs use, for tab completion."""
+        return user_names(self, hidden=FOR_THE_SERVER)
+
     def __repr__(self) -> str:
         if self._engine.is_closed:
             return "<Index, closed>"
@@ -516,71 +390,12 @@ class Index:
         except (GraphError, StoreError) as error:
             logger.error("the word graphs of the converted store %s cannot be built yet: %s", self.folder, error)
 
-    def _suggest(self, collection: str, bucket: str, word: str, limit: int) -> list[str]:
-        check_names(collection, bucket)
-        term, typed_bytes = one_word(_lexed(self._engine.lexer.lex_plain, word))
-        with self._engine.read_words(collection, bucket) as lexicon:
-            if lexicon is None:
-                return []
-            if self.config.search.suggest_order == "likely":
-                found = suggest_likely(lexicon, term, limit)
-            else:
-                found = suggest_alphabetical(lexicon, term, limit, typed_bytes)
-        return [suggestion.decode() for suggestion in found]
-
-    def _query_terms(
-        self, collection: str, bucket: str, text: str, lang: str | None, stem: bool
-    ) -> tuple[Terms, Matching | None]:
-        """Return the terms of a query, and how they lead to families; None: they have none."""
-        check_names(collection, bucket)
-        check_language(lang)
-        try:
-            terms, code = self._engine.lexer.lex_query(text, lang)
-        except UnicodeEncodeError as error:
-            raise _not_unicode(error) from error
-        if not len(terms) and not self._engine.is_compat:
-            terms = _lexed(self._engine.lexer.lex_plain, text)
-        if not stem or code == NO_LANGUAGE or self.config.search.stemming == "off":
-            return terms, None
-        return terms, Matching(code, text.isascii())
-
     def _lex(self, lex: Callable[[str, str | None], Terms], text: str, lang: str | None) -> Terms:
-        check_language(lang)
+        if type(text) is not str:
+            text = text_of("text", text)
+        if lang is not None:
+            lang = language_of(lang)
         try:
             return lex(text, lang)
         except UnicodeEncodeError as error:
-            raise _not_unicode(error) from error
-
-
-def check_language(lang: str | None) -> None:
-    """Raise CommandError if this is not a language that a text may be given."""
-    if lang is not None and lang != NO_LANGUAGE and lang not in LANG_CODES:
-        raise CommandError("invalid_meta_value", f"LANG[{lang}]")
-
-
-def _need_no(object: str | None) -> None:
-    if object is not None:
-        raise ValueError(f"the object {object!r} is given without its bucket")
-
-
-def one_word(terms: Terms) -> tuple[bytes, int]:
-    """Return the only word of a text, and how many bytes it had as typed.
-
-    Raises:
-        CommandError: the text has no word, several, or the same one twice.
-    """
-    words = [number for number, flags in enumerate(terms.flags) if not flags & (STOP | PART)]
-    if len(words) != 1 or terms.counts[words[0]] != 1:
-        raise CommandError("query_error")
-    return terms.words[words[0]], terms.typed[words[0]]
-
-
-def _lexed(lex: Callable[[str], Answer], text: str) -> Answer:
-    try:
-        return lex(text)
-    except UnicodeEncodeError as error:
-        raise _not_unicode(error) from error
-
-
-def _not_unicode(error: UnicodeEncodeError) -> CommandError:
-    return CommandError("invalid_format", f"the text is not Unicode: character {error.start} is a lone surrogate")
+            raise not_unicode("text", error) from error

@@ -4,32 +4,37 @@ import os
 import shutil
 from pathlib import Path
 
-from sonicpy.config import Config
+from sonicpy.api.arguments import path_of, switch_of
 from sonicpy.errors import StoreError
 from sonicpy.index.index import Index
 from sonicpy.index.read_only import ReadOnlyIndex
+from sonicpy.index.settings import Settings
 from sonicpy.store.temporary import MEMORY, temporary_folder
 
 
-def open_index(path: str | os.PathLike[str], config: Config | None = None, *, read_only: bool = False) -> Index:
+def open_index(path: str | os.PathLike[str], config: Settings = None, *, read_only: bool = False) -> Index:
     """Open an index. Any thread of this process may use it; close it at the end, best by `with`.
 
     Args:
         path: a folder, created if it is missing; or ":memory:", a temporary index that `close` deletes.
-        config: the settings; None: the defaults.
+        config: the settings, as a Config or a mapping such as `{"search": {"ranking": "newest"}}`; None: the defaults.
         read_only: read a folder that another process writes; every call shows the last commit.
 
     Raises:
         StoreLocked: another process has the folder open for writing, or this process has it open already.
         StoreError: the folder cannot be opened as an index with these settings; the message says why.
+        ConfigError: the settings are wrong.
+        InvalidArgument: another argument is.
     """
-    if os.fspath(path) != MEMORY:
-        return (ReadOnlyIndex if read_only else Index)(Path(path), config)
+    folder = path_of("path", path)
+    read_only = switch_of("read_only", read_only)
+    if folder != MEMORY:
+        return (ReadOnlyIndex if read_only else Index)(Path(folder), config)
     if read_only:
         raise StoreError("an index in memory begins empty: open it without read_only")
-    folder = temporary_folder()
+    temporary = temporary_folder()
     try:
-        return Index(folder, config, temporary=True)
+        return Index(temporary, config, temporary=True)
     except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)
         raise

@@ -5,15 +5,19 @@ from typing import TYPE_CHECKING, Any
 
 from sonicpy.channel import replies
 from sonicpy.channel.commands import (
+    Buckets,
+    Collections,
     Count,
     CountB,
     CountC,
     CountO,
+    Exists,
     Explain,
     FlushB,
     FlushC,
     FlushO,
     List,
+    Objects,
     Pop,
     Push,
     Query,
@@ -88,8 +92,29 @@ def suggest(index: "Index", command: Suggest) -> bytes:
 
 
 def list_words(index: "Index", command: List) -> bytes:
-    collection, bucket, limit, offset = command
-    return replies.event("LIST", index.words(collection, bucket, limit=limit, offset=offset))
+    collection, bucket, limit, offset, prefix, after = command
+    found = index.words(collection, bucket, limit=limit, offset=offset, prefix=prefix, after=after)
+    return replies.event("LIST", found)
+
+
+def list_collections(index: "Index", command: Collections) -> bytes:
+    return replies.json_result(index.collections_after(command.after, command.limit))
+
+
+def list_buckets(index: "Index", command: Buckets) -> bytes:
+    return replies.json_result(index.buckets_after(command.collection, command.after, command.limit))
+
+
+def list_objects(index: "Index", command: Objects) -> bytes:
+    collection, bucket, limit, prefix, after, position = command
+    if position is None:
+        position = 0 if after is None else index.position_after(collection, bucket, after)
+    page = index.objects_from(collection, bucket, position, prefix=prefix, limit=limit)
+    return replies.json_result(page._asdict())
+
+
+def exists(index: "Index", command: Exists) -> bytes:
+    return replies.result(int(index.exists(*command)))
 
 
 # By type, never by comparing: as tuples, commands of two types can be equal.
@@ -107,6 +132,10 @@ CALLS: dict[type, Callable[["Index", Any], bytes]] = {
     Explain: explain,
     Suggest: suggest,
     List: list_words,
+    Collections: list_collections,
+    Buckets: list_buckets,
+    Objects: list_objects,
+    Exists: exists,
 }
 
 CHANGES = frozenset({Push, Pop, FlushC, FlushB, FlushO})

@@ -130,10 +130,15 @@ class BucketReader:
         """Return the packed lengths of all objects, by IID."""
         return self._view.lengths(self.state)
 
-    def lexicon(self, prefix: bytes) -> Iterator[tuple[bytes, TermInfo]]:
-        """Yield the words that begin with `prefix` in byte order, with their rows, whether they are live or not."""
+    def lexicon(self, prefix: bytes, after: bytes = b"") -> Iterator[tuple[bytes, TermInfo]]:
+        """Yield the words that begin with `prefix` in byte order, with their rows, whether they are live or not.
+
+        Args:
+            after: only words behind this one.
+        """
         key_prefix = word_key(self.state.bucket, prefix)
-        for rows in pages(self._view.word_rows_from, key_prefix):
+        start = word_key(self.state.bucket, after) + b"\0" if after else key_prefix
+        for rows in pages(self._view.word_rows_from, key_prefix, start=start):
             for key, row in rows:
                 if not key.startswith(key_prefix):
                     return

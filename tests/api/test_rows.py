@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from sonicpy.api.arguments import LANGUAGES
 from sonicpy.api.rows import REFUSED_MAX, PushReport, Refused, Row, Shape, read_rows
 from sonicpy.errors import CommandError
 from tests.processes import environment
@@ -27,6 +28,10 @@ READ = [
     (("c", "b", "o1", "hello", "none"), FREE, A._replace(lang="none"), "all five"),
     (("o1", "hello"), Shape("c", "b", lang="deu"), A._replace(lang="deu"), "the language of all"),
     ((7, "hello"), BOUND, A._replace(object="7"), "whole numbers name objects"),
+    ((7.0, "hello"), BOUND, A._replace(object="7"), "a column with missing values has floats"),
+    (("é", "hello"), BOUND, A._replace(object="é"), "any letters"),
+    (("o1", "hello", "fr-CA"), BOUND, A._replace(lang="fra"), "a tag of a language"),
+    (("o1", "hello", ""), BOUND, A, "an empty field of a language"),
     ((-7, ""), BOUND, A._replace(object="-7", text=""), "an empty text is a text"),
     ({"id": "o1", "text": "hello"}, BOUND, A, "a dict"),
     ({"object": "o1", "text": "hello", "more": 1}, BOUND, A, "another name for the object"),
@@ -38,21 +43,27 @@ READ = [
     ({"id": "o1", "text": "hello", "collection": "x", "bucket": "y"}, BOUND, A, "the names of all win"),
 ]
 
-NAMES = "is missing, or not 1 to 128 ASCII characters without white space"
+SCOPES = "allowed are 1 to 128 ASCII characters without white space"
+OBJECTS = "allowed are 1 to 128 bytes of UTF-8 without white space and control characters, or a whole number"
+MISSING = "the name of the object is missing"
 REFUSED = [
-    (("o", "x"), FREE, "o", f"the name of the collection {NAMES}"),
-    (("c", None, "o", "x"), FREE, "o", f"the name of the bucket {NAMES}"),
-    (("two words", "x"), BOUND, "two words", f"the name of the object {NAMES}"),
-    (("", "x"), BOUND, "", f"the name of the object {NAMES}"),
-    ((None, "x"), BOUND, "", f"the name of the object {NAMES}"),
-    ((1.5, "x"), BOUND, "", f"the name of the object {NAMES}"),
-    ((True, "x"), BOUND, "", f"the name of the object {NAMES}"),
-    (("é", "x"), BOUND, "é", f"the name of the object {NAMES}"),
+    (("o", "x"), FREE, "o", f"collection is None; {SCOPES}"),
+    (("c", None, "o", "x"), FREE, "o", f"bucket is None; {SCOPES}"),
+    (("two words", "x"), BOUND, "two words", f"object is 'two words'; {OBJECTS}"),
+    (("", "x"), BOUND, "", f"object is ''; {OBJECTS}"),
+    ((None, "x"), BOUND, "", MISSING),
+    ((float("nan"), "x"), BOUND, "", MISSING),
+    ((1.5, "x"), BOUND, "", f"object is 1.5; {OBJECTS}"),
+    ((2.0**60, "x"), BOUND, "", f"object is 1.152921504606847e+18; {OBJECTS}"),
+    ((True, "x"), BOUND, "", f"object is True; {OBJECTS}"),
+    ((datetime.date(2024, 1, 1), "x"), BOUND, "", f"object is of type date; {OBJECTS}"),
+    (("o\x00", "x"), BOUND, "o\x00", rf"object is 'o\x00'; {OBJECTS}"),
+    (("é" * 65, "x"), BOUND, "é" * 65, f"object is '{'é' * 59}...; {OBJECTS}"),
     (("o", None), BOUND, "o", "the text is missing"),
     (("o", float("nan")), BOUND, "o", "the text is missing"),
     (("o", b"x"), BOUND, "o", "the text is a bytes, not a str"),
     (("o", datetime.date(2024, 1, 1)), BOUND, "o", "the text is a date, not a str"),
-    (("o", "x", "klingon"), BOUND, "o", "the language 'klingon' is not one of sonicpy.langcodes"),
+    (("o", "x", "klingon"), BOUND, "o", f"lang is 'klingon'; allowed are {LANGUAGES}"),
     (("o",), BOUND, "", "a row of 1 values instead of 2 to 5"),
     (("c", "b", "o", "x", None, 6), BOUND, "", "a row of 6 values instead of 2 to 5"),
     ("ox", BOUND, "", "a row is a str, neither tuple nor dict"),
@@ -121,7 +132,7 @@ def test_tables_of_arrow() -> None:
     assert list(read_rows(Stream(table), BOUND)) == [A, B]
     numbers = arrow.table({"id": arrow.array([1, None]), "text": arrow.array(["hello", None], arrow.large_string())})
     assert list(read_rows(numbers, BOUND)) == [
-        A._replace(object="1"), Refused(1, "", f"the name of the object {NAMES}"),
+        A._replace(object="1"), Refused(1, "", MISSING),
     ]  # fmt: skip
     assert list(read_rows(table.slice(0, 0), BOUND)) == []
     many = arrow.table({"id": [f"o{n}" for n in range(10_000)], "text": ["x"] * 10_000})

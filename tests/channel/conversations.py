@@ -6,6 +6,7 @@ Answers that depend on an index are reduced to their kind, on both sides; everyt
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -114,7 +115,7 @@ def _check_names(command: Command) -> None:
     for name, check in (
         ("collection", ids.check_collection),
         ("bucket", ids.check_bucket),
-        ("object", ids.check_object),
+        ("object", partial(ids.check_object, compat=True)),
     ):
         value = getattr(command, name, None)
         if value is not None:

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from sonicpy.channel.meta import READERS, Meta, read_meta
 from sonicpy.errors import CommandError
-from sonicpy.langcodes import LANG_CODES, SONIC_LANG_CODES
+from sonicpy.langcodes import LANG_CODES, SONIC_LANG_CODES, language_code
+from sonicpy.langcodes import TAGS as TAGS_TO_CODES
 
 ALL_KEYS = frozenset(READERS)
 
@@ -31,6 +32,9 @@ VALUES = [
     ("LANG(hau)", Meta(lang="hau"), "a code that the rules allow"),
     ("SCORES(1)", Meta(scores=True), "yes"),
     ("SCORES(1) SCORES(0)", Meta(scores=False), "no"),
+    ("PREFIX(a(b)c) AFTER(:)", Meta(prefix="a(b)c", after=":"), "names may hold brackets"),
+    ("AFTER(a) AFTER())", Meta(after=")"), "even nothing else"),
+    ("POSITION(7)", Meta(position=7), "a number"),
     ("LIMIT(2) LIMIT(3)", Meta(limit=3), "the last value holds"),
     ("LIMIT(0) OFFSET(9) LANG(deu) LIMIT(5)", Meta(5, 9, "deu"), "any order"),
 ]
@@ -52,6 +56,8 @@ FAULTS = [
     ("OFFSET(4294967296)", "invalid_meta_value(OFFSET[4294967296])", "33 bits"),
     ("SCORES()", "invalid_meta_value(SCORES[])", "neither yes nor no"),
     ("SCORES(2)", "invalid_meta_value(SCORES[2])", "more than yes"),
+    ("AFTER()", "invalid_meta_value(AFTER[])", "no name"),
+    ("AFTER(x", "invalid_meta_key(?[AFTER(x])", "not closed"),
     ("LANG()", "invalid_meta_value(LANG[])", "an empty code"),
     ("LANG(NONE)", "invalid_meta_value(LANG[NONE])", "none is lower case"),
     ("LANG(en)", "invalid_meta_value(LANG[en])", "two letters"),
@@ -87,6 +93,33 @@ def test_faults(text: str, expected: str, why: str) -> None:
     with pytest.raises(CommandError) as caught:
         read(text)
     assert str(caught.value) == expected, why
+
+
+TAGS = [
+    ("en", "eng"), ("EN", "eng"), ("eng", "eng"), ("en-GB", "eng"), ("en_gb", "eng"), ("zh-Hant-TW", "cmn"), ("zho", "cmn"),
+    ("pt-BR", "por"), ("nb", "nob"), ("iw", "heb"), ("fa", "pes"), ("sr-Latn", "srp"), ("none", "none"),
+    ("xx", None), ("en-", None), ("en--GB", None), ("-", None), ("", None), ("en-GBGBGBGBG", None), ("en-é", None),
+    ("None", None), ("english", None), ("e", None), ("x-en", None), (f"en{'-a' * 20}", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("tag", "code"), TAGS)
+def test_tags_of_languages(tag: str, code: str | None) -> None:
+    def read_tag(tag: str) -> str | None:
+        return read_meta([f"LANG({tag})"], frozenset({"LANG"}), LANG_CODES, has_tags=True).lang
+
+    assert language_code(tag) == code
+    if code is not None:
+        assert read_tag(tag) == code
+        return
+    with pytest.raises(CommandError, match="invalid_meta"):
+        read_tag(tag)
+
+
+def test_every_code_of_two_letters_leads_to_a_language() -> None:
+    assert set(TAGS_TO_CODES.values()) == LANG_CODES
+    assert all(code in LANG_CODES for code in TAGS_TO_CODES.values())
+    assert sum(len(tag) == 2 for tag in TAGS_TO_CODES) >= 70
 
 
 def test_every_field_has_a_reader() -> None:

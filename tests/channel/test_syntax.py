@@ -39,6 +39,15 @@ READ = [
     ("LIST c b", commands.List("c", "b", 100, 0), "no text"),
     ("LIST c LIMIT(1)", commands.List("c", "LIMIT(1)", 100, 0), "the second word is a name, whatever it looks like"),
     ("LIST c b OFFSET(3) LIMIT(2)", commands.List("c", "b", 2, 3), "META straight behind the names"),
+    ("LIST c b PREFIX(a(b) AFTER(x)", commands.List("c", "b", 100, 0, "a(b", "x"), "words may hold brackets"),
+    ("COLLECTIONS", commands.Collections(100, None), "no names"),
+    ("COLLECTIONS AFTER(c) LIMIT(500)", commands.Collections(500, "c"), "a page"),
+    ("BUCKETS c", commands.Buckets("c", 100, None), "one name"),
+    ("BUCKETS c LIMIT(1) AFTER(b)", commands.Buckets("c", 1, "b"), "a page"),
+    ("OBJECTS c b", commands.Objects("c", "b", 100, "", None, None), "two names"),
+    ("OBJECTS c b PREFIX(é:) AFTER(o(1)) LIMIT(9)", commands.Objects("c", "b", 9, "é:", "o(1)", None), "any name"),
+    ("OBJECTS c b POSITION(0)", commands.Objects("c", "b", 100, "", None, 0), "where to go on"),
+    ("EXISTS c b o", commands.Exists("c", "b", "o"), ""),
     ('PUSH c b o "x"', commands.Push("c", "b", "o", "x", None), "language to be guessed"),
     ('PUSH c b LIMIT(1) "x" LANG(none)', commands.Push("c", "b", "LIMIT(1)", "x", "none"), "no language"),
     ('PUSH é "b" o "a\\nb" ', commands.Push("é", '"b"', "o", "a\nb", None), "names are not judged here"),
@@ -85,6 +94,13 @@ REFUSED = [
     ('SUGGEST c b "x" SCORES(1)', "invalid_meta_key(SCORES[1])", "not a key of SUGGEST"),
     ('SUGGEST c b "x" LIMIT(8)', BOUNDS, "its own maximum"),
     ("LIST c b LIMIT(501)", BOUNDS, "its own maximum"),
+    ("LIST c b AFTER()", "invalid_meta_value(AFTER[])", "no word"),
+    ("OBJECTS c b LIMIT(501)", BOUNDS, "the limits of LIST"),
+    ("OBJECTS c b OFFSET(5)", "invalid_meta_key(OFFSET[5])", "no place is counted"),
+    ("OBJECTS c b POSITION(x)", "invalid_meta_value(POSITION[x])", "no number"),
+    ("BUCKETS", "invalid_format(BUCKETS <collection> [LIMIT(<count>)]? [AFTER(<bucket>)]?)", "of which collection"),
+    ("EXISTS c b", "invalid_format(EXISTS <collection> <bucket> <object>)", "which object"),
+    ("EXISTS c b o p", "invalid_format(EXISTS <collection> <bucket> <object>)", "one object"),
     ('SUGGEST c b "x" LANG(eng)', "invalid_meta_key(LANG[eng])", "not a key of SUGGEST"),
     ('PUSH c b o "x" LIMIT(1)', "invalid_meta_key(LIMIT[1])", "not a key of PUSH"),
     ('POP c b o "x" LANG(eng)', 'invalid_format(POP <collection> <bucket> <object> "<text>")', "POP takes no META"),
@@ -138,7 +154,9 @@ def test_keys_that_rows_take() -> None:
 
 
 def test_commands_of_each_mode_in_the_order_of_help() -> None:
-    assert list(COMMANDS_OF_MODE[Mode.SEARCH]) == ["QUERY", "EXPLAIN", "SUGGEST", "LIST", "PING", "HELP", "QUIT"]
+    assert list(COMMANDS_OF_MODE[Mode.SEARCH]) == [
+        "QUERY", "EXPLAIN", "SUGGEST", "LIST", "COLLECTIONS", "BUCKETS", "OBJECTS", "EXISTS", "PING", "HELP", "QUIT",
+    ]  # fmt: skip
     assert list(COMMANDS_OF_MODE[Mode.CONTROL]) == ["TRIGGER", "INFO", "STATS", "VERIFY", "PING", "HELP", "QUIT"]
     assert list(SONIC_COMMANDS_OF_MODE[Mode.CONTROL]) == ["TRIGGER", "INFO", "PING", "HELP", "QUIT"]
     assert {name for mode in Mode for name in COMMANDS_OF_MODE[mode]} == set(COMMANDS)

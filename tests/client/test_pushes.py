@@ -186,7 +186,7 @@ def test_a_batch_keeps_the_order_of_things(
             batch.push(collection, "b", "o:999", "mango", lang="none")
             assert batch.count_object_words(collection, "b", "o:999") == 2
             batch.push(collection, "b", "o:1000", "zebra")
-            with pytest.raises(CommandError, match="InvalidObject"):
+            with pytest.raises(CommandError, match="object is 'two words'; allowed are"):
                 batch.push(collection, "b", "two words", "zebra")
             batch.push(collection, "b", "o:1", "from the batch", lang="none")
             batch.push_many([("o:1", "after it")], collection=collection, bucket="b", lang="none")

@@ -6,6 +6,7 @@ import pytest
 
 from sonicpy import Config, Index
 from sonicpy.errors import CommandError, StoreError, StoreLocked
+from sonicpy.store.mutations import PushTerms
 from tests.index.shorthand import B, C, contents, found, open_index, push
 
 
@@ -73,8 +74,11 @@ def test_scopes_do_not_mix(tmp_path: Path) -> None:
         assert index.words("a", "b") == ["neu"], "nothing of the old bucket comes back"
 
 
-WRONG_NAMES = ["", "a" * 129, "ä", "a b", "a\tb", "a\n", "a\r", "\x0b", "a\u2003b", "\udc80"]
-GOOD_NAMES = ["a" * 128, "\0", "\x1c", "LIMIT(1)", '"quoted"', "../../etc/passwd", "\\", "\x7f"]
+WRONG_NAMES = ["", "a" * 129, "a\u00a0", "a b", "a\tb", "a\n", "a\r", "\x0b", "a\u2003b", "\udc80"]
+GOOD_NAMES = ["a" * 128, "LIMIT(1)", '"quoted"', "../../etc/passwd", "\\"]
+GOOD_OBJECTS = ["ä", "é" * 64, "东京:1", "👩\u200d👩\u200d👧", "e\u0301", "שלום"]
+WRONG_OBJECTS = ["\0", "\x1c", "\x7f", "\x85", "a\u2028", "\u3000", "é" * 64 + "x", "\ud800"]
+"""In the default mode."""
 
 
 @pytest.mark.parametrize("name", WRONG_NAMES, ids=ascii)
@@ -100,6 +104,7 @@ def test_wrong_names(tmp_path: Path, name: str) -> None:
             with pytest.raises(CommandError) as caught:
                 call()
             assert (caught.value.code, caught.value.detail) == ("invalid_argument", code)
+            assert str(caught.value).startswith(f"{code.removeprefix('Invalid').lower()} is ")
         assert index.maintainer.open_scopes() == 0
 
 
@@ -112,6 +117,69 @@ def test_good_names(tmp_path: Path, name: str) -> None:
         assert index.flush_object(name, name, name) == 1
 
 
+@pytest.mark.parametrize("name", GOOD_OBJECTS, ids=ascii)
+def test_objects_may_have_any_letters(tmp_path: Path, name: str) -> None:
+    with open_index(tmp_path) as index:
+        index.push(C, B, name, "text", "none")
+        with pytest.raises(CommandError):
+            index.push(name, B, "o", "text")
+    with open_index(tmp_path) as index:
+        assert index.query(C, B, "text") == [name] == index.objects(C, B)
+        assert index.count(C, B, name) == 1 and index.exists(C, B, name)
+        assert index.pop(C, B, name, "text") == 1
+        assert index.verify() == []
+    with (
+        open_index(tmp_path / "compat", server__compat="sonic") as index,
+        pytest.raises(CommandError, match="allowed are 1 to 128 ASCII characters without white space"),
+    ):
+        index.push(C, B, name, "text")
+
+
+@pytest.mark.parametrize("name", WRONG_OBJECTS, ids=ascii)
+def test_objects_have_no_control_characters(tmp_path: Path, name: str) -> None:
+    with open_index(tmp_path) as index:
+        with pytest.raises(CommandError, match="without white space and control characters, or a whole number"):
+            index.push(C, B, name, "text")
+        assert index.push_many([(name, "text")], collection=C, bucket=B).refused_count == 1
+        assert index.buckets(C) == []
+
+
+@pytest.mark.parametrize("name", ["a\x01b", "\0", "\x7f"], ids=ascii)
+def test_old_names_with_control_characters_can_be_read_and_removed(tmp_path: Path, name: str) -> None:
+    with open_index(tmp_path) as index:
+        index.push(C, B, "o", "alter text", "none")
+        terms = index._engine.lexer.lex_push("alter text", "none")
+        index._engine.apply(PushTerms(C, B, name, terms))  # as an older version did
+    with open_index(tmp_path) as index:
+        assert sorted(index.query(C, B, "alter")) == sorted([name, "o"])
+        assert name in index.objects(C, B) and index.exists(C, B, name) and index.count(C, B, name) == 2
+        assert index.pop(C, B, name, "alter") == 1
+        assert index.flush(C, B, name) == 1
+        assert index.objects(C, B) == ["o"]
+    with open_index(tmp_path / "compat", server__compat="sonic") as index:
+        index.push(C, B, name, "text", "none")
+        assert index.exists(C, B, name)
+
+
+def test_whole_numbers_are_names(tmp_path: Path) -> None:
+    class Number:
+        def __index__(self) -> int:
+            return 9
+
+    with open_index(tmp_path) as index:
+        for given, name in ((7, "7"), (-1, "-1"), (0, "0"), (8.0, "8"), (2**70, str(2**70)), (Number(), "9")):
+            index.push(C, B, given, "zahl", "none")
+            assert index.exists(C, B, given) and index.exists(C, B, name)
+            assert index.count(C, B, given) == index.count_object_words(C, B, name) == 1
+        assert index.objects(C, B) == ["7", "-1", "0", "8", str(2**70), "9"]
+        assert index.objects(C, B, after=8) == [str(2**70), "9"]
+        assert index.pop(C, B, 7, "zahl") == 1
+        assert index.flush(C, B, -1) == index.flush_object(C, B, 0) == 1
+        assert index.objects(C, B, limit=1) == ["8"]
+        index.push_terms(C, B, 10, {"wort": 1})
+        assert index.query(C, B, "wort") == ["10"]
+
+
 def test_a_lone_surrogate_is_refused(tmp_path: Path) -> None:
     with open_index(tmp_path) as index:
         for call in (
@@ -121,7 +189,7 @@ def test_a_lone_surrogate_is_refused(tmp_path: Path) -> None:
             lambda: found(index, "wort \udc80"),
             lambda: index.suggest(C, B, "wo\udc80"),
         ):
-            with pytest.raises(CommandError, match="the text is not Unicode") as caught:
+            with pytest.raises(CommandError, match=r"text is not Unicode: character \d is a lone surrogate") as caught:
                 call()
             assert caught.value.code == "invalid_format"
         assert index.count_objects(C, B) == 0
@@ -134,8 +202,11 @@ SUGGESTIONS_OF_NOTHING = ["", "...", "zwei worte", "al al", "a.b c"]
 def test_suggest_wants_one_word(tmp_path: Path, text: str) -> None:
     with open_index(tmp_path) as index:
         push(index, "o", "zwei worte")
-        with pytest.raises(CommandError, match="query_error"):
+        with pytest.raises(
+            CommandError, match="word holds no word, or more than one; allowed is exactly one"
+        ) as caught:
             index.suggest(C, B, text)
+        assert (caught.value.code, caught.value.detail) == ("query_error", None)
 
 
 def test_pages(tmp_path: Path) -> None:

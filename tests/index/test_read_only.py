@@ -162,7 +162,7 @@ with sonicpy.open(":memory:") as index:  # the interpreter itself may be out of 
 os.setgroups([]); os.setgid(65534); os.setuid(65534)
 try:
     with sonicpy.open(sys.argv[1], read_only=True) as index:
-        print(sorted(index.query("c", "b", "hello")), flush=True)
+        print(sorted(index.query("c", "b", "hello").objects), flush=True)
         sys.stdin.readline()
 except sonicpy.SonicError as fault:
     print(type(fault).__name__, fault)

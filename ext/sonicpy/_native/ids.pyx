@@ -1,4 +1,4 @@
-"""Which names of collections, buckets and objects are valid."""
+"""Which names of collections, buckets and objects are surely valid, everywhere and for all that may be done to them."""
 
 cdef extern from "Python.h":
     bint PyUnicode_IS_COMPACT_ASCII(object)
@@ -7,14 +7,17 @@ cdef extern from "Python.h":
 
 
 def are_names(collection, bucket, object=None):
-    """Return whether all that are given are strings of 1 to 128 ASCII characters without white space."""
+    """Return whether all that are given are strings of 1 to 128 ASCII characters without blanks and control characters.
+
+    Other names may be valid, too: `sonicpy.ids` knows.
+    """
     return is_name(collection) and is_name(bucket) and (object is None or is_name(object))
 
 
 cdef inline bint is_name(object name):
     cdef Py_ssize_t size, at
     cdef const unsigned char* letters
-    cdef unsigned char blank = 0
+    cdef unsigned char unfit = 0
     if type(name) is not str or not PyUnicode_IS_COMPACT_ASCII(name):
         return False
     size = PyUnicode_GET_LENGTH(name)
@@ -22,5 +25,5 @@ cdef inline bint is_name(object name):
     if not 0 < size <= NAME_MAX_BYTES:
         return False
     for at in range(size):
-        blank |= (letters[at] == 0x20) | ((letters[at] >= 0x09) & (letters[at] <= 0x0D))
-    return blank == 0
+        unfit |= (letters[at] <= 0x20) | (letters[at] == 0x7F)
+    return unfit == 0

@@ -11,7 +11,7 @@ from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy
+from libc.string cimport memcmp, memcpy
 
 from sonicpy._native.keys cimport term_key
 from sonicpy._native.varint cimport get_varint, put_varint
@@ -86,6 +86,49 @@ def oids_in(dict rows not None, uint32_t bucket, list iids not None) -> list:
         else:
             oids.append(None)
     return oids
+
+
+def names_in(
+    list rows not None, uint32_t bucket, uint64_t start, bytes prefix not None, Py_ssize_t limit, *, bint ends
+) -> tuple:
+    """Return the OIDs that begin with a prefix, by rising IID, and the IID to go on with; None: the bucket ends here.
+
+    Args:
+        rows: (key, row) of neighbouring rows of the table; rows of a later bucket may follow those of this one.
+        start: the first IID that counts.
+        limit: how many to return at most.
+        ends: no row follows these in the table.
+
+    Raises:
+        DamagedBytes: a row cannot be read.
+    """
+    cdef list names = []
+    cdef bytes key, row, own = term_key(bucket, 0)[:4]
+    cdef uint64_t first, iid, following = start
+    cdef Py_ssize_t prefix_size = len(prefix)
+    cdef const uint8_t *at
+    cdef const uint8_t *end
+    cdef int before
+    cdef Item item
+    for key, row in rows:
+        if key[:4] != own:
+            return names, None
+        first = <uint64_t> int.from_bytes(key[4:], "big") * PLACES
+        at = <const uint8_t *> row
+        end = at + len(row)
+        before = -1
+        while at < end:
+            read_item(&at, end, before, &item)
+            before = item.place
+            iid = first + item.place
+            if iid < start:
+                continue
+            if item.oid_size >= prefix_size and not memcmp(item.oid, <const char *> prefix, prefix_size):
+                if len(names) >= limit:
+                    return names, iid
+                names.append(PyUnicode_DecodeUTF8(<char *> item.oid, item.oid_size, NULL))
+            following = iid + 1
+    return names, None if ends else following
 
 
 def record_at(bytes row not None, int place) -> bytes | None:

@@ -4,12 +4,13 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Protocol
 
-from sonicpy.api.rows import NO_LANGUAGE, Refused
+from sonicpy.api.rows import Refused
 from sonicpy.cli.importing.mapping import Entry
 from sonicpy.client.blocking.client import Client
 from sonicpy.errors import CommandError
 from sonicpy.index.index import Index
 from sonicpy.index.ingest.terms import packed_terms
+from sonicpy.langcodes import NO_LANGUAGE
 
 Refusal = tuple[int, str]
 """The position of a refused entry among those that were pushed, from 0 on, and the reason."""

@@ -1,18 +1,22 @@
 """AsyncBucket: the methods of an AsyncClient for one bucket, as Bucket has them for Index and Client."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Any, Protocol
 
+from sonicpy.api.counted import Counted
 from sonicpy.api.explanation import Explanation
 from sonicpy.api.hits import Hits
 from sonicpy.api.rows import TEXT_COLUMN, Progress, PushReport
-from sonicpy.ids import check_bucket, check_collection
+from sonicpy.api.shown_names import user_names
+from sonicpy.ids import ObjectName, check_bucket, check_collection
 
 
 class AsyncSearchable(Protocol):
     """The methods of AsyncClient that a bucket calls; see there for what each does."""
 
-    async def push(self, collection: str, bucket: str, object: str, text: str, lang: str | None = None) -> None: ...
+    async def push(
+        self, collection: str, bucket: str, object: ObjectName, text: str, lang: str | None = None
+    ) -> None: ...
     async def push_many(
         self,
         rows: Any,
@@ -25,7 +29,7 @@ class AsyncSearchable(Protocol):
         new: bool = False,
         progress: Progress | None = None,
     ) -> PushReport: ...
-    async def pop(self, collection: str, bucket: str, object: str, text: str) -> int: ...
+    async def pop(self, collection: str, bucket: str, object: ObjectName, text: str) -> int: ...
     async def query(
         self,
         collection: str,
@@ -49,18 +53,47 @@ class AsyncSearchable(Protocol):
         stem: bool = True,
     ) -> Explanation: ...
     async def suggest(self, collection: str, bucket: str, word: str, *, limit: int = 5) -> list[str]: ...
-    async def words(self, collection: str, bucket: str, *, limit: int = 100, offset: int = 0) -> list[str]: ...
-    async def count(self, collection: str, bucket: str | None = None, object: str | None = None) -> int: ...
+    async def words(
+        self,
+        collection: str,
+        bucket: str,
+        *,
+        limit: int = 100,
+        offset: int = 0,
+        prefix: str = "",
+        after: str | None = None,
+    ) -> list[str]: ...
+    async def objects(
+        self,
+        collection: str,
+        bucket: str,
+        *,
+        prefix: str = "",
+        after: ObjectName | None = None,
+        limit: int | None = 100,
+    ) -> list[str]: ...
+    def iterate_objects(self, collection: str, bucket: str, *, prefix: str = "") -> AsyncIterator[str]: ...
+    async def exists(self, collection: str, bucket: str, object: ObjectName) -> bool: ...
+    async def count(
+        self,
+        collection: str,
+        bucket: str | None = None,
+        object: ObjectName | None = None,
+        *,
+        of: Counted | None = None,
+    ) -> int: ...
     async def count_objects(self, collection: str, bucket: str) -> int: ...
-    async def flush(self, collection: str, bucket: str | None = None, object: str | None = None) -> int: ...
+    async def flush(self, collection: str, bucket: str | None = None, object: ObjectName | None = None) -> int: ...
     async def stats(self, collection: str | None = None, bucket: str | None = None) -> dict[str, Any]: ...
 
 
 class AsyncBucket:
     """One bucket of an AsyncClient, whether it exists or not. It holds the client and the two names, nothing else.
 
+    `async for name in bucket` gives the names of its objects.
+
     Raises:
-        CommandError: a name is not 1 to 128 ASCII characters without white space.
+        InvalidArgument: a name is not 1 to 128 ASCII characters without white space.
     """
 
     __slots__ = ("_client", "bucket", "collection")
@@ -72,10 +105,14 @@ class AsyncBucket:
         self.collection = collection
         self.bucket = bucket
 
+    def __dir__(self) -> list[str]:
+        """Return what programs use, for tab completion."""
+        return user_names(self)
+
     def __repr__(self) -> str:
         return f"{self._client!r}.bucket({self.collection!r}, {self.bucket!r})"
 
-    async def push(self, object: str, text: str, lang: str | None = None) -> None:
+    async def push(self, object: ObjectName, text: str, lang: str | None = None) -> None:
         """Add a text to an object; see `AsyncClient.push`."""
         await self._client.push(self.collection, self.bucket, object, text, lang)
 
@@ -101,7 +138,7 @@ class AsyncBucket:
             progress=progress,
         )
 
-    async def pop(self, object: str, text: str) -> int:
+    async def pop(self, object: ObjectName, text: str) -> int:
         """Remove the words of a text from an object; return how many were removed."""
         return await self._client.pop(self.collection, self.bucket, object, text)
 
@@ -128,19 +165,34 @@ class AsyncBucket:
         """Return words that complete or correct `word`."""
         return await self._client.suggest(self.collection, self.bucket, word, limit=limit)
 
-    async def words(self, *, limit: int = 100, offset: int = 0) -> list[str]:
-        """Return words in byte order."""
-        return await self._client.words(self.collection, self.bucket, limit=limit, offset=offset)
+    async def words(
+        self, *, limit: int = 100, offset: int = 0, prefix: str = "", after: str | None = None
+    ) -> list[str]:
+        """Return words in byte order; see `Index.words`."""
+        return await self._client.words(
+            self.collection, self.bucket, limit=limit, offset=offset, prefix=prefix, after=after
+        )
 
-    async def count(self, object: str | None = None) -> int:
-        """Return how many different words the bucket, or one of its objects, holds."""
-        return await self._client.count(self.collection, self.bucket, object)
+    async def objects(self, *, prefix: str = "", after: ObjectName | None = None, limit: int | None = 100) -> list[str]:
+        """Return names of objects, in the order in which they were first pushed; see `AsyncClient.objects`."""
+        return await self._client.objects(self.collection, self.bucket, prefix=prefix, after=after, limit=limit)
+
+    def __aiter__(self) -> AsyncIterator[str]:
+        return self._client.iterate_objects(self.collection, self.bucket)
+
+    async def exists(self, object: ObjectName) -> bool:
+        """Return whether there is this object."""
+        return await self._client.exists(self.collection, self.bucket, object)
+
+    async def count(self, object: ObjectName | None = None, *, of: Counted | None = None) -> int:
+        """Return how many different words the bucket, or one of its objects, holds; of="objects": how many objects."""
+        return await self._client.count(self.collection, self.bucket, object, of=of)
 
     async def count_objects(self) -> int:
         """Return how many objects the bucket holds."""
         return await self._client.count_objects(self.collection, self.bucket)
 
-    async def flush(self, object: str | None = None) -> int:
+    async def flush(self, object: ObjectName | None = None) -> int:
         """Erase the bucket, or one object; see `AsyncClient.flush`."""
         return await self._client.flush(self.collection, self.bucket, object)
 

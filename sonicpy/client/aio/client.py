@@ -1,14 +1,17 @@
 """AsyncClient: the interface of Index over asyncio connections; the tasks of one event loop may share a client."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from sonicpy.api.arguments import switch_of
+from sonicpy.api.counted import Counted
 from sonicpy.api.explanation import Explanation
 from sonicpy.api.hits import Hits
 from sonicpy.api.rows import TEXT_COLUMN, Progress, PushReport, Shape, read_rows
+from sonicpy.api.shown_names import user_names
 from sonicpy.channel.commands import Mode
 from sonicpy.client import plans
 from sonicpy.client.address import Address
@@ -18,13 +21,15 @@ from sonicpy.client.plans import Plan, Value
 from sonicpy.client.pushes import Pushes, ReportBuilder, WaitingPushes
 from sonicpy.client.settings import ClientSettings
 from sonicpy.errors import NotOffered, SonicError
+from sonicpy.ids import ObjectName
 
 
 class AsyncClient:
     """An index on a server; made by `await sonicpy.connect_async`.
 
-    Every method raises CommandError if the server refuses the command (or would refuse it: the client checks names and
-    languages itself), and ClientError if it gives no answer: NotOffered, ConnectionLost, TimedOut, WrongPassword.
+    Every method raises CommandError if the server refuses the command, InvalidArgument if an argument is wrong in a way
+    that the client sees itself, and ClientError if the server gives no answer: NotOffered, ConnectionLost, TimedOut,
+    WrongPassword.
     """
 
     def __init__(self, address: Address, pool: AsyncPool, server: str) -> None:
@@ -46,6 +51,10 @@ class AsyncClient:
     def __repr__(self) -> str:
         return f"<AsyncClient of {self._address}, {self._server}>"
 
+    def __dir__(self) -> list[str]:
+        """Return what programs use, for tab completion."""
+        return user_names(self, hidden={"open"})
+
     @property
     def server(self) -> str:
         """Name and version of the server, from its greeting when the client was made."""
@@ -53,11 +62,13 @@ class AsyncClient:
 
     # -- ingest --------------------------------------------------------------------------------------------------
 
-    async def push(self, collection: str, bucket: str, object: str, text: str, lang: str | None = None) -> None:
+    async def push(self, collection: str, bucket: str, object: ObjectName, text: str, lang: str | None = None) -> None:
         """Add a text to an object, in several lines if it is long. To push the same text again changes nothing.
 
         Args:
-            lang: language of the text, as an ISO 639-3 code; None: the server guesses; "none": no language.
+            object: the name, or a whole number, whose digits are the name.
+            lang: language of the text as ISO 639-1, ISO 639-3 or BCP 47 (`en`, `eng`, `en-GB`); None: the server
+                guesses; "none": no language.
         """
         await self._run(plans.push(collection, bucket, object, text, lang))
 
@@ -88,10 +99,10 @@ class AsyncClient:
             progress: called from time to time with the number of rows that are done.
 
         Raises:
-            CommandError, TypeError, ValueError: as `Index.push_many`.
+            InvalidArgument: as `Index.push_many`.
             ClientError: the server gave no answer any more; a note says how many rows were indexed.
         """
-        if new:
+        if switch_of("new", new):
             raise NotOffered("new of push_many", self._server)
         report = ReportBuilder(progress)
         pushes = Pushes(read_rows(rows, Shape(collection, bucket, object, text, lang)), report.note)
@@ -102,11 +113,11 @@ class AsyncClient:
             raise
         return report.finish()
 
-    async def pop(self, collection: str, bucket: str, object: str, text: str) -> int:
+    async def pop(self, collection: str, bucket: str, object: ObjectName, text: str) -> int:
         """Remove the words of a text from an object; return how many were removed."""
         return await self._run(plans.pop(collection, bucket, object, text))
 
-    async def flush(self, collection: str, bucket: str | None = None, object: str | None = None) -> int:
+    async def flush(self, collection: str, bucket: str | None = None, object: ObjectName | None = None) -> int:
         """Erase a collection, a bucket or an object, by how many names are given; return the count of the server."""
         return await self._run(plans.flush(collection, bucket, object))
 
@@ -118,12 +129,12 @@ class AsyncClient:
         """Erase a bucket; return 1 if it existed, else 0."""
         return await self.flush(collection, bucket)
 
-    async def flush_object(self, collection: str, bucket: str, object: str) -> int:
+    async def flush_object(self, collection: str, bucket: str, object: ObjectName) -> int:
         """Erase an object; return how many words it held."""
         return await self.flush(collection, bucket, object)
 
     def bucket(self, collection: str, bucket: str) -> AsyncBucket:
-        """Return one bucket: the same methods without the two names. Raises CommandError for an invalid name."""
+        """Return one bucket: the same methods without the two names. Raises InvalidArgument for an invalid name."""
         return AsyncBucket(self, collection, bucket)
 
     def batch(self) -> "AsyncBatch":
@@ -164,13 +175,33 @@ class AsyncClient:
         """Return words of the bucket that complete or correct `word`."""
         return await self._run(plans.suggest(collection, bucket, word, limit))
 
-    async def words(self, collection: str, bucket: str, *, limit: int = 100, offset: int = 0) -> list[str]:
-        """Return words of the bucket in byte order."""
-        return await self._run(plans.words(collection, bucket, limit, offset))
+    async def words(
+        self,
+        collection: str,
+        bucket: str,
+        *,
+        limit: int = 100,
+        offset: int = 0,
+        prefix: str = "",
+        after: str | None = None,
+    ) -> list[str]:
+        """Return words of the bucket in byte order; see `Index.words`. Sonic knows neither `prefix` nor `after`."""
+        return await self._run(plans.words(collection, bucket, limit, offset, prefix, after))
 
-    async def count(self, collection: str, bucket: str | None = None, object: str | None = None) -> int:
-        """Count the buckets of a collection, the words of a bucket or those of an object, by how many names."""
-        return await self._run(plans.count(collection, bucket, object))
+    async def count(
+        self,
+        collection: str,
+        bucket: str | None = None,
+        object: ObjectName | None = None,
+        *,
+        of: Counted | None = None,
+    ) -> int:
+        """Count the buckets of a collection, the words of a bucket or those of an object, by how many names.
+
+        Args:
+            of: "objects" counts the objects of a bucket or a collection instead.
+        """
+        return await self._run(plans.count(collection, bucket, object, of))
 
     async def count_buckets(self, collection: str) -> int:
         """Return how many buckets of the collection hold words."""
@@ -184,9 +215,51 @@ class AsyncClient:
         """Return how many objects the bucket holds."""
         return await self._run(plans.number("COUNTB", collection, bucket))
 
-    async def count_object_words(self, collection: str, bucket: str, object: str) -> int:
+    async def count_object_words(self, collection: str, bucket: str, object: ObjectName) -> int:
         """Return how many different words the object holds."""
         return await self.count(collection, bucket, object)
+
+    # -- listing -------------------------------------------------------------------------------------------------
+
+    async def collections(self) -> list[str]:
+        """Return the names of all collections, sorted."""
+        return await self._run(plans.collections())
+
+    async def buckets(self, collection: str) -> list[str]:
+        """Return the names of all buckets of a collection, sorted."""
+        return await self._run(plans.buckets(collection))
+
+    async def objects(
+        self,
+        collection: str,
+        bucket: str,
+        *,
+        prefix: str = "",
+        after: ObjectName | None = None,
+        limit: int | None = 100,
+    ) -> list[str]:
+        """Return names of objects, in the order in which they were first pushed.
+
+        Args:
+            prefix: only names that begin with it.
+            after: only objects behind this one, such as the last one of the page before.
+            limit: how many at most; None: all.
+        """
+        return await self._run(plans.objects(collection, bucket, prefix, after, limit))
+
+    async def iterate_objects(self, collection: str, bucket: str, *, prefix: str = "") -> AsyncIterator[str]:
+        """Yield the names of all objects, in the order in which they were first pushed."""
+        position: int | None = None
+        while True:
+            names, position = await self._run(plans.object_page(collection, bucket, prefix, None, position))
+            for name in names:
+                yield name
+            if position is None:
+                return
+
+    async def exists(self, collection: str, bucket: str, object: ObjectName) -> bool:
+        """Return whether the bucket has this object."""
+        return await self._run(plans.exists(collection, bucket, object))
 
     # -- maintenance ---------------------------------------------------------------------------------------------
 
@@ -263,7 +336,7 @@ class AsyncBatch(AsyncClient):
         super().__init__(address, pool, server)
         self._waiting = WaitingPushes()
 
-    async def push(self, collection: str, bucket: str, object: str, text: str, lang: str | None = None) -> None:
+    async def push(self, collection: str, bucket: str, object: ObjectName, text: str, lang: str | None = None) -> None:
         """Collect a text for an object; it is sent later."""
         if self._waiting.add(collection, bucket, object, text, lang):
             await self.send()

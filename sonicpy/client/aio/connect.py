@@ -1,13 +1,16 @@
 """connect_async: connect for asyncio, in a module of its own so that blocking programs do not load asyncio."""
 
 import ssl
+from collections.abc import Coroutine
+from types import TracebackType
+from typing import Any
 
 from sonicpy.client.address import read_url
 from sonicpy.client.aio.client import AsyncClient
 from sonicpy.client.settings import POOL_SIZE, RETRY_S, TIMEOUT_S, ClientSettings
 
 
-async def connect_async(
+def connect_async(
     url: str = "sonic://",
     *,
     password: str | None = None,
@@ -16,7 +19,51 @@ async def connect_async(
     retry_changes: bool = False,
     pool_size: int = POOL_SIZE,
     tls: ssl.SSLContext | None = None,
-) -> AsyncClient:
-    """Connect as `connect` does, from an event loop: same arguments, same errors. Tasks share the connections."""
+) -> "Connecting":
+    """Connect as `connect` does, from an event loop: same arguments, same errors. Tasks share the connections.
+
+    `async with connect_async(url) as client` closes the client at the end; `client = await connect_async(url)` leaves
+    that to the caller.
+    """
     address = read_url(url, password=password, tls=tls)
-    return await AsyncClient.open(address, ClientSettings(timeout_s, retry_s, retry_changes, pool_size))
+    settings = ClientSettings(timeout_s, retry_s, retry_changes, pool_size)
+    return Connecting(AsyncClient.open(address, settings))
+
+
+class Connecting(Coroutine[Any, Any, AsyncClient]):
+    """A client that is about to connect: await it, or use it in `async with`.
+
+    Args:
+        opening: the coroutine that connects.
+    """
+
+    __slots__ = ("_client", "_opening")
+
+    def __init__(self, opening: Coroutine[Any, Any, AsyncClient]) -> None:
+        self._opening = opening
+
+    async def __aenter__(self) -> AsyncClient:
+        self._client = await self._opening
+        return self._client
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._client.close()
+
+    # -- as the coroutine that it stands for: what asyncio.create_task and gather take ---------------------------------
+
+    def __await__(self) -> Any:
+        return self._opening.__await__()
+
+    def send(self, value: Any) -> Any:
+        """Go on."""
+        return self._opening.send(value)
+
+    def throw(self, *error: Any) -> Any:
+        """Go on with an error."""
+        return self._opening.throw(*error)
+
+    def close(self) -> None:
+        """Give up."""
+        self._opening.close()

@@ -33,7 +33,7 @@ def connect(
 
     Raises:
         ConfigError: the URL has no known form.
-        ValueError: a time is negative, or pool_size below 1.
+        InvalidArgument: a time is negative, or pool_size below 1.
         ClientError: the server cannot be reached, does not speak Sonic Channel, or requires another password.
     """
     address = read_url(url, password=password, tls=tls)

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from sonicpy._native.terms import STOP, Terms
-from sonicpy.errors import CommandError
+from sonicpy.errors import CommandError, InvalidArgument
+from sonicpy.ids import shown
 
 FREQUENCY_MAX = 255
 
@@ -17,6 +18,9 @@ def packed_terms(terms: Mapping[str, int], hidden: Mapping[str, int]) -> Terms:
     Raises:
         CommandError: a term is empty, not Unicode, or in both mappings; or a frequency is not 1 to 255.
     """
+    for argument, given in (("terms", terms), ("hidden", hidden)):
+        if not isinstance(given, Mapping):
+            raise InvalidArgument(f"{argument} is {shown(given)}; allowed is a mapping of words to frequencies")
     both = terms.keys() & hidden.keys()
     if both:
         raise CommandError("invalid_format", f"the term {min(both)!r} is in both terms and hidden")

@@ -97,23 +97,24 @@ class Lexicon:
     def __len__(self) -> int:
         return self.reader.state.live_words if self.live else self.reader.state.graph_words
 
-    def words(self, offset: int, limit: int) -> list[bytes]:
-        """Return words in byte order, from place `offset` on."""
+    def words(self, offset: int, limit: int, prefix: bytes = b"", after: bytes = b"") -> list[bytes]:
+        """Return the words that begin with `prefix` and come behind `after`, in byte order, from place `offset` on."""
         if offset >= len(self):
             return []
-        if not self.live:
+        if not self.live and not prefix and not after:
             graph = self._graph
             return graph.words(offset, limit) if graph is not None else []
-        return list(islice(self.completions(b""), offset, offset + limit))
+        return list(islice(self.completions(prefix, after), offset, offset + limit))
 
-    def completions(self, prefix: bytes) -> Iterator[bytes]:
-        """Yield the words that begin with `prefix` in byte order, itself included."""
+    def completions(self, prefix: bytes, after: bytes = b"") -> Iterator[bytes]:
+        """Yield the words that begin with `prefix` in byte order, itself included; only those behind `after`."""
         if len(prefix) > WORD_BYTES_MAX:
             return iter(())
         if self.live:
-            return (word for word, row in self.reader.lexicon(prefix) if row.live)
+            return (word for word, row in self.reader.lexicon(prefix, after[:WORD_BYTES_MAX]) if row.live)
         graph = self._graph
-        return graph.completions(prefix) if graph is not None else iter(())
+        found = graph.completions(prefix) if graph is not None else iter(())
+        return (word for word in found if word > after) if after else found
 
     def completed(self, prefix: bytes, most: int) -> list[tuple[bytes, TermInfo]]:
         """Return the first `most` completions, without those that no object holds, with their rows, in byte order."""

@@ -51,7 +51,7 @@ async function ingest() {
     flusho: await outcome(channel.flusho("node", "b", "o8")),
     flushb: await outcome(channel.flushb("node", "long")),
     flushc: await outcome(channel.flushc("elsewhere")),
-    badName: await outcome(channel.push("node", "b", "näme", "text")),
+    badName: await outcome(channel.push("node", "b", "na\u0001me", "text")),
   }];
 }
 

@@ -1,0 +1,67 @@
+"""The arguments of the library and the clients: checked once, so that a wrong one is told in one sentence.
+
+Every check returns the value in the form that the inside works with, or raises InvalidArgument. Names are checked in
+sonicpy.ids.
+"""
+
+import os
+from typing import Any, SupportsIndex
+
+from sonicpy.errors import InvalidArgument
+from sonicpy.ids import shown
+from sonicpy.langcodes import LANG_CODES, language_code
+
+NUMBER_MAX = 2**32 - 1
+"""No bucket ever holds more objects or words than this, so larger limits and offsets mean the same."""
+
+LANGUAGES = (
+    "a language of sonicpy.langcodes as ISO 639-1, ISO 639-3 or BCP 47 (en, eng, en-GB), none for no language, and "
+    "None to guess"
+)
+
+
+def number_of(argument: str, value: Any) -> int:
+    """Return a limit or an offset: a whole number from 0 on."""
+    if type(value) is int and 0 <= value <= NUMBER_MAX:
+        return value
+    if isinstance(value, bool) or not isinstance(value, SupportsIndex) or value.__index__() < 0:
+        raise InvalidArgument(f"{argument} is {shown(value)}; allowed is a whole number from 0 on")
+    return min(value.__index__(), NUMBER_MAX)
+
+
+def text_of(argument: str, value: Any) -> str:
+    """Return a text."""
+    if isinstance(value, str):
+        return value
+    raise InvalidArgument(f"{argument} is {shown(value)}; allowed is a str", "invalid_format")
+
+
+def language_of(lang: Any) -> str | None:
+    """Return the ISO 639-3 code of a language, "none" for no language, or None for one that is to be guessed."""
+    if lang is None or (isinstance(lang, str) and lang in LANG_CODES):
+        return lang
+    code = language_code(lang) if isinstance(lang, str) else None
+    if code is None:
+        raise InvalidArgument(f"lang is {shown(lang)}; allowed are {LANGUAGES}", "invalid_meta_value", f"LANG[{lang}]")
+    return code
+
+
+def switch_of(argument: str, value: Any) -> bool:
+    """Return a switch: True or False."""
+    if isinstance(value, int) and value in (0, 1):
+        return bool(value)
+    raise InvalidArgument(f"{argument} is {shown(value)}; allowed are True and False")
+
+
+def path_of(argument: str, value: Any) -> str:
+    """Return the path of a folder as a str."""
+    path = os.fspath(value) if isinstance(value, str | os.PathLike) else value
+    if isinstance(path, str) and path and "\0" not in path:
+        return path
+    raise InvalidArgument(f"{argument} is {shown(value)}; allowed is the path of a folder")
+
+
+def not_unicode(argument: str, error: UnicodeEncodeError) -> InvalidArgument:
+    """Return the error for a text that has no UTF-8."""
+    reason = f"{argument} is not Unicode: character {error.start} is a lone surrogate"
+    return InvalidArgument(reason, "invalid_format", f"the {reason}")

@@ -1,0 +1,8 @@
+"""What tab completion shows of an object: what programs use."""
+
+from collections.abc import Set
+
+
+def user_names(of: object, hidden: Set[str] = frozenset()) -> list[str]:
+    """Return the public names of an object, sorted, without `hidden` ones."""
+    return sorted(name for name in object.__dir__(of) if not name.startswith("_") and name not in hidden)

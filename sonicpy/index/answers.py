@@ -1,0 +1,289 @@
+"""Answers: the methods of Index that search and count. Any thread may call them."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from sonicpy._native.ids import are_names
+from sonicpy._native.terms import PART, STOP, Terms
+from sonicpy._native.varint import DamagedBytes
+from sonicpy.api.arguments import language_of, not_unicode, number_of, switch_of, text_of
+from sonicpy.api.counted import Counted, counted
+from sonicpy.api.explanation import DetectedLanguage, Explanation
+from sonicpy.api.hits import Hits
+from sonicpy.config import Config
+from sonicpy.errors import InvalidArgument
+from sonicpy.ids import ObjectName, check_collection, check_names
+from sonicpy.index.engine import Engine, damaged
+from sonicpy.index.search import count as counting
+from sonicpy.index.search.explain import Asked, explain
+from sonicpy.index.search.families import Matching
+from sonicpy.index.search.query import query, query_hits
+from sonicpy.index.search.suggest import suggest_alphabetical, suggest_likely
+from sonicpy.index.search.suggest_cache import SuggestCache
+from sonicpy.langcodes import NO_LANGUAGE
+
+Found = TypeVar("Found")
+
+
+class Answers:
+    """What an index answers."""
+
+    config: Config
+    _engine: Engine
+    _suggestions: SuggestCache[list[str]]
+
+    def query(
+        self,
+        collection: str,
+        bucket: str,
+        text: str,
+        *,
+        limit: int = 10,
+        offset: int = 0,
+        lang: str | None = None,
+        stem: bool = True,
+        total: bool = False,
+    ) -> Hits:
+        """Return the objects that answer a text, best first, with their scores.
+
+        Args:
+            limit: at most this many objects.
+            offset: skip this many of the best.
+            lang: as in `push`.
+            stem: words also stand for their other forms, where search.stemming allows it.
+            total: also count in `Hits.total` all objects that answer.
+
+        Raises:
+            InvalidArgument: like `push`; a number is below 0.
+        """
+        limit, offset = number_of("limit", limit), number_of("offset", offset)
+        stem, total = switch_of("stem", stem), switch_of("total", total)
+        terms, matching = self._query_terms(collection, bucket, text, lang, stem)
+        with self._engine.read_words(collection, bucket) as lexicon:
+            if lexicon is None:
+                return Hits(total=0 if total else None)
+            return query_hits(lexicon, terms, self.config, limit, offset, matching, total=total)
+
+    def query_ids(
+        self,
+        collection: str,
+        bucket: str,
+        text: str,
+        *,
+        limit: int = 10,
+        offset: int = 0,
+        lang: str | None = None,
+        stem: bool = True,
+    ) -> list[str]:
+        """Return the objects of `query` as a plain list of names, as the server sends them."""
+        limit, offset = number_of("limit", limit), number_of("offset", offset)
+        terms, matching = self._query_terms(collection, bucket, text, lang, stem)
+        # `Engine.read_words` written out: the server's queries come here, and it would take 1 % of a short one.
+        store = self._engine.store
+        view = store.take_view()
+        try:
+            lexicon = self._engine.lexicons.of(view, collection, bucket)
+            return [] if lexicon is None else query(lexicon, terms, self.config, limit, offset, matching)
+        except DamagedBytes as error:
+            raise damaged(store, error) from error
+        finally:
+            store.give_back(view)
+
+    def explain(
+        self,
+        collection: str,
+        bucket: str,
+        text: str,
+        *,
+        limit: int = 10,
+        lang: str | None = None,
+        stem: bool = True,
+    ) -> Explanation:
+        """Return the reasons for the answer of `query` with the same arguments. Raises like `query`."""
+        limit, stem, lang = number_of("limit", limit), switch_of("stem", stem), language_of(lang)
+        terms, matching = self._query_terms(collection, bucket, text, lang, stem)
+        code, how = self._engine.lexer.language(text, lang)
+        held = set(terms.words)
+        asked = Asked(
+            collection,
+            bucket,
+            text,
+            DetectedLanguage(code, how),
+            terms,
+            [word for word in self._engine.lexer.dropped(text, lang) if word not in held],
+            frozenset(word for word in terms.words if self._engine.lexer.is_stop_word(word, code)),
+            limit,
+            matching,
+        )
+        with self._engine.read_words(collection, bucket) as lexicon:
+            return explain(asked, lexicon, self.config)
+
+    def suggest(self, collection: str, bucket: str, word: str, *, limit: int = 5) -> list[str]:
+        """Return words of the bucket that complete or correct `word`.
+
+        Raises:
+            InvalidArgument: `word` holds no word or more than one; or like `query`.
+        """
+        question = (collection, bucket, word, limit)
+        store = self._engine.store
+        stamp = store.readable_stamp()
+        try:
+            answer = None if stamp is None else self._suggestions.get(question, stamp)
+        except TypeError:  # an argument that cannot be hashed: `_suggest` says which one is wrong
+            answer = None
+        if answer is None:
+            answer = self._suggest(collection, bucket, word, limit)
+            if stamp is not None and stamp == store.readable_stamp():
+                self._suggestions.put(question, stamp, answer)
+        return answer.copy()
+
+    def words(
+        self,
+        collection: str,
+        bucket: str,
+        *,
+        limit: int = 100,
+        offset: int = 0,
+        prefix: str = "",
+        after: str | None = None,
+    ) -> list[str]:
+        """Return words of the bucket in byte order.
+
+        Args:
+            limit: how many at most.
+            offset: skip this many. A large one costs time; `after` does not.
+            prefix: only words that begin with it, in capital or small letters.
+            after: only words behind this one, such as the last word of the page before.
+
+        Raises:
+            InvalidArgument: like `query`.
+        """
+        check_names(collection, bucket)
+        limit, offset = number_of("limit", limit), number_of("offset", offset)
+        start = self._word_prefix(text_of("prefix", prefix))
+        behind = _encoded("after", "" if after is None else text_of("after", after))
+        with self._engine.read_words(collection, bucket) as lexicon:
+            found = [] if lexicon is None else lexicon.words(offset, limit, start, behind)
+        return [word.decode() for word in found]
+
+    def count(
+        self,
+        collection: str,
+        bucket: str | None = None,
+        object: ObjectName | None = None,
+        *,
+        of: Counted | None = None,
+    ) -> int:
+        """Return how many buckets a collection has, or how many words a bucket or an object holds, as COUNT does.
+
+        Args:
+            of: "objects" counts the objects of a bucket or a collection instead.
+
+        Raises:
+            InvalidArgument: like `push`; an object without its bucket; `of` does not fit the names.
+        """
+        what = counted(bucket, object, of)
+        if bucket is None:
+            return self.count_buckets(collection) if what == "buckets" else self._count_all_objects(collection)
+        if object is not None:
+            return self.count_object_words(collection, bucket, object)
+        return self.count_words(collection, bucket) if what == "words" else self.count_objects(collection, bucket)
+
+    def count_buckets(self, collection: str) -> int:
+        """Return how many buckets of the collection hold words. Raises like `push`."""
+        check_collection(collection)
+        with self._engine.read() as view:
+            return counting.count_buckets(view, collection, self._engine.live_words)
+
+    def count_words(self, collection: str, bucket: str) -> int:
+        """Return how many different words the bucket holds. Raises like `push`."""
+        check_names(collection, bucket)
+        with self._engine.read() as view:
+            return counting.count_bucket_words(view, collection, bucket, self._engine.live_words)
+
+    def count_objects(self, collection: str, bucket: str) -> int:
+        """Return how many objects the bucket holds. Raises like `push`."""
+        check_names(collection, bucket)
+        with self._engine.read() as view:
+            return counting.count_objects(view, collection, bucket)
+
+    def count_object_words(self, collection: str, bucket: str, object: ObjectName) -> int:
+        """Return how many different words the object holds. Raises like `push`."""
+        oid = self._engine.known_name(collection, bucket, object)
+        with self._engine.read() as view:
+            return counting.count_object_words(view, collection, bucket, oid)
+
+    # -- inside --------------------------------------------------------------------------------------------------------
+
+    def _count_all_objects(self, collection: str) -> int:
+        check_collection(collection)
+        with self._engine.read() as view:
+            return sum(state.objects for state in view.buckets(collection))
+
+    def _suggest(self, collection: str, bucket: str, word: str, limit: int) -> list[str]:
+        check_names(collection, bucket)
+        word, limit = text_of("word", word), number_of("limit", limit)
+        term, typed_bytes = one_word(lexed(self._engine.lexer.lex_plain, word))
+        with self._engine.read_words(collection, bucket) as lexicon:
+            if lexicon is None:
+                return []
+            if self.config.search.suggest_order == "likely":
+                found = suggest_likely(lexicon, term, limit)
+            else:
+                found = suggest_alphabetical(lexicon, term, limit, typed_bytes)
+        return [suggestion.decode() for suggestion in found]
+
+    def _query_terms(
+        self, collection: str, bucket: str, text: str, lang: str | None, stem: bool
+    ) -> tuple[Terms, Matching | None]:
+        """Return the terms of a query, and how they lead to families; None: they have none."""
+        if not are_names(collection, bucket):
+            check_names(collection, bucket)
+        if type(text) is not str:
+            text = text_of("text", text)
+        if lang is not None:
+            lang = language_of(lang)
+        try:
+            terms, code = self._engine.lexer.lex_query(text, lang)
+        except UnicodeEncodeError as error:
+            raise not_unicode("text", error) from error
+        if not len(terms) and not self._engine.is_compat:
+            terms = lexed(self._engine.lexer.lex_plain, text)
+        if not stem or code == NO_LANGUAGE or self.config.search.stemming == "off":
+            return terms, None
+        return terms, Matching(code, text.isascii())
+
+    def _word_prefix(self, prefix: str) -> bytes:
+        """Return letters in the form that words have."""
+        if not prefix:
+            return b""
+        _encoded("prefix", prefix)
+        terms = self._engine.lexer.lex_plain(prefix)
+        return terms.words[0] if len(terms) == 1 else prefix.casefold().encode()
+
+
+def one_word(terms: Terms) -> tuple[bytes, int]:
+    """Return the only word of a text, and how many bytes it had as typed.
+
+    Raises:
+        InvalidArgument: the text has no word, several, or the same one twice.
+    """
+    words = [number for number, flags in enumerate(terms.flags) if not flags & (STOP | PART)]
+    if len(words) != 1 or terms.counts[words[0]] != 1:
+        raise InvalidArgument("word holds no word, or more than one; allowed is exactly one", "query_error")
+    return terms.words[words[0]], terms.typed[words[0]]
+
+
+def lexed(lex: Callable[[str], Found], text: str) -> Found:
+    """Return the terms of a text. Raises InvalidArgument if it is not Unicode."""
+    try:
+        return lex(text)
+    except UnicodeEncodeError as error:
+        raise not_unicode("text", error) from error
+
+
+def _encoded(argument: str, text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise not_unicode(argument, error) from error

@@ -1,0 +1,136 @@
+"""Listing: the methods of Index that say what there is: collections, buckets, objects. Any thread may call them."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from sonicpy.api.arguments import number_of, text_of
+from sonicpy.errors import InvalidArgument
+from sonicpy.ids import ObjectName, check_collection, check_names
+from sonicpy.index.engine import Engine
+from sonicpy.store import listing
+from sonicpy.store.bucket_reader import find_object
+
+NAMES_AT_ONCE = 1_000
+"""Names that one read of the store returns: less than a millisecond."""
+ROWS_EXAMINED = 256
+"""Rows of sixteen objects that one read examines: about half a millisecond."""
+
+
+class ObjectPage(NamedTuple):
+    """Names of objects, and where to go on.
+
+    Attributes:
+        objects: the names.
+        next: the position to go on from; None: there are no more.
+    """
+
+    objects: list[str]
+    next: int | None
+
+
+class Listing:
+    """What an index holds, by name."""
+
+    _engine: Engine
+
+    def collections(self) -> list[str]:
+        """Return the names of all collections, sorted."""
+        names: list[str] = []
+        while more := self.collections_after(names[-1] if names else None, NAMES_AT_ONCE):
+            names += more
+        return sorted(names)
+
+    def buckets(self, collection: str) -> list[str]:
+        """Return the names of all buckets of a collection, sorted. Raises InvalidArgument like `push`.
+
+        A bucket is there from its first PUSH on until it is flushed, even if all its objects are gone.
+        """
+        names: list[str] = []
+        while more := self.buckets_after(collection, names[-1] if names else None, NAMES_AT_ONCE):
+            names += more
+        return names
+
+    def objects(
+        self,
+        collection: str,
+        bucket: str,
+        *,
+        prefix: str = "",
+        after: ObjectName | None = None,
+        limit: int | None = 100,
+    ) -> list[str]:
+        """Return names of objects, in the order in which they were first pushed.
+
+        Args:
+            prefix: only names that begin with it; the others are looked at, too, a million in about a second.
+            after: only objects behind this one, such as the last one of the page before.
+            limit: how many at most; None: all.
+
+        Raises:
+            InvalidArgument: like `push`; there is no object `after` any more.
+        """
+        wanted = None if limit is None else number_of("limit", limit)
+        position: int | None = 0 if after is None else self.position_after(collection, bucket, after)
+        names: list[str] = []
+        while position is not None and (wanted is None or len(names) < wanted):
+            some = NAMES_AT_ONCE if wanted is None else min(NAMES_AT_ONCE, wanted - len(names))
+            more, position = self.objects_from(collection, bucket, position, prefix=prefix, limit=some)
+            names += more
+        return names
+
+    def iterate_objects(self, collection: str, bucket: str, *, prefix: str = "") -> Iterator[str]:
+        """Yield the names of all objects, in the order in which they were first pushed. Raises like `push`.
+
+        Each thousand names is a snapshot of its own, so the loop may change the bucket: it also yields objects that are
+        pushed meanwhile, and none twice.
+        """
+        position: int | None = 0
+        while position is not None:
+            names, position = self.objects_from(collection, bucket, position, prefix=prefix, limit=NAMES_AT_ONCE)
+            yield from names
+
+    def exists(self, collection: str, bucket: str, object: ObjectName) -> bool:
+        """Return whether the bucket has this object. Raises InvalidArgument like `push`."""
+        oid = self._engine.known_name(collection, bucket, object)
+        with self._engine.read() as view:
+            state = view.bucket(collection, bucket)
+            return state is not None and find_object(view, state, oid) is not None
+
+    # -- a page at a time, for the server ------------------------------------------------------------------------------
+
+    def collections_after(self, after: str | None, limit: int) -> list[str]:
+        """Return at most `limit` names of collections behind a name: short ones first, then in byte order."""
+        if after is not None:
+            check_collection(after)
+        with self._engine.read() as view:
+            return listing.collections_after(view, after, limit)
+
+    def buckets_after(self, collection: str, after: str | None, limit: int) -> list[str]:
+        """Return at most `limit` names of buckets behind a name, in byte order."""
+        check_names(collection, collection if after is None else after)
+        with self._engine.read() as view:
+            return listing.buckets_after(view, collection, after, limit)
+
+    def objects_from(self, collection: str, bucket: str, position: int, *, prefix: str, limit: int) -> ObjectPage:
+        """Return at most `limit` names of objects from a position on; few or none where many must be passed over."""
+        check_names(collection, bucket)
+        start = text_of("prefix", prefix).encode(errors="surrogatepass")  # no name begins with a surrogate
+        with self._engine.read() as view:
+            state = view.bucket(collection, bucket)
+            if state is None:
+                return ObjectPage([], None)
+            return ObjectPage(*listing.objects_from(view, state, position, start, limit, ROWS_EXAMINED))
+
+    def position_after(self, collection: str, bucket: str, object: ObjectName) -> int:
+        """Return the position behind an object. Raises InvalidArgument if there is no such object."""
+        oid = self._engine.known_name(collection, bucket, object)
+        with self._engine.read() as view:
+            state = view.bucket(collection, bucket)
+            found = None if state is None else find_object(view, state, oid)
+        if found is None:
+            raise InvalidArgument(
+                f"after is {oid!r}, which is no object of the bucket {bucket!r} (any more); allowed is an object that "
+                "exists, or None to begin again",
+                "not_found",
+            )
+        return found[0] + 1

@@ -1,0 +1,44 @@
+"""The settings that a program gives with `config=`: a Config, or a mapping of sections."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sonicpy.config import Config
+from sonicpy.errors import ConfigError
+from sonicpy.ids import shown
+
+Settings = Config | Mapping[str, Any] | None
+"""None: the defaults. A mapping is `{"search": {"ranking": "newest"}}` or `{"search.ranking": "newest"}`."""
+
+
+def config_of(settings: Any) -> Config:
+    """Return settings as a Config.
+
+    Raises:
+        ConfigError: they are neither a Config nor a mapping, or a key or a value is not allowed.
+    """
+    if settings is None:
+        return Config()
+    if isinstance(settings, Config):
+        return settings
+    if not isinstance(settings, Mapping):
+        raise ConfigError(f'config is {shown(settings)}; allowed are a Config and a mapping: {{"search": {{...}}}}.')
+    return Config.model_validate(_by_section(settings))
+
+
+def _by_section(settings: Mapping[Any, Any]) -> dict[str, Any]:
+    """Return a mapping in which every dotted key stands in its sections."""
+    sections = {str(key): value for key, value in settings.items() if "." not in str(key)}
+    for key, value in settings.items():
+        *path, last = str(key).split(".")
+        if not path:
+            continue
+        place = sections
+        for name in path:
+            inner = place.get(name, {})
+            if not isinstance(inner, Mapping):
+                raise ConfigError(f"{key} cannot be set, because {name} is {shown(inner)}; allowed is a section.")
+            place[name] = dict(inner)
+            place = place[name]
+        place[last] = value
+    return sections
