@@ -26,7 +26,7 @@ READER_LEFT = 141
 """As shells show a process that SIGPIPE ended; INTERRUPTED is the same for SIGINT."""
 
 MODULES = {
-    "serve": "serve", "ping": "ping", "config": "config",
+    "serve": "serve", "ping": "ping", "config": "config", "browse": "browse",
     "query": "search", "suggest": "search", "list": "search", "count": "search", "explain": "search", "stats": "search",
     "push": "ingest", "pop": "ingest", "flush": "ingest", "import": "ingest",
     "eval": "eval", "load": "load",
@@ -41,6 +41,7 @@ server
   serve        run the server
   ping         check whether a server answers
   config       check or show the settings
+  browse       show an index in a browser
 
 search
   query        print the objects that match a text

@@ -83,6 +83,21 @@ class MetricsConfig(Section):
         return None if self.inet is None else split_address(self.inet)
 
 
+class HttpConfig(Section):
+    """[http]: HTTP and JSON, and a page to look at the index."""
+
+    inet: InetOrNone = None
+    read_only: Switch = False
+    page: Switch = True
+    origins: Words = ()
+    without_password: Switch = False
+
+    @property
+    def address(self) -> tuple[str, int] | None:
+        """Return `inet` as (IP address, port)."""
+        return None if self.inet is None else split_address(self.inet)
+
+
 class NormalizationConfig(Section):
     """[normalization]: from token to term. The store records it and does not open with another."""
 

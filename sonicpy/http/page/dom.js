@@ -1,0 +1,44 @@
+// Small helpers to build a page. All content goes in as text, never as HTML.
+
+export const byId = (id) => document.getElementById(id);
+
+/** Return an element with attributes and children; a child that is no element becomes text. */
+export function element(name, attributes = {}, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
+    else if (value !== null) made.setAttribute(key, value);
+  }
+  made.append(...children.map((child) => (child instanceof Node ? child : String(child))));
+  return made;
+}
+
+/** Return a table. Numbers stand at the right. */
+export function table(caption, heads, rows) {
+  const cell = (name, value) => element(name, typeof value === "number" ? { class: "number" } : {}, shown(value));
+  return element("table", {}, element("caption", { class: "quiet" }, caption),
+    element("thead", {}, element("tr", {}, ...heads.map((head) => element("th", { scope: "col" }, head)))),
+    element("tbody", {}, ...rows.map((row) => element("tr", {}, ...row.map((value) => cell("td", value))))));
+}
+
+export function shown(value) {
+  if (value instanceof Node) return value;
+  if (typeof value === "number") return value.toLocaleString("en", { maximumFractionDigits: 3 });
+  if (value === null || value === undefined) return "–";
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+/** Return a number with a bar of its share. */
+export function bar(value, most) {
+  const width = most > 0 ? Math.max(1, Math.round((120 * value) / most)) : 1;
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  svg.setAttribute("width", "124");
+  svg.setAttribute("height", "12");
+  svg.setAttribute("aria-hidden", "true");
+  const rect = document.createElementNS("http://www.w3.org/2000/svg", "rect");
+  rect.setAttribute("width", String(width));
+  rect.setAttribute("height", "12");
+  rect.setAttribute("class", "bar-fill");
+  svg.append(rect);
+  return element("span", {}, svg, ` ${shown(value)}`);
+}
