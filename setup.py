@@ -17,6 +17,7 @@ from setuptools.command.build_ext import build_ext
 ROOT = Path(__file__).parent
 sys.path.insert(0, str(ROOT / "ext"))  # PEP 517 builds do not put the project on the path
 
+import compiler  # noqa: E402
 from tables import languages, stopwords, unicode  # noqa: E402
 
 COMPILE = {
@@ -45,6 +46,8 @@ DIRECTIVES = {
     "initializedcheck": KIND == "debug",
     "embedsignature": True,
 }
+COMPILING = {"bdist_wheel", "build", "build_ext", "develop", "editable_wheel", "install"}
+"""Commands of setuptools that compile. The others ask for names and versions, or pack the sources."""
 # Cython translates in several processes, which only fork starts without running this file once more.
 PROCESSES = (os.cpu_count() or 0) if multiprocessing.get_start_method() == "fork" else 0
 
@@ -84,13 +87,27 @@ def extension(name: str) -> Extension:
     )
 
 
-setup(
-    ext_modules=cythonize(
-        [extension(name) for name in MODULES],
+def extensions() -> list[Extension]:
+    """Return the extensions, translated to C if this command compiles them.
+
+    Raises:
+        SystemExit: this machine cannot compile.
+    """
+    found = [extension(name) for name in MODULES]
+    if COMPILING.isdisjoint(sys.argv):
+        return found
+    sentence = compiler.missing(compiler.compiler(), compiler.headers())
+    if sentence is not None:
+        raise SystemExit(sentence)
+    print(f"sonicpy: translating {len(found)} modules from Cython to C and compiling them, which takes a minute or two")
+    translated: list[Extension] = cythonize(
+        found,
         include_path=["ext"],
         build_dir=f"build/cython-{KIND}",
         compiler_directives=DIRECTIVES,
         nthreads=PROCESSES,
-    ),
-    cmdclass={"build_ext": BuildNative},
-)
+    )
+    return translated
+
+
+setup(ext_modules=extensions(), cmdclass={"build_ext": BuildNative})

@@ -1,7 +1,7 @@
 """sonicpy: the Sonic search backend as a library and a server.
 
 >>> import sonicpy
->>> with sonicpy.open("./data/store") as index:
+>>> with sonicpy.open("./data/messages") as index:
 ...     index.push("messages", "default", "conversation:1", "Hello from Nantes")
 ...     index.query("messages", "default", "nantes")
 Hits(['conversation:1'])
@@ -10,7 +10,11 @@ Hits(['conversation:1'])
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from sonicpy.errors import (
+from sonicpy.checkout import give_way
+
+give_way(__name__, __file__)  # first, so that no module of a source folder is mixed with installed ones
+
+from sonicpy.errors import (  # noqa: E402
     ClientError,
     CommandError,
     ConfigError,
@@ -24,7 +28,7 @@ from sonicpy.errors import (
     TimedOut,
     WrongPassword,
 )
-from sonicpy.version import VERSION as __version__
+from sonicpy.version import VERSION as __version__  # noqa: E402
 
 if TYPE_CHECKING:
     from sonicpy.api.bucket import Bucket

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from sonicpy.cli.main import make_parser
+from sonicpy.cli.parser import make_parser
 from sonicpy.config import load
 
 ROOT = Path(__file__).resolve().parents[1]

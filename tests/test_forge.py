@@ -50,6 +50,13 @@ def names(requirements: list[str]) -> set[str]:
     return {re.split(r"[<>=;\[ ]", requirement)[0] for requirement in requirements}
 
 
+def test_the_urls_of_the_project_lead_somewhere() -> None:
+    assert PROJECT["urls"]
+    for url in PROJECT["urls"].values():
+        assert re.match(r"https://(github\.com/valeriansaliou/sonic$|pypi\.org/project/sonicpy-search/)", url), url
+    assert PROJECT["name"] == "sonicpy-search"
+
+
 def test_the_gate_runs_on_every_python_that_a_classifier_names() -> None:
     classified = [name.rpartition(" ")[2] for name in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", name)]
     assert WORKFLOWS["gate"]["jobs"]["gate"]["strategy"]["matrix"]["python"] == classified

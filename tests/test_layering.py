@@ -12,11 +12,12 @@ PACKAGE = Path(sonicpy.__file__).parent
 
 EVERYBODY = {"errors", "ids", "langcodes", "version"}
 ALLOWED = {
-    "__init__": EVERYBODY | {"api", "client", "config", "index"},
+    "__init__": EVERYBODY | {"api", "checkout", "client", "config", "index"},
     "__main__": {"cli"},
     "_native": set(),
     "api": EVERYBODY | {"_native", "config", "lexer"},
     "channel": EVERYBODY | {"_native"},
+    "checkout": set(),
     "cli": EVERYBODY | {"api", "client", "config", "evaluation", "http", "index", "load", "server"},
     "client": EVERYBODY | {"api", "channel"},
     "config": EVERYBODY,

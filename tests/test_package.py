@@ -1,5 +1,6 @@
 """The distribution: sdist, wheel from it, and an installed wheel that serves and passes tests outside the checkout."""
 
+import doctest
 import os
 import platform
 import shlex
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.docs.pages import blocks
 from tests.processes import free_port
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -24,11 +26,18 @@ CIBUILDWHEEL = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["cib
 pytestmark = [pytest.mark.full, pytest.mark.timeout(900)]
 
 
-def run(*command: object, cwd: Path, path: Path | None = None) -> str:
-    """Return what a command prints; `path` is searched for programs first."""
+def run(*command: object, cwd: Path, path: Path | None = None, alone: bool = False) -> str:
+    """Return what a command prints.
+
+    Args:
+        path: is searched for programs first.
+        alone: it finds no other programs, so no compiler, and no variables of this process.
+    """
     search = os.environ["PATH"] if path is None else f"{path}{os.pathsep}{os.environ['PATH']}"
     # Nothing may lead an installed package back to the checkout.
     environ = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {"PATH": search}
+    if alone:
+        environ = {"PATH": str(path), "HOME": str(cwd)}
     arguments = [str(part) for part in command]
     done = subprocess.run(arguments, cwd=cwd, env=environ, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -36,18 +45,35 @@ def run(*command: object, cwd: Path, path: Path | None = None) -> str:
 
 
 @pytest.fixture(scope="module")
-def distributions(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """The sdist of a clean copy of what git holds, and the wheel built from it."""
-    folder = tmp_path_factory.mktemp("dist")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A clean copy of what git holds."""
     checkout = tmp_path_factory.mktemp("checkout")
     files = run("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", cwd=ROOT).split("\0")
     for name in filter(None, files):
         if (ROOT / name).exists():
             (checkout / name).parent.mkdir(parents=True, exist_ok=True)
             (checkout / name).write_bytes((ROOT / name).read_bytes())
+    return checkout
+
+
+@pytest.fixture(scope="module")
+def distributions(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The sdist and the wheel built from it."""
+    folder = tmp_path_factory.mktemp("dist")
     run(sys.executable, "-m", "build", "--outdir", folder, checkout, cwd=folder)
     (sdist,), (wheel,) = folder.glob("*.tar.gz"), folder.glob("*.whl")
     return sdist, wheel
+
+
+@pytest.fixture(scope="module")
+def scripts(distributions: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of programs of an environment with the wheel, installed where there is no compiler."""
+    folder = tmp_path_factory.mktemp("fresh")
+    venv.create(folder / "venv", with_pip=True)
+    found = folder / "venv" / "bin"
+    # Settings of pip, such as its index, are the machine's, not those of a user.
+    run(found / "pip", "install", "--quiet", "--only-binary", ":all:", distributions[1], cwd=folder, path=found)
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -93,11 +119,19 @@ def test_the_wheel_holds_modules_stubs_and_tables(distributions: tuple[Path, Pat
     assert not [name for name in names if name.startswith(("tests", "benchmarks", "ext"))]
 
 
-def test_an_installed_wheel_serves(distributions: tuple[Path, Path], tmp_path: Path) -> None:
-    venv.create(tmp_path / "venv", with_pip=True)
-    scripts = tmp_path / "venv" / "bin"
-    run(scripts / "pip", "install", "--quiet", distributions[1], cwd=tmp_path)
-    assert run(scripts / "sonicpy", "--version", cwd=tmp_path).startswith("sonicpy ")
+def test_the_tutorial_runs_in_a_checkout_with_an_installed_wheel(checkout: Path, scripts: Path) -> None:
+    assert not list((checkout / "sonicpy" / "_native").glob("*.so"))
+    found = blocks(ROOT / "docs" / "tutorial.md")
+    server = next(place for place, block in enumerate(found) if "sonicpy serve" in block.code)
+    code = [block for block in found[:server] if block.language == "python"]
+    program = "\n".join(block.code for block in code)
+    printed = run(scripts / "python", "-c", program, cwd=checkout, path=scripts, alone=True)
+    expected = "".join(block.expected() for block in code)
+    assert doctest.OutputChecker().check_output(expected, printed, doctest.ELLIPSIS), printed
+
+
+def test_an_installed_wheel_serves(scripts: Path, tmp_path: Path) -> None:
+    assert run(scripts / "sonicpy", "--version", cwd=tmp_path, path=scripts, alone=True).startswith("sonicpy ")
     port = free_port()
     server = subprocess.Popen([scripts / "sonicpy", "serve", "--inet", f"127.0.0.1:{port}"], cwd=tmp_path)
     try:

@@ -7,9 +7,11 @@ from typing import TypeAlias
 
 from sonicpy.errors import CommandError, ConfigError, SonicError
 from sonicpy.ids import check_bucket, check_collection, check_object
-from sonicpy.langcodes import LANG_CODES
+from sonicpy.langcodes import language_code
 
 STDIN = "-"
+LANGUAGES = "a code or tag such as en, eng or en-GB, and none"
+"""What --lang and a column of languages may hold, as messages say it."""
 
 Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 """What `add_verbs` of each module adds to; argparse makes it, and cannot be subscripted at run time."""
@@ -31,10 +33,11 @@ def object_name(text: str) -> str:
 
 
 def language(text: str) -> str:
-    """Return the code of a language, or "none". Raises ArgumentTypeError for an unknown code."""
-    if text != "none" and text not in LANG_CODES:
-        raise argparse.ArgumentTypeError(f"{ascii(text)} is not a language; allowed are codes of ISO 639-3 and none")
-    return text
+    """Return the ISO 639-3 code of a language, or "none". Raises ArgumentTypeError for an unknown language."""
+    code = language_code(text)
+    if code is None:
+        raise argparse.ArgumentTypeError(f"{ascii(text)} is not a language; allowed are {LANGUAGES}")
+    return code
 
 
 def number(text: str) -> int:
@@ -64,7 +67,9 @@ def add_text(parser: argparse.ArgumentParser, what: str) -> None:
 
 def add_lang(parser: argparse.ArgumentParser) -> None:
     """Add --lang."""
-    parser.add_argument("--lang", metavar="CODE", type=language, help="language as ISO 639-3, or none (default: guess)")
+    parser.add_argument(
+        "--lang", metavar="CODE", type=language, help="language, such as en, eng or en-GB, or none (default: guess)"
+    )
 
 
 def add_limit(parser: argparse.ArgumentParser, default: int) -> None:
@@ -87,6 +92,11 @@ def text_given(words: list[str]) -> str:
     if words == [STDIN]:
         return read_text()
     return checked(" ".join(words))
+
+
+def has_words(text: str) -> bool:
+    """Return whether a text may hold words, which consist of letters and digits."""
+    return any(map(str.isalnum, text))
 
 
 def checked(text: str) -> str:
@@ -121,7 +131,5 @@ def _name(text: str, check: Callable[[str], None]) -> str:
     try:
         check(text)
     except CommandError as error:
-        raise argparse.ArgumentTypeError(
-            f"{ascii(text)} is not a name; allowed are 1 to 128 ASCII characters without white space"
-        ) from error
+        raise argparse.ArgumentTypeError(str(error)) from error
     return text

@@ -8,17 +8,15 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from sonicpy.cli.arguments import Verbs
+from sonicpy.cli.arguments import Verbs, language
 from sonicpy.cli.settings import SOURCES
 from sonicpy.cli.target import open_server
 from sonicpy.config import load
-from sonicpy.errors import EvaluationError
 from sonicpy.evaluation import languages, relevance, typos
 from sonicpy.evaluation.inputs import Collection, Input, Sentences, Typos, read_inputs, read_words
 from sonicpy.evaluation.searched import Searched
 from sonicpy.evaluation.table import Figures, as_json, as_line
 from sonicpy.index.index import Index
-from sonicpy.langcodes import LANG_CODES
 
 DESCRIPTION = f"""\
 Measure search quality and print one line for each collection or file. PATH is a folder in the layout of BEIR
@@ -44,7 +42,7 @@ def add_verbs(verbs: Verbs) -> None:
         "--server", metavar="URL", help="push to this server: sonic://:password@host:port (default: index here)"
     )
     parser.add_argument(
-        "--lang", metavar="CODE", help="language of the texts in BEIR folders: ISO 639-3, or none (default: guess)"
+        "--lang", metavar="CODE", type=language, help="language of the texts in BEIR folders, or none (default: guess)"
     )
     parser.add_argument(
         "--split", metavar="BYTES", type=_bytes, help="push documents of BEIR folders in pieces of at most this size"
@@ -66,14 +64,11 @@ def run(arguments: argparse.Namespace) -> int:
         EvaluationError: a path holds nothing to evaluate, or the extra [eval] is missing.
         SonicError: the settings are wrong, or the server gives no answer.
     """
-    lang = arguments.lang
-    if lang is not None and lang != "none" and lang not in LANG_CODES:
-        raise EvaluationError(f"flag --lang: {lang} is not a language; allowed are codes of ISO 639-3 and none")
     words = dict.fromkeys(read_words(arguments.words), 1) if arguments.words else None
     for path in arguments.paths:
         for given in read_inputs(path):
             with _searched(arguments) as (searched, scope):
-                figures = evaluate(searched, scope, given, lang, arguments.split, words)
+                figures = evaluate(searched, scope, given, arguments.lang, arguments.split, words)
             print(as_json(figures) if arguments.json else as_line(figures), flush=True)
     return 0
 

@@ -1,7 +1,8 @@
-"""How verbs print results: as lines for people, or with --json as one JSON value a line."""
+"""How verbs print: results as lines for people, or with --json as one JSON value a line; remarks on stderr."""
 
 import argparse
 import json
+import sys
 from typing import Any
 
 
@@ -12,3 +13,8 @@ def show(arguments: argparse.Namespace, value: Any, *lines: str) -> None:
         return
     for line in lines:
         print(line)
+
+
+def remark(sentence: str) -> None:
+    """Print what is no result and no error, but explains one, to stderr."""
+    print(f"sonicpy: {sentence}", file=sys.stderr)

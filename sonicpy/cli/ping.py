@@ -18,7 +18,7 @@ from sonicpy.config import split_address
 from sonicpy.errors import ConfigError
 
 DEFAULT_ADDRESSES = (("::1", 1491), ("127.0.0.1", 1491))
-"""Where a server listens by default; on the second if the machine has no IPv6."""
+"""Where a server listens by default, as far as the machine has these addresses."""
 
 ANSWER_MAX_BYTES = 1024
 """More than any answer that ping reads. A peer that sends more without a line end is not a Sonic server."""

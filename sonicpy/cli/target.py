@@ -110,10 +110,7 @@ def _opened(folder: Path, config: Config, purpose: Purpose) -> Index:
             Index(folder, config).close()
     if purpose in (Purpose.READ, Purpose.COPY):
         return ReadOnlyIndex(folder, config)
-    try:
-        return Index(folder, config)
-    except StoreLocked as locked:
-        raise StoreLocked(f"{locked}; or change it through the server, with --server URL") from locked
+    return Index(folder, config)
 
 
 def expect_index(folder: Path) -> None:

@@ -35,7 +35,7 @@ class Address:
     def hosts(self) -> tuple[str, ...]:
         """Hosts to try in order; for localhost both loopback addresses, whatever the machine's hosts file says.
 
-        By default a server listens on the first, or on the second if the machine has no IPv6.
+        By default a server listens on both; in compat mode on the first, or on the second if there is no IPv6.
         """
         return LOOPBACK if self.host == "localhost" else (self.host,)
 

@@ -157,6 +157,18 @@ def number(
     return int(reply.answers[0])
 
 
+def scope(collection: str, bucket: str) -> tuple[str, str]:
+    """Return the names of a bucket. Raises InvalidArgument unless both are given."""
+    check_scope(collection, bucket)
+    return collection, bucket
+
+
+def names(collection: str, bucket: str, object: ObjectName) -> tuple[str, str, str]:
+    """Return the names of an object. Raises InvalidArgument unless all are given."""
+    check_scope(collection, bucket)
+    return collection, bucket, object_word(object)
+
+
 def explain(collection: str, bucket: str, text: str, limit: int, lang: str | None, stem: bool) -> Plan[Explanation]:
     """Plan EXPLAIN."""
     check_scope(collection, bucket)

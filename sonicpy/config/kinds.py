@@ -3,6 +3,7 @@
 Every type accepts a value as TOML gives it, and as a string, because environment variables are strings.
 """
 
+import re
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
@@ -35,8 +36,17 @@ def split_address(text: str) -> tuple[str, int]:
     return host, int(port)
 
 
+HOST_NAME = re.compile(
+    r"(?=.{1,253}\Z)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.?\Z",
+    re.IGNORECASE | re.ASCII,
+)
+"""A name of a machine. Its last part begins with a letter, so that a misspelt IPv4 address is no name."""
+
+
 def _check_inet(inet: str) -> str:
-    ip_address(split_address(inet)[0])
+    host = split_address(inet)[0]
+    if not HOST_NAME.match(host):
+        ip_address(host)
     return inet
 
 
@@ -103,7 +113,7 @@ Folder = Annotated[Path, BeforeValidator(_refuse_no_path), Allowed("the path of 
 FileOrNone = Annotated[
     Path | None, BeforeValidator(_refuse_no_path), BeforeValidator(_empty_is_none), Allowed("the path of a file")
 ]
-INET = 'an IP address and a port, such as "127.0.0.1:1491" or "[::1]:1491"'
+INET = 'an address and a port, such as "127.0.0.1:1491", "[::1]:1491" or "localhost:1491"'
 Inet = Annotated[str, AfterValidator(_check_inet)]
 InetOrNone = Annotated[Inet | None, BeforeValidator(_empty_is_none), Allowed(INET)]
 Inets = Annotated[tuple[Inet, ...], BeforeValidator(_split_words), Allowed(f"{INET}, or a list of them")]

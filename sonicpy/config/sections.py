@@ -53,7 +53,7 @@ class ServerConfig(Section):
 class ChannelConfig(Section):
     """[channel]: where and how the server speaks Sonic Channel."""
 
-    inet: Inets = ("[::1]:1491",)
+    inet: Inets = ("127.0.0.1:1491", "[::1]:1491")
     unix_socket: FileOrNone = None
     tls_certificate: FileOrNone = None
     tls_key: FileOrNone = None
@@ -63,12 +63,12 @@ class ChannelConfig(Section):
 
     @property
     def addresses(self) -> list[tuple[str, int]]:
-        """Return each of `inet` as (IP address, port)."""
+        """Return each of `inet` as (IP address or name, port)."""
         return [split_address(inet) for inet in self.inet]
 
     @property
     def inet_is_default(self) -> bool:
-        """Return whether `inet` was not given, so that a machine without IPv6 may listen on IPv4 instead."""
+        """Return whether `inet` was not given, so that the server leaves out addresses that the machine lacks."""
         return "inet" not in self.model_fields_set
 
 
@@ -79,7 +79,7 @@ class MetricsConfig(Section):
 
     @property
     def address(self) -> tuple[str, int] | None:
-        """Return `inet` as (IP address, port)."""
+        """Return `inet` as (IP address or name, port)."""
         return None if self.inet is None else split_address(self.inet)
 
 

@@ -26,6 +26,7 @@ from sonicpy.config.sections import (
 from sonicpy.errors import ConfigError
 
 SONIC_DEFAULTS: dict[str, object] = {
+    "channel.inet": ("[::1]:1491",),
     "normalization.unicode_normalization": "none",
     "search.live_words": False,
     "search.ranking": "sonic",
@@ -94,6 +95,8 @@ class Config(Section):
         except ValidationError as error:
             # Not "from error": the trace of a ValidationError shows every value, the password too.
             raise ConfigError(describe(error, FIELDS, origins)) from None
+        if not _gives_inet(given):
+            config.channel.model_fields_set.discard("inet")  # the default of compat mode is a default, too
         for order in ORDERS:
             _check_order(config, order, origins)
         _check_channel(config.channel, origins)
@@ -146,6 +149,11 @@ def _with_sonic_defaults(given: object) -> object:
     for key, default in SONIC_DEFAULTS.items():
         _set_default(settings, key.split("."), default)
     return settings
+
+
+def _gives_inet(given: object) -> bool:
+    channel = _explicit(given).get("channel") if isinstance(given, Mapping) else None
+    return isinstance(channel, dict) and "inet" in channel
 
 
 def _with_one_stemming(given: object) -> object:

@@ -36,7 +36,7 @@ def _line(config: Config, key: str, name: str, with_secrets: bool) -> str:
     line = f"{name} = {_written(value)}\n"
     if key == "channel.inet" and config.channel.inet_is_default:
         # As a comment, because a setting would count as an address that was chosen.
-        return f"# 127.0.0.1 where there is no IPv6:\n#{line}"
+        return f"# As far as this machine has these addresses:\n#{line}"
     if not _is_unicode(line):
         raise ConfigError(f"{key} is {_written(value)!a}; a TOML file holds Unicode only.")
     return line

@@ -94,8 +94,9 @@ class Index(Answers, Listing):
     # -- changes -------------------------------------------------------------------------------------------------------
 
     def push(self, collection: str, bucket: str, object: ObjectName, text: str, lang: str | None = None) -> None:
-        """Add a text to an object. Texts add up; the same text again changes nothing. A text may hold no word at all: the
-        object exists then, and no query finds it.
+        """Add a text to an object. Texts add up; the same text again changes nothing.
+
+        A text may hold no word at all: the object exists then, and no query finds it.
 
         Args:
             collection, bucket: 1 to 128 ASCII characters without white space.

@@ -13,15 +13,22 @@ import ssl
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 from sonicpy.config import ChannelConfig
 from sonicpy.errors import ConfigError, SonicError
 
 logger = logging.getLogger(__name__)
 
-NO_IPV6 = {errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT}
+LACKING = {errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT}
+"""Errors of an address that this machine does not have, such as ::1 where there is no IPv6."""
 IPV4_LOOPBACK = "127.0.0.1"
+LOCALHOST = "localhost"
+LOOPBACK = (IPV4_LOOPBACK, "::1")
+"""What localhost means here, whatever the machine's hosts file says; the client tries both, too."""
 ANY_IPV6 = "::"
+SOMEWHERE = {"0.0.0.0": IPV4_LOOPBACK, ANY_IPV6: "::1"}
+"""From an address that takes connections for any to one of them on this machine."""
 BACKLOG = 100
 UNIX_SOCKET_MODE = 0o660
 """Its owner and its group may connect."""
@@ -77,6 +84,8 @@ class Listeners:
         self._unix_inode: tuple[int, int] | None = None
         self.names: list[str] = []
         """Every address as host:port or path; for port 0, with the port that the system chose."""
+        self.url = ""
+        """The first address as the URL that a client of this machine connects to; empty before the start."""
 
     async def start(self, factory: Factory) -> None:
         """Accept connections, each with a protocol that `factory` makes.
@@ -85,6 +94,7 @@ class Listeners:
             SonicError: an address cannot be used; the server listens on none.
         """
         bound = self._bind()
+        self.url = url_of(bound[0], is_tls=self._tls is not None)
         try:
             for each in bound:
                 self.names.append(name_of(each))
@@ -117,9 +127,7 @@ class Listeners:
     def _bind(self) -> list[socket.socket]:
         bound: list[socket.socket] = []
         try:
-            for name, address in zip(self._channel.inet, self._channel.addresses, strict=True):
-                with explaining(name, "channel.inet"):
-                    bound.append(self._bind_inet(*address))
+            self._bind_tcp(bound)
             if self._unix_path is not None:
                 with explaining(str(self._unix_path), "channel.unix_socket"):
                     bound.append(bind_unix(self._unix_path))
@@ -130,17 +138,45 @@ class Listeners:
             raise
         return bound
 
-    def _bind_inet(self, host: str, port: int) -> socket.socket:
+    def _bind_tcp(self, bound: list[socket.socket]) -> None:
+        name, port = "", 0
+        for name, (host, port) in zip(self._channel.inet, self._channel.addresses, strict=True):
+            with explaining(name, "channel.inet"):
+                self._bind_host(host, port, bound)
+        if not bound and self._channel.inet_is_default:
+            logger.warning("this machine has no IPv6: listening on %s instead of %s", IPV4_LOOPBACK, name)
+            with explaining(f"{IPV4_LOOPBACK}:{port}", "channel.inet"):
+                bound.append(bind_tcp(IPV4_LOOPBACK, port))
+
+    def _bind_host(self, host: str, port: int, bound: list[socket.socket]) -> None:
+        """Bind every address of a host that this machine has, on one port. Raises OSError."""
         takes_ipv4 = host == ANY_IPV6 and not any(
             ":" not in other and port == its_port for other, its_port in self._channel.addresses
         )
-        try:
-            return bind_tcp(host, port, takes_ipv4=takes_ipv4)
-        except OSError as error:
-            if not (self._channel.inet_is_default and error.errno in NO_IPV6):
-                raise
-            logger.warning("this machine has no IPv6: listening on %s instead of %s", IPV4_LOOPBACK, host)
-            return bind_tcp(IPV4_LOOPBACK, port)
+        addresses = addresses_of(host)
+        lacking: OSError | None = None
+        before = len(bound)
+        for address in addresses:
+            try:
+                bound.append(bind_tcp(address, port, takes_ipv4=takes_ipv4))
+            except OSError as error:
+                if error.errno not in LACKING:
+                    raise
+                lacking = error
+            else:
+                port = bound[-1].getsockname()[1]  # what the system chose for port 0
+        if lacking is not None and len(bound) == before and not self._channel.inet_is_default:
+            raise lacking
+
+
+def addresses_of(host: str) -> list[str]:
+    """Return the IP addresses of a host, which may be one itself. Raises OSError if the name is not known."""
+    if host.lower() == LOCALHOST:
+        return list(LOOPBACK)
+    if ":" in host:
+        return [host]
+    found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    return list(dict.fromkeys(str(address[0]) for *_, address in found))
 
 
 def bind_tcp(host: str, port: int, *, takes_ipv4: bool = False) -> socket.socket:
@@ -207,6 +243,15 @@ def name_of(bound: socket.socket) -> str:
     if bound.family == socket.AF_UNIX:
         return str(address)
     return f"[{address[0]}]:{address[1]}" if bound.family == socket.AF_INET6 else f"{address[0]}:{address[1]}"
+
+
+def url_of(bound: socket.socket, *, is_tls: bool) -> str:
+    """Return the URL with which a client of this machine connects to a socket."""
+    if bound.family == socket.AF_UNIX:
+        return f"sonic+unix://{quote(os.path.abspath(name_of(bound)))}"
+    host, port = bound.getsockname()[:2]
+    host = SOMEWHERE.get(host, host)
+    return f"{'sonics' if is_tls else 'sonic'}://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 @contextlib.contextmanager

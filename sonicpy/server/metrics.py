@@ -25,7 +25,7 @@ from prometheus_client.core import (
 
 from sonicpy.errors import SonicError, StoreError
 from sonicpy.server.figures import ServerFigures, not_ready, server_figures
-from sonicpy.server.listeners import explaining, name_of
+from sonicpy.server.listeners import addresses_of, explaining, name_of
 from sonicpy.server.statistics import BOUNDS_S
 from sonicpy.version import VERSION
 
@@ -118,8 +118,9 @@ class HttpServer(ThreadingMixIn, WSGIServer):
     daemon_threads = True
 
     def __init__(self, host: str, port: int) -> None:
-        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        super().__init__((host, port), QuietHandler)
+        address = addresses_of(host)[0]
+        self.address_family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        super().__init__((address, port), QuietHandler)
 
     def server_bind(self) -> None:
         """Bind as any TCP server does; HTTPServer would look up the host's name, which may take seconds."""

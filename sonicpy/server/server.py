@@ -92,6 +92,7 @@ class Server:
             listeners = Listeners(self._config.channel, tls)
             async with self._watched(service, metrics) as watched_on, self._over_http(service, http) as http_on:
                 await listeners.start(lambda: self._connection(service))
+                index.maintainer.note_server(listeners.url)
                 self._announce(
                     f"sonicpy {VERSION} listens on {', '.join(listeners.names)}, {http_on}{watched_on}"
                     f"its index is in {self._config.store.kv.path}"

@@ -1,6 +1,6 @@
 """The folder of a store: which process may write it, and whether the machine stopped while it was open.
 
-    sonicpy.lock   held (flock) by the one process that writes; holds its process id
+    sonicpy.lock   held (flock) by the one process that writes; holds its process id, and the URL of a server
     sonicpy.boot   {"boot": id of the boot the store was last written in, "clean": closed in order}
     data.mdb, lock.mdb   LMDB        log/   the log        graph/   word graphs
 
@@ -20,6 +20,8 @@ from sonicpy.store.platform import boot_id
 LOCK_FILE = "sonicpy.lock"
 BOOT_FILE = "sonicpy.boot"
 LMDB_LOCK_FILE = "lock.mdb"
+HOLDER_MAX_BYTES = 4096
+"""More than a process id and the URL of a server need."""
 
 
 def holds_store(folder: Path) -> bool:
@@ -60,12 +62,27 @@ class WriterLock:
                 raise StoreLocked(f"the store {folder} is {_holder(self._descriptor)}") from error
             finally:
                 os.close(self._descriptor)
+        self._folder = folder
+        try:
+            self._write(f"{os.getpid()}\n")
+        except StoreFull:
+            os.close(self._descriptor)
+            raise
+
+    def note_server(self, url: str) -> None:
+        """Note where this process serves the store, for the error of others that want to open it.
+
+        Raises:
+            StoreFull: it cannot be noted.
+        """
+        self._write(f"{os.getpid()}\n{url}\n")
+
+    def _write(self, content: str) -> None:
         try:
             os.ftruncate(self._descriptor, 0)
-            os.pwrite(self._descriptor, f"{os.getpid()}\n".encode(), 0)
+            os.pwrite(self._descriptor, content.encode("utf-8", "surrogateescape"), 0)
         except OSError as error:
-            os.close(self._descriptor)
-            raise StoreFull(f"cannot write the store folder {folder}: {error.strerror}") from error
+            raise StoreFull(f"cannot write the store folder {self._folder}: {error.strerror}") from error
 
     def release(self) -> None:
         """Give the right back. In a forked process, the parent keeps it."""
@@ -100,7 +117,7 @@ class ReaderLock:
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except OSError as error:
-            holder = _pid_in(self._descriptor)
+            holder, _ = _held_by(self._descriptor)
             self.release()
             raise StoreLocked(
                 f"the store {folder} is written by process {holder} and cannot be read meanwhile, because this user "
@@ -119,15 +136,19 @@ def _holder(descriptor: int) -> str:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError:
+        process, url = _held_by(descriptor)
+        way = "stop that process" if url is None else f"connect to it at {url} (in a shell: --server {url})"
         return (
-            f"already open for writing by process {_pid_in(descriptor)}: "
-            "stop that one, or give this one another store.kv.path"
+            f"already open for writing by process {process}{'' if url is None else ', a server'}: {way}, open the "
+            "folder with read_only=True, or use another folder (store.kv.path, in a shell --data)"
         )
     return f"read by a process that may not write {LMDB_LOCK_FILE} in it: stop that one, or grant it that"
 
 
-def _pid_in(descriptor: int) -> str:
-    return os.pread(descriptor, 20, 0).decode("ascii", "replace").strip() or "unknown"
+def _held_by(descriptor: int) -> tuple[str, str | None]:
+    """Return the id of the process that writes, and its URL if it is a server."""
+    process, _, url = os.pread(descriptor, HOLDER_MAX_BYTES, 0).decode("utf-8", "replace").partition("\n")
+    return process.strip() or "unknown", url.strip() or None
 
 
 def was_switched_off(folder: Path) -> bool:

@@ -8,6 +8,8 @@ from sonicpy.store.view import View
 
 FIRST_COLLECTION = b"\1"
 """Behind the keys of staged buckets, whose collection has no name."""
+ROWS_MIN = 2
+"""The row that a page ended in, where new objects may have come, and the one behind it."""
 LAST_BUCKET = b"\xff"
 """Behind every name of a bucket, because those are ASCII."""
 
@@ -44,16 +46,16 @@ def objects_from(
         start: the first IID.
         prefix: only names that begin with it.
         limit: how many names at most.
-        rows_max: how many rows of sixteen objects to read at most.
+        rows_max: how many rows of sixteen objects to read at most; at least two.
 
     Raises:
         DamagedBytes: a row cannot be read.
     """
     view.flush_records(state.bucket)
     names: list[str] = []
-    size = limit // OBJECTS_PER_RECORD_ROW + 1
+    size = limit // OBJECTS_PER_RECORD_ROW + ROWS_MIN
     following: int | None = start
-    while following is not None and len(names) < limit and rows_max > 0:
+    while following is not None and len(names) < limit and rows_max >= ROWS_MIN:
         size = min(size, rows_max)
         rows = view.transaction.some_rows(OBJECTS, object_key(state.bucket, following // OBJECTS_PER_RECORD_ROW), size)
         more, following = names_in(rows, state.bucket, following, prefix, limit - len(names), ends=len(rows) < size)

@@ -282,6 +282,10 @@ class Store(StoreReader):
         """Return how many bytes of records the log holds."""
         return self._log.size_bytes()
 
+    def note_server(self, url: str) -> None:
+        """Tell other processes that want to open the folder at which URL this one serves it. Raises StoreFull."""
+        self._lock.note_server(url)
+
     def leave_to_parent(self) -> None:
         """In a forked process: release the lock here; the parent keeps it."""
         self._lock.release()

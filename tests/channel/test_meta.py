@@ -96,7 +96,8 @@ def test_faults(text: str, expected: str, why: str) -> None:
 
 
 TAGS = [
-    ("en", "eng"), ("EN", "eng"), ("eng", "eng"), ("en-GB", "eng"), ("en_gb", "eng"), ("zh-Hant-TW", "cmn"), ("zho", "cmn"),
+    ("en", "eng"), ("EN", "eng"), ("eng", "eng"), ("en-GB", "eng"), ("en_gb", "eng"), ("zh-Hant-TW", "cmn"),
+    ("zho", "cmn"),
     ("pt-BR", "por"), ("nb", "nob"), ("iw", "heb"), ("fa", "pes"), ("sr-Latn", "srp"), ("none", "none"),
     ("xx", None), ("en-", None), ("en--GB", None), ("-", None), ("", None), ("en-GBGBGBGBG", None), ("en-é", None),
     ("None", None), ("english", None), ("e", None), ("x-en", None), (f"en{'-a' * 20}", None),

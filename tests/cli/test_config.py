@@ -38,9 +38,9 @@ REFUSED = [
         'some.cfg:3: search.query_limit_default is "x"; allowed is a whole number from 0 to 65535.',
     ),
     (
-        "channel.inet = 'localhost:1491'",
-        'some.cfg:1: channel.inet holds "localhost:1491"; allowed is an IP address and a port, such as '
-        '"127.0.0.1:1491" or "[::1]:1491", or a list of them.',
+        "channel.inet = 'localhost'",
+        'some.cfg:1: channel.inet holds "localhost"; allowed is an address and a port, such as '
+        '"127.0.0.1:1491", "[::1]:1491" or "localhost:1491", or a list of them.',
     ),
     ("[server", "some.cfg is not TOML: Expected ']' at the end of a table declaration (at end of document)."),
 ]

@@ -68,6 +68,12 @@ def test_on_a_server(
         assert index.maintainer.open_scopes() == 0, "nothing is left behind"
 
 
+def test_a_wrong_language(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["eval", "data/small", "--lang", "xyz"])
+    assert "argument --lang: 'xyz' is not a language; allowed are a code or tag" in capsys.readouterr().err
+
+
 def test_words_and_lang(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_lines(data.parent / "words", ["harbour 9", "arbour 2", "lighthouse 1"])
     assert main(["eval", str(data / "typos.tsv"), "--words", str(data.parent / "words"), "--json"]) == 0
@@ -80,7 +86,6 @@ def test_words_and_lang(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ("arguments", "sentence"),
     [
         (["nowhere"], "nowhere holds nothing to evaluate"),
-        (["data/small", "--lang", "xyz"], "flag --lang: xyz is not a language"),
         (["data/small", "--server", "sonic://127.0.0.1:1"], "127.0.0.1:1"),
     ],
 )

@@ -111,8 +111,8 @@ WRONG_SETTINGS = [
     wrong("--data", "store.kv.path", "", "the path of a folder"),
     (
         ["serve", "--inet", "localhost"],
-        'sonicpy: flag --inet: channel.inet holds "localhost"; allowed is an IP address and a port, '
-        'such as "127.0.0.1:1491" or "[::1]:1491", or a list of them.\n',
+        'sonicpy: flag --inet: channel.inet holds "localhost"; allowed is an address and a port, '
+        'such as "127.0.0.1:1491", "[::1]:1491" or "localhost:1491", or a list of them.\n',
     ),
 ]
 

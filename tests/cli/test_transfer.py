@@ -68,12 +68,13 @@ def test_parquet(run: Run) -> None:
     }  # fmt: skip
     parquet.write_table(arrow.table(rows), "rows.parquet", row_group_size=2)
     flags = ["--collection", "c", "--data", "d"]
-    run("import", "rows.parquet", *flags)
-    assert held() == {**EXPECTED, "4": set()}
+    run("import", "rows.parquet", *flags, status=3, said="row 4 is refused: its text is missing: 'text' is null")
+    assert held() == EXPECTED
     run("import", "rows.parquet", *flags, "--id", "day", "--bad", "bad", "-q", status=3, said="row 1 is refused")
     assert json.loads(Path("bad").read_text().splitlines()[2]) == {
         "row": 3,
-        "reason": "its field 'day' is neither a text nor a number",
+        "reason": "object is of type date; allowed are 1 to 128 bytes of UTF-8 without white space and control "
+        "characters, or a whole number",
         "content": {"id": 3, "text": "grün tab", "day": "2026-01-02"},
     }
     Path("torn.parquet").write_bytes(Path("rows.parquet").read_bytes()[:50])
@@ -102,16 +103,20 @@ def test_rows_say_where_they_belong(run: Run) -> None:
 BAD: list[tuple[bytes, str]] = [
     (
         b'{"id": "two words", "text": "x"}',
-        "'two words' is not a valid object name: allowed are 1 to 128 ASCII characters",
+        "object is 'two words'; allowed are 1 to 128 bytes of UTF-8 without white space and control characters",
     ),
-    (b'{"text": "x"}', "it has no field 'id' (--id gives it for all rows)"),
-    (b'{"id": null, "text": "x"}', "it has no field 'id' (--id gives it for all rows)"),
-    (b'{"id": true, "text": "x"}', "its field 'id' is neither a text nor a number"),
+    (b'{"text": "x"}', "it has no field 'id' (--id names another)"),
+    (b'{"id": null, "text": "x"}', "it has no field 'id' (--id names another)"),
+    (b'{"id": true, "text": "x"}', "object is True; allowed are 1 to 128 bytes of UTF-8"),
+    (b'{"id": 1.5, "text": "x"}', "object is 1.5; allowed are 1 to 128 bytes of UTF-8"),
+    (b'{"id": NaN, "text": "x"}', "it has no field 'id'"),
     (b'{"id": 1}', "it has no field 'text' (--text names the fields of texts)"),
+    (b'{"id": 1, "text": null}', "its text is missing: 'text' is null"),
+    (b'{"id": 1, "text": NaN}', "its text is missing: 'text' is null"),
     (b'{"id": 1, "text": {}}', "its field 'text' is neither a text nor a number"),
     (b'{"id": 1, "text": "\\ud800"}', "its text is not UTF-8"),
-    (b'{"id": 1, "text": "x", "lang": "xx"}', "'xx' is not a language"),
-    (b'{"id": 1, "text": "x", "bucket": "a b"}', "'a b' is not a valid bucket name"),
+    (b'{"id": 1, "text": "x", "lang": "xx"}', "'xx' is not a language: allowed are a code or tag such as en, eng"),
+    (b'{"id": 1, "text": "x", "bucket": "a b"}', "bucket is 'a b'; allowed are 1 to 128 ASCII characters"),
     (b'{"id": 1, "terms": {"x": 0}}', "the frequency of 'x' is not 1 to 255"),
     (b'{"id": 1, "terms": {"x": 1}, "hidden": 7}', "its field 'hidden' is not an object of words and numbers"),
     (b"[1]", "it is JSON, but not an object"),
@@ -125,7 +130,7 @@ def test_bad_rows_do_not_stop_the_import(run: Run) -> None:
     first, last = b'{"id": "first", "text": "x"}', b'{"id": "last", "text": "x"}'
     Path("rows.jsonl").write_bytes(b"\n".join([first, *lines, last]))
     flags = ["--collection", "c", "--data", "d", "--bad", "bad.jsonl"]
-    said = "sonicpy: row 2 is refused: 'two words' is not a valid object name"
+    said = "sonicpy: row 2 is refused: object is 'two words'; allowed are 1 to 128 bytes of UTF-8"
     report = json.loads(run("import", "rows.jsonl", *flags, "--json", status=3, said=said))
     assert (report["rows"], report["indexed"], report["refused"]) == (len(BAD) + 2, 2, len(BAD))
     assert held().keys() == {"first", "last"}
@@ -137,19 +142,35 @@ def test_bad_rows_do_not_stop_the_import(run: Run) -> None:
     assert written[-1]["content"] == '{"id": 1, "text": "\udcff"}'
 
 
+def test_names_and_languages_are_those_of_the_library(run: Run) -> None:
+    rows = [
+        {"id": 3.0, "text": "amber", "lang": "en-GB"},
+        {"id": "größe/7", "text": "birch", "lang": "de"},
+        {"id": 12345678901234567890, "text": "cedar"},
+    ]
+    Path("rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    run("import", "rows.jsonl", "--collection", "c", "--data", "d")
+    assert held().keys() == {"3", "größe/7", "12345678901234567890"}
+    run("push", "c", "default", "ключ", "delta", "--lang", "ru", "--data", "d")
+    assert run("query", "c", "default", "delta", "--lang", "en-GB", "--data", "d") == "ключ\n"
+
+
 def test_only_the_first_bad_rows_are_shown(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("rows.jsonl").write_bytes(b"\n".join(line for line, _ in BAD))
     assert main(["import", "rows.jsonl", "--collection", "c", "--data", "d"]) == 3
     assert capsys.readouterr().err.splitlines()[4:] == [
-        "sonicpy: row 5 is refused: it has no field 'text' (--text names the fields of texts)",
+        "sonicpy: row 5 is refused: object is 1.5; allowed are 1 to 128 bytes of UTF-8 without white space and control "
+        "characters, or a whole number",
         "sonicpy: more rows are refused, see --bad",
     ]
 
 
-def test_strict_stops_at_the_first_bad_row(run: Run) -> None:
+def test_strict_stops_at_the_first_bad_row(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     Path("rows.csv").write_text("id,text\n1,amber\na b,birch\n3,cedar\n")
-    said = "sonicpy: row 2 of rows.csv is refused: 'a b' is not a valid object name"
+    said = "sonicpy: row 2 of rows.csv is refused: object is 'a b'; allowed are 1 to 128 bytes of UTF-8"
     assert run("import", "rows.csv", "--collection", "c", "--data", "d", "--strict", status=1, said=said) == ""
+    assert main(["import", "rows.csv", "--collection", "c", "--data", "d", "--strict"]) == 1
+    assert capsys.readouterr().err.count("'a b'") == 1, "the row is told once"
     assert held() == {"1": {"amber"}}
 
 
@@ -158,8 +179,11 @@ def test_csv_with_faults(run: Run) -> None:
     run("import", "rows.csv", "--collection", "c", "--data", "d", "--bad", "bad", status=3, said="row 2 is refused")
     assert held() == {"1": {"amber"}, "5": {"cedar"}}
     assert [json.loads(line)["reason"].split(":")[0] for line in Path("bad").read_text().splitlines()] == [
-        "it has 3 fields, and the header 2", "it is not CSV", "its text is not UTF-8", "it is not CSV",
-    ]  # fmt: skip
+        "it has 3 fields, and the header 2",
+        "it is not CSV",
+        "its text is not UTF-8 (--encoding names another)",
+        "it is not CSV",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -195,7 +219,7 @@ def test_an_interrupted_import_goes_on(run: Run, monkeypatch: pytest.MonkeyPatch
     verb = ["import", "rows.csv", "--collection", "c", "--data", "d", "--bad", "bad"]
     Interrupter.chunks = 0
     with monkeypatch.context() as patched:
-        patched.setattr("sonicpy.cli.ingest.FolderSink", Interrupter)
+        patched.setattr("sonicpy.cli.importing.verb.FolderSink", Interrupter)
         run(*verb, status=130, said="sonicpy: interrupted\n")
     assert len(held()) == 17
     assert len(Path("bad").read_text().splitlines()) == 3
@@ -216,7 +240,7 @@ def test_a_position_is_of_one_import_alone(run: Run, monkeypatch: pytest.MonkeyP
     verb = ["import", "rows.csv", "--collection", "c", "--data", "d"]
     Interrupter.chunks = 0
     with monkeypatch.context() as patched:
-        patched.setattr("sonicpy.cli.ingest.FolderSink", Interrupter)
+        patched.setattr("sonicpy.cli.importing.verb.FolderSink", Interrupter)
         run(*verb, status=130, said="interrupted")
     run(*verb[:2], "--collection", "e", "--data", "d", "--resume")  # other rows: another import
     assert held(collection="e").keys() == {"1", "2", "3"}

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from sonicpy import Index
-from sonicpy.cli.main import MODULES, VERBS, main, make_parser
+from sonicpy.cli.main import main
+from sonicpy.cli.parser import MODULES, VERBS, make_parser
 from sonicpy.version import VERSION
 from tests.cli.conftest import Run
 from tests.processes import Server, environment
@@ -34,7 +35,17 @@ CONVERSATION = [
     ("list c b --limit 2 --offset 1 --json", '["hello", "nantes"]\n'),
     ("count c", "1\n"),
     ("count c b", "5\n"),
-    ("count c b o1 --json", '{"count": 3}\n'),
+    ("count c b o1 --json", '{"count": 3, "of": "words"}\n'),
+    ("count c --of objects", "3\n"),
+    ("count c b --of objects --json", '{"count": 3, "of": "objects"}\n'),
+    ("push c a 7 hello --lang en-GB", ""),
+    ("ls c", "a\nb\n"),
+    ("ls c --json", '["a", "b"]\n'),
+    ("ls c b", "o1\no2\no3\n"),
+    ("ls c b --limit 1 --after o1 --json", '["o2"]\n'),
+    ("ls c b --prefix o3", "o3\n"),
+    ("ls c nobody", ""),
+    ("flush c a", "1\n"),
     ("pop c b o1 from nantes", "2\n"),
     ("pop c b o1 nobody --json", '{"popped": 0}\n'),
     ("consolidate", ""),
@@ -53,6 +64,33 @@ def test_a_folder_is_asked_and_changed(run: Run) -> None:
 def test_a_server_is_asked_and_changed_with_the_same_output(run: Run, shared_server: Server) -> None:
     for line, answer in CONVERSATION:
         assert run(*line.split(), "--server", f"sonic://127.0.0.1:{shared_server.port}") == answer, line
+
+
+def test_collections_are_listed_and_options_of_objects_need_a_bucket(run: Run) -> None:
+    for collection in ("second", "first"):
+        run("push", collection, "b", "o", "hello", "--data", "d")
+    assert run("ls", "--data", "d") == "first\nsecond\n"
+    assert run("ls", "--data", "d", "--json") == '["first", "second"]\n'
+    said = "flag --after is for objects: name a collection and a bucket, too."
+    run("ls", "first", "--after", "o", "--data", "d", status=2, said=said)
+    run("ls", "first", "b", "--after", "gone", "--data", "d", status=1, said="after is 'gone', which is no object")
+    run(
+        "count",
+        "first",
+        "--of",
+        "words",
+        "--data",
+        "d",
+        status=2,
+        said="flag --of is 'words'; allowed for a collection",
+    )
+
+
+def test_a_terminal_is_told_what_was_counted(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    run("push", "c", "b", "o", "hello world", "--data", "d")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert run("count", "c", "b", "--data", "d") == "2 words\n"
+    assert run("count", "c", "--of", "objects", "--data", "d") == "1 objects\n"
 
 
 def test_scores_and_totals(run: Run, shared_server: Server) -> None:
@@ -140,9 +178,8 @@ def test_a_folder_is_read_while_a_server_writes_it(run: Run, server: Server, tmp
     assert run("stats", "--data", folder) != ""
     for verb in (["push", "c", "b", "o", "x"], ["flush", "c"], ["import", "rows.jsonl"]):
         Path("rows.jsonl").touch()
-        said = f"is already open for writing by process {server.pid}"
-        run(*verb, "--data", folder, status=1, said=said)
-        run(*verb, "--data", folder, status=1, said="or change it through the server, with --server URL\n")
+        said = f"is already open for writing by process {server.pid}, a server: connect to it at {url} (in a shell: "
+        run(*verb, "--data", folder, status=1, said=said + f"--server {url}), ")
 
 
 def test_ping(run: Run, locked_server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -223,7 +260,7 @@ def test_output_that_cannot_be_written(run: Run) -> None:
 
 
 def test_a_verb_loads_what_it_needs() -> None:
-    code = "import sys; from sonicpy.cli.main import make_parser; make_parser(['serve']); print(*sys.modules)"
+    code = "import sys; from sonicpy.cli.parser import make_parser; make_parser(['serve']); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=30)
     loaded = set(done.stdout.split())
     assert "sonicpy.cli.serve" in loaded

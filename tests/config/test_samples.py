@@ -20,6 +20,7 @@ ENVIRONMENTS = {
 
 CHANGED: dict[str, dict[str, object]] = {
     "1.0": {
+        "channel.inet": ("[::1]:1491",),
         "server.log_level": "error",
         "channel.tcp_timeout": 240,
         "channel.auth_password": "SecretPassword",

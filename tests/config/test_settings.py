@@ -93,7 +93,13 @@ INETS = [
     ("[::1]:1491", ("::1", 1491), "IPv6"),
     ("[::]:0", ("::", 0), "any address, any port"),
     ("0.0.0.0:65535", ("0.0.0.0", 65535), "highest port"),
-    ("localhost:1491", None, "a name may mean several addresses"),
+    ("localhost:1491", ("localhost", 1491), "a name"),
+    ("search-1.example.net:1491", ("search-1.example.net", 1491), "a name with dots"),
+    ("search..example.net:1491", None, "an empty part"),
+    ("-x:1491", None, "a hyphen at the beginning"),
+    (f"{'x' * 64}:1491", None, "a part that is too long"),
+    (f"{'x.' * 127}x:1491", None, "a name that is too long"),
+    ("a b:1491", None, "a blank"),
     ("127.0.0.1", None, "no port"),
     ("127.0.0.1:", None, "empty port"),
     (":1491", None, "no address"),
@@ -111,7 +117,7 @@ def test_a_bare_config_is_the_default_mode() -> None:
     config = Config()
     assert config.server.compat == "none"
     assert config.search.ranking == "bm25"
-    assert config.channel.inet == ("[::1]:1491",)
+    assert config.channel.inet == ("127.0.0.1:1491", "[::1]:1491")
     assert config.channel.auth_password is None
     assert config.store.kv.path == Path("data/store")
     assert config == Config.model_validate({})
@@ -164,13 +170,13 @@ def test_equal_limits_are_allowed() -> None:
     assert config.search.query_limit_default == config.search.query_limit_maximum
 
 
-def test_inet_is_an_ip_address_and_a_port() -> None:
+def test_inet_is_an_address_and_a_port() -> None:
     for inet, address, why in INETS:
         if address is not None:
             assert ChannelConfig(inet=inet).addresses == [address], why
             assert MetricsConfig(inet=inet).address == address, why
             continue
-        with pytest.raises(ConfigError, match=r"^channel\.inet holds .*; allowed is an IP address and a port, such as"):
+        with pytest.raises(ConfigError, match=r"^channel\.inet holds .*; allowed is an address and a port, such as"):
             Config.model_validate({"channel": {"inet": inet}})
 
 

@@ -83,9 +83,9 @@ WRONG = [
     (
         "",
         {},
-        {"channel.inet": "localhost:1491"},
-        'flag --inet: channel.inet holds "localhost:1491"; allowed is an IP address and a '
-        'port, such as "127.0.0.1:1491" or "[::1]:1491", or a list of them.',
+        {"channel.inet": "local host:1491"},
+        'flag --inet: channel.inet holds "local host:1491"; allowed is an address and a '
+        'port, such as "127.0.0.1:1491", "[::1]:1491" or "localhost:1491", or a list of them.',
     ),
     ("server = 1", {}, NO_FLAGS, "FILE:1: server is 1; allowed is a section with keys."),
     ("[[store.kv]]\npath = 'x'", {}, NO_FLAGS, 'FILE:1: store.kv is [{"path": "x"}]; allowed is a section with keys.'),
@@ -125,14 +125,15 @@ WRONG = [
         "channel.inet = ['[::1]:1491', 'x']",
         {},
         NO_FLAGS,
-        'FILE:1: channel.inet holds "x"; allowed is an IP address and a port, such as "127.0.0.1:1491" or '
-        '"[::1]:1491", or a list of them.',
+        'FILE:1: channel.inet holds "x"; allowed is an address and a port, such as "127.0.0.1:1491", '
+        '"[::1]:1491" or "localhost:1491", or a list of them.',
     ),
     (
         "metrics.inet = 'x'",
         {},
         NO_FLAGS,
-        'FILE:1: metrics.inet is "x"; allowed is an IP address and a port, such as "127.0.0.1:1491" or "[::1]:1491".',
+        'FILE:1: metrics.inet is "x"; allowed is an address and a port, such as "127.0.0.1:1491", "[::1]:1491" or '
+        '"localhost:1491".',
     ),
     (
         "channel.tls_certificate = 'a.pem'",

@@ -19,7 +19,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-NOTEBOOK = DOCS / "notebook.ipynb"
+NOTEBOOKS = sorted(DOCS.rglob("*.ipynb"))
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 
 FENCE = re.compile(r"^(?P<indent> *)```(?P<language>[\w-]*)[^\n`]*\n(?P<code>.*?)^(?P=indent)```$", re.M | re.S)
@@ -69,7 +69,12 @@ def blocks(page: Path) -> list[Block]:
 
 def packages_of(page: Path) -> set[str]:
     """Return the packages that the Python of a page imports, without the standard library and sonicpy."""
-    tree = ast.parse(python_of(page))
+    return imported_by(python_of(page))
+
+
+def imported_by(program: str) -> set[str]:
+    """Return the packages that a program imports, without the standard library and sonicpy."""
+    tree = ast.parse(program)
     names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     names |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     return {name.split(".")[0] for name in names} - sys.stdlib_module_names - {"sonicpy"}

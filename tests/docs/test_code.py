@@ -4,19 +4,17 @@ A page that names a server (port 1491) has one of its own; in the commands, its 
 """
 
 import contextlib
-import doctest
 import importlib.util
 import io
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.docs.pages import PAGES, ROOT, Block, blocks, name_of, packages_of
+from tests.docs.running import check, commands, put_commands_on_path, run_in_shell
 from tests.processes import HOST, Server
 
 EXTRAS = {
@@ -26,7 +24,6 @@ EXTRAS = {
 """What the examples may import besides the standard library and us, and which extra brings it."""
 RUN = ("python", "console")
 ADDRESS = re.compile(r"sonic://(?::(?P<password>\w+)@)?(?:localhost|127\.0\.0\.1|\[::1\])(?::1491)?")
-SAME = doctest.OutputChecker()
 
 
 def runs(page: Path) -> list[Block]:
@@ -53,7 +50,7 @@ def test_the_code_of_a_page(page: Path, tmp_path: Path, monkeypatch: pytest.Monk
     _need_packages(page)
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
-    _put_command_on_path(tmp_path / "bin", monkeypatch)
+    put_commands_on_path(tmp_path / "bin", monkeypatch)
     namespace: dict[str, object] = {"__name__": "__main__"}
     variables = dict(os.environ)
     # What is still open when the page ends goes before its folder.
@@ -63,10 +60,10 @@ def test_the_code_of_a_page(page: Path, tmp_path: Path, monkeypatch: pytest.Monk
             code = block.code if port is None else ADDRESS.sub(lambda found: _moved(found, port), block.code)
             place = f"{name_of(page)}:{block.line}"
             if block.language == "python":
-                _check(_printed(code, place, namespace), block.expected(), place)
+                check(_printed(code, place, namespace), block.expected(), place)
             else:
-                for command, output in _commands(code):
-                    _check(_shell(command, place, variables), output, place)
+                for command, output in commands(code):
+                    check(run_in_shell(command, place, variables), output, place)
 
 
 def _need_packages(page: Path) -> None:
@@ -94,50 +91,8 @@ def _moved(found: re.Match[str], port: int) -> str:
     return f"sonic://{password}{HOST}:{port}"
 
 
-def _put_command_on_path(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let `sonicpy` in a shell be the one that is tested."""
-    folder.mkdir()
-    script = folder / "sonicpy"
-    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m sonicpy "$@"\n')
-    script.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    for name in [name for name in os.environ if name.startswith(("SONIC_", "SONICPY_"))]:
-        monkeypatch.delenv(name)
-
-
 def _printed(code: str, place: str, namespace: dict[str, object]) -> str:
     written = io.StringIO()
     with contextlib.redirect_stdout(written):
         exec(compile(code, place, "exec"), namespace)
     return written.getvalue()
-
-
-def _commands(code: str) -> Iterator[tuple[str, str]]:
-    """Yield the commands of a console block, each with what it prints."""
-    for part in re.split(r"^\$ ", code, flags=re.MULTILINE)[1:]:
-        lines = part.splitlines(keepends=True)
-        count = next(place for place, line in enumerate(lines, 1) if not line.endswith("\\\n"))
-        yield "".join(lines[:count]), "".join(lines[count:])
-
-
-def _shell(command: str, place: str, variables: dict[str, str]) -> str:
-    """Return what a command prints; what it exports is kept for the next ones."""
-    script = f'{command}\nenv -0 >&"$KEPT"'
-    reading, writing = os.pipe()
-    with open(reading) as kept:
-        given = variables | {"KEPT": str(writing)}
-        command_line = ["bash", "-c", script]
-        done = subprocess.run(
-            command_line, env=given, pass_fds=(writing,), capture_output=True, text=True, timeout=60, check=False
-        )
-        os.close(writing)
-        variables.clear()
-        variables.update(line.split("=", 1) for line in kept.read().split("\0") if line)
-    assert "Traceback" not in done.stderr, f"{place}: {command}{done.stderr}"
-    return done.stdout + done.stderr
-
-
-def _check(got: str, expected: str, place: str) -> None:
-    if not SAME.check_output(expected, got, doctest.ELLIPSIS):
-        pytest.fail(f"{place} prints\n{got}\ninstead of\n{expected}", pytrace=False)

@@ -1,12 +1,18 @@
 """The README does what it says: its session with nc, its commands; and links in docs lead somewhere."""
 
+import html
 import re
+import runpy
 import shlex
 import socket
+import tomllib
 from pathlib import Path
 
+import pytest
+
 from tests.docs.pages import PAGES, name_of
-from tests.processes import HOST, Server
+from tests.docs.pages import blocks as code_of
+from tests.processes import HOST, Server, run_here
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -41,9 +47,52 @@ def test_the_session_with_nc(server: Server) -> None:
 
 
 def test_the_commands_use_what_exists() -> None:
-    serve, test = blocks("sh")
-    assert "pip install . && .venv/bin/sonicpy serve" in serve
+    install, serve, test = blocks("sh")
+    assert install.splitlines()[-1] == "pip install ."
+    assert serve == "sonicpy serve\n"
     assert shlex.split(test)[-1] == ".venv/bin/pytest"
+
+
+def test_the_table_of_extras_names_what_they_bring() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    told: dict[str, set[str]] = {}
+    for names, packages in re.findall(r"^\| (`[a-z`, ]+`) \| ([\w;, -]+) \|", README, re.MULTILINE):
+        parts = packages.split(";")
+        for name, part in zip(re.findall(r"`(\w+)`", names), parts, strict=True):
+            told[name] = {package.strip() for package in part.split(",")}
+    brought = {name: {re.split(r"[<>=]", each)[0] for each in packages} for name, packages in extras.items()}
+    for_developers = {"bench", "docs", "fuzz", "test", "dev"}
+    assert told == {name: packages for name, packages in brought.items() if name not in for_developers}
+
+
+def test_pictures_and_badges_are_files_of_the_project() -> None:
+    pictures = re.findall(r"!\[[^\]]*\]\(([^)]*)\)", README)
+    assert pictures == ["docs/pictures/terminal.svg"]
+    assert (ROOT / pictures[0]).is_file()
+    assert "<img" not in README
+
+
+def test_the_picture_of_a_terminal_shows_what_is_printed_today(tmp_path: Path) -> None:
+    pytest.importorskip("rich", reason="needs rich, which the extra test installs")
+    terminal = runpy.run_path(str(ROOT / "docs" / "pictures" / "terminal.py"))
+    svg = terminal["PICTURE"].read_text(encoding="utf-8")
+    matrix = svg.partition('-matrix">')[2]
+    lines: dict[float, str] = {}
+    for line, piece in re.findall(r'<text[^>]* y="([\d.]+)"[^>]*>([^<]*)</text>', matrix):
+        lines[float(line)] = lines.get(float(line), "") + html.unescape(piece)
+    shown = [lines[place].replace("\xa0", " ").rstrip() for place in sorted(lines)]
+    session = terminal["session"](lambda arguments: "".join(run_here(arguments, tmp_path)[1:])).plain.splitlines()
+    assert shown == session, "run docs/pictures/terminal.py"
+    assert "http" not in svg.replace("http://www.w3.org/2000/svg", ""), "it loads nothing"
+
+
+def test_first_steps_and_recipes_leave_the_folder_of_the_server_alone() -> None:
+    first = {"README", "index", "tutorial", "library"}
+    pages = [page for page in PAGES if page.parent.name == "recipes" or page.stem in first]
+    assert len(pages) > 5
+    for page in pages:
+        opened = [block.line for block in code_of(page) if block.language == "python" and "data/store" in block.code]
+        assert not opened, f"{name_of(page)} opens ./data/store, which sonicpy serve writes"
 
 
 def test_the_gate_runs_the_tests_as_the_readme_does() -> None:

@@ -1,6 +1,7 @@
 """The site: its menu has every page, and mkdocs builds it without a warning."""
 
 import importlib.util
+import json
 import re
 import subprocess
 import sys
@@ -44,9 +45,16 @@ def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
         name = Path(page).with_suffix("")
         built = tmp_path / "site" / (name.parent if name.name == "index" else name) / "index.html"
         assert built.stat().st_size > 5_000, built
-    reference = (tmp_path / "site" / "reference" / "library" / "index.html").read_text()
+    reference = {path.parent.name: path.read_text() for path in (tmp_path / "site" / "reference").glob("*/index.html")}
     for method in ("push_many", "query", "suggest", "explain", "term_stats"):
-        assert f'id="sonicpy.Index.{method}"' in reference
+        assert f'id="sonicpy.Index.{method}"' in reference["library"]
+    # Defaults are values; internals are left out.
+    assert re.search(r"timeout_s</span>.*?10\.0", reference["client"], re.DOTALL)
+    for page in reference.values():
+        assert re.findall(r"TIMEOUT_S|RETRY_S|POOL_SIZE|TEXT_COLUMN|autocommit|maintainer|query_ids", page) == []
+    entries = json.loads((tmp_path / "site" / "search" / "search_index.json").read_text())["docs"]
+    boosts = {entry["location"]: entry.get("boost", 1) for entry in entries}
+    assert boosts["why-no-result/"] > 1 > boosts["decisions/"]
 
 
 def test_every_public_name_stands_in_the_reference() -> None:

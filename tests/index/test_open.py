@@ -261,4 +261,5 @@ def push_from_another_process(folder: str) -> str:
 def test_a_second_writer_in_another_process_is_refused_with_the_number_of_the_first(tmp_path: Path) -> None:
     with sonicpy.open(tmp_path / "store"), multiprocessing.get_context("spawn").Pool(1) as pool:
         told = pool.apply(push_from_another_process, (str(tmp_path / "store"),))
-    assert f"already open for writing by process {os.getpid()}: stop that one" in told
+    assert f"already open for writing by process {os.getpid()}: stop that process, open the folder with " in told
+    assert "read_only=True" in told

@@ -102,3 +102,27 @@ def test_eight_threads(tmp_path: Path, folding: bool) -> None:
         assert finds == contents(serial)
     with open_index(tmp_path, normalization__diacritic_folding_enabled=folding) as index:
         assert contents(index) == finds, "the same after a restart"
+
+
+def test_another_thread_writes_after_graphs_were_built(tmp_path: Path) -> None:
+    """push_many of thousands of words builds a graph, and leaves no transaction open on its thread."""
+    rows = [(number, f"word{number}") for number in range(6_000)]
+    failed: list[BaseException] = []
+
+    def write() -> None:
+        try:
+            index.push_many([("other", "thread")], collection="c", bucket="b")
+            index.backup(tmp_path / "copy")
+            index.restore(tmp_path / "copy")
+        except BaseException as error:  # noqa: BLE001 - shown by the assertion
+            failed.append(error)
+
+    with Index(tmp_path / "store") as index:
+        index.push_many(rows, collection="c", bucket="b")
+        for _ in range(2):
+            other = threading.Thread(target=write)
+            other.start()
+            other.join()
+        index.push("c", "b", "last", "word")
+        assert failed == []
+        assert index.count_objects("c", "b") == 6_002

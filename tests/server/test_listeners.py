@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 import uvloop
 
-from sonicpy.config import ChannelConfig
+from sonicpy.client.address import read_url
+from sonicpy.config import ChannelConfig, split_address
 from sonicpy.errors import SonicError
-from sonicpy.server.listeners import Listeners
+from sonicpy.server.listeners import Listeners, addresses_of, bind_tcp, bind_unix, url_of
 from tests.processes import HOST, Server, environment, free_port, refused_start, serve_command
 from tests.server.peer import Peer
 from tests.server.test_start import is_one_sentence
@@ -77,6 +78,55 @@ def test_ipv6_and_ipv4(tmp_path: Path, inet: str, ipv4: bool, why: str) -> None:
     with announced(tmp_path, inet.format(port=port)):
         assert is_open("::1", port)
         assert is_open(HOST, port) == ipv4, why
+
+
+def test_localhost_is_both_loopback_addresses_on_one_port(tmp_path: Path) -> None:
+    try:
+        free_port("::1")
+    except OSError:
+        pytest.skip("this machine has no IPv6")
+    with announced(tmp_path, "localhost:0") as line:
+        first, second = line.split("listens on ")[1].split(", its index")[0].split(", ")
+        port = int(first.removeprefix(f"{HOST}:"))
+        assert second == f"[::1]:{port}"
+        for host in (HOST, "::1"):
+            assert greeting(host, port).startswith(b"CONNECTED <sonicpy")
+
+
+def test_a_name_stands_for_its_addresses(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    names = {"two.example": [HOST, "127.0.0.2", HOST], "none.example": []}
+
+    def look_up(host: str, port: None, **_: object) -> list[tuple[object, ...]]:
+        if not names[host]:
+            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 0)) for address in names[host]]
+
+    monkeypatch.setattr("sonicpy.server.listeners.socket.getaddrinfo", look_up)
+    assert addresses_of("two.example") == [HOST, "127.0.0.2"]
+    arguments = ["--inet", "none.example:1592", "--data", str(tmp_path / "store")]
+    status, said = refused_start(arguments, tmp_path)
+    assert (status, is_one_sentence(said)) == (1, True), said
+    assert "cannot listen on none.example:1592: Name or service not known; set channel.inet or --inet" in said
+
+
+URLS = [
+    (f"{HOST}:{{port}}", False, f"sonic://{HOST}:{{port}}"),
+    ("0.0.0.0:{port}", False, f"sonic://{HOST}:{{port}}"),
+    (f"{HOST}:{{port}}", True, f"sonics://{HOST}:{{port}}"),
+]
+
+
+@pytest.mark.parametrize(("inet", "is_tls", "url"), URLS)
+def test_the_url_for_clients_of_this_machine(inet: str, is_tls: bool, url: str) -> None:
+    port = free_port()
+    host = split_address(inet.format(port=port))[0]
+    with bind_tcp(host, port) as bound:
+        assert url_of(bound, is_tls=is_tls) == url.format(port=port)
+
+
+def test_the_url_of_a_unix_socket(tmp_path: Path) -> None:
+    with bind_unix(tmp_path / "a b.sock") as bound:
+        assert read_url(url_of(bound, is_tls=False)).unix == tmp_path / "a b.sock"
 
 
 def test_one_address_in_use_stops_the_start_and_none_stays_open(tmp_path: Path) -> None:

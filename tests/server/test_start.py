@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+import sonicpy
 from sonicpy.config import Config
-from sonicpy.errors import SonicError
+from sonicpy.errors import SonicError, StoreLocked
 from sonicpy.index.index import Index
 from sonicpy.server import listeners
 from sonicpy.server.listeners import bind_tcp
@@ -30,6 +31,9 @@ def test_a_second_server_on_the_same_folder_ends(shared_server: Server) -> None:
     assert (status, is_one_sentence(said)) == (1, True), said
     assert str(store) in said
     assert str(server.pid) in said, "it names the one that has the folder"
+    assert f"connect to it at sonic://{HOST}:{server.port} (" in said
+    with pytest.raises(StoreLocked, match=rf"connect to it at sonic://{HOST}:{server.port} .*read_only=True"):
+        sonicpy.open(store)
     with Peer(server, "search") as peer:
         assert peer.ask("PING") == "PONG", "the first one goes on"
 
@@ -107,16 +111,26 @@ def test_a_signal_stops_an_idle_server_and_it_can_be_started_at_once(tmp_path: P
 
 
 class TestWithoutIpv6:
-    """The default address is that of IPv6; a machine without it is served on 127.0.0.1."""
+    """A machine without IPv6 is served on 127.0.0.1; in compat mode, too, whose default address is ::1 alone."""
 
     @pytest.mark.parametrize("code", [errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT])
+    @pytest.mark.parametrize(("compat", "tried"), [("none", ["127.0.0.1", "::1"]), ("sonic", ["::1", "127.0.0.1"])])
     def test_the_default_address_gives_way(
-        self, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, code: int
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        caplog: pytest.LogCaptureFixture,
+        code: int,
+        compat: str,
+        tried: list[str],
     ) -> None:
         with caplog.at_level(logging.WARNING):
-            asked = self.listen(Config(), monkeypatch, code)
-        assert asked == ["::1", "127.0.0.1"]
-        assert "127.0.0.1" in caplog.text
+            asked = self.listen(Config.model_validate({"server": {"compat": compat}}), monkeypatch, code)
+        assert asked == tried
+        assert ("listening on 127.0.0.1 instead of [::1]:1491" in caplog.text) == (compat == "sonic")
+
+    def test_a_name_is_served_on_the_addresses_that_there_are(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        config = Config.model_validate({"channel": {"inet": "localhost:0"}})
+        assert self.listen(config, monkeypatch, errno.EADDRNOTAVAIL) == ["127.0.0.1", "::1"]
 
     def test_an_address_that_was_asked_for_does_not(self, monkeypatch: pytest.MonkeyPatch) -> None:
         config = Config.model_validate({"channel": {"inet": "[::1]:1491"}})

@@ -30,12 +30,14 @@ class Place:
     Attributes:
         index: Index, Client, or an AsyncClient whose methods block.
         kind: "folder", "memory", "ours", "compat" or "Sonic".
+        name: one of NAMES.
         folder: a folder where the place may write.
     """
 
     index: Any
     kind: str
     folder: Path
+    name: str
 
     @property
     def is_wire(self) -> bool:
@@ -55,10 +57,10 @@ def opened(name: str, folder: Path) -> Iterator[Place]:
     if not way:
         path = ":memory:" if kind == "memory" else folder / "store"
         with sonicpy.open(path) as index:
-            yield Place(index, kind, folder)
+            yield Place(index, kind, folder, name)
         return
     with _serving(kind, folder) as url, WAYS[way](url) as client:
-        yield Place(client, kind, folder)
+        yield Place(client, kind, folder, name)
 
 
 @contextmanager

@@ -64,7 +64,7 @@ def test_hits_have_scores_where_objects_are_ranked_by_them(place: Place, collect
     index = place.index
     for number in range(3):
         index.push(collection, "b", f"o:{number}", "zebra " + "kiwi " * number, lang="none")
-    scores = [hit.score for hit in (index.query(collection, "b", "zebra")[place] for place in range(3))]
+    scores = [hit.score for hit in index.query(collection, "b", "zebra")]
     if place.is_default:
         assert all(isinstance(score, float) for score in scores)
         assert scores == sorted(scores, reverse=True)
@@ -311,6 +311,73 @@ def test_statistics_and_checks_are_returned_or_not_offered(place: Place, collect
         for call in (index.verify, index.stats, lambda: index.stats(collection, "b")):
             with pytest.raises(NotOffered):
                 call()
+
+
+def test_whole_numbers_and_tags_of_languages(place: Place, collection: str) -> None:
+    index = place.index
+    index.push(collection, "b", 7, "zebra kiwi", lang="en-GB")
+    assert index.push_many([(8, "zebra"), (9.0, "zebra", "fr")], collection=collection, bucket="b").indexed == 2
+    assert sorted(index.query(collection, "b", "zebra", lang="en")) == ["7", "8", "9"]
+    assert index.count(collection, "b", 7) == index.count_object_words(collection, "b", "7") == 2
+    assert index.pop(collection, "b", 7, "kiwi") == index.flush(collection, "b", 8) == 1
+    assert index.flush_object(collection, "b", 9) == 1
+    assert index.count(collection, "b", of="objects") == 1
+
+
+def test_names_of_objects_in_any_script(place: Place, collection: str) -> None:
+    index = place.index
+    for name in ("naïve", "东京(1)", "a)b(c"):
+        if place.is_default:
+            index.push(collection, "b", name, "zebra " * 9000, lang="none")
+            assert index.query(collection, "b", "zebra", limit=1) == [name]
+            assert index.exists(collection, "b", name) and index.flush(collection, "b", name) == 1
+        elif not name.isascii():
+            with pytest.raises(CommandError) as refusal:
+                index.push(collection, "b", name, "zebra")
+            assert (refusal.value.code, refusal.value.detail) == ("invalid_argument", "InvalidObject")
+
+
+def test_a_text_without_words_makes_an_object(place: Place, collection: str) -> None:
+    index = place.index
+    for number, text in enumerate(("", " ", "\n", "...", "\t \u3000")):
+        index.push(collection, "b", number, text)
+        assert index.push_many([(f"m{number}", text)], collection=collection, bucket="b").indexed == 1
+    assert index.count_objects(collection, "b") == 10
+    assert index.push_many([("o", None)], collection=collection, bucket="b").refused[0].reason == "the text is missing"
+
+
+def test_listing_is_returned_or_not_offered(place: Place, collection: str) -> None:
+    index = place.index
+    names = [f"o:{number}" for number in range(250)]
+    rows = [(collection, f"b{number % 2}", name, f"zebra word{number}", "none") for number, name in enumerate(names)]
+    index.push_many(rows)
+    if not place.is_default:
+        for call in (
+            index.collections, lambda: index.buckets(collection), lambda: index.objects(collection, "b0"),
+            lambda: index.exists(collection, "b0", "o:0"), lambda: index.count(collection, of="objects"),
+            lambda: index.words(collection, "b0", prefix="z"), lambda: index.words(collection, "b0", after="z"),
+        ):  # fmt: skip
+            with pytest.raises(NotOffered):
+                call()
+        return
+    assert collection in index.collections() and index.collections() == sorted(index.collections())
+    assert index.buckets(collection) == ["b0", "b1"] and index.buckets("unknown") == []
+    assert index.objects(collection, "b0") == names[:200:2]
+    assert index.objects(collection, "b0", limit=None) == names[::2]
+    assert index.objects(collection, "b0", after="o:240", limit=3) == ["o:242", "o:244", "o:246"]
+    assert index.objects(collection, "b1", prefix="o:24", limit=None) == ["o:241", "o:243", "o:245", "o:247", "o:249"]
+    assert index.objects(collection, "unknown") == index.objects(collection, "b0", limit=0) == []
+    with pytest.raises(CommandError) as refusal:
+        index.objects(collection, "b0", after="gone")
+    assert refusal.value.code == "not_found"
+    assert index.exists(collection, "b0", "o:0") is True and index.exists(collection, "b1", "o:0") is False
+    assert index.words(collection, "b0", prefix="word", after="word24", limit=2) == ["word240", "word242"]
+    assert index.count(collection, of="objects") == 250
+    bucket = index.bucket(collection, "b0")
+    assert bucket.objects(limit=2) == names[:4:2] and bucket.exists("o:2")
+    assert bucket.words(prefix="z") == ["zebra"] and bucket.count(of="objects") == 125
+    if "asyncio" not in place.name:
+        assert len(bucket) == 125 and list(bucket) == names[::2] and "o:2" in bucket and 5 not in bucket
 
 
 def test_explanations_are_returned_or_not_offered(place: Place, collection: str) -> None:

@@ -12,7 +12,7 @@ from tests.store.shorthand import ANALYSER, MAP_BYTES, found, open_store, push
 
 ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "apply": (push("o1", "alpha"),), "apply_pushes": ([],), "maintain": (lambda view: None,), "sweep": (1,),
-    "forget_pending_bucket": (1,), "give_back": (None,), "backup": (Path(),),
+    "forget_pending_bucket": (1,), "give_back": (None,), "backup": (Path(),), "note_server": ("",),
 }  # fmt: skip
 
 MEMBERS = sorted(name for name in vars(AnyStore) if not name.startswith("_"))

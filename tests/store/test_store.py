@@ -148,7 +148,7 @@ def _in_a_thread(work: Callable[[], object]) -> object:
 def test_a_second_store_in_this_process_is_refused_with_the_holders_number(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     store.apply(push("o1", "alpha"))
-    with pytest.raises(StoreLocked, match=rf"already open for writing by process {os.getpid()}: stop that one"):
+    with pytest.raises(StoreLocked, match=rf"already open for writing by process {os.getpid()}: stop that process, "):
         open_store(tmp_path)
     assert found(store, "alpha") == ["o1"], "the first one goes on"
     store.close()
@@ -166,7 +166,7 @@ def test_a_second_process_is_refused_until_the_first_one_is_gone(tmp_path: Path)
     assert other.stdout is not None and other.stdin is not None
     with other:
         assert other.stdout.readline() == b"open\n"
-        with pytest.raises(StoreLocked, match=f"by process {other.pid}: stop that one"):
+        with pytest.raises(StoreLocked, match=f"by process {other.pid}: stop that process, "):
             open_store(tmp_path)
         other.kill()
     open_store(tmp_path).close()

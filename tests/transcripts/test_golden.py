@@ -59,4 +59,6 @@ def test_compat_mode_answers_every_recorded_scenario_exactly(group: int) -> None
 
 
 def test_the_default_mode_speaks_the_same_protocol() -> None:
-    check(replay(SERVE, themes(SET_THEMES), "--order", "set"), len(SET_THEMES))
+    # Names of objects may have letters of every script there.
+    options = ("--order", "set", "--skip-tag", "ascii-objects")
+    check(replay(SERVE, themes(SET_THEMES), *options), len(SET_THEMES))

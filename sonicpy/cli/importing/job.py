@@ -5,10 +5,10 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from types import FrameType
 from typing import IO
@@ -17,13 +17,15 @@ from sonicpy.cli.importing.mapping import Entry, FieldMapping, InvalidRow
 from sonicpy.cli.importing.position import Position, head_of, remove_position, write_position
 from sonicpy.cli.importing.progress import ProgressBar
 from sonicpy.cli.importing.sinks import Sink
-from sonicpy.cli.importing.sources import ReadRow, Source, UnreadableRow
-from sonicpy.errors import SonicError
+from sonicpy.cli.importing.sources import ReadRow, Row, Source, UnreadableRow
+from sonicpy.errors import ConfigError, SonicError
 
 CHUNK_ROWS = 1_000
 SAVE_EVERY_S = 1.0
 """Seconds of work, at most, that a killed import does again."""
 BAD_ROWS_SHOWN = 5
+OTHER_DELIMITERS = {";": "';'", "\t": "tab", "|": "'|'"}
+"""Characters that CSV files have in the place of the comma, and how a shell passes them on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +71,18 @@ class ImportJob:
 
         Raises:
             KeyboardInterrupt: it was interrupted; the position is saved.
+            ConfigError: no row at the beginning has a column that is needed or was named; nothing is pushed.
             SonicError: reading or pushing failed, or a row was refused in strict mode.
         """
         self._bad = bad
         numbered = enumerate(self._source.rows(self._position.rows), self._position.rows + 1)
         saved_at = time.monotonic()
+        has_begun = False
         with _interrupts(self._interrupt):
             while chunk := list(islice(numbered, CHUNK_ROWS)):
+                if not has_begun:
+                    self._check_columns([row for _, row in chunk if isinstance(row, Mapping)])
+                    has_begun = True
                 self._take(chunk, progress)
                 progress.advance(self._source.done(self._position.rows), len(chunk))
                 if self._interrupted or time.monotonic() - saved_at > SAVE_EVERY_S:
@@ -87,6 +94,17 @@ class ImportJob:
         if self._position_file is not None:
             remove_position(self._position_file)
         return self._position
+
+    def _check_columns(self, rows: Sequence[Row]) -> None:
+        columns = list(dict.fromkeys(chain.from_iterable(rows)))
+        missing = self._fields.missing(columns) if columns else None
+        if missing is None:
+            return
+        delimiter = next((each for each in OTHER_DELIMITERS if each in columns[0]), None)
+        hint = ""
+        if self._source.kind == "csv" and len(columns) == 1 and delimiter is not None:
+            hint = f"; --delimiter {OTHER_DELIMITERS[delimiter]} splits them"
+        raise ConfigError(f"{self._source.path} has {missing}; it has {', '.join(map(repr, columns))}{hint}.")
 
     def _take(self, chunk: list[tuple[int, ReadRow]], progress: ProgressBar) -> None:
         numbered, refused = self._map(chunk)
@@ -126,16 +144,19 @@ class ImportJob:
 
     def _set_aside(self, refused: Sequence[RefusedRow], progress: ProgressBar) -> None:
         """Show the first refused rows, and write all of them to the file."""
-        before = self._position.refused
-        for place, bad in enumerate(refused, before):
-            if place < BAD_ROWS_SHOWN:
-                progress.note(f"sonicpy: row {bad.row} is refused: {bad.reason}")
-            if place == BAD_ROWS_SHOWN:
-                progress.note("sonicpy: more rows are refused" + (", see --bad" if self._bad is None else ""))
+        for place, bad in enumerate(refused, self._position.refused):
+            if not self._strict:  # else the error that ends the import tells of the row
+                self._show(place, bad, progress)
             if self._bad is not None:
                 line = {"row": bad.row, "reason": bad.reason, "content": bad.content}
                 # ASCII, because a row may hold bytes that are not UTF-8; default=str for the dates of Parquet.
                 self._bad.write(json.dumps(line, default=str) + "\n")
+
+    def _show(self, place: int, bad: RefusedRow, progress: ProgressBar) -> None:
+        if place < BAD_ROWS_SHOWN:
+            progress.note(f"sonicpy: row {bad.row} is refused: {bad.reason}")
+        elif place == BAD_ROWS_SHOWN:
+            progress.note("sonicpy: more rows are refused" + (", see --bad" if self._bad is None else ""))
 
     def _save(self) -> None:
         if self._position_file is None:

@@ -1,17 +1,22 @@
 """FieldMapping: which field of a row gives the text, the object, its collection, bucket and language."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 from sonicpy.api.rows import OBJECT_COLUMNS, TEXT_COLUMN
+from sonicpy.cli.arguments import LANGUAGES
 from sonicpy.cli.importing.sources import Row
-from sonicpy.errors import CommandError, SonicError
-from sonicpy.ids import check_bucket, check_collection, check_object
-from sonicpy.langcodes import LANG_CODES
+from sonicpy.errors import InvalidArgument, SonicError
+from sonicpy.ids import check_names, check_object, object_name
+from sonicpy.langcodes import language_code
 
 DEFAULT_BUCKET = "default"
+COLLECTION_FIELD, BUCKET_FIELD, LANG_FIELD = "collection", "bucket", "lang"
+"""The columns that give them, if no option names others."""
+TERMS_FIELD = "terms"
+"""The column of an exported object with its words, in the place of a text."""
 
 
 class InvalidRow(SonicError):
@@ -47,19 +52,35 @@ class FieldMapping:
     collection: str | None = None
     bucket: str | None = None
     lang: str | None = None
-    collection_field: str = "collection"
-    bucket_field: str = "bucket"
-    lang_field: str = "lang"
+    collection_field: str = COLLECTION_FIELD
+    bucket_field: str = BUCKET_FIELD
+    lang_field: str = LANG_FIELD
+
+    def missing(self, columns: Collection[str]) -> str | None:
+        """Return the end of a sentence about a column that is needed or was named, and is none of these; None: none."""
+        needed = [("--id", OBJECT_COLUMNS if self.id is None else (self.id,))]
+        if TERMS_FIELD not in columns:
+            needed += [("--text", (name,)) for name in self.texts]
+        if self.collection is None:
+            needed.append(("--collection-field", (self.collection_field,)))
+        if self.bucket_field != BUCKET_FIELD:
+            needed.append(("--bucket-field", (self.bucket_field,)))
+        if self.lang_field != LANG_FIELD:
+            needed.append(("--lang-field", (self.lang_field,)))
+        for flag, names in needed:
+            if not any(name in columns for name in names):
+                alone = ", or --collection gives it for all rows" if flag == "--collection-field" else ""
+                return f"no column {' or '.join(map(repr, names))}, which {flag} names{alone}"
+        return None
 
     def entry(self, row: Row) -> Entry:
         """Return the entry of a row. Raises InvalidRow if it cannot be indexed."""
         collection = self.collection or _name(row, self.collection_field, "--collection")
         bucket = self.bucket or self._bucket(row)
-        oid = _name(row, self._id_field(row), "--id")
+        oid = _oid(row, self._id_field(row))
         _check_scope(collection, bucket)
-        _check(check_object, oid, "object")
-        if "terms" in row and isinstance(row["terms"], Mapping):
-            return Entry(collection, bucket, oid, terms=row["terms"], hidden=_mapping(row, "hidden"))
+        if TERMS_FIELD in row and isinstance(row[TERMS_FIELD], Mapping):
+            return Entry(collection, bucket, oid, terms=row[TERMS_FIELD], hidden=_mapping(row, "hidden"))
         return Entry(collection, bucket, oid, self._all_texts(row), self._language(row))
 
     def _bucket(self, row: Row) -> str:
@@ -75,36 +96,51 @@ class FieldMapping:
             return only  # the common case, without the steps below
         if not any(name in row for name in self.texts):
             raise InvalidRow(f"it has no field {' or '.join(map(repr, self.texts))} (--text names the fields of texts)")
-        text = "\n".join(_text(row, name) for name in self.texts if row.get(name) is not None)
+        there = [name for name in self.texts if not _is_missing(row.get(name))]
+        if not there:
+            is_null = "is null" if len(self.texts) == 1 else "are null"
+            raise InvalidRow(f"its text is missing: {' and '.join(map(repr, self.texts))} {is_null}")
+        text = "\n".join(_text(row, name) for name in there)
         if not text.isascii():
             try:
                 text.encode()
             except UnicodeEncodeError as error:
-                raise InvalidRow("its text is not UTF-8") from error
+                raise InvalidRow("its text is not UTF-8 (--encoding names another)") from error
         return text
 
     def _language(self, row: Row) -> str | None:
-        if self.lang is not None or row.get(self.lang_field) in (None, ""):
+        lang = row.get(self.lang_field)
+        if self.lang is not None or lang == "" or _is_missing(lang):
             return self.lang
-        lang = _text(row, self.lang_field)
-        if lang != "none" and lang not in LANG_CODES:
-            raise InvalidRow(f"{ascii(lang)} is not a language: allowed are codes of ISO 639-3 and none")
-        return lang
+        code = language_code(_text(row, self.lang_field))
+        if code is None:
+            raise InvalidRow(f"{lang!a} is not a language: allowed are {LANGUAGES}")
+        return code
 
 
 @lru_cache(maxsize=1024)
 def _check_scope(collection: str, bucket: str) -> None:
-    _check(check_collection, collection, "collection")
-    _check(check_bucket, bucket, "bucket")
-
-
-def _check(check: Callable[[str], None], name: str, what: str) -> None:
     try:
-        check(name)
-    except CommandError as error:
-        raise InvalidRow(
-            f"{ascii(name)} is not a valid {what} name: allowed are 1 to 128 ASCII characters without white space"
-        ) from error
+        check_names(collection, bucket)
+    except InvalidArgument as error:
+        raise InvalidRow(str(error)) from error
+
+
+def _oid(row: Row, name: str) -> str:
+    value = row.get(name)
+    if _is_missing(value):
+        raise InvalidRow(f"it has no field {name!r} (--id names another)")
+    try:
+        oid = object_name(value)
+        check_object(oid, new=True)
+    except InvalidArgument as error:
+        raise InvalidRow(str(error)) from error
+    return oid
+
+
+def _is_missing(value: object) -> bool:
+    """Return whether a value is missing: null, or NaN of a column of numbers."""
+    return value is None or value != value
 
 
 def _name(row: Row, name: str, flag: str) -> str:

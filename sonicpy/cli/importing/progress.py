@@ -6,6 +6,10 @@ from typing import Never, Self
 
 from tqdm import tqdm
 
+# The rows in postfix are the only rate: that of bytes would be a second one that says less.
+SIZED_BAR = "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}<{remaining}{postfix}]"
+ROWS_BAR = "[{elapsed}{postfix}]"
+
 
 class ProgressBar:
     """Shows on stderr how far an import has come, its speed, and the remaining time.
@@ -21,6 +25,7 @@ class ProgressBar:
         self._bar: tqdm[Never] = tqdm(
             total=size, unit=unit if unit == "B" else f" {unit}", unit_scale=unit == "B", file=sys.stderr,
             disable=not shown, dynamic_ncols=True, mininterval=0.2,
+            bar_format=ROWS_BAR if size is None else SIZED_BAR,
         )  # fmt: skip
 
     def advance(self, done: int, rows: int) -> None:

@@ -1,32 +1,43 @@
-"""Source: the rows of a file or of the standard input, in JSONL, CSV, TSV or Parquet.
+"""Source: the rows of a file or of the standard input, in JSON, JSONL, CSV, TSV or Parquet.
 
-Rows are numbered from 1 on: the lines of a JSONL or TSV file, with blank lines but without the header; the records of
-CSV; the rows of Parquet. A row that cannot be read becomes an UnreadableRow, and reading continues behind it.
+Rows are numbered from 1 on: the elements of a JSON array; the lines of a JSONL or TSV file, with blank lines but
+without the header; the records of CSV; the rows of Parquet. A row that cannot be read becomes an UnreadableRow, and
+reading continues behind it; a JSON array that is damaged ends the import.
 """
 
 import csv
+import gzip
 import importlib
+import io
 import json
 import sys
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from sonicpy.cli.arguments import STDIN
+from sonicpy.cli.importing.json_array import elements
 from sonicpy.errors import ConfigError, SonicError
 
+KINDS = ("json", "jsonl", "csv", "tsv", "parquet")
 FORMATS = {
-    ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv", ".tsv": "tsv", ".tab": "tsv",
+    ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".csv": "csv", ".tsv": "tsv", ".tab": "tsv",
     ".parquet": "parquet",
 }  # fmt: skip
 """From the extension of a file to its format."""
+GZIP = ".gz"
+COMMA = ","
+UTF8 = "utf-8"
 
 PARQUET_ROWS = 10_000  # decoded at a time
 CSV_FIELD_BYTES = 1 << 30  # csv refuses fields of 128 KB otherwise
+READ_BYTES = 1 << 18
 
 UTF8_MARK = b"\xef\xbb\xbf"
+UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,31 +58,48 @@ class Source:
 
     Args:
         path: a file, or "-" for the standard input.
-        kind: jsonl, csv, tsv or parquet; None: by the extension of the file, jsonl for the standard input.
-        header: the first row of CSV and TSV names the fields; False: their names are 1, 2, 3.
+        kind: one of KINDS; None: by the extension of the file, jsonl for the standard input. A file of the kind json
+            that holds no array is read as jsonl.
+        header: the first row of CSV and TSV names the columns; False: their names are 1, 2, 3.
+        delimiter: the character between the fields of CSV.
+        encoding: of all kinds but Parquet.
 
     Attributes:
         size: bytes of the file, or rows of Parquet; None: unknown.
 
     Raises:
-        ConfigError: the format is unknown, or cannot be read from the standard input.
+        ConfigError: the format is unknown, or cannot be read from the standard input or compressed.
         SonicError: the file cannot be read, or pyarrow is missing for Parquet.
     """
 
-    def __init__(self, path: str, kind: str | None = None, *, header: bool = True) -> None:
+    def __init__(
+        self,
+        path: str,
+        kind: str | None = None,
+        *,
+        header: bool = True,
+        delimiter: str = COMMA,
+        encoding: str = UTF8,
+    ) -> None:
         self.path = path
         self.kind = kind or kind_of(path)
         self.header = header
+        self.delimiter = delimiter
+        self.encoding = encoding
         self.size: int | None = None
+        self._stored: IO[bytes] | None = None
         self._file: IO[bytes] | None = None
+        self._text: io.TextIOWrapper | None = None
         if self.kind == "parquet":
             self._table = _open_parquet(path)
             self.size = self._table.metadata.num_rows
         elif path == STDIN:
             self._file = sys.stdin.buffer
         else:
-            self._file = _open(path)
+            self._stored = self._file = _open(path)
             self.size = Path(path).stat().st_size or None
+            if path.lower().endswith(GZIP):
+                self._file = cast(IO[bytes], gzip.GzipFile(fileobj=self._stored))
 
     @property
     def unit(self) -> str:
@@ -80,36 +108,73 @@ class Source:
 
     def done(self, rows: int) -> int:
         """Return how much of `size` has been read after `rows` rows."""
-        return self._file.tell() if self._file is not None and self.size is not None else rows
+        return self._stored.tell() if self._stored is not None and self.size is not None else rows
 
     def rows(self, skip: int = 0) -> Iterator[ReadRow]:
         """Yield the rows behind the first `skip`. Raises SonicError if reading fails."""
         readers: dict[str, Callable[[int], Iterator[ReadRow]]] = {
-            "jsonl": self._jsonl, "csv": self._csv, "tsv": self._tsv, "parquet": self._parquet
+            "json": self._json, "jsonl": self._jsonl, "csv": self._csv, "tsv": self._tsv, "parquet": self._parquet
         }  # fmt: skip
         try:
             yield from readers[self.kind](skip)
         except OSError as error:
             raise SonicError(f"{self.path} cannot be read: {error.strerror or error}") from error
+        except (EOFError, zlib.error) as error:
+            raise SonicError(f"{self.path} cannot be read: its compressed content is damaged ({error})") from error
+        except UnicodeError as error:
+            raise SonicError(f"{self.path} is not {self.encoding}: {error}; --encoding names another") from error
 
     def close(self) -> None:
         """Close the file."""
-        if self._file is not None and self.path != STDIN:
-            self._file.close()
+        if self._text is not None:
+            self._text.detach()  # it would close the standard input, too
+            self._text = None
+        if self._stored is not None:
+            self._stored.close()
 
     def _lines(self) -> Iterator[bytes]:
+        """Return the lines as UTF-8; bytes that cannot be decoded stay what they are."""
         assert self._file is not None
+        if self.encoding != UTF8:
+            # Lines end at \n alone, as those of bytes do.
+            file = cast(io.BufferedReader, self._file)
+            self._text = io.TextIOWrapper(file, self.encoding, "surrogateescape", newline="\n")
+            lines = (line.encode(UTF8, "surrogateescape") for line in self._text)
+            return chain([next(lines, b"").removeprefix(UTF8_MARK)], lines)
         first = self._file.readline()
+        if first.startswith(UTF16_MARKS):
+            raise ConfigError(f"{self.path} begins as UTF-16 does; allowed is UTF-8, or what --encoding names.")
         return chain([first.removeprefix(UTF8_MARK)], self._file) if first else iter(())
 
+    def _json(self, skip: int) -> Iterator[ReadRow]:
+        lines = self._lines()
+        blank = 0
+        first = b""
+        for first in lines:
+            if not first.isspace():
+                break
+            blank += 1
+        everything = chain([first], lines)
+        if not first.lstrip().startswith(b"["):
+            yield from self._json_lines(chain([b"\n"] * blank, everything), skip)
+            return
+        try:
+            for row in islice(elements(line.decode(UTF8, "surrogateescape") for line in everything), skip, None):
+                yield _json_row(row)
+        except (ValueError, RecursionError) as error:
+            raise SonicError(f"{self.path} is not an array of JSON: {error}") from error
+
     def _jsonl(self, skip: int) -> Iterator[ReadRow]:
-        for line in islice(self._lines(), skip, None):
+        return self._json_lines(self._lines(), skip)
+
+    def _json_lines(self, lines: Iterator[bytes], skip: int) -> Iterator[ReadRow]:
+        for line in islice(lines, skip, None):
             try:
                 row = json.loads(line) if not line.isspace() else None
             except (ValueError, RecursionError) as error:
                 yield UnreadableRow(f"it is not JSON: {error}", _readable(line))
                 continue
-            yield row if row is None or isinstance(row, dict) else UnreadableRow("it is JSON, but not an object", row)
+            yield None if row is None else _json_row(row)
 
     def _tsv(self, skip: int) -> Iterator[ReadRow]:
         # As registered with IANA (text/tab-separated-values): no quotes, one record a line.
@@ -120,7 +185,8 @@ class Source:
 
     def _csv(self, skip: int) -> Iterator[ReadRow]:
         csv.field_size_limit(CSV_FIELD_BYTES)
-        records = csv.reader((line.decode("utf-8", "surrogateescape") for line in self._lines()), strict=True)
+        lines = (line.decode(UTF8, "surrogateescape") for line in self._lines())
+        records = csv.reader(lines, strict=True, delimiter=self.delimiter)
         names = next(records, []) if self.header else None
         for number in range(1, sys.maxsize):
             try:
@@ -147,25 +213,29 @@ class Source:
 
 
 def kind_of(path: str) -> str:
-    """Return the format of a file by its extension. Raises ConfigError for an unknown one."""
+    """Return the format of a file by its extension, or by the one before .gz. Raises ConfigError for an unknown one."""
     if path == STDIN:
         return "jsonl"
-    kind = FORMATS.get(Path(path).suffix.lower())
+    name = path.lower().removesuffix(GZIP)
+    kind = FORMATS.get(Path(name).suffix)
     if kind is None:
-        raise ConfigError(f"{path} does not end in {', '.join(FORMATS)}; --format says what it is.")
+        raise ConfigError(
+            f"{path} does not end in {', '.join(FORMATS)}, or one of these and {GZIP}; --format says what it is."
+        )
     return kind
 
 
 def _open(path: str) -> IO[bytes]:
     try:
-        return open(path, "rb", buffering=1 << 18)
+        return open(path, "rb", buffering=READ_BYTES)
     except OSError as error:
         raise SonicError(f"{path} cannot be read: {error.strerror}") from error
 
 
 def _open_parquet(path: str) -> Any:
-    if path == STDIN:
-        raise ConfigError("Parquet cannot be read from the standard input; allowed are jsonl, csv and tsv.")
+    if path == STDIN or path.lower().endswith(GZIP):
+        how = "from the standard input" if path == STDIN else f"from {GZIP}"
+        raise ConfigError(f"Parquet cannot be read {how}; allowed are json, jsonl, csv and tsv.")
     try:
         parquet = importlib.import_module("pyarrow.parquet")
         arrow = importlib.import_module("pyarrow")
@@ -177,8 +247,12 @@ def _open_parquet(path: str) -> Any:
         raise SonicError(f"{path} cannot be read as Parquet: {error}") from error
 
 
+def _json_row(row: object) -> Row | UnreadableRow:
+    return row if isinstance(row, dict) else UnreadableRow("it is JSON, but not an object", row)
+
+
 def _fields(line: bytes) -> list[str]:
-    return line.rstrip(b"\r\n").decode("utf-8", "surrogateescape").split("\t")
+    return line.rstrip(b"\r\n").decode(UTF8, "surrogateescape").split("\t")
 
 
 def _named(names: list[str] | None, fields: list[str]) -> Row | UnreadableRow:
@@ -190,4 +264,4 @@ def _named(names: list[str] | None, fields: list[str]) -> Row | UnreadableRow:
 
 
 def _readable(line: bytes) -> str:
-    return line.rstrip(b"\r\n").decode("utf-8", "surrogateescape")
+    return line.rstrip(b"\r\n").decode(UTF8, "surrogateescape")

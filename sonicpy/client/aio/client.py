@@ -123,15 +123,15 @@ class AsyncClient:
 
     async def flush_collection(self, collection: str) -> int:
         """Erase a collection; return 1 if it existed, else 0."""
-        return await self.flush(collection)
+        return await self._run(plans.number("FLUSHC", collection, changes=True))
 
     async def flush_bucket(self, collection: str, bucket: str) -> int:
         """Erase a bucket; return 1 if it existed, else 0."""
-        return await self.flush(collection, bucket)
+        return await self._run(plans.number("FLUSHB", *plans.scope(collection, bucket), changes=True))
 
     async def flush_object(self, collection: str, bucket: str, object: ObjectName) -> int:
         """Erase an object; return how many words it held."""
-        return await self.flush(collection, bucket, object)
+        return await self._run(plans.number("FLUSHO", *plans.names(collection, bucket, object), changes=True))
 
     def bucket(self, collection: str, bucket: str) -> AsyncBucket:
         """Return one bucket: the same methods without the two names. Raises InvalidArgument for an invalid name."""
@@ -205,19 +205,19 @@ class AsyncClient:
 
     async def count_buckets(self, collection: str) -> int:
         """Return how many buckets of the collection hold words."""
-        return await self.count(collection)
+        return await self._run(plans.number("COUNT", collection))
 
     async def count_words(self, collection: str, bucket: str) -> int:
         """Return how many different words the bucket holds."""
-        return await self.count(collection, bucket)
+        return await self._run(plans.number("COUNT", *plans.scope(collection, bucket)))
 
     async def count_objects(self, collection: str, bucket: str) -> int:
         """Return how many objects the bucket holds."""
-        return await self._run(plans.number("COUNTB", collection, bucket))
+        return await self._run(plans.number("COUNTB", *plans.scope(collection, bucket)))
 
     async def count_object_words(self, collection: str, bucket: str, object: ObjectName) -> int:
         """Return how many different words the object holds."""
-        return await self.count(collection, bucket, object)
+        return await self._run(plans.number("COUNT", *plans.names(collection, bucket, object)))
 
     # -- listing -------------------------------------------------------------------------------------------------
 

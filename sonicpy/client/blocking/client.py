@@ -120,15 +120,15 @@ class Client:
 
     def flush_collection(self, collection: str) -> int:
         """Erase a collection; return 1 if it existed, else 0."""
-        return self.flush(collection)
+        return self._run(plans.number("FLUSHC", collection, changes=True))
 
     def flush_bucket(self, collection: str, bucket: str) -> int:
         """Erase a bucket; return 1 if it existed, else 0."""
-        return self.flush(collection, bucket)
+        return self._run(plans.number("FLUSHB", *plans.scope(collection, bucket), changes=True))
 
     def flush_object(self, collection: str, bucket: str, object: ObjectName) -> int:
         """Erase an object; return how many words it held."""
-        return self.flush(collection, bucket, object)
+        return self._run(plans.number("FLUSHO", *plans.names(collection, bucket, object), changes=True))
 
     def bucket(self, collection: str, bucket: str) -> Bucket:
         """Return one bucket: the same methods without the two names. Raises InvalidArgument for an invalid name."""
@@ -202,19 +202,19 @@ class Client:
 
     def count_buckets(self, collection: str) -> int:
         """Return how many buckets of the collection hold words."""
-        return self.count(collection)
+        return self._run(plans.number("COUNT", collection))
 
     def count_words(self, collection: str, bucket: str) -> int:
         """Return how many different words the bucket holds."""
-        return self.count(collection, bucket)
+        return self._run(plans.number("COUNT", *plans.scope(collection, bucket)))
 
     def count_objects(self, collection: str, bucket: str) -> int:
         """Return how many objects the bucket holds."""
-        return self._run(plans.number("COUNTB", collection, bucket))
+        return self._run(plans.number("COUNTB", *plans.scope(collection, bucket)))
 
     def count_object_words(self, collection: str, bucket: str, object: ObjectName) -> int:
         """Return how many different words the object holds."""
-        return self.count(collection, bucket, object)
+        return self._run(plans.number("COUNT", *plans.names(collection, bucket, object)))
 
     # -- listing -------------------------------------------------------------------------------------------------
 

@@ -107,6 +107,10 @@ class Maintainer:
         """Return what decides which terms of a text are stored, key by key; see `Engine.analyzer`."""
         return self.engine.analyzer()
 
+    def note_server(self, url: str) -> None:
+        """Tell other processes that want to open the folder at which URL this one serves it. Raises StoreFull."""
+        self.engine.store.note_server(url)
+
     def prepare(self) -> None:
         """Read the tables of the analysis of texts; otherwise the first text that needs them waits for that."""
         self.engine.lexer.prepare()
@@ -183,6 +187,7 @@ class Maintainer:
             for bucket in self.due_buckets() if scopes is None else self._numbers(scopes):
                 if self.needs_consolidation(bucket, times):
                     self.consolidate_bucket(bucket)
+                    engine.commit()  # another thread may write next, and LMDB's transaction belongs to this one
 
     def due_buckets(self) -> list[int]:
         """Return the ids of the buckets that have pending words, or a graph that cannot be read."""

@@ -1,0 +1,89 @@
+"""Print what queries and push_many cost in a program of one asyncio event loop: called inline, and on another thread.
+
+    python -m benchmarks.in_asyncio [TEXTS]
+
+Texts are chat messages, queries are neighbouring words of random messages (tests/support/texts.py). Times are wall-clock
+times. While rows are pushed, a task wakes up every millisecond, and the longest time that it had to wait is printed: so
+long the loop served nobody.
+"""
+
+import asyncio
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from statistics import quantiles
+
+import sonicpy
+from benchmarks.command_line import parse_count
+from tests.support.texts import messages, oid, queries
+
+TEXTS = 50_000
+QUERIES = 3_000
+TICK_S = 0.001
+C, B = "messages", "default"
+
+
+def main() -> None:
+    count = parse_count("in_asyncio", __doc__, "TEXTS", TEXTS)
+    texts = messages(count)
+    print(f"{count} texts of {sum(map(len, texts)) / count:.0f} characters")
+    with tempfile.TemporaryDirectory() as folder, sonicpy.open(folder) as index:
+        asyncio.run(measure(index.bucket(C, B), texts))
+
+
+async def measure(bucket: sonicpy.Bucket, texts: list[str]) -> None:
+    rows = [(oid(number), text) for number, text in enumerate(texts)]
+    half = len(rows) // 2
+
+    async def inline() -> None:
+        bucket.push_many(rows[:half])
+
+    async def on_a_thread() -> None:
+        await asyncio.to_thread(bucket.push_many, rows[half:])
+
+    await push("push_many, inline", inline, half)
+    await push("push_many, asyncio.to_thread", on_a_thread, len(rows) - half)
+    for text in queries(texts, 2, 2 * QUERIES)[QUERIES:]:
+        bucket.query(text)  # warm up with other queries than the timed ones
+    asked = queries(texts, 2, QUERIES)
+    times = []
+    for text in asked:
+        began = time.perf_counter()
+        bucket.query(text)
+        times.append(time.perf_counter() - began)
+    show("query of 2 words, inline", times)
+    times = []
+    for text in asked:
+        began = time.perf_counter()
+        await asyncio.to_thread(bucket.query, text)
+        times.append(time.perf_counter() - began)
+    show("query of 2 words, asyncio.to_thread", times)
+
+
+async def push(name: str, work: Callable[[], Awaitable[None]], count: int) -> None:
+    """Print the rate of a push, and the longest time in which the loop did nothing else."""
+    waits = [0.0]
+
+    async def tick() -> None:
+        while True:
+            began = time.perf_counter()
+            await asyncio.sleep(TICK_S)
+            waits.append(time.perf_counter() - began - TICK_S)
+
+    ticking = asyncio.create_task(tick())
+    await asyncio.sleep(2 * TICK_S)
+    began = time.perf_counter()
+    await work()
+    seconds = time.perf_counter() - began
+    await asyncio.sleep(2 * TICK_S)
+    ticking.cancel()
+    print(f"{name:38} {count / seconds:8.0f} texts/s   the loop waited for at most {max(waits) * 1e3:7.1f} ms")
+
+
+def show(name: str, times: list[float]) -> None:
+    percentiles = quantiles(times, n=100)
+    print(f"{name:38} {percentiles[49] * 1e6:8.0f} us (p50) {percentiles[98] * 1e6:8.0f} us (p99)")
+
+
+if __name__ == "__main__":
+    main()

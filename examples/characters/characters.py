@@ -1,0 +1,37 @@
+"""Find characters by their names: `python characters.py "snowmn" "heart black"`."""
+
+import sys
+import time
+import unicodedata
+from collections.abc import Iterator
+
+import sonicpy
+
+NUMBERED = ("CJK UNIFIED", "CJK COMPATIBILITY", "HANGUL SYLLABLE", "TANGUT", "NUSHU", "KHITAN", "EGYPTIAN HIEROGLYPH-")
+"""Names that are only a number or a sound begin with these."""
+
+
+def characters() -> Iterator[tuple[str, str]]:
+    """Yield (code, name) of each character that has a name of words."""
+    for code in range(sys.maxunicode + 1):
+        name = unicodedata.name(chr(code), "")
+        if name and not name.startswith(NUMBERED):
+            yield f"U+{code:04X}", name.lower()
+
+
+def main(texts: list[str]) -> None:
+    """Index the names, and print what the texts find."""
+    with sonicpy.open(":memory:") as index:
+        names = dict(characters())
+        bucket = index.bucket("unicode", "names")
+        began = time.perf_counter()
+        report = bucket.push_many(names.items(), lang="eng")
+        print(f"{report.indexed} characters indexed in {time.perf_counter() - began:.2f} s")
+        for text in texts:
+            print(f"\n{text}")
+            for code in bucket.query(text, limit=3, lang="eng"):
+                print(f"  {chr(int(code[2:], 16))} {code} {names[code]}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:] or ["snowmn", "heart black", "degre cels"])

@@ -1,0 +1,10 @@
+"""The tables of the shop."""
+
+from django.db import models
+
+
+class Article(models.Model):
+    """Something that the shop sells."""
+
+    title = models.CharField(max_length=200)
+    body = models.TextField()

@@ -1,0 +1,24 @@
+"""`sonicpy help`: the overview of all verbs, or the arguments of one."""
+
+import argparse
+
+from sonicpy.cli.arguments import Verbs
+from sonicpy.cli.parser import make_parser, parse
+
+DESCRIPTION = "Show the arguments of a verb and an example, as VERB --help does. Without VERB, list all verbs."
+
+
+def add_verbs(verbs: Verbs) -> None:
+    """Add `help` to the command line."""
+    parser = verbs.add_parser("help", description=DESCRIPTION, epilog="example: sonicpy help query")
+    parser.add_argument("verb", metavar="VERB", nargs="*", help="a verb, such as query or config show")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the help. Raises SystemExit: from argparse, if there is no such verb, and behind the help of one."""
+    if not arguments.verb:
+        make_parser().print_help()
+        return 0
+    parse([*arguments.verb, "--help"])
+    return 0

@@ -1,0 +1,80 @@
+"""The elements of a JSON array, one after the other, without the objects of a whole file in memory.
+
+json.loads takes whole texts only. Its decoder says where a value ends, so this file keeps what is read and not yet
+decoded, and reads on while the value that stands there is not complete. An array on one line is one text in memory.
+"""
+
+import json
+from collections.abc import Iterator
+
+_DECODE = json.JSONDecoder().raw_decode
+_BLANK = " \t\r\n"
+
+
+def elements(parts: Iterator[str]) -> Iterator[object]:
+    """Yield the elements of the array that the parts of a text hold, the first of which begins with "[" or white space.
+
+    Raises:
+        ValueError: the text is not one JSON array; the elements before that place have been yielded.
+        RecursionError: an element is nested too deeply.
+    """
+    text = _Text(parts)
+    text.expect("[")
+    if text.peek() == "]":
+        text.expect("]")
+    else:
+        yield text.value()
+        while text.peek() == ",":
+            text.expect(",")
+            yield text.value()
+        text.expect("]")
+    if text.peek():
+        raise ValueError(f"behind the array stands {text.peek()!r}")
+
+
+class _Text:
+    """What is read of the text, and a place in it."""
+
+    def __init__(self, parts: Iterator[str]) -> None:
+        self._parts = parts
+        self._read = ""
+        self._place = 0
+
+    def peek(self) -> str:
+        """Return the next character that is not white space; empty at the end."""
+        while True:
+            while self._place < len(self._read) and self._read[self._place] in _BLANK:
+                self._place += 1
+            if self._place < len(self._read):
+                return self._read[self._place]
+            if not self._more():
+                return ""
+
+    def expect(self, character: str) -> None:
+        """Pass over a character. Raises ValueError if another one stands there."""
+        found = self.peek()
+        if found != character:
+            raise ValueError(f"instead of {character!r} stands {found!r}" if found else f"it ends before {character!r}")
+        self._place += 1
+
+    def value(self) -> object:
+        """Return the value that stands here, and pass over it. Raises ValueError if it is no JSON."""
+        self.peek()
+        wanted = 1
+        while True:
+            try:
+                value, end = _DECODE(self._read, self._place)
+            except ValueError:
+                # An element of many lines: read twice as many before the next attempt, which begins at its start.
+                if not sum(self._more() for _ in range(wanted)):
+                    raise
+                wanted *= 2
+                continue
+            self._place = end
+            return value
+
+    def _more(self) -> bool:
+        part = next(self._parts, "")
+        self._read = self._read[self._place :] + part
+        self._place = 0
+        return bool(part)

@@ -1,0 +1,204 @@
+"""The verb `sonicpy import`: the rows of a file go into an index."""
+
+import argparse
+import codecs
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import IO
+
+from sonicpy.api.rows import OBJECT_COLUMNS, TEXT_COLUMN
+from sonicpy.cli.arguments import STDIN, Verbs, bucket_name, collection_name, language
+from sonicpy.cli.importing.job import ImportJob
+from sonicpy.cli.importing.mapping import BUCKET_FIELD, COLLECTION_FIELD, DEFAULT_BUCKET, LANG_FIELD, FieldMapping
+from sonicpy.cli.importing.position import Position, position_file, read_position, user_folder
+from sonicpy.cli.importing.sinks import FolderSink, ServerSink, Sink
+from sonicpy.cli.importing.sources import COMMA, KINDS, UTF8, Source
+from sonicpy.cli.output import remark
+from sonicpy.cli.settings import load_settings
+from sonicpy.cli.target import WHERE, Purpose, add_target_flags, open_folder, open_server, server_url
+from sonicpy.errors import ConfigError, SonicError
+from sonicpy.index.maintenance.verify import is_there
+
+ROWS_REFUSED = 3
+POSITIONS = "import"
+"""Folder of positions, inside the folder of the index."""
+
+IMPORT = f"""\
+Push the rows of a file: JSON (an array of objects), JSONL, CSV, TSV, or Parquet, which needs an extra: pip install
+'sonicpy-search[parquet]'. All but Parquet may be compressed with gzip, in a file whose name ends in .gz. A row names
+its object in the column {" or ".join(OBJECT_COLUMNS)} and has its text in the column {TEXT_COLUMN}, unless --id and
+--text name others. The columns collection, bucket and lang give the rest, unless a flag does. Import also reads what
+export wrote. It stops before the first row if no row has a column that it needs. It counts the rows that it cannot
+index, shows the first of them, writes all of them to --bad, and goes on. After an interruption, --resume continues
+behind the last row that was saved. {WHERE}
+Exit status: 0 every row is indexed, 3 some rows were refused, 1 it failed, 2 wrong arguments."""
+
+EXAMPLE = "example: sonicpy import messages.csv --id number --text subject --text body --collection messages"
+DELIMITERS = {"tab": "\t", "\\t": "\t"}
+"""Names of delimiters that are hard to type."""
+
+
+def add_verbs(verbs: Verbs) -> None:
+    """Add `import` and its arguments to the command line."""
+    parser = verbs.add_parser("import", description=IMPORT, epilog=EXAMPLE)
+    parser.add_argument("file", metavar="FILE", help="the file with the rows; - is the standard input")
+    parser.add_argument("--format", choices=list(KINDS), help="default: by the file's extension")
+    parser.add_argument("--no-header", action="store_true", help="CSV and TSV: the columns are named 1, 2, 3")
+    parser.add_argument(
+        "--delimiter", metavar="C", type=_delimiter, help='CSV: what stands between fields, such as ";" (default: ",")'
+    )
+    parser.add_argument(
+        "--encoding", metavar="NAME", type=_encoding, default=UTF8, help="such as latin-1 or utf-16 (default: utf-8)"
+    )
+    parser.add_argument("--id", metavar="COLUMN", help=f"the object's name (default: {' or '.join(OBJECT_COLUMNS)})")
+    parser.add_argument(
+        "--text", metavar="COLUMN", action="append", help=f"a text; may be given several times (default: {TEXT_COLUMN})"
+    )
+    parser.add_argument("--collection", metavar="NAME", type=collection_name, help="for all rows")
+    parser.add_argument("--bucket", metavar="NAME", type=bucket_name, help=f"for all rows (default: {DEFAULT_BUCKET})")
+    parser.add_argument(
+        "--lang", metavar="CODE", type=language, help="language of all rows, such as en, eng or en-GB, or none"
+    )
+    for name in (COLLECTION_FIELD, BUCKET_FIELD, LANG_FIELD):
+        parser.add_argument(
+            f"--{name}-field", metavar="COLUMN", default=name, help=f"the column that gives it (default: {name})"
+        )
+    parser.add_argument("--resume", action="store_true", help="continue where this import was interrupted")
+    parser.add_argument("--bad", metavar="FILE", type=Path, help="write refused rows to FILE, as JSONL")
+    parser.add_argument("--strict", action="store_true", help="stop at the first refused row")
+    parser.add_argument("-q", "--quiet", action="store_true", help="no progress bar")
+    add_target_flags(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Import a file and print how many rows that were. Raises SonicError if that fails."""
+    if arguments.resume and arguments.file == STDIN:
+        raise ConfigError("flag --resume needs a file: the standard input cannot be read again.")
+    source = _source(arguments)
+    try:
+        with _sink(arguments) as (sink, folder):
+            return _import(arguments, source, sink, folder)
+    finally:
+        source.close()
+
+
+def _source(arguments: argparse.Namespace) -> Source:
+    source = Source(
+        arguments.file,
+        arguments.format,
+        header=not arguments.no_header,
+        delimiter=arguments.delimiter or COMMA,
+        encoding=arguments.encoding,
+    )
+    if arguments.delimiter is not None and source.kind != "csv":
+        source.close()
+        raise ConfigError(f"flag --delimiter is for CSV, and {arguments.file} is {source.kind.upper()}.")
+    return source
+
+
+def _import(arguments: argparse.Namespace, source: Source, sink: Sink, folder: Path) -> int:
+    # Only an import loads tqdm.
+    from sonicpy.cli.importing.progress import ProgressBar  # noqa: PLC0415
+
+    fields = _fields(arguments)
+    job = ImportJob(source, fields, sink, strict=arguments.strict)
+    start = Position()
+    if source.path != STDIN:
+        read_as = [source.kind, source.header, source.delimiter, source.encoding]
+        meaning = json.dumps([*read_as, asdict(fields), server_url(arguments)])
+        path = position_file(folder, Path(source.path), meaning)
+        start = _start(path, Path(source.path), resume=arguments.resume)
+        job.save_position(path, start)
+    began = time.monotonic()
+    with (
+        _bad_file(arguments.bad, start) as bad,
+        ProgressBar(source.size, source.unit, shown=not arguments.quiet and sys.stderr.isatty()) as progress,
+    ):
+        end = job.run(bad, progress)
+    _report(arguments, start, end, time.monotonic() - began)
+    return ROWS_REFUSED if end.refused else 0
+
+
+def _start(path: Path, source: Path, *, resume: bool) -> Position:
+    if not is_there(path):
+        return Position()
+    if not resume:
+        remark(f"an import of {source} was interrupted; --resume would continue it")
+        return Position()
+    position = read_position(path, source)
+    remark(f"continuing behind row {position.rows} of {source}")
+    return position
+
+
+def _report(arguments: argparse.Namespace, start: Position, end: Position, seconds: float) -> None:
+    if arguments.json:
+        counts = {"rows": end.rows, "indexed": end.indexed, "refused": end.refused, "resumed": start.rows}
+        print(json.dumps({**counts, "seconds": round(seconds, 3)}))
+        return
+    rows = end.rows - start.rows
+    behind = f" behind row {start.rows}" if start.rows else ""
+    print(
+        f"{rows} rows{behind} in {seconds:.1f} s, {rows / max(seconds, 1e-9):.0f} rows/s; "
+        f"{end.indexed} indexed, {end.refused} refused in all"
+    )
+
+
+@contextmanager
+def _sink(arguments: argparse.Namespace) -> Iterator[tuple[Sink, Path]]:
+    """Open the sink of an import for the length of a `with` block; also give the folder of positions."""
+    url = server_url(arguments)
+    if url is not None:
+        with open_server(url) as client:
+            yield ServerSink(client), user_folder()
+        return
+    with open_folder(load_settings(arguments).config, Purpose.CREATE) as index, index.batch():
+        yield FolderSink(index), index.maintainer.folder / POSITIONS
+
+
+def _fields(arguments: argparse.Namespace) -> FieldMapping:
+    return FieldMapping(
+        arguments.id,
+        tuple(arguments.text or (TEXT_COLUMN,)),
+        arguments.collection,
+        arguments.bucket,
+        arguments.lang,
+        arguments.collection_field,
+        arguments.bucket_field,
+        arguments.lang_field,
+    )
+
+
+def _delimiter(text: str) -> str:
+    delimiter = DELIMITERS.get(text, text)
+    if len(delimiter) != 1 or delimiter in '"\r\n':
+        raise argparse.ArgumentTypeError(f'{ascii(text)} is not a delimiter; allowed is one character, such as ";"')
+    return delimiter
+
+
+def _encoding(text: str) -> str:
+    try:
+        "".encode(text)
+        return codecs.lookup(text).name
+    except (LookupError, ValueError) as error:
+        raise argparse.ArgumentTypeError(f"{ascii(text)} is not an encoding; allowed are those of Python") from error
+
+
+@contextmanager
+def _bad_file(path: Path | None, start: Position) -> Iterator[IO[str] | None]:
+    """Open the file of refused rows for the length of a `with` block, cut to the rows before `start`."""
+    if path is None:
+        yield None
+        return
+    try:
+        with open(path, "a", encoding="utf-8") as file:
+            file.truncate(min(start.bad_bytes, os.fstat(file.fileno()).st_size))
+            yield file
+    except OSError as error:
+        raise SonicError(f"cannot write {path}: {error.strerror}") from error

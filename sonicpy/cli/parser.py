@@ -1,0 +1,126 @@
+"""The parser of the command line: from words to a verb and its arguments, with a hint for a misspelt one."""
+
+import argparse
+import importlib
+from collections.abc import Iterable, Sequence
+
+from rapidfuzz import fuzz, process
+
+from sonicpy.version import VERSION
+
+MODULES = {
+    "serve": "serve", "ping": "ping", "config": "config", "browse": "browse",
+    "query": "search", "suggest": "search", "list": "search", "count": "search", "explain": "search", "stats": "search",
+    "ls": "ls",
+    "push": "ingest", "pop": "ingest", "flush": "ingest", "import": "importing.verb",
+    "eval": "eval", "load": "load",
+    "export": "maintenance", "backup": "maintenance", "restore": "maintenance", "verify": "maintenance",
+    "consolidate": "maintenance",
+    "help": "help", "completion": "completion",
+}  # fmt: skip
+"""From each verb to the module of this package that adds it. Only the module of the given verb is loaded, because a
+server runs for long and does not need the others."""
+
+VERBS = """\
+server
+  serve        run the server
+  ping         check whether a server answers
+  config       check or show the settings
+  browse       show an index in a browser
+
+search
+  query        print the objects that match a text
+  suggest      print words that complete or correct a word
+  list         print the words of a bucket
+  ls           print the names of collections, buckets or objects
+  count        count buckets, objects, words, or words of an object
+  explain      print why a query gives its hits
+  stats        print figures about an index, a collection or a bucket
+
+ingest
+  push         add a text to an object
+  pop          remove the words of a text from an object
+  flush        erase a collection, a bucket or an object
+  import       push the rows of a JSON, JSONL, CSV, TSV or Parquet file
+
+evaluation
+  eval         measure search quality
+  load         put servers under load and measure how long answers take
+
+maintenance
+  export       write every object and its words as JSONL
+  backup       write a backup
+  restore      replace collections by those of a backup
+  verify       check an index or a backup
+  consolidate  rebuild the word graphs now
+
+shell
+  help         show the arguments of a verb and an example
+  completion   print a script with which a shell completes verbs and options
+
+sonicpy help VERB shows the arguments and an example. Exit status: 0 done, 1 failed, 2 wrong arguments or settings,
+3 an import refused some rows.
+"""
+
+NEAR_ENOUGH = 60.0
+"""Similarity from 0 to 100, as for the keys of settings: a name with a few typing errors is above."""
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """Return the arguments of one verb; `run` is the function that carries it out.
+
+    Raises:
+        SystemExit: from argparse, for --help, --version and wrong arguments.
+    """
+    parser = make_parser(argv[:1])
+    if argv and not argv[0].startswith("-") and argv[0] not in MODULES:
+        parser.error(f"there is no verb {ascii(argv[0])}{_hint(argv[0], MODULES)}")
+    arguments, unknown = parser.parse_known_args(argv)
+    if unknown:
+        _refuse(_innermost(parser, argv), unknown)
+    return arguments
+
+
+def make_parser(verbs_wanted: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """Return the parser of the command line.
+
+    Args:
+        verbs_wanted: load only these verbs; if none of them exists, load all.
+    """
+    parser = argparse.ArgumentParser(
+        prog="sonicpy",
+        description="The Sonic search backend: a small, fast index that finds identifiers of objects by their texts.",
+        epilog=VERBS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"sonicpy {VERSION}")
+    verbs = parser.add_subparsers(metavar="VERB", required=True, help="one of the verbs below")
+    known = [verb for verb in verbs_wanted if verb in MODULES]
+    for name in dict.fromkeys(MODULES[verb] for verb in known or MODULES):
+        importlib.import_module(f"sonicpy.cli.{name}").add_verbs(verbs)
+    return parser
+
+
+def verbs_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """Return the parsers of the verbs of a parser, by name; empty if it has none."""
+    found = [action.choices for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    return dict(found[0]) if found else {}
+
+
+def _innermost(parser: argparse.ArgumentParser, argv: Sequence[str]) -> argparse.ArgumentParser:
+    """Return the parser of the verb that the words name, or of the verb below that one."""
+    for word in argv:
+        parser = verbs_of(parser).get(word, parser)
+    return parser
+
+
+def _refuse(parser: argparse.ArgumentParser, unknown: Sequence[str]) -> None:
+    flags = [word.partition("=")[0] for word in unknown if word.startswith("-")]
+    options = [option for action in parser._actions for option in action.option_strings]
+    hints = (_hint(flag, options) for flag in flags)
+    parser.error(f"unrecognized arguments: {' '.join(unknown)}{next(filter(None, hints), '')}")
+
+
+def _hint(word: str, known: Iterable[str]) -> str:
+    best = process.extractOne(word, list(known), scorer=fuzz.ratio, score_cutoff=NEAR_ENOUGH)
+    return "" if best is None else f"; did you mean {best[0]}?"

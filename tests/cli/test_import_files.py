@@ -1,0 +1,174 @@
+"""What `sonicpy import` reads: arrays of JSON, compressed files, delimiters, encodings; and columns that no row has."""
+
+import gzip
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sonicpy import Index
+from sonicpy.cli.importing.json_array import elements
+from sonicpy.cli.importing.progress import ProgressBar
+from sonicpy.cli.main import main
+from tests.cli.conftest import Run
+
+ROWS = [{"id": 1, "text": "amber birch"}, {"id": "2", "text": 'grün [tab], "x"'}, {"id": 3, "text": "cedar"}]
+HELD = {"1": {"amber", "birch"}, "2": {"grün", "tab", "x"}, "3": {"cedar"}}
+CSV = 'id;text\n1;amber birch\n2;"grün [tab], ""x"""\n3;cedar\n'
+COMMAS = CSV.replace(";", ",")
+TO_C = ["--collection", "c", "--data", "d"]
+
+
+def held() -> dict[str, set[str]]:
+    with Index("d") as index:
+        return {holding.object: set(holding.terms) for holding in index.holdings("c", "default")}
+
+
+def dumped(**options: int) -> bytes:
+    return json.dumps(ROWS, ensure_ascii=False, **options).encode()
+
+
+FILES: list[tuple[str, bytes, list[str], str]] = [
+    ("rows.json", dumped(), [], "an array on one line"),
+    ("rows.json", dumped(indent=2), [], "an array on many"),
+    ("rows.json", b"\xef\xbb\xbf\n \n" + dumped(indent=1) + b"\n\n", [], "white space and a byte order mark"),
+    ("rows.json", b"\n".join(json.dumps(row).encode() for row in ROWS), [], "lines, as before"),
+    ("rows.json", json.dumps(ROWS, indent=1).encode("utf-16"), ["--encoding", "UTF-16"], "another encoding"),
+    ("rows.json.gz", gzip.compress(dumped(indent=2)), [], "compressed"),
+    ("rows.csv.gz", gzip.compress(COMMAS.encode()), [], "compressed"),
+    ("rows.tsv.GZ", gzip.compress(b"id\ttext\n1\tamber birch\n2\tgr\xc3\xbcn tab x\n3\tcedar\n"), [], "compressed"),
+    ("rows.csv", CSV.encode(), ["--delimiter", ";"], "semicolons"),
+    ("rows.csv", CSV.replace(";", "\t").encode(), ["--delimiter", "tab"], "tabs with quotes"),
+    ("rows.csv", COMMAS.encode("latin-1"), ["--encoding", "latin-1"], "Latin-1"),
+    ("rows.csv", COMMAS.encode("utf-16"), ["--encoding", "utf-16"], "UTF-16, as spreadsheets write it"),
+    ("rows", dumped(), ["--format", "json"], "the format is given"),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "flags", "why"), FILES)
+def test_files(run: Run, name: str, content: bytes, flags: list[str], why: str) -> None:
+    Path(name).write_bytes(content)
+    report = json.loads(run("import", name, *TO_C, "--json", *flags))
+    assert (report["rows"], report["indexed"]) == (3, 3), why
+    assert held() == HELD, why
+
+
+ARRAYS: list[tuple[str, list[object] | str]] = [
+    ("[]", []),
+    (" [ ] \n", []),
+    ('[1, "a]b", {"c": [2]}, null]', [1, "a]b", {"c": [2]}, None]),
+    ("[1", "it ends before ']'"),
+    ("[1, ]", "Expecting value"),
+    ("[1 2]", "instead of ']' stands '2'"),
+    ("[1] 2", "behind the array stands '2'"),
+    ('["a', "Unterminated string"),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), ARRAYS)
+@pytest.mark.parametrize("size", [1, 3, 100])
+def test_arrays(text: str, expected: list[object] | str, size: int) -> None:
+    parts = (text[start : start + size] for start in range(0, len(text), size))
+    if isinstance(expected, list):
+        assert list(elements(parts)) == expected
+        return
+    with pytest.raises(ValueError, match=re.escape(expected)):
+        list(elements(parts))
+
+
+def test_an_array_is_read_as_it_is_needed() -> None:
+    taken = []
+
+    def parts() -> Iterator[str]:
+        for part in ("[1,\n", "2,\n", "3]"):
+            taken.append(part)
+            yield part
+
+    found = elements(parts())
+    assert next(found) == 1
+    assert taken == ["[1,\n"]
+
+
+WRONG: list[tuple[str, bytes, list[str], int, str]] = [
+    ("rows.json", b'[{"id": 1, "text": "x"}, 7', [], 1, "rows.json is not an array of JSON: it ends before ']'"),
+    ("rows.json.gz", b"no gzip", [], 1, "rows.json.gz cannot be read: Not a gzipped file"),
+    ("rows.csv.gz", gzip.compress(COMMAS.encode())[:-9], [], 1, "its compressed content is damaged"),
+    ("rows.parquet.gz", b"", [], 2, "Parquet cannot be read from .gz; allowed are json, jsonl, csv and tsv."),
+    ("rows.xyz.gz", b"", [], 2, "or one of these and .gz; --format says what it is."),
+    ("rows.csv", COMMAS.encode("utf-16"), [], 2, "rows.csv begins as UTF-16 does; allowed is UTF-8, or what --"),
+    ("rows.jsonl", b"{}", ["--delimiter", ";"], 2, "flag --delimiter is for CSV, and rows.jsonl is JSONL."),
+    ("rows.csv", b"id,te", ["--encoding", "utf-16"], 1, "rows.csv is not utf-16: UTF-16 stream does not"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "content", "flags", "status", "said"), WRONG)
+def test_files_that_cannot_be_read(
+    run: Run, name: str, content: bytes, flags: list[str], status: int, said: str
+) -> None:
+    Path(name).write_bytes(content)
+    run("import", name, *TO_C, *flags, status=status, said=said)
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--delimiter", "ab"], "'ab' is not a delimiter; allowed is one character"),
+        (["--encoding", "klingon"], "'klingon' is not an encoding"),
+        (["--encoding", "rot13"], "'rot13' is not an encoding"),
+    ],
+)
+def test_wrong_options(here: Path, capsys: pytest.CaptureFixture[str], flags: list[str], said: str) -> None:
+    with pytest.raises(SystemExit):
+        main(["import", "rows.csv", *flags])
+    assert said in capsys.readouterr().err
+
+
+COLUMNS: list[tuple[str, list[str], str]] = [
+    (
+        "rows.csv",
+        ["--id", "number", "--text", "body"],
+        "rows.csv has no column 'body', which --text names; it has 'number', 'subject', 'text'.",
+    ),
+    ("rows.csv", ["--id", "nr"], "rows.csv has no column 'nr', which --id names; it has 'number', 'subject', 'text'."),
+    ("rows.csv", ["--text", "text"], "rows.csv has no column 'id' or 'object', which --id names; it has 'number'"),
+    ("rows.csv", ["--id", "number", "--lang-field", "tongue"], "no column 'tongue', which --lang-field names; it has"),
+    ("rows.csv", ["--id", "number", "--bucket-field", "room"], "no column 'room', which --bucket-field names; it has"),
+    ("rows.jsonl", ["--text", "bdy"], "rows.jsonl has no column 'bdy', which --text names; it has 'id', 'text'."),
+    ("semi.csv", [], "semi.csv has no column 'id' or 'object', which --id names; it has 'id;text'; --delimiter ';' "),
+]
+
+
+@pytest.mark.parametrize(("name", "flags", "said"), COLUMNS)
+def test_a_column_that_no_row_has_stops_the_import(run: Run, name: str, flags: list[str], said: str) -> None:
+    Path("rows.csv").write_text("number,subject,text\n" + "1,amber,birch\n" * 10)
+    Path("rows.jsonl").write_text('{"id": 1, "text": "x"}\n' * 10)
+    Path("semi.csv").write_text(CSV)
+    assert run("import", name, *TO_C, *flags, status=2, said=said) == ""
+    assert held() == {}
+
+
+def test_a_collection_is_needed(run: Run) -> None:
+    Path("rows.jsonl").write_text('{"id": 1, "text": "x"}\n')
+    said = (
+        "no column 'collection', which --collection-field names, or --collection gives it for all rows; it has 'id', "
+    )
+    run("import", "rows.jsonl", "--data", "d", status=2, said=said)
+
+
+def test_a_column_that_some_rows_lack_does_not(run: Run) -> None:
+    Path("rows.jsonl").write_text('{"id": 1}\n{"id": 2, "body": "amber"}\n')
+    run("import", "rows.jsonl", *TO_C, "--text", "body", status=3, said="row 1 is refused: it has no field 'body'")
+    assert held() == {"2": {"amber"}}
+
+
+@pytest.mark.parametrize("size", [10_000, None])
+def test_the_bar_shows_one_rate(capsys: pytest.CaptureFixture[str], size: int | None) -> None:
+    with ProgressBar(size, "B", shown=True) as bar:
+        bar.advance(5_000, 20)
+        bar._bar.refresh()
+    shown = capsys.readouterr().err
+    assert re.search(r"20 rows, \d+ rows/s", shown)
+    assert "B/s" not in shown
+    assert re.search(r"/s\b(?!\])", shown.rsplit("\r", 1)[-1].replace("rows/s", "")) is None

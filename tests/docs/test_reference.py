@@ -1,0 +1,86 @@
+"""The reference shows every public method with an example, and explains every argument."""
+
+import inspect
+import re
+from typing import Any
+
+import pytest
+
+import sonicpy
+import sonicpy.keyvalue
+from sonicpy.client.aio.bucket import AsyncBucket
+from tests.docs.pages import DOCS, blocks
+
+REFERENCE = DOCS / "reference"
+INTERNAL = {
+    "buckets_after": "what the server sends",
+    "collections_after": "what the server sends",
+    "objects_from": "what the server sends",
+    "open": "connect calls it",
+    "position_after": "what the server sends",
+    "query_ids": "what the server sends",
+}
+"""Public methods that the reference leaves out, and why."""
+
+SHOWN: list[tuple[type[Any], str]] = [
+    (sonicpy.Index, "library.md"),
+    (sonicpy.Bucket, "library.md"),
+    (sonicpy.Client, "client.md"),
+    (sonicpy.Hits, "results.md"),
+    (sonicpy.Explanation, "results.md"),
+    (sonicpy.keyvalue.KeyValue, "keyvalue.md"),
+]
+
+
+def methods(owner: type[Any]) -> dict[str, Any]:
+    """Return the public methods of a class by name."""
+    found = inspect.getmembers(owner, lambda member: inspect.isfunction(member) or inspect.ismethod(member))
+    return {name: method for name, method in found if not name.startswith("_") and name not in INTERNAL}
+
+
+def python_on(page: str) -> str:
+    return "\n".join(block.code for block in blocks(REFERENCE / page) if block.language == "python")
+
+
+@pytest.mark.parametrize(("owner", "page"), SHOWN)
+def test_every_method_has_an_example(owner: type[Any], page: str) -> None:
+    code = python_on(page)
+    assert [name for name in methods(owner) if not re.search(rf"\.{name}\(", code)] == []
+
+
+def test_every_method_of_an_index_stands_on_its_page() -> None:
+    text = (REFERENCE / "library.md").read_text("utf-8")
+    told = re.findall(r"^::: sonicpy\.Index\.(\w+)$", text, re.MULTILINE)
+    assert sorted(told) == sorted(methods(sonicpy.Index))
+    for name in told:
+        after = text.partition(f"::: sonicpy.Index.{name}\n")[2].partition("\n::: ")[0]
+        assert f".{name}(" in after, f"no example right below {name}"
+
+
+def test_what_is_left_out_exists() -> None:
+    assert [name for name in INTERNAL if not hasattr(sonicpy.Index, name) and not hasattr(sonicpy.Client, name)] == []
+
+
+@pytest.mark.parametrize("owner", [sonicpy.Index, sonicpy.Bucket, sonicpy.Client, sonicpy.AsyncClient, AsyncBucket])
+def test_every_argument_is_explained(owner: type[Any]) -> None:
+    table = (REFERENCE / "library.md").read_text("utf-8").partition("## Arguments")[2].partition("\n## ")[0]
+    everywhere = set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE))
+    assert len(everywhere) > 5
+    for name, method in methods(owner).items():
+        told = explained(method) | everywhere
+        if hasattr(sonicpy.Index, name):
+            told |= explained(getattr(sonicpy.Index, name))
+        missing = [argument for argument in inspect.signature(method).parameters if argument not in {"self", *told}]
+        assert missing == [], f"{owner.__name__}.{name}"
+
+
+@pytest.mark.parametrize("function", [sonicpy.open, sonicpy.connect, sonicpy.highlight])
+def test_every_argument_of_a_function_is_explained(function: Any) -> None:
+    missing = set(inspect.signature(function).parameters) - explained(function) - {"explanation"}
+    assert missing == set()
+
+
+def explained(method: Any) -> set[str]:
+    """Return the arguments that the docstring of a method explains."""
+    section = (inspect.getdoc(method) or "").partition("Args:\n")[2].partition("\n\n")[0]
+    return {name for line in re.findall(r"^    (\w+(?:, \w+)*): ", section, re.MULTILINE) for name in line.split(", ")}
