@@ -9,8 +9,8 @@ from sonicpy.cli.target import WHERE, Target, add_target_flags, open_target
 from sonicpy.errors import ConfigError
 
 LS = f"""\
-Print the names of all collections, of the buckets of a collection, or of the objects of a bucket, one a line. Objects come
-in the order in which they were first pushed. {WHERE}"""
+Print the names of all collections, of the buckets of a collection, or of the objects of a bucket, one a line. Objects
+come in the order in which they were first pushed. {WHERE}"""
 
 OF_OBJECTS = ("prefix", "after", "limit")
 """Options that need a bucket."""

@@ -25,7 +25,7 @@ from sonicpy.ids import ObjectName
 
 
 class AsyncClient:
-    """An index on a server; made by `await sonicpy.connect_async`.
+    """An index on a server; made by `sonicpy.connect_async`.
 
     Every method raises CommandError if the server refuses the command, InvalidArgument if an argument is wrong in a way
     that the client sees itself, and ClientError if the server gives no answer: NotOffered, ConnectionLost, TimedOut,
