@@ -12,9 +12,11 @@ from starlette.responses import Response
 from starlette.types import ASGIApp
 
 from sonicpy.http.backend import backend_of
+from sonicpy.http.caching import Tagged
 from sonicpy.http.control import control_routes
 from sonicpy.http.gate import Gate, Refuse, Rules
 from sonicpy.http.ingest import ingest_routes
+from sonicpy.http.lean import COMPRESSED_BYTES, LeanQuery
 from sonicpy.http.models import ProblemJson
 from sonicpy.http.problems import RESPONSES, add_handlers
 from sonicpy.http.search import search_routes
@@ -22,8 +24,6 @@ from sonicpy.version import VERSION
 
 PAGE = Path(__file__).parent / "page"
 MEDIA_TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript"}
-COMPRESSED_BYTES = 1000
-"""Shorter answers are not worth compressing."""
 
 
 def app(
@@ -63,8 +63,8 @@ def app(
     if page:
         add_page(application)
     describe(application, password is not None)
-    application.add_middleware(GZipMiddleware, minimum_size=COMPRESSED_BYTES)
-    gated: ASGIApp = Gate(application, Rules(password, read_only, refuse))
+    compressed = GZipMiddleware(Tagged(application), COMPRESSED_BYTES)
+    gated: ASGIApp = Gate(compressed, Rules(password, read_only, refuse), {"/v1/query": LeanQuery(backend)})
     if origins:
         headers = ["Authorization", "Content-Type", "If-None-Match", "X-Request-ID"]
         gated = CORSMiddleware(gated, origins, allow_methods=["GET", "POST"], allow_headers=headers,

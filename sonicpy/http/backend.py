@@ -9,7 +9,7 @@ from sonicpy.client.aio.client import AsyncClient
 from sonicpy.errors import ClientError, CommandError
 from sonicpy.index.index import Index
 
-LONG = frozenset({"consolidate", "backup", "restore", "verify", "stats", "collections", "buckets", "objects"})
+LONG = frozenset({"consolidate", "backup", "restore", "verify", "stats", "objects"})
 """Methods that may take longer than a turn: they run on a thread."""
 TURN_S = 0.0005
 """Rows of a bulk request are pushed for this time, then the loop serves others."""
@@ -25,6 +25,9 @@ class Backend(Protocol):
 
     async def call(self, method: str, *args: Any, **options: Any) -> Any:
         """Return what a method of Index or AsyncClient returns. Raises SonicError as it does."""
+
+    async def names(self, collection: str | None, after: str | None, limit: int) -> list[str]:
+        """Return a page of the names of buckets of a collection, or of collections (None), in an order that stays."""
 
     async def push_rows(self, rows: Sequence[Row]) -> list[Refusal]:
         """Push rows; return those that were refused. Raises SonicError if the others cannot be pushed."""
@@ -48,6 +51,10 @@ class IndexBackend:
         if method in LONG:
             return await asyncio.to_thread(getattr(self._index, method), *args, **options)
         return getattr(self._index, method)(*args, **options)
+
+    async def names(self, collection: str | None, after: str | None, limit: int) -> list[str]:
+        """Return a page of names."""
+        return names_of(self._index, collection, after, limit)
 
     async def push_rows(self, rows: Sequence[Row]) -> list[Refusal]:
         """Push rows in one commit on a thread."""
@@ -86,6 +93,12 @@ class ClientBackend:
         act: Callable[..., Awaitable[Any]] = getattr(self._client, method)
         return await act(*args, **options)
 
+    async def names(self, collection: str | None, after: str | None, limit: int) -> list[str]:
+        """Return a page of names."""
+        client = self._client
+        found = await (client.collections() if collection is None else client.buckets(collection))
+        return [name for name in found if after is None or name > after][:limit]
+
     async def push_rows(self, rows: Sequence[Row]) -> list[Refusal]:
         """Push rows, some hundred in flight."""
         report = await self._client.push_many(list(rows))
@@ -102,6 +115,13 @@ class ClientBackend:
         except ClientError as error:
             return str(error)
         return None
+
+
+def names_of(index: Index, collection: str | None, after: str | None, limit: int) -> list[str]:
+    """Return at most `limit` names of buckets of a collection behind a name, or of collections (None)."""
+    if collection is None:
+        return index.collections_after(after, limit)
+    return index.buckets_after(collection, after, limit)
 
 
 def backend_of(source: Any) -> Backend:

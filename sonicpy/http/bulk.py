@@ -7,7 +7,8 @@ from sonicpy.errors import CommandError
 from sonicpy.http.backend import Backend, Row
 from sonicpy.http.models import BulkJson, PushBody, RefusedJson
 
-LINE_BYTES_MAX = 1 << 20
+LINE_BYTES_MAX = 256 << 10
+"""As for a JSON body."""
 ROWS_MAX = 500
 """Rows handed to the backend at a time."""
 NAMED_MAX = 100
@@ -68,14 +69,19 @@ async def push_stream(backend: Backend, parts: AsyncIterator[bytes]) -> BulkJson
         SonicError: rows cannot be pushed; the rows before them are.
     """
     rows = Rows(backend)
-    rest = b""
+    rest = bytearray()  # of a line whose end has not come
     async for part in parts:
-        *lines, rest = (rest + part).split(b"\n")
-        for line in lines:
-            await rows.add(line)
+        first, *lines = part.split(b"\n")
+        rest += first
         if len(rest) > LINE_BYTES_MAX:
             raise CommandError("invalid_format", f"a line of the body has more than {LINE_BYTES_MAX} bytes")
-    await rows.add(rest)
+        if not lines:
+            continue
+        await rows.add(bytes(rest))
+        for line in lines[:-1]:
+            await rows.add(line)
+        rest = bytearray(lines[-1])
+    await rows.add(bytes(rest))
     await rows.push()
     return rows.report()
 

@@ -1,14 +1,15 @@
-"""Before and behind every request: its id, the password, sizes and times, caching, headers for browsers."""
+"""Before and behind every request: its id, the password, sizes and times, headers for browsers."""
 
 import asyncio
 import hmac
 import re
 import secrets
-import zlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sonicpy.http.problems import problem
@@ -17,10 +18,15 @@ BODY_BYTES_MAX = 256 << 10
 """Of a JSON body; larger ones go as a stream of rows."""
 BODY_S = 10.0
 """How long the next part of a body may take."""
+HELD_BYTES_MAX = 16 << 20
+"""Of all bodies that are being received or answered, streams of rows excepted."""
+BULKS_MAX = 16
+"""Streams of rows at a time: each may hold a line of BODY_BYTES_MAX, and a batch of rows."""
 ANSWER_S = 120.0
 """How long an answer may take, streams of rows and maintenance excepted."""
-UNLIMITED = re.compile(r"/v1/(?:bulk|consolidate|backup|restore|verify)$")
-CHANGES = re.compile(r"/v1/(?:push|pop|flush|bulk|consolidate|backup|restore)$")
+BULK = "/v1/bulk"
+UNLIMITED = frozenset({BULK, "/v1/consolidate", "/v1/backup", "/v1/restore", "/v1/verify"})
+CHANGES = frozenset({"/v1/push", "/v1/pop", "/v1/flush", BULK, "/v1/consolidate", "/v1/backup", "/v1/restore"})
 OPEN = re.compile(r"(?:/|/health|/page/[a-z.-]+)$")
 """Addresses that need no password: the page, which asks for it, and health checks."""
 SAFE_ID = re.compile(r"[\w.:-]{1,64}$")
@@ -28,8 +34,9 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
+NO_SNIFF = (b"x-content-type-options", b"nosniff")
 HEADERS = [
-    (b"x-content-type-options", b"nosniff"),
+    NO_SNIFF,
     (b"referrer-policy", b"no-referrer"),
     (b"content-security-policy", POLICY.encode()),
     (b"cross-origin-opener-policy", b"same-origin"),
@@ -37,6 +44,9 @@ HEADERS = [
 
 Refuse = Callable[[Any], Awaitable[bool]]
 """Called with the peer after a wrong password; waits; returns False if too many wait already."""
+
+LeanRoute = Callable[[Scope, Mapping[bytes, bytes], Send], Awaitable[bool]]
+"""Serves a request, or returns False before it has sent anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,118 +64,174 @@ class Rules:
     refuse: Refuse | None = None
 
 
-class TooLarge(Exception):
+class TooLarge(HTTPException):
     """The body has more than BODY_BYTES_MAX bytes."""
 
+    def __init__(self) -> None:
+        detail = f"the body has more than {BODY_BYTES_MAX} bytes: send rows to /v1/bulk, a JSON object a line"
+        super().__init__(413, detail, {"Connection": "close"})
 
-class TooSlow(Exception):
+
+class TooSlow(HTTPException):
     """The next part of the body did not come in time."""
+
+    def __init__(self) -> None:
+        super().__init__(408, f"no part of the body came for {BODY_S:.0f} seconds", {"Connection": "close"})
+
+
+class TooMany(HTTPException):
+    """Other requests hold as much memory as all of them may hold."""
+
+    def __init__(self) -> None:
+        super().__init__(503, "too many large requests at once: try again", {"Connection": "close", "Retry-After": "1"})
 
 
 class Gate:
-    """An application behind its rules."""
+    """An application behind its rules.
 
-    def __init__(self, app: ASGIApp, rules: Rules) -> None:
+    Args:
+        app: serves everything.
+        lean: serves a GET of the path if it can, and says whether it did.
+    """
+
+    def __init__(self, app: ASGIApp, rules: Rules, lean: Mapping[str, LeanRoute]) -> None:
         self._app = app
         self._rules = rules
+        self._lean = lean
         self._secret = None if rules.password is None else rules.password.encode()
+        self._load = Load()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        headers = {name: value for name, value in scope["headers"]}
+        headers = dict(scope["headers"])
         given = headers.get(b"x-request-id", b"").decode("latin-1")
-        request_id = given if SAFE_ID.match(given) else secrets.token_hex(8)
+        request_id = given if given and SAFE_ID.match(given) else f"{secrets.randbits(64):016x}"
         scope["sonicpy.request_id"] = request_id
-        answer = Answer(send, request_id, headers.get(b"if-none-match"), scope["method"] in ("GET", "HEAD"))
+        answer = Answer(send, request_id)
         path = scope["path"].removeprefix(scope.get("root_path", "")) or "/"
-        refused = await self._refused(scope, path, headers)
-        if refused is not None:
-            status, detail = refused
-            extra = {"WWW-Authenticate": "Bearer"} if status == 401 else None
-            await problem(status, detail, extra, request_id)(scope, receive, answer.send)
-            return
-        limited = path if UNLIMITED.search(path) else None
-        body = Body(receive, None if UNLIMITED.search(path) and path.endswith("bulk") else BODY_BYTES_MAX)
         try:
-            async with asyncio.timeout(ANSWER_S if limited is None else None):
-                await self._app(scope, body.receive, answer.send)
-        except TooLarge:
-            detail = f"the body has more than {BODY_BYTES_MAX} bytes: send rows to /v1/bulk, a JSON object a line"
-            await problem(413, detail, {"Connection": "close"}, request_id)(scope, receive, answer.send)
-        except (TooSlow, TimeoutError):
-            if not answer.has_begun:
-                detail = "the request or its answer took too long"
-                await problem(408, detail, {"Connection": "close"}, request_id)(scope, receive, answer.send)
+            await self._check(scope, path, headers)
+        except HTTPException as refused:
+            await problem(refused.status_code, refused.detail, refused.headers, request_id)(scope, receive, answer.send)
+            return
+        lean = self._lean.get(path) if scope["method"] == "GET" else None
+        if lean is None or not await lean(scope, headers, answer.send):
+            await self._serve(scope, path, receive, answer)
 
-    async def _refused(self, scope: Scope, path: str, headers: dict[bytes, bytes]) -> tuple[int, str] | None:
-        if self._rules.read_only and CHANGES.search(path):
-            return 403, "this address is read-only"
-        length = headers.get(b"content-length", b"0")
-        if not length.isdigit() or (int(length) > BODY_BYTES_MAX and not path.endswith("/v1/bulk")):
-            return 413, f"the body has more than {BODY_BYTES_MAX} bytes: send rows to /v1/bulk, a JSON object a line"
+    async def _serve(self, scope: Scope, path: str, receive: Receive, answer: "Answer") -> None:
+        body = Body(receive, self._load, is_stream=path == BULK)
+        try:
+            with self._load.streams(path == BULK):
+                async with asyncio.timeout(None if path in UNLIMITED else ANSWER_S):
+                    await self._app(scope, body.receive, answer.send)
+        except (HTTPException, TimeoutError) as error:
+            if answer.has_begun:  # it cannot be mended; the server closes the connection
+                return
+            status, detail, extra = 504, f"the answer took more than {ANSWER_S:.0f} seconds", CLOSE
+            if isinstance(error, HTTPException):
+                status, detail, extra = error.status_code, error.detail, error.headers
+            await problem(status, detail, extra, answer.request_id)(scope, receive, answer.send)
+        finally:
+            body.release()
+
+    async def _check(self, scope: Scope, path: str, headers: dict[bytes, bytes]) -> None:
+        """Raise HTTPException if the rules do not allow the request."""
+        if self._rules.read_only and path in CHANGES:
+            raise HTTPException(403, "this address is read-only", CLOSE)
+        length = headers.get(b"content-length")
+        if length is not None and path != BULK and not (length.isdigit() and float(length) <= BODY_BYTES_MAX):
+            raise TooLarge
         if self._secret is None or OPEN.match(path) or scope["method"] == "OPTIONS":
-            return None
+            return
         kind, _, token = headers.get(b"authorization", b"").partition(b" ")
         if not token:
-            return 401, "the password is missing: send it as Authorization: Bearer"
+            raise HTTPException(401, "the password is missing: send it as Authorization: Bearer", CHALLENGE)
         if kind.lower() == b"bearer" and hmac.compare_digest(token.strip(), self._secret):
-            return None
+            return
         if self._rules.refuse is not None and not await self._rules.refuse(scope.get("client")):
-            return 429, "too many wrong passwords from this network"
-        return 401, "the password is wrong"
+            raise HTTPException(429, "too many wrong passwords from this network", {**CLOSE, "Retry-After": "4"})
+        raise HTTPException(401, "the password is wrong", CHALLENGE)
+
+
+CLOSE = {"Connection": "close"}
+CHALLENGE = {"WWW-Authenticate": "Bearer"}
+
+
+class Load:
+    """What the requests under way hold."""
+
+    def __init__(self) -> None:
+        self._bytes = 0
+        self._streams = 0
+
+    def hold(self, count: int) -> None:
+        """Hold more bytes. Raises TooMany."""
+        if self._bytes + count > HELD_BYTES_MAX:
+            raise TooMany
+        self._bytes += count
+
+    def release(self, count: int) -> None:
+        """Hold fewer bytes."""
+        self._bytes -= count
+
+    @contextmanager
+    def streams(self, is_stream: bool) -> Iterator[None]:
+        """Count a stream inside a `with` block. Raises TooMany."""
+        if is_stream and self._streams >= BULKS_MAX:
+            raise TooMany
+        self._streams += is_stream
+        try:
+            yield
+        finally:
+            self._streams -= is_stream
 
 
 class Body:
     """The body of a request, within its limits."""
 
-    def __init__(self, receive: Receive, bytes_max: int | None) -> None:
+    def __init__(self, receive: Receive, load: Load, *, is_stream: bool) -> None:
         self._receive = receive
-        self._bytes_left = bytes_max
+        self._load = load
+        self._is_stream = is_stream
+        self._held = 0
 
     async def receive(self) -> Message:
-        """Return the next part. Raises TooLarge, TooSlow."""
+        """Return the next part. Raises TooLarge, TooSlow, TooMany."""
         try:
             async with asyncio.timeout(BODY_S):
                 message = await self._receive()
         except TimeoutError as error:
             raise TooSlow from error
-        if self._bytes_left is not None:
-            self._bytes_left -= len(message.get("body", b""))
-            if self._bytes_left < 0:
-                raise TooLarge
+        count = 0 if self._is_stream else len(message.get("body", b""))
+        if self._held + count > BODY_BYTES_MAX:
+            raise TooLarge
+        self._load.hold(count)
+        self._held += count
         return message
+
+    def release(self) -> None:
+        """Hold nothing any more."""
+        self._load.release(self._held)
 
 
 class Answer:
-    """The answer to a request: whole JSON answers get an ETag, and 304 where the client has them already."""
+    """The answer to a request, with the headers that all answers have."""
 
-    def __init__(self, send: Send, request_id: str, known: bytes | None, cacheable: bool) -> None:
+    def __init__(self, send: Send, request_id: str) -> None:
         self._send = send
-        self._request_id = request_id.encode()
-        self._known = known
-        self._cacheable = cacheable
-        self._start: Message | None = None
+        self.request_id = request_id
         self.has_begun = False
 
     async def send(self, message: Message) -> None:
         """Send the next part."""
         if message["type"] == "http.response.start":
-            self._start = message
-            return
-        if self._start is not None:
-            start, self._start = self._start, None
-            headers = [*start["headers"], *HEADERS, (b"x-request-id", self._request_id)]
-            if self._cacheable and start["status"] == 200 and not message.get("more_body"):
-                tag = b'"%08x%x"' % (zlib.crc32(message["body"]), len(message["body"]))
-                headers += [(b"etag", tag), (b"cache-control", b"no-cache")]
-                if self._known is not None and tag in self._known:
-                    headers = [
-                        (name, value) for name, value in headers if name not in (b"content-length", b"content-type")
-                    ]
-                    start, message = {**start, "status": 304}, {**message, "body": b""}
             self.has_begun = True
-            await self._send({**start, "headers": headers})
+            headers = message["headers"]
+            is_page = any(value.startswith(b"text/html") for name, value in headers if name == b"content-type")
+            protection = HEADERS if is_page else (NO_SNIFF,)
+            headers = [*headers, *protection, (b"x-request-id", self.request_id.encode())]
+            message = {"type": "http.response.start", "status": message["status"], "headers": headers}
         await self._send(message)

@@ -7,18 +7,23 @@ from pydantic import BaseModel, ConfigDict, Field
 
 LIMIT_MAX = 1000
 """Most items of one answer: more go page by page."""
+OFFSET_MAX = 2**31
 TEXT_MAX = 200_000
+QUERY_TEXT_MAX = 10_000
+"""Of a text in an address."""
 NAME_MAX = 128
 
 Name = Annotated[str, Field(min_length=1, max_length=NAME_MAX, examples=["messages"])]
 Collection = Annotated[str, Query(min_length=1, max_length=NAME_MAX, description="name of the collection")]
 Bucket = Annotated[str, Query(min_length=1, max_length=NAME_MAX, description="name of the bucket")]
-Text = Annotated[str, Query(max_length=10_000, description="what to look for")]
+Text = Annotated[str, Query(max_length=QUERY_TEXT_MAX, description="what to look for")]
 Language = Annotated[
     str | None, Query(max_length=35, description="ISO 639-1, ISO 639-3 or BCP 47, or none; left out: it is guessed")
 ]
 Limit = Annotated[int, Query(ge=0, le=LIMIT_MAX, description="at most so many items")]
-Offset = Annotated[int, Query(ge=0, le=2**31, description="so many of the first ones are skipped")]
+Prefix = Annotated[str, Query(max_length=NAME_MAX, description="only those that begin with it")]
+After = Annotated[str | None, Query(max_length=NAME_MAX, description="only those behind it: the last one of a page")]
+Offset = Annotated[int, Query(ge=0, le=OFFSET_MAX, description="so many of the first ones are skipped")]
 
 
 class Strict(BaseModel):
@@ -130,7 +135,7 @@ class QueryBody(Strict):
     bucket: Name
     text: str = Field(max_length=TEXT_MAX)
     limit: int = Field(default=10, ge=0, le=LIMIT_MAX)
-    offset: int = Field(default=0, ge=0, le=2**31)
+    offset: int = Field(default=0, ge=0, le=OFFSET_MAX)
     lang: str | None = Field(default=None, max_length=35)
     stem: bool = True
     total: bool = False

@@ -63,6 +63,7 @@ def add_handlers(app: FastAPI) -> None:
     app.add_exception_handler(SonicError, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _of_http)
+    app.add_exception_handler(Exception, _unforeseen)
 
 
 def status_of(error: SonicError) -> int:
@@ -88,6 +89,11 @@ async def _invalid(request: Request, error: Exception) -> JSONResponse:
 async def _of_http(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     return problem(error.status_code, str(error.detail), error.headers, _id(request))
+
+
+async def _unforeseen(request: Request, error: Exception) -> JSONResponse:
+    """Say no more than that: the server logs the error."""
+    return problem(500, "an error of the server; its log says more", request_id=_id(request))
 
 
 def _id(request: Request) -> str | None:

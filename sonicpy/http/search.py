@@ -10,6 +10,8 @@ from sonicpy.api.hits import Hits
 from sonicpy.errors import CommandError
 from sonicpy.http.backend import Backend
 from sonicpy.http.models import (
+    LIMIT_MAX,
+    After,
     Bucket,
     Collection,
     CountJson,
@@ -21,6 +23,7 @@ from sonicpy.http.models import (
     Limit,
     NamesJson,
     Offset,
+    Prefix,
     QueryBody,
     SearchJson,
     Text,
@@ -72,9 +75,12 @@ def search_routes(backend: Backend) -> APIRouter:
         return SearchJson(hits=found.hits, total=found.total, suggestions=words, did_you_mean=meant)
 
     @routes.get("/v1/words")
-    async def words(collection: Collection, bucket: Bucket, limit: Limit = 100, offset: Offset = 0) -> WordsJson:
-        """Return words of a bucket, in byte order."""
-        return WordsJson(words=await backend.call("words", collection, bucket, limit=limit, offset=offset))
+    async def words(
+        collection: Collection, bucket: Bucket, prefix: Prefix = "", after: After = None, limit: Limit = 100
+    ) -> WordsJson:
+        """Return words of a bucket in byte order, page by page: `after` is the last word of the page before."""
+        found = await backend.call("words", collection, bucket, limit=limit, prefix=prefix, after=after)
+        return WordsJson(words=found)
 
     @routes.get("/v1/explain")
     async def explain(
@@ -86,21 +92,20 @@ def search_routes(backend: Backend) -> APIRouter:
         return held
 
     @routes.get("/v1/collections")
-    async def collections() -> NamesJson:
-        """Return the names of all collections."""
-        return NamesJson(names=await backend.call("collections"))
+    async def collections(after: After = None, limit: Limit = LIMIT_MAX) -> NamesJson:
+        """Return the names of collections, page by page: `after` is the last name of the page before."""
+        return NamesJson(names=await backend.names(None, after, limit))
 
     @routes.get("/v1/buckets")
-    async def buckets(collection: Collection) -> NamesJson:
-        """Return the names of the buckets of a collection."""
-        return NamesJson(names=await backend.call("buckets", collection))
+    async def buckets(collection: Collection, after: After = None, limit: Limit = LIMIT_MAX) -> NamesJson:
+        """Return the names of the buckets of a collection, page by page."""
+        return NamesJson(names=await backend.names(collection, after, limit))
 
     @routes.get("/v1/objects")
     async def objects(
-        collection: Collection, bucket: Bucket, prefix: Annotated[str, Query(max_length=128)] = "",
-        after: Annotated[str | None, Query(max_length=128)] = None, limit: Limit = 100,
-    ) -> NamesJson:  # fmt: skip
-        """Return names of objects, page by page: `after` is the last name of the page before."""
+        collection: Collection, bucket: Bucket, prefix: Prefix = "", after: After = None, limit: Limit = 100
+    ) -> NamesJson:
+        """Return names of objects in the order of their first push, page by page."""
         found = await backend.call("objects", collection, bucket, prefix=prefix, after=after, limit=limit)
         return NamesJson(names=found)
 

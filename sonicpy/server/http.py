@@ -6,9 +6,11 @@ signal handlers stay off: signals are the server's.
 
 import asyncio
 import logging
+import socket
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,10 +20,13 @@ import uvicorn
 from sonicpy.config import HttpConfig
 from sonicpy.errors import CommandError, ConfigError, ShuttingDown
 from sonicpy.http import app
-from sonicpy.http.backend import TURN_S, Refusal, Row
-from sonicpy.server.figures import not_ready
+from sonicpy.http.backend import TURN_S, Refusal, Row, names_of
+from sonicpy.index.report.stats import memory_bytes
+from sonicpy.server.figures import VerbFigures, not_ready, server_figures
+from sonicpy.server.http_protocol import KEEP_ALIVE_S, Connections, LimitedProtocol
 from sonicpy.server.listeners import bind_tcp, explaining, name_of
 from sonicpy.server.passwords import DelayedRefusal, network_of
+from sonicpy.server.statistics import BOUNDS_S
 
 if TYPE_CHECKING:
     from sonicpy.server.service import Service
@@ -29,10 +34,14 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 CHANGES = frozenset({"push", "pop", "flush"})
-KEEP_ALIVE_S = 75
-CONNECTIONS_MAX = 1000
 BACKLOG = 100
-STOP_S = 2
+STOP_S = 1
+"""Longest time of a stop for requests under way."""
+RECEIVE_BUFFER_BYTES = 1 << 16
+"""Of each connection, in the system; it bounds what a connection whose turn has not come keeps waiting here."""
+STATS_SHARE = 20
+"""Figures of the whole index are read again after this many times the time that reading them took: one twentieth of
+the time, however many buckets there are."""
 
 
 class ServerBackend:
@@ -40,12 +49,15 @@ class ServerBackend:
 
     def __init__(self, service: "Service") -> None:
         self._service = service
+        self._whole: asyncio.Task[dict[str, Any]] | None = None
+        """Reads the figures of the whole index, or has read them."""
+        self._whole_until = 0.0
 
     async def call(self, method: str, *args: Any, **options: Any) -> Any:
         """Return what a method of the index returns; a change has reached the log when it does."""
         if self._service.unready is not None:
             raise ShuttingDown(self._service.unready)
-        long = self._long(method, *args)
+        long = self._long(method, *args, **options)
         if long is not None:
             return await long
         began = time.perf_counter()
@@ -57,13 +69,14 @@ class ServerBackend:
             self._service.committer.note_turn_without_changes()
         return found
 
-    def _long(self, method: str, *args: Any) -> Any:
+    def _long(self, method: str, *args: Any, **options: Any) -> Any:
         """Return what to wait for, for a method that takes longer than a turn; None for others."""
         service = self._service
         match method:
             case "stats":
-                service.committer.commit()  # if that fails, the figures are those of the commit before
-                return asyncio.to_thread(service.index.stats, *args)
+                return self._stats(*args)
+            case "objects":
+                return self._objects(*args, **options)
             case "verify":
                 return service.maintenance.verify()
             case "consolidate":
@@ -73,6 +86,42 @@ class ServerBackend:
             case "restore":
                 return service.maintenance.restore(Path(*args))
         return None
+
+    async def _stats(self, collection: str | None = None, bucket: str | None = None) -> dict[str, Any]:
+        """Return figures; those of the whole index may be some seconds old where they take long."""
+        if collection is not None:
+            return await self._read_stats(collection, bucket)
+        now = time.perf_counter()
+        if self._whole is None or (self._whole.done() and now > self._whole_until):
+            self._whole = asyncio.create_task(self._read_stats())
+        return await asyncio.shield(self._whole)
+
+    async def _read_stats(self, collection: str | None = None, bucket: str | None = None) -> dict[str, Any]:
+        began = time.perf_counter()
+        self._service.committer.commit()  # if that fails, the figures are those of the commit before
+        found = await asyncio.to_thread(self._service.index.stats, collection, bucket)
+        if collection is None:
+            now = time.perf_counter()
+            self._whole_until = now + (now - began) * STATS_SHARE
+        return found
+
+    async def _objects(
+        self, collection: str, bucket: str, *, prefix: str, after: str | None, limit: int
+    ) -> list[str]:
+        """Return names of objects, read a little at a time: a prefix may pass over a million of them."""
+        index = self._service.index
+        position: int | None = 0 if after is None else index.position_after(collection, bucket, after)
+        names: list[str] = []
+        while position is not None and len(names) < limit:
+            page = index.objects_from(collection, bucket, position, prefix=prefix, limit=limit - len(names))
+            names += page.objects
+            position = page.next
+            await asyncio.sleep(0)
+        return names
+
+    async def names(self, collection: str | None, after: str | None, limit: int) -> list[str]:
+        """Return a page of names."""
+        return names_of(self._service.index, collection, after, limit)
 
     async def _seal(self) -> None:
         """Put changes into the log. Raises StoreError if it cannot be written: the changes are undone."""
@@ -86,6 +135,8 @@ class ServerBackend:
         index = self._service.index
         place = 0
         while place < len(rows):
+            if self._service.unready is not None:
+                raise ShuttingDown(self._service.unready)
             deadline = time.perf_counter() + TURN_S
             while place < len(rows) and time.perf_counter() < deadline:
                 try:
@@ -101,15 +152,21 @@ class ServerBackend:
         """Return the figures of the server and its index."""
         service = self._service
         statistics = service.statistics
+        seen = server_figures(service)
         return {
-            "connections": len(service.peers),
-            "received_bytes": statistics.received_bytes,
-            "sent_bytes": statistics.sent_bytes,
-            "consolidations": statistics.consolidations,
+            "connections": sum(seen.connections.values()),
+            "received_bytes": seen.received_bytes_total,
+            "sent_bytes": seen.sent_bytes_total,
+            "consolidations": seen.consolidations_total,
+            "errors": seen.errors_total,
+            "buckets_to_consolidate": seen.pending_buckets,
+            "log_bytes": seen.log_bytes,
+            "refuses_changes": seen.is_refusing,
+            "memory_bytes": memory_bytes(),
             "verbs": {
-                tally.verb: {"count": tally.count, "mean_us": tally.seconds / tally.count * 1e6}
-                for tally in statistics.all_tallies()
-                if tally.count
+                verb: {"count": each.count, "mean_us": each.seconds / each.count * 1e6, **slowest(each)}
+                for verb, each in seen.verbs.items()
+                if each.count
             },
             "slow": list(statistics.slow),
             "index": await self.call("stats"),
@@ -118,6 +175,14 @@ class ServerBackend:
     async def unready(self) -> str | None:
         """Return why the server should get no requests, or None."""
         return not_ready(self._service)
+
+
+def slowest(figures: VerbFigures) -> dict[str, float | None]:
+    """Return the duration that 99 of 100 commands did not exceed, rounded up to one of BOUNDS_S; None: above them."""
+    wanted = figures.count * 0.99
+    found = (bound for bound, reached in zip(BOUNDS_S, figures.up_to_bound, strict=True) if reached >= wanted)
+    bound = next(found, None)
+    return {"p99_at_most_us": None if bound is None else bound * 1e6}
 
 
 class HttpServer:
@@ -150,13 +215,15 @@ class HttpServer:
             page=config.page,
             refuse=self._refuse,
         )
-        self._server = QuietServer(
-            uvicorn.Config(
-                application, lifespan="off", log_config=None, access_log=False, server_header=False, ws="none",
-                http="httptools", timeout_keep_alive=KEEP_ALIVE_S, limit_concurrency=CONNECTIONS_MAX,
-                timeout_graceful_shutdown=STOP_S, backlog=BACKLOG, h11_max_incomplete_event_size=1 << 16,
-            )
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER_BYTES)
+        self._connections = Connections()
+        settings = uvicorn.Config(
+            application, lifespan="off", log_config=None, log_level="error", access_log=False, server_header=False,
+            ws="none", timeout_keep_alive=int(KEEP_ALIVE_S), timeout_graceful_shutdown=STOP_S, backlog=BACKLOG,
         )  # fmt: skip
+        settings.load()
+        settings.http_protocol_class = partial(LimitedProtocol, self._connections)  # type: ignore[assignment]
+        self._server = QuietServer(settings)
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -174,6 +241,7 @@ class HttpServer:
         self._server.should_exit = True
         if self._task is not None:
             await self._task
+        self._connections.stop()
         self._socket.close()
 
     async def _refuse(self, peer: Any) -> bool:

@@ -82,6 +82,7 @@ class Statistics:
         if tally is None:
             tally = self.http[method] = Tally(f"HTTP {method}")
         tally.add(seconds)
+        self.note_slow(tally.verb, None, seconds)
 
     def note_slow(self, verb: str, command: object, seconds: float) -> None:
         """Remember a command if it took NOTED_S or more."""
