@@ -9,6 +9,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from sonicpy.errors import (
     CommandError,
@@ -63,6 +64,7 @@ def add_handlers(app: FastAPI) -> None:
     app.add_exception_handler(SonicError, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _of_http)
+    app.add_exception_handler(ClientDisconnect, _gone)
     app.add_exception_handler(Exception, _unforeseen)
 
 
@@ -89,6 +91,11 @@ async def _invalid(request: Request, error: Exception) -> JSONResponse:
 async def _of_http(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     return problem(error.status_code, str(error.detail), error.headers, _id(request))
+
+
+async def _gone(request: Request, error: Exception) -> JSONResponse:
+    """Answer a client that left in the middle of its body; nobody reads it."""
+    return problem(400, "the body ended before its end", request_id=_id(request))
 
 
 async def _unforeseen(request: Request, error: Exception) -> JSONResponse:

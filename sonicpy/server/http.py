@@ -219,7 +219,7 @@ class HttpServer:
         self._connections = Connections()
         settings = uvicorn.Config(
             application, lifespan="off", log_config=None, log_level="error", access_log=False, server_header=False,
-            ws="none", timeout_keep_alive=int(KEEP_ALIVE_S), timeout_graceful_shutdown=STOP_S, backlog=BACKLOG,
+            ws="none", timeout_keep_alive=int(KEEP_ALIVE_S), timeout_graceful_shutdown=2 * STOP_S, backlog=BACKLOG,
         )  # fmt: skip
         settings.load()
         settings.http_protocol_class = partial(LimitedProtocol, self._connections)  # type: ignore[assignment]
@@ -240,13 +240,18 @@ class HttpServer:
         """Answer the requests under way, for at most STOP_S, and close the connections."""
         self._server.should_exit = True
         if self._task is not None:
+            await asyncio.wait({self._task}, timeout=STOP_S)
+            self._connections.abort()
             await self._task
-        self._connections.stop()
         self._socket.close()
 
     async def _refuse(self, peer: Any) -> bool:
         """Wait as wrong passwords of the channel do; return False if too many wait already."""
-        passwords, network = self._service.wrong_passwords, network_of(peer)
+        try:
+            network = network_of(peer)
+        except ValueError:  # a proxy on this machine named something that is no address
+            network = "unknown"
+        passwords = self._service.wrong_passwords
         loop = asyncio.get_running_loop()
         delay_s = passwords.delay_s(network, loop.time())
         if delay_s is None:

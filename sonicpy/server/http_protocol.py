@@ -20,7 +20,10 @@ KEEP_ALIVE_S = 75.0
 """How long a connection may wait for its next request."""
 STUCK_S = 30.0
 """How long a client may leave an answer unread."""
-HEAD_BYTES_MAX = 32 << 10
+HEAD_BYTES_MAX = 64 << 10
+"""Of what came for the line and the headers of a request; some of it is counted twice."""
+HEADER_BYTES = 32
+"""Counted for each header beside its text: a short one takes more memory than its text."""
 DROPPED_BYTES_MAX = 256 << 10
 """Of a body that nobody reads, because the request was answered before its end."""
 PIPELINE_MAX = 16
@@ -93,8 +96,8 @@ class Connections:
         """In the order in which they came."""
         self._timer = asyncio.get_running_loop().call_later(LOOK_EVERY_S, self._look)
 
-    def stop(self) -> None:
-        """Look after them no longer, and drop those that are left."""
+    def abort(self) -> None:
+        """Look after the connections no longer, and end those that are left."""
         self._timer.cancel()
         for connection in list(self.open):
             connection.transport.abort()
@@ -164,7 +167,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._handle(data)
 
     def _handle(self, data: bytes) -> None:
-        if self._in_head:
+        if self._in_head:  # the callbacks do not see a header before its end
             self._head_bytes += len(data)
         super().data_received(data)
         if self._in_head and self._head_bytes > HEAD_BYTES_MAX and not self.transport.is_closing():
@@ -178,6 +181,21 @@ class LimitedProtocol(HttpToolsProtocol):
         self._in_head = True
         self._head_bytes = 0
         self._due = time.monotonic() + HEAD_S
+
+    def on_url(self, url: bytes) -> None:
+        """Take a part of the address. Raises Refused if the head is too long."""
+        self._count(len(url))
+        super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header. Raises Refused if the head is too long."""
+        self._count(len(name) + len(value) + HEADER_BYTES)
+        super().on_header(name, value)
+
+    def _count(self, count: int) -> None:
+        self._head_bytes += count
+        if self._head_bytes > HEAD_BYTES_MAX:
+            raise Refused
 
     def on_headers_complete(self) -> None:
         """Begin the answer."""
