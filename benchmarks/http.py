@@ -83,7 +83,7 @@ class Getter:
     """One connection that is kept alive."""
 
     def __init__(self, port: int) -> None:
-        self._connection = http.client.HTTPConnection(HOST, port)
+        self._connection = http.client.HTTPConnection(HOST, port, timeout=30)
 
     def get(self, path: str) -> bytes:
         """Return the body of an answer."""
@@ -104,8 +104,10 @@ def started(command: list[str], port: int) -> Iterator[int]:
                 http.client.HTTPConnection(HOST, port).connect()
                 break
             time.sleep(0.05)
-        yield process.pid
-        process.terminate()
+        try:
+            yield process.pid
+        finally:
+            process.terminate()
 
 
 def print_frameworks(count: int) -> None:
@@ -121,9 +123,15 @@ def print_frameworks(count: int) -> None:
             print(f"  {name:30}{per_request(pid, count, lambda _: getter.get('/')):8.0f}")
 
 
+def pairs_of(texts: list[str]) -> list[list[str]]:
+    """Return two words of each of the first texts that have them."""
+    found = ([word for word in text.split() if word.isalnum()][1:3] for text in texts[:2_000])
+    return [pair for pair in found if len(pair) == 2]
+
+
 def print_queries(server: Server, http_port: int, texts: list[str], count: int) -> None:
     """Print what a query of two words costs over the channel and over HTTP."""
-    words = [" ".join(text.split()[1:3]) for text in texts[: 2_000]]
+    words = [" ".join(pair) for pair in pairs_of(texts)]
     with sonicpy.connect(f"sonic://{HOST}:{server.port}") as client:
         bucket = client.bucket(*SCOPE.values())
         channel = per_request(server.pid, count, lambda number: bucket.query(words[number % len(words)]))
@@ -152,7 +160,7 @@ def print_datasette(folder: Path, texts: list[str], count: int) -> None:
     port = free_port()
     command = [sys.executable, "-m", "datasette", str(path), "--host", HOST, "--port", str(port)]
     sql = "select object, rank from messages where messages match :text order by rank limit 10"
-    words = [" OR ".join(f'"{word}"' for word in text.split()[1:3]) for text in texts[:2_000]]
+    words = [" OR ".join(f'"{word}"' for word in pair) for pair in pairs_of(texts)]
     with started(command, port) as pid:
         getter = Getter(port)
         path_of = f"/messages.json?_shape=array&sql={quote(sql)}&text="
@@ -224,6 +232,7 @@ def print_rows(server: Server, http_port: int, texts: list[str]) -> None:
 
 def main() -> None:
     """Print the tables."""
+    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     count = parse_count("http", __doc__ or "", "REQUESTS", 2_000)
     texts = messages(max(OBJECTS, ROWS))
     with tempfile.TemporaryDirectory() as name:

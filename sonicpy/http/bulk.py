@@ -1,10 +1,10 @@
 """Many rows in one request: a JSON object a line, pushed as they come, so that memory stays bounded."""
 
-import json
 from collections.abc import AsyncIterator
 
 from sonicpy.errors import CommandError
 from sonicpy.http.backend import Backend, Row
+from sonicpy.http.flat import flat_json
 from sonicpy.http.models import BulkJson, PushBody, RefusedJson
 
 LINE_BYTES_MAX = 256 << 10
@@ -89,9 +89,9 @@ async def push_stream(backend: Backend, parts: AsyncIterator[bytes]) -> BulkJson
 def row_of(line: bytes) -> Row:
     """Return the row of a line. Raises CommandError if it holds no row."""
     try:
-        held = json.loads(line)
+        held = flat_json(line)
         row = (held["collection"], held["bucket"], held["object"], held["text"], held.get("lang"))
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise CommandError("invalid_format", "the line is no JSON object") from error
     except (KeyError, TypeError, AttributeError) as error:
         keys = ", ".join(key for key in PushBody.model_fields if key != "lang")

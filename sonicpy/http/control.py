@@ -5,11 +5,12 @@ from starlette.exceptions import HTTPException
 
 from sonicpy.http.backend import Backend
 from sonicpy.http.models import DoneJson, FaultsJson, Figures, FolderBody, HealthJson
+from sonicpy.http.routes import router
 
 
 def control_routes(backend: Backend) -> APIRouter:
     """Return the operations over a backend."""
-    routes = APIRouter(tags=["control"])
+    routes = router("control")
 
     @routes.get("/v1/stats")
     async def stats(collection: str | None = None, bucket: str | None = None) -> Figures:

@@ -5,6 +5,7 @@ from fastapi import APIRouter, Request
 from sonicpy.http.backend import Backend
 from sonicpy.http.bulk import push_stream
 from sonicpy.http.models import BulkJson, DoneJson, FlushBody, PopBody, PushBody, RemovedJson
+from sonicpy.http.routes import router
 
 NDJSON = {
     "requestBody": {
@@ -21,7 +22,7 @@ NDJSON = {
 
 def ingest_routes(backend: Backend) -> APIRouter:
     """Return the operations over a backend."""
-    routes = APIRouter(tags=["ingest"])
+    routes = router("ingest")
 
     @routes.post("/v1/push")
     async def push(body: PushBody) -> DoneJson:

@@ -11,6 +11,8 @@ OFFSET_MAX = 2**31
 TEXT_MAX = 200_000
 QUERY_TEXT_MAX = 10_000
 """Of a text in an address."""
+QUERY_BODY_MAX = 20_000
+"""As long as a line of the channel."""
 NAME_MAX = 128
 
 Name = Annotated[str, Field(min_length=1, max_length=NAME_MAX, examples=["messages"])]
@@ -133,7 +135,7 @@ class QueryBody(Strict):
 
     collection: Name
     bucket: Name
-    text: str = Field(max_length=TEXT_MAX)
+    text: str = Field(max_length=QUERY_BODY_MAX)
     limit: int = Field(default=10, ge=0, le=LIMIT_MAX)
     offset: int = Field(default=0, ge=0, le=OFFSET_MAX)
     lang: str | None = Field(default=None, max_length=35)

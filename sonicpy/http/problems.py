@@ -83,6 +83,7 @@ async def _refused(request: Request, error: Exception) -> JSONResponse:
 
 async def _invalid(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
+    _let_go(error)
     first = error.errors()[0]
     where = " ".join(str(part) for part in first["loc"] if part != "body") or "the body"
     return problem(422, f"{where}: {first['msg']}", request_id=_id(request))
@@ -90,6 +91,7 @@ async def _invalid(request: Request, error: Exception) -> JSONResponse:
 
 async def _of_http(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
+    _let_go(error)
     return problem(error.status_code, str(error.detail), error.headers, _id(request))
 
 
@@ -101,6 +103,11 @@ async def _gone(request: Request, error: Exception) -> JSONResponse:
 async def _unforeseen(request: Request, error: Exception) -> JSONResponse:
     """Say no more than that: the server logs the error."""
     return problem(500, "an error of the server; its log says more", request_id=_id(request))
+
+
+def _let_go(error: BaseException) -> None:
+    """Let an error go from its traceback, whose frames hold the body and the error: a cycle that would stay for long."""
+    error.__traceback__ = error.__cause__ = error.__context__ = None
 
 
 def _id(request: Request) -> str | None:

@@ -29,6 +29,7 @@ from sonicpy.http.models import (
     Text,
     WordsJson,
 )
+from sonicpy.http.routes import router
 
 CORRECTED_MAX = 5
 """Words of a text that "did you mean" looks at."""
@@ -36,7 +37,7 @@ CORRECTED_MAX = 5
 
 def search_routes(backend: Backend) -> APIRouter:
     """Return the operations over a backend."""
-    routes = APIRouter(tags=["search"])
+    routes = router("search")
 
     @routes.get("/v1/query")
     async def query(

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 CHANGES = frozenset({"push", "pop", "flush"})
+TEXTUAL = frozenset({"push", "pop"})
+PIECE_CHARACTERS = 10_000
+"""A longer text would take more than a turn: about 2 ms."""
 BACKLOG = 100
 STOP_S = 1
 """Longest time of a stop for requests under way."""
@@ -61,6 +64,8 @@ class ServerBackend:
         if long is not None:
             return await long
         began = time.perf_counter()
+        if method in TEXTUAL and len(args[3]) > PIECE_CHARACTERS:
+            return await self._in_pieces(method, *args)
         found = getattr(self._service.index, method)(*args, **options)
         self._service.statistics.note_http(method, time.perf_counter() - began)
         if method in CHANGES:
@@ -68,6 +73,14 @@ class ServerBackend:
         else:
             self._service.committer.note_turn_without_changes()
         return found
+
+    async def _in_pieces(self, method: str, collection: str, bucket: str, oid: Any, text: str, *more: Any) -> Any:
+        """Push or pop a long text piece by piece, as clients of the channel do; return the sum of what was removed."""
+        removed = 0
+        for piece in pieces(text):
+            removed += await self.call(method, collection, bucket, oid, piece, *more) or 0
+            await asyncio.sleep(0)
+        return removed
 
     def _long(self, method: str, *args: Any, **options: Any) -> Any:
         """Return what to wait for, for a method that takes longer than a turn; None for others."""
@@ -138,11 +151,15 @@ class ServerBackend:
             if self._service.unready is not None:
                 raise ShuttingDown(self._service.unready)
             deadline = time.perf_counter() + TURN_S
-            while place < len(rows) and time.perf_counter() < deadline:
-                try:
-                    index.push(*rows[place])
-                except CommandError as error:
-                    refused.append((place, str(error)))
+            try:
+                while place < len(rows) and time.perf_counter() < deadline:
+                    if is_long(rows[place]):
+                        await self._in_pieces("push", *rows[place])
+                    else:
+                        index.push(*rows[place])
+                    place += 1
+            except CommandError as error:
+                refused.append((place, str(error)))
                 place += 1
             await self._seal()
             await asyncio.sleep(0)
@@ -175,6 +192,21 @@ class ServerBackend:
     async def unready(self) -> str | None:
         """Return why the server should get no requests, or None."""
         return not_ready(self._service)
+
+
+def is_long(row: Row) -> bool:
+    """Return whether the text of a row is pushed in pieces; it may be no text at all."""
+    return isinstance(row[3], str) and len(row[3]) > PIECE_CHARACTERS
+
+
+def pieces(text: str) -> Iterator[str]:
+    """Yield a text in pieces, cut at white space where there is some."""
+    while len(text) > PIECE_CHARACTERS:
+        cut = max(text.rfind(" ", 0, PIECE_CHARACTERS), text.rfind("\n", 0, PIECE_CHARACTERS))
+        cut = cut if cut > 0 else PIECE_CHARACTERS
+        yield text[:cut]
+        text = text[cut:]
+    yield text
 
 
 def slowest(figures: VerbFigures) -> dict[str, float | None]:

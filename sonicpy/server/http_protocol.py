@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 HEAD_S = 10.0
 """How long the line and the headers of a request may take, also of the first one of a connection."""
@@ -32,8 +32,8 @@ CONNECTIONS_MAX = 512
 LOOK_EVERY_S = 1.0
 
 PASS_S = 0.001
-"""A pass of the loop that took longer halves the packets that the next pass may take."""
-PACKETS_MAX = 64
+"""A pass of the loop that took longer halves what the next pass may begin."""
+ALLOWED_MAX = 64
 
 
 class Refused(Exception):
@@ -41,7 +41,7 @@ class Refused(Exception):
 
 
 class Pace:
-    """Says how many packets HTTP may handle in a pass of the loop, so that passes stay short; the others queue.
+    """Says how many packets and requests HTTP may begin in a pass of the loop, so that passes stay short; others queue.
 
     The channel needs none of this: its connections take turns of their own.
     """
@@ -54,7 +54,7 @@ class Pace:
         self._began = 0.0  # 0: no pass is watched
 
     def take(self) -> bool:
-        """Return whether a packet may be handled now; if not, the caller queues."""
+        """Return whether a packet or a request may be handled now; if not, the caller queues."""
         if self._queue or self._taken >= self._allowed:
             return False
         self._taken += 1
@@ -72,12 +72,12 @@ class Pace:
             self._loop.call_soon(self._next)
 
     def _next(self) -> None:
-        """Begin a pass: adapt its number of packets to how long the last one took."""
+        """Begin a pass: adapt what it may begin to how long the last one took."""
         now = time.perf_counter()
         if now - self._began > PASS_S:
             self._allowed = max(1, self._allowed // 2)
         elif self._taken >= self._allowed:
-            self._allowed = min(self._allowed + 1, PACKETS_MAX)
+            self._allowed = min(self._allowed + 1, ALLOWED_MAX)
         busy, self._taken, self._began = self._taken > 0 or bool(self._queue), 0, 0.0
         while self._queue and self._taken < self._allowed:
             self._taken += 1
@@ -202,6 +202,14 @@ class LimitedProtocol(HttpToolsProtocol):
         self._in_head = False
         self._dropped_bytes = 0
         super().on_headers_complete()
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        """Begin to serve a request now or, if this pass of the loop has begun enough, in a later one."""
+        begin = partial(super()._start_asgi_task, cycle, app)
+        if self._connections.pace.take():
+            begin()
+        else:
+            self._connections.pace.queue(begin)
 
     def on_body(self, body: bytes) -> None:
         """Take a part of the body. Raises Refused if nobody reads it and it does not end."""
