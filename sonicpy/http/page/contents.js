@@ -15,12 +15,20 @@ export async function showContents() {
   const parts = [table("Collections", ["collection", "buckets", "objects", "words"], rows)];
   if (bucket) {
     const figures = await get("v1/stats", { collection, bucket });
-    parts.push(element("h3", {}, `Bucket ${bucket}`), table("Figures of the bucket", ["figure", "value"], Object.entries(figures)));
+    parts.push(element("h3", {}, `Bucket ${bucket}`), table("Figures of the bucket", ["figure", "value"], flat(figures)));
   }
   byId("sizes").replaceChildren(...parts);
   byId("objects").replaceChildren();
   byId("words").replaceChildren();
   if (bucket) await Promise.all([moreObjects(), moreWords()]);
+}
+
+/** Return figures as rows; those of a group get its name before theirs. */
+function flat(figures, group = "") {
+  return Object.entries(figures).flatMap(([name, value]) => {
+    const title = `${group}${name.replaceAll("_", " ")}`;
+    return value !== null && typeof value === "object" ? flat(value, `${title}: `) : [[title, value]];
+  });
 }
 
 async function moreObjects() {
@@ -34,8 +42,8 @@ async function moreObjects() {
 
 async function moreWords() {
   const { collection, bucket } = scope();
-  const offset = byId("words").children.length;
-  const { words } = await get("v1/words", { collection, bucket, limit: PAGE, offset });
+  const after = byId("words").lastElementChild?.textContent;
+  const { words } = await get("v1/words", { collection, bucket, after, limit: PAGE });
   byId("words").append(...words.map((word) => element("li", {}, word)));
   byId("words-more").hidden = words.length < PAGE;
 }

@@ -23,22 +23,28 @@ export function table(caption, heads, rows) {
 
 export function shown(value) {
   if (value instanceof Node) return value;
+  if (typeof value === "boolean") return value ? "yes" : "no";
   if (typeof value === "number") return value.toLocaleString("en", { maximumFractionDigits: 3 });
   if (value === null || value === undefined) return "–";
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
+/** Return a drawing of values side by side, as shares of `most`; the text beside it says what it shows. */
+export function stack(values, most, width = 120) {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  for (const [key, value] of Object.entries({ width, height: 12, "aria-hidden": "true", class: "stack" })) svg.setAttribute(key, value);
+  let left = 0;
+  values.forEach((value, place) => {
+    const rect = document.createElementNS("http://www.w3.org/2000/svg", "rect");
+    const size = most > 0 ? Math.max(1, (width * value) / most) : 1;
+    for (const [key, each] of Object.entries({ x: left, width: size, height: 12, class: `part-${place % 6}` })) rect.setAttribute(key, each);
+    svg.append(rect);
+    left += size;
+  });
+  return svg;
+}
+
 /** Return a number with a bar of its share. */
 export function bar(value, most) {
-  const width = most > 0 ? Math.max(1, Math.round((120 * value) / most)) : 1;
-  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  svg.setAttribute("width", "124");
-  svg.setAttribute("height", "12");
-  svg.setAttribute("aria-hidden", "true");
-  const rect = document.createElementNS("http://www.w3.org/2000/svg", "rect");
-  rect.setAttribute("width", String(width));
-  rect.setAttribute("height", "12");
-  rect.setAttribute("class", "bar-fill");
-  svg.append(rect);
-  return element("span", {}, svg, ` ${shown(value)}`);
+  return element("span", {}, stack([value], most), ` ${shown(value)}`);
 }

@@ -24,14 +24,11 @@ export function say(error) {
   }
 }
 
-async function fill(select, names, wanted) {
-  select.replaceChildren(...names.map((name) => element("option", { value: name }, name)));
-  if (names.includes(wanted)) select.value = wanted;
-}
-
 async function loadCollections() {
   const { names } = await get("v1/collections");
-  await fill(byId("collection"), names, byId("collection").value);
+  const wanted = byId("collection").value;
+  byId("collection").replaceChildren(...names.map((name) => element("option", { value: name }, name)));
+  if (names.includes(wanted)) byId("collection").value = wanted;
   if (!names.length) byId("message").textContent = "The index is empty: nothing has been pushed yet.";
   await loadBuckets();
 }
@@ -39,7 +36,8 @@ async function loadCollections() {
 async function loadBuckets() {
   const { collection, bucket } = scope();
   const names = collection ? (await get("v1/buckets", { collection })).names : [];
-  await fill(byId("bucket"), names, bucket);
+  byId("buckets").replaceChildren(...names.map((name) => element("option", { value: name })));
+  if (!names.includes(bucket)) byId("bucket").value = names[0] ?? "";
 }
 
 async function show(name) {

@@ -1,7 +1,7 @@
 // Search as you type: hits, completions, "did you mean", and why these hits or none.
 
 import { get } from "./api.js";
-import { bar, byId, element, table } from "./dom.js";
+import { byId, element, stack, table } from "./dom.js";
 import { say, scope } from "./main.js";
 
 const PAGE = 10;
@@ -102,38 +102,60 @@ function hide() {
   byId("text").setAttribute("aria-expanded", "false");
 }
 
-// Why
+// Why: the words of the query with what stood in for them, and the score of each object as its parts
+
+const WAYS = { whole: "every word", exact: "exact", completion: "completed", correction: "corrected" };
+const HOW = {
+  given: "given", short: "text too short to guess", script: "its script decides", letters: "guessed by its letters",
+  words: "guessed by letters and common words", unknown: "unknown",
+};
 
 function explanation(found) {
-  const parts = [];
-  const terms = found.terms ?? [];
-  const rows = terms.map((term) => [term.word ?? term.term ?? "", summary(term)]);
-  if (rows.length) parts.push(table("Words of the query", ["word", "what became of it"], rows));
-  const hits = found.hits ?? [];
-  const most = Math.max(0, ...hits.map((each) => each.score ?? 0));
-  if (hits.length) {
-    parts.push(table("Why these objects", ["object", "score", "found by"],
-      hits.map((each) => [each.object, bar(each.score ?? 0, most), reasons(each)])));
+  const colour = new Map(found.terms.map((term, place) => [term.word, place % 6]));
+  const language = `${found.language.code ?? "none"} (${HOW[found.language.how] ?? found.language.how})`;
+  const head = `${count(found.total, "object")} of ${found.objects.toLocaleString("en")} answer. Language: ${language}. Ranking: ${found.ranking}.`;
+  const parts = [element("h3", {}, found.total ? "Why these objects" : "Why nothing")];
+  for (const line of found.advice) parts.push(element("p", { class: "advice" }, line));
+  parts.push(element("p", { class: "hint" }, head));
+  if (found.terms.length) {
+    parts.push(element("ul", { class: "terms", "aria-label": "Words of the query" }, ...found.terms.map((term) => drawnTerm(term, colour))));
   }
-  for (const line of found.advice ?? []) parts.push(element("p", {}, line));
+  if (found.more_terms) parts.push(element("p", {}, `and ${count(found.more_terms, "more word")}`));
+  const most = Math.max(0, ...found.hits.map((each) => each.score ?? 0));
+  if (found.hits.length) {
+    parts.push(table("Scores of the first objects", ["object", "found", "score", "made of"],
+      found.hits.map((each) => [each.object, WAYS[each.how] ?? each.how, drawnScore(each, most, colour), element("span", {}, ...reasons(each, colour))])));
+  }
   return parts;
 }
 
-function summary(term) {
-  const known = Object.entries(term).filter(([key, value]) => key !== "word" && key !== "term" && value !== null &&
-    !(Array.isArray(value) && !value.length));
-  return known.map(([key, value]) => `${key.replaceAll("_", " ")}: ${plain(value)}`).join("; ");
+const count = (number, name) => `${number.toLocaleString("en")} ${name}${number === 1 ? "" : "s"}`;
+const rounded = (number) => number.toLocaleString("en", { maximumFractionDigits: 2 });
+const swatch = (place) => element("span", { class: `swatch part-${place}`, "aria-hidden": "true" });
+
+function drawnTerm(term, colour) {
+  const facts = [term.role + (term.why ? ` (${term.why})` : ""), count(term.objects, "object")];
+  if (term.weight !== null) facts.push(`weight ${rounded(term.weight)}`);
+  if (term.exact_only) facts.push(term.exact_only);
+  const others = term.alternates.map((other) => element("li", {}, element("b", {}, other.word),
+    ` ${other.how}${other.edits ? `, ${count(other.edits, "edit")}` : ""}, ${count(other.objects, "object")}${other.weight === null ? "" : `, weight ${rounded(other.weight)}`}`));
+  return element("li", { class: term.objects || others.length ? "" : "missing" }, swatch(colour.get(term.word)), element("b", {}, term.word),
+    element("span", { class: "hint" }, ` ${facts.join(" · ")}`), ...(others.length ? [element("ul", {}, ...others)] : []));
 }
 
-function plain(value) {
-  if (Array.isArray(value)) return value.map(plain).join(", ");
-  if (value !== null && typeof value === "object") return Object.values(value).map(plain).join(" ");
-  return typeof value === "number" ? value.toLocaleString("en", { maximumFractionDigits: 3 }) : String(value);
+function drawnScore(each, most, colour) {
+  if (each.score === null) return "–";
+  const drawing = stack(each.parts.map((part) => part.score ?? 0), most);
+  [...drawing.children].forEach((rect, place) => rect.setAttribute("class", `part-${colour.get(each.parts[place].term) ?? 5}`));
+  return element("span", { class: "score-cell" }, drawing, ` ${rounded(each.score)}`);
 }
 
-function reasons(each) {
-  const list = each.matches ?? each.terms ?? each.words ?? [];
-  return Array.isArray(list) ? list.map(plain).join("; ") : plain(list);
+function reasons(each, colour) {
+  const list = each.parts.map((part) => element("span", { class: "reason" }, swatch(colour.get(part.term) ?? 5),
+    `${part.word}${part.word === part.term ? "" : ` for ${part.term}`}${part.times > 1 ? ` × ${part.times}` : ""}${part.score === null ? "" : ` ${rounded(part.score)}`}`));
+  if (each.base) list.push(element("span", { class: "reason" }, `base ${rounded(each.base)}`));
+  if (each.more) list.push(element("span", { class: "reason" }, `${count(each.more, "more word")}${each.more_score === null ? "" : ` ${rounded(each.more_score)}`}`));
+  return list;
 }
 
 byId("text").addEventListener("input", () => {
