@@ -13,6 +13,10 @@ export function usePassword(text) {
   password = text;
 }
 
+export function hasPassword() {
+  return password !== "";
+}
+
 /** Return the JSON of a request. `parameters` go into the address; null and "" are left out. */
 export async function get(path, parameters = {}, signal = undefined) {
   const given = Object.entries(parameters).filter(([, value]) => value !== null && value !== undefined && value !== "");

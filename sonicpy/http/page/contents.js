@@ -1,7 +1,7 @@
 // What the index holds: collections and buckets with sizes, objects, words.
 
 import { get } from "./api.js";
-import { bar, byId, element, table } from "./dom.js";
+import { bar, byId, element, figures, table } from "./dom.js";
 import { say, scope } from "./main.js";
 
 const PAGE = 100;
@@ -10,25 +10,17 @@ export async function showContents() {
   const { collection, bucket } = scope();
   const whole = await get("v1/stats");
   const by = Object.entries(whole.by_collection ?? {});
-  const most = Math.max(0, ...by.map(([, figures]) => figures.objects));
-  const rows = by.map(([name, figures]) => [name, figures.buckets, bar(figures.objects, most), figures.words]);
+  const most = Math.max(0, ...by.map(([, each]) => each.objects));
+  const rows = by.map(([name, each]) => [name, each.buckets, bar(each.objects, most), each.words]);
   const parts = [table("Collections", ["collection", "buckets", "objects", "words"], rows)];
   if (bucket) {
-    const figures = await get("v1/stats", { collection, bucket });
-    parts.push(element("h3", {}, `Bucket ${bucket}`), table("Figures of the bucket", ["figure", "value"], flat(figures)));
+    const held = await get("v1/stats", { collection, bucket });
+    parts.push(element("h3", {}, `Bucket ${bucket}`), table("Figures of the bucket", ["figure", "value"], figures(held)));
   }
   byId("sizes").replaceChildren(...parts);
   byId("objects").replaceChildren();
   byId("words").replaceChildren();
   if (bucket) await Promise.all([moreObjects(), moreWords()]);
-}
-
-/** Return figures as rows; those of a group get its name before theirs. */
-function flat(figures, group = "") {
-  return Object.entries(figures).flatMap(([name, value]) => {
-    const title = `${group}${name.replaceAll("_", " ")}`;
-    return value !== null && typeof value === "object" ? flat(value, `${title}: `) : [[title, value]];
-  });
 }
 
 async function moreObjects() {

@@ -29,14 +29,31 @@ export function shown(value) {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
+/** Return rows of figures with readable names; those of a group get its name before theirs. */
+export function figures(held, group = "") {
+  return Object.entries(held).flatMap(([name, value]) => {
+    const title = `${group}${name.replaceAll("_", " ")}`;
+    if (value !== null && typeof value === "object") return figures(value, `${title}: `);
+    if (name.endsWith("bytes") && typeof value === "number") return [[title.replace(/ ?bytes$/, " size") , bytes(value)]];
+    return [[title, value]];
+  });
+}
+
+function bytes(count) {
+  const place = Math.min(4, Math.floor(Math.log2(Math.max(1, count)) / 10));
+  const number = (count / 1024 ** place).toLocaleString("en", { maximumFractionDigits: place ? 1 : 0 });
+  return element("span", {}, `${number} ${["bytes", "KiB", "MiB", "GiB", "TiB"][place]}`);
+}
+
 /** Return a drawing of values side by side, as shares of `most`; the text beside it says what it shows. */
 export function stack(values, most, width = 120) {
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  for (const [key, value] of Object.entries({ width, height: 12, "aria-hidden": "true", class: "stack" })) svg.setAttribute(key, value);
+  const attributes = { viewBox: `0 0 ${width} 12`, preserveAspectRatio: "none", "aria-hidden": "true", class: "stack" };
+  for (const [key, value] of Object.entries(attributes)) svg.setAttribute(key, value);
   let left = 0;
   values.forEach((value, place) => {
     const rect = document.createElementNS("http://www.w3.org/2000/svg", "rect");
-    const size = most > 0 ? Math.max(1, (width * value) / most) : 1;
+    const size = most > 0 ? (width * value) / most : 0;
     for (const [key, each] of Object.entries({ x: left, width: size, height: 12, class: `part-${place % 6}` })) rect.setAttribute(key, each);
     svg.append(rect);
     left += size;

@@ -1,20 +1,26 @@
 // The same request as curl, in Python, and as a line of Sonic Channel.
 
+import { hasPassword } from "./api.js";
 import { byId } from "./dom.js";
 import { scope } from "./main.js";
 
 const HERE = new URL(".", location.href).href;
 
 export function showRequest() {
-  const { collection, bucket } = scope();
-  const made = REQUESTS[byId("operation").value]({
-    collection, bucket, text: byId("request-text").value, object: byId("request-object").value,
-  });
-  byId("as-curl").textContent = made.body
-    ? `curl -H 'Authorization: Bearer PASSWORD' -H 'Content-Type: application/json' \\\n  -d ${shell(JSON.stringify(made.body))} ${shell(HERE + made.path)}`
-    : `curl -H 'Authorization: Bearer PASSWORD' ${shell(`${HERE}${made.path}?${new URLSearchParams(made.parameters)}`)}`;
-  byId("as-python").textContent = `import sonicpy\n\nclient = sonicpy.connect("sonic://:PASSWORD@localhost:1491")\n${made.python}`;
-  byId("as-channel").textContent = `START ${made.mode} PASSWORD\n${made.channel}`;
+  const asked = { ...scope(), text: byId("request-text").value, object: byId("request-object").value };
+  const made = REQUESTS[byId("operation").value](asked);
+  const secret = hasPassword() ? "PASSWORD" : "";
+  byId("as-curl").textContent = curl(made, secret);
+  byId("as-python").textContent = `import sonicpy\n\nclient = sonicpy.connect("sonic://${secret && `:${secret}@`}localhost:1491")\n${made.python}`;
+  byId("as-channel").textContent = `START ${made.mode} ${secret}`.trim() + `\n${made.channel}`;
+}
+
+function curl({ path, parameters, body }, secret) {
+  const words = ["curl"];
+  if (secret) words.push(`-H 'Authorization: Bearer ${secret}'`);
+  if (body) words.push("-H 'Content-Type: application/json'", `-d ${shell(JSON.stringify(body))}`);
+  const query = new URLSearchParams(parameters ?? {}).toString();
+  return [...words, shell(HERE + path + (query && `?${query}`))].join(" ");
 }
 
 const REQUESTS = {
@@ -23,15 +29,30 @@ const REQUESTS = {
     python: `client.query(${python(collection)}, ${python(bucket)}, ${python(text)})`,
     channel: `QUERY ${collection} ${bucket} ${quoted(text)} LIMIT(10)`,
   }),
+  search: ({ collection, bucket, text }) => ({
+    path: "v1/search", parameters: { collection, bucket, text }, mode: "search",
+    python: `client.query(${python(collection)}, ${python(bucket)}, ${python(text)})\nclient.suggest(${python(collection)}, ${python(bucket)}, ${python(last(text))})`,
+    channel: `QUERY ${collection} ${bucket} ${quoted(text)} LIMIT(10)\nSUGGEST ${collection} ${bucket} ${quoted(last(text))} LIMIT(5)`,
+  }),
   suggest: ({ collection, bucket, text }) => ({
-    path: "v1/suggest", parameters: { collection, bucket, word: text }, mode: "search",
-    python: `client.suggest(${python(collection)}, ${python(bucket)}, ${python(text)})`,
-    channel: `SUGGEST ${collection} ${bucket} ${quoted(text)}`,
+    path: "v1/suggest", parameters: { collection, bucket, word: last(text) }, mode: "search",
+    python: `client.suggest(${python(collection)}, ${python(bucket)}, ${python(last(text))})`,
+    channel: `SUGGEST ${collection} ${bucket} ${quoted(last(text))}`,
+  }),
+  explain: ({ collection, bucket, text }) => ({
+    path: "v1/explain", parameters: { collection, bucket, text }, mode: "search",
+    python: `print(client.explain(${python(collection)}, ${python(bucket)}, ${python(text)}))`,
+    channel: `EXPLAIN ${collection} ${bucket} ${quoted(text)}`,
   }),
   words: ({ collection, bucket }) => ({
     path: "v1/words", parameters: { collection, bucket }, mode: "search",
     python: `client.words(${python(collection)}, ${python(bucket)})`,
     channel: `LIST ${collection} ${bucket}`,
+  }),
+  objects: ({ collection, bucket }) => ({
+    path: "v1/objects", parameters: { collection, bucket }, mode: "search",
+    python: `client.objects(${python(collection)}, ${python(bucket)})`,
+    channel: `OBJECTS ${collection} ${bucket}`,
   }),
   count: ({ collection, bucket }) => ({
     path: "v1/count", parameters: { collection, bucket }, mode: "ingest",
@@ -43,8 +64,19 @@ const REQUESTS = {
     python: `client.push(${python(collection)}, ${python(bucket)}, ${python(object)}, ${python(text)})`,
     channel: `PUSH ${collection} ${bucket} ${object} ${quoted(text)}`,
   }),
+  pop: ({ collection, bucket, text, object }) => ({
+    path: "v1/pop", body: { collection, bucket, object, text }, mode: "ingest",
+    python: `client.pop(${python(collection)}, ${python(bucket)}, ${python(object)}, ${python(text)})`,
+    channel: `POP ${collection} ${bucket} ${object} ${quoted(text)}`,
+  }),
+  flush: ({ collection, bucket, object }) => ({
+    path: "v1/flush", body: { collection, bucket, object }, mode: "ingest",
+    python: `client.flush(${python(collection)}, ${python(bucket)}, ${python(object)})`,
+    channel: `FLUSHO ${collection} ${bucket} ${object}`,
+  }),
 };
 
+const last = (text) => text.trim().split(/\s+/).at(-1);
 const python = (text) => JSON.stringify(text);
 const quoted = (text) => `"${text.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n")}"`;
 const shell = (text) => `'${text.replaceAll("'", "'\\''")}'`;

@@ -1,7 +1,7 @@
 // Search as you type: hits, completions, "did you mean", and why these hits or none.
 
 import { get } from "./api.js";
-import { byId, element, stack, table } from "./dom.js";
+import { byId, element, stack } from "./dom.js";
 import { say, scope } from "./main.js";
 
 const PAGE = 10;
@@ -104,7 +104,7 @@ function hide() {
 
 // Why: the words of the query with what stood in for them, and the score of each object as its parts
 
-const WAYS = { whole: "every word", exact: "exact", completion: "completed", correction: "corrected" };
+const WAYS = { whole: "every word", exact: "a word exactly", completion: "completed", correction: "corrected" };
 const HOW = {
   given: "given", short: "text too short to guess", script: "its script decides", letters: "guessed by its letters",
   words: "guessed by letters and common words", unknown: "unknown",
@@ -123,14 +123,15 @@ function explanation(found) {
   if (found.more_terms) parts.push(element("p", {}, `and ${count(found.more_terms, "more word")}`));
   const most = Math.max(0, ...found.hits.map((each) => each.score ?? 0));
   if (found.hits.length) {
-    parts.push(table("Scores of the first objects", ["object", "found", "score", "made of"],
-      found.hits.map((each) => [each.object, WAYS[each.how] ?? each.how, drawnScore(each, most, colour), element("span", {}, ...reasons(each, colour))])));
+    parts.push(element("ol", { class: "scores", "aria-label": "Scores of the first objects" }, ...found.hits.map((each) =>
+      element("li", {}, element("b", {}, each.object), element("span", { class: "hint" }, ` ${WAYS[each.how] ?? each.how}`),
+        element("div", {}, ...drawnScore(each, most, colour)), element("div", {}, ...reasons(each, colour))))));
   }
   return parts;
 }
 
 const count = (number, name) => `${number.toLocaleString("en")} ${name}${number === 1 ? "" : "s"}`;
-const rounded = (number) => number.toLocaleString("en", { maximumFractionDigits: 2 });
+const rounded = (number) => number.toLocaleString("en", { maximumFractionDigits: 3 });
 const swatch = (place) => element("span", { class: `swatch part-${place}`, "aria-hidden": "true" });
 
 function drawnTerm(term, colour) {
@@ -144,16 +145,18 @@ function drawnTerm(term, colour) {
 }
 
 function drawnScore(each, most, colour) {
-  if (each.score === null) return "–";
-  const drawing = stack(each.parts.map((part) => part.score ?? 0), most);
-  [...drawing.children].forEach((rect, place) => rect.setAttribute("class", `part-${colour.get(each.parts[place].term) ?? 5}`));
-  return element("span", { class: "score-cell" }, drawing, ` ${rounded(each.score)}`);
+  if (each.score === null) return [];
+  const drawing = stack([each.base, ...each.parts.map((part) => part.score ?? 0), each.more_score ?? 0], most, 300);
+  const classes = ["base", ...each.parts.map((part) => `part-${colour.get(part.term) ?? 5}`), "base"];
+  [...drawing.children].forEach((rect, place) => rect.setAttribute("class", classes[place]));
+  drawing.classList.add("wide");
+  return [drawing, ` ${rounded(each.score)}`];
 }
 
 function reasons(each, colour) {
   const list = each.parts.map((part) => element("span", { class: "reason" }, swatch(colour.get(part.term) ?? 5),
     `${part.word}${part.word === part.term ? "" : ` for ${part.term}`}${part.times > 1 ? ` × ${part.times}` : ""}${part.score === null ? "" : ` ${rounded(part.score)}`}`));
-  if (each.base) list.push(element("span", { class: "reason" }, `base ${rounded(each.base)}`));
+  if (each.base) list.push(element("span", { class: "reason" }, element("span", { class: "swatch base", "aria-hidden": "true" }), `${WAYS[each.how] ?? each.how} ${rounded(each.base)}`));
   if (each.more) list.push(element("span", { class: "reason" }, `${count(each.more, "more word")}${each.more_score === null ? "" : ` ${rounded(each.more_score)}`}`));
   return list;
 }
