@@ -10,7 +10,7 @@ OF_CONTENT = (b"content-length", b"content-type")
 
 
 class Tagged:
-    """An application whose whole answers get an ETag. It stands inside the compression, so the tag is of the content."""
+    """An application whose whole answers get an ETag. It stands inside the compression: a tag is of the content."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

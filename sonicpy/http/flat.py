@@ -6,14 +6,18 @@ others would wait. Strings are read by the json module, at its speed.
 
 import json
 import re
-from json.decoder import scanstring
+from collections.abc import Callable
+from json import decoder
 from typing import Any
 
+scanstring: Callable[[str, int, bool], tuple[str, int]] = decoder.scanstring  # type: ignore[attr-defined]
 KEYS_MAX = 32
 PLAIN_BYTES = 2_000
 """A shorter text is read by the json module alone: whatever it holds is quickly built."""
 SPACE = re.compile(r"[ \t\n\r]*")
-SIMPLE = re.compile(r"(?:-?(?:0|[1-9]\d{0,18})(?:\.\d{1,20})?(?:[eE][+-]?\d{1,3})?|true|false|null)(?![\w.+-])", re.ASCII)
+SIMPLE = re.compile(
+    r"(?:-?(?:0|[1-9]\d{0,18})(?:\.\d{1,20})?(?:[eE][+-]?\d{1,3})?|true|false|null)(?![\w.+-])", re.ASCII
+)
 
 
 def flat_json(body: bytes) -> Any:

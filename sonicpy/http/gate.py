@@ -130,10 +130,11 @@ class Gate:
         except (HTTPException, TimeoutError) as error:
             if answer.has_begun:  # it cannot be mended; the server closes the connection
                 return
-            status, detail, extra = 504, f"the answer took more than {ANSWER_S:.0f} seconds", CLOSE
-            if isinstance(error, HTTPException):
-                status, detail, extra = error.status_code, error.detail, error.headers
-            await problem(status, detail, extra, answer.request_id)(scope, receive, answer.send)
+            if not isinstance(error, HTTPException):
+                error = HTTPException(504, f"the answer took more than {ANSWER_S:.0f} seconds", CLOSE)
+            await problem(error.status_code, error.detail, error.headers, answer.request_id)(
+                scope, receive, answer.send
+            )
         finally:
             body.release()
 

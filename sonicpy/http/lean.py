@@ -1,6 +1,6 @@
-"""GET /v1/query without the framework, which takes longer than the query: plain requests only, the route has the others.
+"""GET /v1/query without the framework, which takes longer than the query: plain requests only.
 
-Both give the same answers; `tests/http/test_lean.py` compares them.
+The route of the framework has the others. Both give the same answers; `tests/http/test_lean.py` compares them.
 """
 
 from collections.abc import Mapping

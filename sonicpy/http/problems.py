@@ -106,7 +106,7 @@ async def _unforeseen(request: Request, error: Exception) -> JSONResponse:
 
 
 def _let_go(error: BaseException) -> None:
-    """Let an error go from its traceback, whose frames hold the body and the error: a cycle that would stay for long."""
+    """Let an error go from its traceback, whose frames hold the body and the error: a cycle that would stay."""
     error.__traceback__ = error.__cause__ = error.__context__ = None
 
 

@@ -118,9 +118,7 @@ class ServerBackend:
             self._whole_until = now + (now - began) * STATS_SHARE
         return found
 
-    async def _objects(
-        self, collection: str, bucket: str, *, prefix: str, after: str | None, limit: int
-    ) -> list[str]:
+    async def _objects(self, collection: str, bucket: str, *, prefix: str, after: str | None, limit: int) -> list[str]:
         """Return names of objects, read a little at a time: a prefix may pass over a million of them."""
         index = self._service.index
         position: int | None = 0 if after is None else index.position_after(collection, bucket, after)

@@ -21,6 +21,8 @@ ARGUMENTS = (
     "--disable-component-update", "--disable-sync",
 )  # fmt: skip
 PASSWORD = "secret"
+FIRST = {"push": 0, "query": 1}
+"""Operations whose order counts."""
 OBJECTS = {
     "message:1": "Hello from Nantes, how is the weather?",
     "message:2": "Sunny weather in Lisbon",
@@ -164,9 +166,9 @@ def test_every_curl_line_works_as_it_stands(seen: Seen) -> None:
     page.get_by_label("Object", exact=True).fill("curl:1")
     operations = page.locator("#operation option").all_inner_texts()
     assert {"query", "push", "explain"} <= set(operations)
-    for operation in sorted(operations, key=lambda name: ("push", "query").index(name) if name in ("push", "query") else 2):
+    for operation in sorted(operations, key=lambda name: FIRST.get(name, 2)):
         page.get_by_label("Operation").select_option(operation)
-        page.get_by_label("Text", exact=True).fill("it's a \"curled\" $HOME \\ text &c=d")
+        page.get_by_label("Text", exact=True).fill('it\'s a "curled" $HOME \\ text &c=d')
         line = page.locator("#as-curl").inner_text().replace("Bearer PASSWORD", f"Bearer {PASSWORD}")
         done = subprocess.run(["sh", "-c", line.replace("curl ", "curl -sS -w ' %{http_code}' ", 1)],
                               capture_output=True, text=True, timeout=20, check=True)  # fmt: skip

@@ -41,7 +41,6 @@ class WithHttp(Server):
         with Asking(self.http_port, password) as asking:
             return asking.get(path).status
 
-
     def count(self, collection: str) -> int:
         """Return how many objects the bucket b of a collection has."""
         with self.asking() as asking:
@@ -82,7 +81,9 @@ def test_every_operation_answers_from_the_server(server: WithHttp) -> None:
     scope = {"collection": "all", "bucket": "operations"}
     with server.asking() as asking:
         asking.post("/v1/push", **scope, object="o1", text="weather in Nantes")
-        rows = b"".join(json.dumps({**scope, "object": f"o{n}", "text": f"row{n}"}).encode() + b"\n" for n in range(2, 700))
+        rows = b"".join(
+            json.dumps({**scope, "object": f"o{n}", "text": f"row{n}"}).encode() + b"\n" for n in range(2, 700)
+        )
         assert asking.stream("/v1/bulk", [rows[:5000], rows[5000:5001], rows[5001:]]).body["pushed"] == 698
         assert asking.post("/v1/consolidate").body == {"done": True}
         assert asking.get("/v1/suggest", **scope, word="wether").body == {"words": ["weather"]}
