@@ -100,7 +100,7 @@ class Connections:
         """Look after the connections no longer, and end those that are left."""
         self._timer.cancel()
         for connection in list(self.open):
-            connection.transport.abort()
+            connection.end()
 
     def add(self, connection: "LimitedProtocol") -> None:
         """Add a connection; if there are too many, end the one that has waited for its next request for longest."""
@@ -109,13 +109,13 @@ class Connections:
             waiting = [each for each in self.open if each.is_waiting and each is not connection]
             oldest = min(waiting, key=lambda each: each.waits_since, default=connection)
             self.open.pop(oldest, None)
-            oldest.transport.abort()
+            oldest.end()
 
     def _look(self) -> None:
         now = time.monotonic()
         for connection in list(self.open):
             if connection.is_overdue(now):
-                connection.transport.abort()
+                connection.end()
         self._timer = asyncio.get_running_loop().call_later(LOOK_EVERY_S, self._look)
 
 
@@ -131,6 +131,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self.waits_since = time.monotonic()
         self._due = self.waits_since + HEAD_S
         self._stuck_since = math.inf
+        self._served: RequestResponseCycle | None = None
 
     @property
     def is_waiting(self) -> bool:
@@ -149,7 +150,25 @@ class LimitedProtocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection."""
         self._connections.open.pop(self, None)
+        self._leave()
         super().connection_lost(exc)
+
+    def end(self) -> None:
+        """End the connection at once."""
+        self._leave()
+        self.transport.abort()
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer what is no request, and close the connection."""
+        self._leave()
+        super().send_400_response(msg)
+
+    def _leave(self) -> None:
+        """Let the request that is served, which need not be the last one that came, write no more; drop the others."""
+        self.pipeline.clear()
+        if self._served is not None and not self._served.response_complete:
+            self._served.disconnected = True
+            self._served.message_event.set()
 
     def data_received(self, data: bytes) -> None:
         """Handle a packet now or, if this pass of the loop has handled enough, in a later one."""
@@ -205,11 +224,15 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         """Begin to serve a request now or, if this pass of the loop has begun enough, in a later one."""
-        begin = partial(super()._start_asgi_task, cycle, app)
+        self._served = cycle
         if self._connections.pace.take():
-            begin()
+            self._begin(cycle, app)
         else:
-            self._connections.pace.queue(begin)
+            self._connections.pace.queue(partial(self._begin, cycle, app))
+
+    def _begin(self, cycle: RequestResponseCycle, app: Any) -> None:
+        if not self.transport.is_closing():
+            super()._start_asgi_task(cycle, app)
 
     def on_body(self, body: bytes) -> None:
         """Take a part of the body. Raises Refused if nobody reads it and it does not end."""
