@@ -40,17 +40,19 @@ def run(arguments: argparse.Namespace) -> int:
     """
     try:
         make_app = importlib.import_module("sonicpy.http").app
+        guard = importlib.import_module("starlette.middleware.trustedhost").TrustedHostMiddleware
         uvicorn = importlib.import_module("uvicorn")
     except ModuleNotFoundError as error:
         raise ConfigError(f"browse needs the package {error.name}: run pip install 'sonicpy-search[http]'.") from error
-    asyncio.run(_serve(arguments, make_app, uvicorn))
+    # A foreign page may give this machine's address a name of its own, to be of the same origin.
+    asyncio.run(_serve(arguments, lambda source: guard(make_app(source, read_only=True), [HOST, "localhost"]), uvicorn))
     return 0
 
 
 async def _serve(arguments: argparse.Namespace, make_app: Any, uvicorn: Any) -> None:
     async with _source(arguments.where) as source:
         config = uvicorn.Config(
-            make_app(source, read_only=True), host=HOST, port=arguments.port, lifespan="off", log_level="error",
+            make_app(source), host=HOST, port=arguments.port, lifespan="off", log_level="error",
             access_log=False, server_header=False, ws="none",
         )  # fmt: skip
         server = uvicorn.Server(config)

@@ -13,6 +13,8 @@ LONG = frozenset({"consolidate", "backup", "restore", "verify", "stats", "object
 """Methods that may take longer than a turn: they run on a thread."""
 TURN_S = 0.0005
 """Rows of a bulk request are pushed for this time, then the loop serves others."""
+STATS_SHARE = 20
+"""Reading the figures of a whole index may take a twentieth of the time, however many buckets there are."""
 
 Row = tuple[str, str, str, str, str | None]
 """Collection, bucket, object, text, language."""
@@ -39,15 +41,44 @@ class Backend(Protocol):
         """Return why requests cannot be answered, or None."""
 
 
+class WholeStats:
+    """The figures of a whole index, which take long where there are many buckets: all who ask share one reading.
+
+    Args:
+        read: reads them.
+    """
+
+    def __init__(self, read: Callable[[], Awaitable[dict[str, Any]]]) -> None:
+        self._read = read
+        self._reading: asyncio.Task[dict[str, Any]] | None = None
+        self._until = 0.0
+
+    async def get(self) -> dict[str, Any]:
+        """Return the figures; they may be STATS_SHARE times as old as reading them takes."""
+        if self._reading is None or (self._reading.done() and time.perf_counter() > self._until):
+            self._reading = asyncio.create_task(self._timed())
+        return await asyncio.shield(self._reading)
+
+    async def _timed(self) -> dict[str, Any]:
+        began = time.perf_counter()
+        found = await self._read()
+        now = time.perf_counter()
+        self._until = now + (now - began) * STATS_SHARE
+        return found
+
+
 class IndexBackend:
     """An index of this process; queries run on the loop, because a hop to a thread costs more than a query."""
 
     def __init__(self, index: Index) -> None:
         self._index = index
         self._began = time.monotonic()
+        self._whole = WholeStats(lambda: asyncio.to_thread(index.stats))
 
     async def call(self, method: str, *args: Any, **options: Any) -> Any:
         """Return what a method of the index returns."""
+        if method == "stats" and not any(args):
+            return await self._whole.get()
         if method in LONG:
             return await asyncio.to_thread(getattr(self._index, method), *args, **options)
         return getattr(self._index, method)(*args, **options)
@@ -87,9 +118,12 @@ class ClientBackend:
 
     def __init__(self, client: AsyncClient) -> None:
         self._client = client
+        self._whole = WholeStats(client.stats)
 
     async def call(self, method: str, *args: Any, **options: Any) -> Any:
         """Return what a method of the client returns."""
+        if method == "stats" and not any(args):
+            return await self._whole.get()
         act: Callable[..., Awaitable[Any]] = getattr(self._client, method)
         return await act(*args, **options)
 
@@ -106,7 +140,7 @@ class ClientBackend:
 
     async def figures(self) -> dict[str, Any]:
         """Return the server's INFO and the figures of its index."""
-        return {"info": await self._client.info(), "index": await self._client.stats()}
+        return {"info": await self._client.info(), "index": await self._whole.get()}
 
     async def unready(self) -> str | None:
         """Return why the server does not answer, or None."""

@@ -57,11 +57,13 @@ class Rules:
         password: what clients send as `Authorization: Bearer`; None: nothing.
         read_only: changes are refused.
         refuse: delays the refusal of wrong passwords.
+        origins: pages of these may send changes, besides our own; "*": all.
     """
 
     password: str | None = None
     read_only: bool = False
     refuse: Refuse | None = None
+    origins: frozenset[str] = frozenset()
 
 
 class TooLarge(HTTPException):
@@ -142,6 +144,8 @@ class Gate:
         """Raise HTTPException if the rules do not allow the request."""
         if self._rules.read_only and path in CHANGES:
             raise HTTPException(403, "this address is read-only", CLOSE)
+        if scope["method"] != "GET" and self._is_foreign(headers):
+            raise HTTPException(403, "pages of this origin may not ask: http.origins does not name it", CLOSE)
         length = headers.get(b"content-length")
         if length is not None and path != BULK and not (length.isdigit() and float(length) <= BODY_BYTES_MAX):
             raise TooLarge
@@ -155,6 +159,13 @@ class Gate:
         if self._rules.refuse is not None and not await self._rules.refuse(scope.get("client")):
             raise HTTPException(429, "too many wrong passwords from this network", {**CLOSE, "Retry-After": "4"})
         raise HTTPException(401, "the password is wrong", CHALLENGE)
+
+    def _is_foreign(self, headers: dict[bytes, bytes]) -> bool:
+        """Return whether a page of another origin sent the request: browsers send some without asking first."""
+        origin = headers.get(b"origin")
+        if origin is None or "*" in self._rules.origins or origin.decode("latin-1") in self._rules.origins:
+            return False
+        return origin.partition(b"://")[2] != headers.get(b"host")
 
 
 CLOSE = {"Connection": "close"}

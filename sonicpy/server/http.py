@@ -20,7 +20,7 @@ import uvicorn
 from sonicpy.config import HttpConfig
 from sonicpy.errors import CommandError, ConfigError, ShuttingDown
 from sonicpy.http import app
-from sonicpy.http.backend import TURN_S, Refusal, Row, names_of
+from sonicpy.http.backend import TURN_S, Refusal, Row, WholeStats, names_of
 from sonicpy.index.report.stats import memory_bytes
 from sonicpy.server.figures import VerbFigures, not_ready, server_figures
 from sonicpy.server.http_protocol import KEEP_ALIVE_S, Connections, LimitedProtocol
@@ -42,9 +42,6 @@ STOP_S = 1
 """Longest time of a stop for requests under way."""
 RECEIVE_BUFFER_BYTES = 1 << 16
 """Of each connection, in the system; it bounds what a connection whose turn has not come keeps waiting here."""
-STATS_SHARE = 20
-"""Figures of the whole index are read again after this many times the time that reading them took: one twentieth of
-the time, however many buckets there are."""
 
 
 class ServerBackend:
@@ -52,9 +49,7 @@ class ServerBackend:
 
     def __init__(self, service: "Service") -> None:
         self._service = service
-        self._whole: asyncio.Task[dict[str, Any]] | None = None
-        """Reads the figures of the whole index, or has read them."""
-        self._whole_until = 0.0
+        self._whole = WholeStats(self._read_stats)
 
     async def call(self, method: str, *args: Any, **options: Any) -> Any:
         """Return what a method of the index returns; a change has reached the log when it does."""
@@ -101,22 +96,14 @@ class ServerBackend:
         return None
 
     async def _stats(self, collection: str | None = None, bucket: str | None = None) -> dict[str, Any]:
-        """Return figures; those of the whole index may be some seconds old where they take long."""
-        if collection is not None:
-            return await self._read_stats(collection, bucket)
-        now = time.perf_counter()
-        if self._whole is None or (self._whole.done() and now > self._whole_until):
-            self._whole = asyncio.create_task(self._read_stats())
-        return await asyncio.shield(self._whole)
+        """Return figures of the last commit, which is made first."""
+        if collection is None and bucket is None:
+            return await self._whole.get()
+        return await self._read_stats(collection, bucket)
 
-    async def _read_stats(self, collection: str | None = None, bucket: str | None = None) -> dict[str, Any]:
-        began = time.perf_counter()
+    async def _read_stats(self, *names: str | None) -> dict[str, Any]:
         self._service.committer.commit()  # if that fails, the figures are those of the commit before
-        found = await asyncio.to_thread(self._service.index.stats, collection, bucket)
-        if collection is None:
-            now = time.perf_counter()
-            self._whole_until = now + (now - began) * STATS_SHARE
-        return found
+        return await asyncio.to_thread(self._service.index.stats, *names)
 
     async def _objects(self, collection: str, bucket: str, *, prefix: str, after: str | None, limit: int) -> list[str]:
         """Return names of objects, read a little at a time: a prefix may pass over a million of them."""

@@ -194,6 +194,16 @@ def test_pages_of_other_origins_may_ask_where_allowed(index: sonicpy.Index) -> N
     assert "access-control-allow-origin" not in TestClient(app(index)).get("/health", headers=ask).headers
 
 
+def test_pages_of_other_origins_change_nothing(index: sonicpy.Index) -> None:
+    row = json.dumps({**SCOPE, "object": "o", "text": "forged"})
+    for origins, origin, status in (((), "https://evil.example", 403), ((), "null", 403), ((), "http://testserver", 200),
+                                    (["https://a.example"], "https://a.example", 200), ("*", "https://b.example", 200)):  # fmt: skip
+        client = TestClient(app(index, origins=origins))
+        headers = {"Origin": origin, "Content-Type": "text/plain"}
+        assert client.post("/v1/bulk", content=row, headers=headers).status_code == status
+        assert client.get("/v1/collections", headers=headers).status_code == 200
+
+
 def test_headers_protect_the_page(client: TestClient) -> None:
     headers = client.get("/").headers
     assert "default-src 'none'" in headers["content-security-policy"]

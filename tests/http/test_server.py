@@ -1,6 +1,8 @@
 """HTTP in the process of `sonicpy serve`: one index for both ways, durability, passwords, settings, the end."""
 
 import json
+import re
+import signal
 import subprocess
 import sys
 import time
@@ -252,6 +254,24 @@ def test_a_missing_package_is_one_sentence(tmp_path: Path, arguments: list[str])
     )
     assert (done.returncode, is_one_sentence(done.stderr)) == (2, True), done.stderr
     assert "pip install 'sonicpy-search[http]'" in done.stderr
+
+
+def test_browse_shows_a_folder_to_this_machine_alone(tmp_path: Path) -> None:
+    with sonicpy.open(tmp_path / "store") as index:
+        index.push("notes", "mine", "note:1", "a small note")
+    command = [sys.executable, "-m", "sonicpy", "browse", str(tmp_path / "store"), "--no-open"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment({})) as process:
+        assert process.stdout is not None
+        shown = re.search(r"http://127.0.0.1:(\d+)/", process.stdout.readline())
+        assert shown is not None
+        with Asking(int(shown[1])) as asking:
+            assert objects_of(asking.get("/v1/query", collection="notes", bucket="mine", text="small")) == ["note:1"]
+            assert asking.post("/v1/push", collection="n", bucket="b", object="o", text="t").status == 403
+        with raw(int(shown[1])) as connection:
+            connection.sendall(b"GET /v1/collections HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n")
+            assert ends(connection).startswith(b"HTTP/1.1 400")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(10) == 130
 
 
 def test_a_server_without_http_imports_nothing_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
