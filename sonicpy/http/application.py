@@ -64,9 +64,8 @@ def app(
         add_page(application)
     describe(application, password is not None)
     compressed = GZipMiddleware(Tagged(application), COMPRESSED_BYTES)
-    gated: ASGIApp = Gate(
-        compressed, Rules(password, read_only, refuse, frozenset(origins)), {"/v1/query": LeanQuery(backend)}
-    )
+    rules = Rules(password, read_only, refuse, frozenset(origins))
+    gated: ASGIApp = Gate(compressed, rules, {"/v1/query": LeanQuery(backend)})
     if origins:
         headers = ["Authorization", "Content-Type", "If-None-Match", "X-Request-ID"]
         gated = CORSMiddleware(gated, origins, allow_methods=["GET", "POST"], allow_headers=headers,

@@ -196,8 +196,13 @@ def test_pages_of_other_origins_may_ask_where_allowed(index: sonicpy.Index) -> N
 
 def test_pages_of_other_origins_change_nothing(index: sonicpy.Index) -> None:
     row = json.dumps({**SCOPE, "object": "o", "text": "forged"})
-    for origins, origin, status in (((), "https://evil.example", 403), ((), "null", 403), ((), "http://testserver", 200),
-                                    (["https://a.example"], "https://a.example", 200), ("*", "https://b.example", 200)):  # fmt: skip
+    for origins, origin, status in (
+        ((), "https://evil.example", 403),
+        ((), "null", 403),
+        ((), "http://testserver", 200),
+        (["https://a.example"], "https://a.example", 200),
+        ("*", "https://b.example", 200),
+    ):
         client = TestClient(app(index, origins=origins))
         headers = {"Origin": origin, "Content-Type": "text/plain"}
         assert client.post("/v1/bulk", content=row, headers=headers).status_code == status

@@ -2,8 +2,10 @@
 
 import re
 import shutil
+import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,7 @@ ARGUMENTS = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
 )  # fmt: skip
+ROOT = Path(__file__).parents[2]
 PASSWORD = "secret"
 FIRST = {"push": 0, "query": 1}
 """Operations whose order counts."""
@@ -221,6 +224,40 @@ def test_a_wrong_password_asks_again(browser: Any, server: str) -> None:
     found.page.get_by_text("the password is wrong").wait_for()
     found.log_in()
     found.context.close()
+
+
+def test_the_search_box_of_the_examples_asks_from_elsewhere(browser: Any, tmp_path: Path) -> None:
+    port, page_port = free_port(), free_port()
+    shutil.copytree(ROOT / "examples/browser", tmp_path / "page")
+    index = tmp_path / "page/index.html"
+    index.write_text(index.read_text().replace("127.0.0.1:8491", f"{HOST}:{port}"))
+    settings = {"http.inet": f"{HOST}:{port}", "http.origins": f'["http://{HOST}:{page_port}"]'}
+    command = [sys.executable, "-m", "http.server", "--bind", HOST, "--directory", str(index.parent), str(page_port)]
+    with Server(tmp_path, settings) as server, subprocess.Popen(command, stderr=subprocess.DEVNULL) as files:
+        try:
+            with sonicpy.connect(f"sonic://{HOST}:{server.port}") as client:
+                client.push("messages", "default", "message:1", "Sunny weather in Lisbon")
+            wait_for_port(page_port)
+            page = browser.new_page()
+            page.goto(f"http://{HOST}:{page_port}/")
+            page.locator("#box").press_sequentially("wether lis")
+            page.get_by_text("message:1").wait_for()
+            page.locator("#meant").get_by_text("weather lis").wait_for()
+            assert page.locator("#words option").first.get_attribute("value") == "wether lisbon"
+            page.close()
+        finally:
+            files.terminate()
+
+
+def wait_for_port(port: int) -> None:
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        try:
+            socket.create_connection((HOST, port), 1).close()
+            return
+        except OSError:
+            time.sleep(0.02)
+    pytest.fail("the page is not served")
 
 
 def test_browse_shows_a_folder(browser: Any, tmp_path: Path) -> None:
