@@ -12,6 +12,7 @@
     lengths    bucket u32 | IID // 4000 u40
     oids       bucket u32 | smallest hash of the slice u40
     pending    as words
+    removed    bucket u32 | IID u40 | number of the part u32
     doomed     bucket u32        (dropped buckets whose rows are still to be deleted)
 
 The packers of the hot path are native (sonicpy._native.keys); the others are here.
@@ -24,13 +25,16 @@ __all__ = [
     "BUCKET_MAX",
     "STAGING",
     "TERM_KEY_BYTES",
+    "after_collection",
     "block_key",
     "block_position",
     "bucket_key",
     "bucket_of",
     "collection_prefix",
+    "iid_of",
     "is_staged",
     "length_key",
+    "part_number",
     "object_key",
     "scope_key",
     "scope_of",
@@ -52,6 +56,11 @@ def collection_prefix(collection: str) -> bytes:
     """Return what the keys of all scopes of a collection begin with."""
     name = collection.encode()
     return bytes((len(name),)) + name
+
+
+def after_collection(collection: str) -> bytes:
+    """Return a key behind those of all scopes of a collection, and before those of the next one."""
+    return collection_prefix(collection) + b"\xff"  # names are ASCII
 
 
 def scope_key(collection: str, bucket: str) -> bytes:
@@ -78,3 +87,13 @@ def block_position(key: bytes) -> int:
 def bucket_of(key: bytes) -> int:
     """Return the bucket id that a key of the tables below `buckets` begins with."""
     return int.from_bytes(key[:4], "big")
+
+
+def iid_of(key: bytes) -> int:
+    """Return the IID that a key of `removed` names."""
+    return int.from_bytes(key[4:TERM_KEY_BYTES], "big")
+
+
+def part_number(key: bytes) -> int:
+    """Return the number of the part that a key of `removed` names."""
+    return int.from_bytes(key[TERM_KEY_BYTES:], "big")

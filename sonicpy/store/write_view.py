@@ -4,7 +4,6 @@ Rows that nearly every change touches (counters of buckets, lengths, words, the 
 `WriteCache`; `flush` writes them before each commit.
 """
 
-from enum import IntEnum
 from typing import Any
 
 from sonicpy._native.keys import bucket_key
@@ -18,6 +17,7 @@ from sonicpy.store.environment import (
     COMMON,
     DROPPED,
     LENGTHS,
+    META,
     OBJECTS,
     PENDING,
     SCOPES,
@@ -27,20 +27,12 @@ from sonicpy.store.environment import (
 )
 from sonicpy.store.keys import length_key, object_key, scope_key
 from sonicpy.store.lengths import Lengths, read_lengths
-from sonicpy.store.meta import take_bucket_id
+from sonicpy.store.meta import EMPTIED, take_bucket_id
 from sonicpy.store.names import NewNames, new_names, stored_names
+from sonicpy.store.removals import Removals
 from sonicpy.store.view import View
+from sonicpy.store.why import Why
 from sonicpy.store.write_cache import NewestRow, WriteCache
-
-
-class Why(IntEnum):
-    """What happened last to a pending word: the last byte of its row, behind its sequence number."""
-
-    APPEARED = 0
-    POPPED = 1
-    """It vanished by a POP that left its object other words."""
-    ORPHANED = 2
-    """It vanished with its object."""
 
 
 class WriteView(View):
@@ -53,6 +45,7 @@ class WriteView(View):
 
     Attributes:
         terms: rows of words that PUSH changes; call `flush_term_rows` before reading or changing them in the tables.
+        removals: what is half gone; see `remove_steps`.
         writer_cache: the writers of the buckets whose states changed; see `bucket_writer.writer_of`.
     """
 
@@ -61,6 +54,9 @@ class WriteView(View):
         self.owner = owner
         self.terms = cache.terms
         self.writer_cache: dict[tuple[str, str], Any] = {}
+        if cache.removals is None:
+            cache.removals = Removals(transaction)
+        self.removals = cache.removals
         self._write_cache = cache
         self._states = cache.states
         self._changed_states: set[tuple[str, str]] = set()
@@ -116,17 +112,30 @@ class WriteView(View):
         self._write_cache.flushed[state.bucket] = state.lexicon_version
         self._write_cache.has_dropped = True
         self._changed_buckets.discard(state.bucket)
+        self.removals.forget_bucket(state.bucket)
         key = bucket_key(state.bucket)
         self.transaction.delete(SCOPES, scope_key(collection, bucket))
         self.transaction.delete(BUCKETS, key)
         self.transaction.put(DROPPED, key, b"")
         return True
 
+    def note_emptied(self, collection: str) -> None:
+        """Let a collection exist although it has lost its last bucket; see `has_collection`."""
+        self.transaction.put(META, EMPTIED + collection.encode(), b"")
+
+    def forget_emptied(self, collection: str) -> bool:
+        """Undo `note_emptied`; return whether it was noted."""
+        return self.transaction.delete(META, EMPTIED + collection.encode())
+
     def set_bucket(self, scope: Scope, state: BucketState) -> None:
         """Replace the counters of a bucket that exists; its number must stay the same."""
         self._forget_state(scope)
         self._states[scope] = state
         self._changed_states.add(scope)
+
+    def read_removals(self) -> None:
+        """Look again for what is half gone, after rows were written that may say so."""
+        self._write_cache.removals = self.removals = Removals(self.transaction)
 
     def rename_bucket(self, old: Scope, new: Scope) -> None:
         """Give a bucket another name, which no bucket has."""

@@ -11,7 +11,8 @@ although the graph holds it is only compared twice.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -20,13 +21,14 @@ from sonicpy._native.keys import bucket_key
 from sonicpy._native.term_rows import live_words
 from sonicpy.errors import GraphError
 from sonicpy.graph.builder import WordGraphBuilder
-from sonicpy.graph.pool import GraphPool, graph_folder
+from sonicpy.graph.pool import GraphPool, Name, graph_folder
 from sonicpy.graph.word_graph import WordGraph
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import Environment
 from sonicpy.store.pages import ROWS_MAX, pages
 from sonicpy.store.view import View
-from sonicpy.store.write_view import Why, WriteView
+from sonicpy.store.why import Why
+from sonicpy.store.write_view import WriteView
 
 PRUNED_ROWS = 200
 """Pending words deleted between two turns: about 0.2 ms."""
@@ -37,7 +39,8 @@ class GraphLimits(NamedTuple):
 
     Attributes:
         words, file_bytes: the most a graph holds; 0: no limit.
-        keeps_orphans: as in Sonic, words that vanished with their object stay in the graph; only POP takes them out.
+        keeps_orphans: as in Sonic, words that vanished with their object stay in the graph, only POP takes them out;
+            and a graph with as many words as it may hold takes no new ones.
     """
 
     words: int = 0
@@ -132,14 +135,15 @@ def read_words(view: View, pool: GraphPool, bucket: int, limits: GraphLimits) ->
     state = view.bucket_numbered(bucket)
     if state is None:
         return None
-    words = _live_words(view, bucket)
-    if limits.keeps_orphans:
-        words = sorted({*words, *_orphans(view, pool, state)})
+    words = _words_with_orphans(view, pool, state, limits) if limits.keeps_orphans else _live_words(view, state)
     return Words(bucket, state.lexicon_version + 1, state.pending_seq, words)
 
 
-def write_graph(pool: GraphPool, found: Words, limits: GraphLimits) -> Built:
+def write_graph(pool: GraphPool, found: Words, limits: GraphLimits, *, sync: bool = True) -> Built:
     """Write the graph of words that were gathered; this needs no snapshot.
+
+    Args:
+        sync: False: `GraphPool.sync_all` follows before the graph is published.
 
     Raises:
         GraphError: the file cannot be written.
@@ -150,14 +154,17 @@ def write_graph(pool: GraphPool, found: Words, limits: GraphLimits) -> Built:
     while limits.file_bytes and len(content) > limits.file_bytes and kept:
         kept = kept[: min(len(kept) - 1, len(kept) * limits.file_bytes // len(content))]
         content = _graph(kept, bucket, version)
-    pool.write(bucket, version, content)
+    pool.write(bucket, version, content, sync=sync)
     return Built(bucket, version, len(kept), seq, len(kept) < len(words))
 
 
 def build_in_worker(
-    store: str, map_bytes: int, buckets: list[int], limits: GraphLimits
+    store: str, map_bytes: int, buckets: list[int], limits: GraphLimits, together: int = 1
 ) -> tuple[list[Built], list[GraphError]]:
     """Write the graphs of several buckets from the last commit of a store: the job of a worker process.
+
+    Args:
+        together: how many buckets to read from one snapshot; more than one only if they are small.
 
     Returns:
         The graphs that were built, and the errors of the others.
@@ -165,7 +172,7 @@ def build_in_worker(
     Raises:
         StoreError: the store cannot be read.
     """
-    environment = Environment(Path(store), map_bytes, sync=False, read_only=True)
+    environment = Environment(Path(store), map_bytes, read_only=True)
 
     @contextmanager
     def snapshot() -> Iterator[View]:
@@ -176,17 +183,41 @@ def build_in_worker(
     errors: list[GraphError] = []
     try:
         pool = GraphPool(graph_folder(Path(store)))
-        for bucket in buckets:
-            found = gather_words(snapshot, pool, bucket, limits)
-            if found is None:
-                continue
+        for words in _gathered(snapshot, pool, buckets, limits, together):
             try:
-                graphs.append(write_graph(pool, found, limits))
+                graphs.append(write_graph(pool, words, limits, sync=False))
             except GraphError as error:
                 errors.append(error)
+        try:
+            pool.sync_all(Name(built.bucket, built.version) for built in graphs)
+        except GraphError as error:
+            return [], [*errors, error]
         return graphs, errors
     finally:
         environment.close()
+
+
+def _gathered(
+    snapshot: Callable[[], AbstractContextManager[View]],
+    pool: GraphPool,
+    buckets: list[int],
+    limits: GraphLimits,
+    together: int,
+) -> Iterator[Words]:
+    """Yield the words for the graphs of buckets that are still there."""
+    for first in range(0, len(buckets), together):
+        group = buckets[first : first + together]
+        if together == 1:
+            found = [gather_words(snapshot, pool, bucket, limits) for bucket in group]
+        else:
+            with snapshot() as view:
+                found = [gather_words(partial(_opened, view), pool, bucket, limits) for bucket in group]
+        yield from (words for words in found if words is not None)
+
+
+def _opened(view: View) -> AbstractContextManager[View]:
+    """Return a snapshot that is open already, to be used as if it were a new one."""
+    return nullcontext(view)
 
 
 def publish(view: WriteView, graphs: Iterable[Built]) -> list[Built]:
@@ -215,19 +246,27 @@ def prune_pending(view: WriteView, built: Built, start: bytes) -> bytes | None:
     return rows[PRUNED_ROWS][0] if len(rows) > PRUNED_ROWS else None
 
 
-def _live_words(view: View, bucket: int) -> list[bytes]:
+def _live_words(view: View, state: BucketState) -> list[bytes]:
     """Return the words of a bucket that objects show, in byte order."""
-    prefix = bucket_key(bucket)
-    return [word for rows in pages(view.word_rows_from, prefix, ROWS_MAX) for word in live_words(rows, prefix)]
+    prefix = bucket_key(state.bucket)
+    size = min(state.next_term + 1, ROWS_MAX)  # a small bucket is read at once, and not those behind it
+    return [word for rows in pages(view.word_rows_from, prefix, size) for word in live_words(rows, prefix)]
 
 
-def _orphans(view: View, pool: GraphPool, state: BucketState) -> set[bytes]:
-    """Return the words of the old graph, and those that vanished with their object since, without popped ones."""
+def _words_with_orphans(view: View, pool: GraphPool, state: BucketState, limits: GraphLimits) -> list[bytes]:
+    """Return, in byte order, the words of the old graph and new ones, gone ones included but for those popped.
+
+    A word that a full graph did not take stays away from later ones.
+    """
     pending = view.pending_changes(state.bucket)
     graph = pool.get(state.bucket, state.lexicon_version)
     words = set() if graph is None else set(graph.words(0, len(graph)))
-    words |= {word for word, why in pending.items() if why == Why.ORPHANED}
-    return words - {word for word, why in pending.items() if why == Why.POPPED}
+    words -= {word for word, why in pending.items() if why == Why.POPPED}
+    if graph is None or not limits.words:
+        words.update(_live_words(view, state))
+    if graph is None or not limits.words or len(graph) < limits.words:
+        words |= {word for word, why in pending.items() if why != Why.POPPED}
+    return sorted(words)
 
 
 def _graph(words: list[bytes], bucket: int, version: int) -> bytes:
