@@ -19,6 +19,7 @@ from sonicpy.config.kinds import (
     Limit,
     LogLevel,
     Megabytes,
+    Origins,
     Password,
     Ranking,
     Seconds,
@@ -90,7 +91,7 @@ class HttpConfig(Section):
     inet: InetOrNone = None
     read_only: Switch = False
     page: Switch = True
-    origins: Words = ()
+    origins: Origins = ()
     without_password: Switch = False
 
     @property

@@ -231,7 +231,7 @@ def test_the_search_box_of_the_examples_asks_from_elsewhere(browser: Any, tmp_pa
     shutil.copytree(ROOT / "examples/browser", tmp_path / "page")
     index = tmp_path / "page/index.html"
     index.write_text(index.read_text().replace("127.0.0.1:8491", f"{HOST}:{port}"))
-    settings = {"http.inet": f"{HOST}:{port}", "http.origins": f'["http://{HOST}:{page_port}"]'}
+    settings = {"http.inet": f"{HOST}:{port}", "http.origins": f"http://{HOST}:{page_port}"}
     command = [sys.executable, "-m", "http.server", "--bind", HOST, "--directory", str(index.parent), str(page_port)]
     with Server(tmp_path, settings) as server, subprocess.Popen(command, stderr=subprocess.DEVNULL) as files:
         try:

@@ -298,3 +298,11 @@ def test_slow_headers_end_in_time(server: WithHttp) -> None:
     assert not overdue(protocol, now + 6)
     protocol._stuck_since = now
     assert overdue(protocol, now + http_protocol.STUCK_S + 1)
+
+
+@pytest.mark.parametrize("origin", ['["https://a.example"]', "https://a.example/", "a.example"])
+def test_what_is_no_origin_is_refused(tmp_path: Path, origin: str) -> None:
+    status, said = refused_start(["--inet", f"{HOST}:0"], tmp_path, {"http.origins": origin})
+    assert (status, is_one_sentence(said)) == (2, True), said
+    assert "http.origins" in said
+    assert "https://example.com" in said
