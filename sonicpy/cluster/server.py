@@ -26,8 +26,9 @@ def serve(loaded: Loaded, announce: Callable[[str], None], brokers: str, name: s
     Raises:
         SonicError: the cluster cannot be reached, or the node cannot start.
     """
-    if loaded.config.metrics.address is not None:
-        raise ConfigError("metrics.inet is set; allowed is no address, because a node of a cluster has no metrics yet.")
+    for key, address in (("metrics.inet", loaded.config.metrics.address), ("http.inet", loaded.config.http.address)):
+        if address is not None:
+            raise ConfigError(f"{key} is set; allowed is no address, because a node of a cluster does not offer it.")
     logging.getLogger("nats").setLevel(logging.CRITICAL)
     return run(NodeServer(loaded.config, announce, brokers, name, is_strong=is_strong), loaded)
 
