@@ -18,6 +18,8 @@ pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 from sonicpy.cluster.dev import HOST, DevCluster, free_ports, nats_server  # noqa: E402
 from sonicpy.cluster.setup import check_broker  # noqa: E402
 
+pytestmark = pytest.mark.full
+
 BUCKETS = [f"bucket{number}" for number in range(12)]
 
 
