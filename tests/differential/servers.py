@@ -4,18 +4,31 @@ import re
 import socket
 import sys
 import time
-from contextlib import ExitStack
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from tests.differential.scenario import CONSOLIDATE, PLACE, PROFILES, Scenario, Step
+from tests.differential.scenario import (
+    CONSOLIDATE,
+    INGEST,
+    PLACE,
+    PROFILES,
+    TOGETHER,
+    WRITERS,
+    Scenario,
+    Step,
+)
 from tests.processes import HOST, environment
 from tests.support.paths import ROOT
 from tests.support.server_process import PASSWORD, ServerProcess
 
 ANSWER_S = 10.0
-MARKER = re.compile(rb"^(PENDING|EVENT [A-Z]+) (\w+)")
+MARKER = re.compile(rb"^(PENDING|EVENT [A-Z]+) \w+", re.MULTILINE)
+EVENT = re.compile(rb"(?<=^EVENT QUERY )(.+)(?=\r\n)", re.MULTILINE)
+BY_CLOCK = re.compile(rb"(uptime|command_latency_\w+)\(\d+\)")
+"""Figures of INFO that no two servers share."""
 BASE = {
     "server.log_level": '"error"',
     "channel.auth_password": f'"{PASSWORD}"',
@@ -70,10 +83,19 @@ class Player(ServerProcess):
             self.stop()
             self.start()
             return b""
-        answer = connections.ask(step.connection, step.line.replace(PLACE, collection))
+        line = step.line.replace(PLACE, collection)
+        if step.connection == TOGETHER:
+            return b"".join(sorted(connections.ask_together(line.split(b"\n"))))
+        answer = connections.ask(step.connection, line)
         if step == CONSOLIDATE:
             return b""  # a consolidation says OK, or that one is under way; what it did shows later
-        return MARKER.sub(rb"\1", answer.replace(collection, PLACE))
+        answer = MARKER.sub(rb"\1", BY_CLOCK.sub(rb"\1()", answer.replace(collection, PLACE)))
+        return EVENT.sub(sorted_objects, answer) if step.is_set else answer
+
+
+def sorted_objects(found: re.Match[bytes]) -> bytes:
+    """Return the objects of an answer in the order of their names."""
+    return b" ".join(sorted(found[0].split(b" ")))
 
 
 class Connections:
@@ -82,7 +104,6 @@ class Connections:
     def __init__(self, server: Player) -> None:
         self._server = server
         self._open: dict[str, socket.socket] = {}
-        self._stack = ExitStack()
 
     def __enter__(self) -> Self:
         return self
@@ -121,6 +142,15 @@ class Connections:
                 return received + CLOSED
             if self._is_whole(received):
                 return received.removesuffix(b"PONG\r\n")
+
+    def ask_together(self, lines: Sequence[bytes]) -> list[bytes]:
+        """Return the answers to lines that several connections send at the same time."""
+
+        def ask_all(writer: int) -> list[bytes]:
+            return [self.ask(f"{INGEST} {TOGETHER} {writer}", line) for line in lines[writer::WRITERS]]
+
+        with ThreadPoolExecutor(WRITERS) as threads:
+            return [answer for answers in threads.map(ask_all, range(WRITERS)) for answer in answers]
 
     @staticmethod
     def _is_whole(received: bytes) -> bool:
