@@ -13,7 +13,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from tests.differential.deliberate import explanations
+from tests.differential.deliberate import explained
 from tests.differential.judge import Difference, Judge
 from tests.differential.scenario import Scenario, make
 from tests.differential.shrink import shrink
@@ -22,7 +22,7 @@ from tests.support.server_process import find_sonic
 EVERY_S = 60.0
 TURNS_MAX = 30
 """How many differences of one scenario are looked at."""
-SAME, UNEXPLAINED = "the same", "unexplained"
+SAME, UNEXPLAINED, ONCE = "the same", "unexplained", "differed, but not when it was played again"
 
 
 def main() -> int:
@@ -73,21 +73,15 @@ def reasons(judge: Judge, scenario: Scenario, seen: set[bytes], folder: Path | N
             break
         row, scenario = meant
         why.add(row)
-    report(judge, scenario, seen, folder)
-    return why | {UNEXPLAINED}
+    if report(judge, scenario, seen, folder):
+        return why | {UNEXPLAINED}
+    if difference is not None:
+        print(f"# seed {scenario.seed} differed once: {difference}", flush=True)
+    return why | {ONCE}
 
 
-def explained(judge: Judge, scenario: Scenario, difference: Difference) -> tuple[str, Scenario] | None:
-    """Return the row of a difference that is meant, and the scenario without its cause; None: it is not meant."""
-    for row, without in explanations(scenario, difference):
-        left = judge.difference(without)
-        if left is None or left.at > difference.at or len(without.steps) < len(scenario.steps):
-            return row, without
-    return None
-
-
-def report(judge: Judge, scenario: Scenario, seen: set[bytes], folder: Path | None) -> None:
-    """Shrink what differs and print it, unless the same was printed before."""
+def report(judge: Judge, scenario: Scenario, seen: set[bytes], folder: Path | None) -> bool:
+    """Shrink what differs and print it, unless the same was printed before; return whether it differs again."""
 
     def differs(smaller: Scenario) -> bool:
         difference = judge.difference(smaller)
@@ -96,17 +90,17 @@ def report(judge: Judge, scenario: Scenario, seen: set[bytes], folder: Path | No
     smallest = shrink(scenario, differs)
     difference = judge.difference(smallest)
     if difference is None:
-        print(f"# seed {scenario.seed} differed once", flush=True)
-        return
+        return False
     text = as_text(smallest, difference)
     kind = difference.step.line.split(b" ")[0] + difference.sonic + difference.ours
     if kind in seen:
-        return
+        return True
     seen.add(kind)
     print(text, flush=True)
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"seed-{scenario.seed}.txt").write_text(text + "\n")
+    return True
 
 
 def as_text(scenario: Scenario, difference: Difference) -> str:
