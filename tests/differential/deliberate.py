@@ -20,7 +20,9 @@ from tests.differential.scenario import Scenario, Step
 Rule = Callable[[Scenario, Difference], Scenario | None]
 """Returns the scenario without the cause of the difference, or None: it is another one."""
 
-TEXT = re.compile(rb'^(?P<head>(?P<command>PUSH|QUERY|POP|SUGGEST) [^"]*)"(?P<text>(?:[^"\\]|\\.)*)"(?P<meta>.*)$', re.DOTALL)
+TEXT = re.compile(
+    rb'^(?P<head>(?P<command>PUSH|QUERY|POP|SUGGEST) [^"]*)"(?P<text>(?:[^"\\]|\\.)*)"(?P<meta>.*)$', re.DOTALL
+)
 META = re.compile(rb" (LIMIT|OFFSET)\(\d*\)")
 LANG = re.compile(rb"LANG\((none|(?!xxx)\w{3})\)")
 OPEN_GRAPHS = re.compile(rb"fst_open_count\((\d+)\)")
@@ -76,7 +78,7 @@ def letters_of_one_byte(scenario: Scenario, difference: Difference) -> Scenario 
 def one_of_the_words(scenario: Scenario, difference: Difference) -> Scenario | None:
     """Where one word of several finds more, the others weigh otherwise."""
     line = TEXT.match(difference.step.line)
-    if line is None or line["command"] != b"QUERY" or line["text"].isascii() or b" " not in line["text"]:
+    if line is None or line["command"] != b"QUERY" or line["text"].isascii() or len(words_of(line)) < 2:
         return None
     return without_step(scenario, difference.at)
 
@@ -85,10 +87,15 @@ def each_word_alone(scenario: Scenario, difference: Difference) -> Scenario:
     """Return a scenario that asks for the words of a query one by one."""
     line = TEXT.match(difference.step.line)
     assert line is not None
-    words = re.findall(r"[^\W_]+", line["text"].decode("utf-8", "replace").replace("\\n", "\n"))
-    head = line["head"]
-    alone = (replace(difference.step, line=head + f'"{word}" LANG(none)'.encode()) for word in words)
-    return scenario.with_steps((*scenario.steps[: difference.at], *alone))
+    lines = (line["head"] + f'"{word}" LANG(none)'.encode() for word in words_of(line))
+    return scenario.with_steps(
+        (*scenario.steps[: difference.at], *(replace(difference.step, line=one) for one in lines))
+    )
+
+
+def words_of(line: re.Match[bytes]) -> list[str]:
+    """Return the words of the text of a line."""
+    return re.findall(r"[^\W_]+", line["text"].decode("utf-8", "replace").replace("\\n", "\n"))
 
 
 def popped_every_way(scenario: Scenario, difference: Difference) -> Scenario | None:

@@ -1,5 +1,7 @@
-"""The differential runner: scenarios that repeat, a shrinker that shrinks, rules that excuse only what is listed, and some
-hundred scenarios beside Sonic."""
+"""The differential runner: scenarios that repeat, a shrinker that shrinks, rules that excuse only what is listed.
+
+In the full set, some hundred scenarios are played beside Sonic.
+"""
 
 import re
 from collections.abc import Callable
@@ -44,12 +46,14 @@ def test_lines_sent_together_are_all_answered(tmp_path: Path) -> None:
         Step(TOGETHER, lines),
         Step("search 1", b'QUERY {c} b "hello" LIMIT(100)', is_set=True),
         RESTART,
+        Step("ingest 1", b" ping "),
         Step("ingest 1", b"COUNTB {c} b"),
     )
     with Player("ours", tmp_path, "default", None) as player:
-        written, found, _, count = player.play(Scenario(1, "default", steps))
+        written, found, _, ping, count = player.play(Scenario(1, "default", steps))
     assert written == 20 * b"OK\r\n"
     assert found.split()[3:] == sorted(b"o%d" % number for number in range(20))
+    assert ping == b"PONG\r\n"
     assert count == b"RESULT 20\r\n"
 
 
