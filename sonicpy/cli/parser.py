@@ -9,7 +9,7 @@ from rapidfuzz import fuzz, process
 from sonicpy.version import VERSION
 
 MODULES = {
-    "serve": "serve", "ping": "ping", "config": "config",
+    "serve": "serve", "ping": "ping", "config": "config", "browse": "browse",
     "query": "search", "suggest": "search", "list": "search", "count": "search", "explain": "search", "stats": "search",
     "ls": "ls",
     "push": "ingest", "pop": "ingest", "flush": "ingest", "import": "importing.verb",
@@ -26,6 +26,7 @@ server
   serve        run the server
   ping         check whether a server answers
   config       check or show the settings
+  browse       show an index in a browser
 
 search
   query        print the objects that match a text

@@ -116,6 +116,7 @@ class Runner:
             reply = self.refuse(error)
         seconds = time.perf_counter() - began
         tally = self._statistics.tallies[type(command)]
+        self._statistics.note_slow(tally.verb, command, seconds)
         tally.add(seconds)  # INFO's best and worst are those of commands carried out in a turn
         if seconds >= self._service.slow_command_s:
             log_slow(tally.verb, command, seconds, self.peer_name())
@@ -143,5 +144,6 @@ class Runner:
 
     def _note_duration(self, tally: Tally, item: bytes | Command, seconds: float) -> None:
         self._statistics.note_duration(tally, seconds)
+        self._statistics.note_slow(tally.verb, item, seconds)
         if seconds >= self._service.slow_command_s:
             log_slow(tally.verb, item, seconds, self.peer_name())

@@ -84,16 +84,17 @@ class Server:
             loop.add_signal_handler(number, stopped.set)
         tls = tls_context(self._config.channel)
         metrics = None if self._config.metrics.address is None else load_metrics()
+        http = None if self._config.http.address is None else load_http()
         index = Index(config=self._config, autocommit=False)
         try:
             index.maintainer.prepare()
             service = Service(index, self._config)
             listeners = Listeners(self._config.channel, tls)
-            async with self._watched(service, metrics) as watched_on:
+            async with self._watched(service, metrics) as watched_on, self._over_http(service, http) as http_on:
                 await listeners.start(lambda: self._connection(service))
                 index.maintainer.note_server(listeners.url)
                 self._announce(
-                    f"sonicpy {VERSION} listens on {', '.join(listeners.names)}, {watched_on}"
+                    f"sonicpy {VERSION} listens on {', '.join(listeners.names)}, {http_on}{watched_on}"
                     f"its index is in {self._config.store.kv.path}"
                 )
                 service.unready = None
@@ -127,6 +128,15 @@ class Server:
         finally:
             await watched.stop()
 
+    @contextlib.asynccontextmanager
+    async def _over_http(self, service: Service, http: ModuleType | None) -> AsyncIterator[str]:
+        """Serve HTTP inside a `with` block, if the settings ask for it; yield its part of the announcement."""
+        if http is None:
+            yield ""
+            return
+        async with http.open_http(service, self._config.http) as name:
+            yield f"HTTP on {name}, "
+
     def _connection(self, service: Service) -> Connection:
         compat = self._config.server.compat == "sonic"
         session = Session(VERSION, self._config.channel.auth_password, self._limits, compat)
@@ -150,6 +160,22 @@ class Server:
             rejected.abort()
         await service.maintenance.stop()
         service.maintenance.consolidate_within(CONSOLIDATE_S)
+
+
+def load_http() -> ModuleType:
+    """Return sonicpy.server.http. It is loaded only here, because it needs packages and 40 MB of memory.
+
+    Raises:
+        ConfigError: a package is not installed.
+    """
+    try:
+        return importlib.import_module("sonicpy.server.http")
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] == "sonicpy":
+            raise
+        raise ConfigError(
+            f"http.inet is set, but the package {error.name} is not installed: run pip install 'sonicpy-search[http]'."
+        ) from error
 
 
 def load_metrics() -> ModuleType:
