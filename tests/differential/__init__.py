@@ -1,10 +1,11 @@
 """Random scenarios played against Sonic and against ours in compat mode; what differs is shrunk to its smallest form.
 
-scenario.py    seeded random scenarios: lines on several connections, consolidations, restarts
+scenario.py    seeded random scenarios: lines on several connections, one by one or together,
+               consolidations, restarts
 servers.py     a server that plays scenarios, each in a collection of its own
 judge.py       the original twice, ours once: what differs, and what the original does not decide itself
 shrink.py      a scenario that differs -> the smallest one that still does
-deliberate.py  the differences that docs/protocol.md lists
+deliberate.py  the differences that docs/protocol.md lists: how each is recognised, and taken out of a scenario
 
     SONIC_BIN=/path/to/sonic python -m tests.differential [--count 5000] [--seed 1] [--write FOLDER]
 """

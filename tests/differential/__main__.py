@@ -13,13 +13,16 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from tests.differential.deliberate import reason
+from tests.differential.deliberate import explained
 from tests.differential.judge import Difference, Judge
 from tests.differential.scenario import Scenario, make
 from tests.differential.shrink import shrink
 from tests.support.server_process import find_sonic
 
 EVERY_S = 60.0
+TURNS_MAX = 30
+"""How many differences of one scenario are looked at."""
+SAME, UNEXPLAINED, ONCE = "the same", "unexplained", "differed, but not when it was played again"
 
 
 def main() -> int:
@@ -38,7 +41,7 @@ def main() -> int:
         counts = search(judge, range(arguments.seed, arguments.seed + arguments.count), arguments.write)
     for what, count in counts.most_common():
         print(f"{count:6} {what}")
-    return 1 if counts["unexplained"] else 0
+    return 1 if counts[UNEXPLAINED] else 0
 
 
 def search(judge: Judge, seeds: range, folder: Path | None) -> Counter[str]:
@@ -47,37 +50,57 @@ def search(judge: Judge, seeds: range, folder: Path | None) -> Counter[str]:
     began = said = time.monotonic()
     seen: set[bytes] = set()
     for seed in seeds:
-        scenario = make(seed)
-        difference = judge.difference(scenario)
-        counts["the same" if difference is None else "unexplained"] += 1
-        if difference is not None:
-            why = explained(judge, scenario, seen, folder)
-            if why is not None:
-                counts["unexplained"] -= 1
-                counts[why] += 1
+        for what in reasons(judge, make(seed), seen, folder):
+            counts[what] += 1
         if time.monotonic() - said > EVERY_S:
             said = time.monotonic()
             print(f"# seed {seed}, {said - began:.0f} s: {dict(counts)}", flush=True)
     return counts
 
 
-def explained(judge: Judge, scenario: Scenario, seen: set[bytes], folder: Path | None) -> str | None:
-    """Shrink a difference and return why it is meant; print one that is not, unless the same was printed before."""
-    smallest = shrink(scenario, lambda smaller: judge.difference(smaller) is not None)
+def reasons(judge: Judge, scenario: Scenario, seen: set[bytes], folder: Path | None) -> set[str]:
+    """Return why a scenario differs: the rows of differences that are meant, and UNEXPLAINED for any other.
+
+    The cause of a difference that is meant is taken out of the scenario, and the rest is played again.
+    """
+    why: set[str] = set()
+    for _ in range(TURNS_MAX):
+        difference = judge.difference(scenario)
+        if difference is None:
+            return why or {SAME}
+        meant = explained(judge, scenario, difference)
+        if meant is None:
+            break
+        row, scenario = meant
+        why.add(row)
+    if report(judge, scenario, seen, folder):
+        return why | {UNEXPLAINED}
+    if difference is not None:
+        print(f"# seed {scenario.seed} differed once: {difference}", flush=True)
+    return why | {ONCE}
+
+
+def report(judge: Judge, scenario: Scenario, seen: set[bytes], folder: Path | None) -> bool:
+    """Shrink what differs and print it, unless the same was printed before; return whether it differs again."""
+
+    def differs(smaller: Scenario) -> bool:
+        difference = judge.difference(smaller)
+        return difference is not None and explained(judge, smaller, difference) is None
+
+    smallest = shrink(scenario, differs)
     difference = judge.difference(smallest)
     if difference is None:
-        return "seen once"
-    why = reason(smallest, difference)
-    if why is None:
-        text = as_text(smallest, difference)
-        kind = difference.step.line.split(b" ")[0] + difference.sonic + difference.ours
-        if kind not in seen:
-            seen.add(kind)
-            print(text, flush=True)
-            if folder is not None:
-                folder.mkdir(parents=True, exist_ok=True)
-                (folder / f"seed-{scenario.seed}.txt").write_text(text + "\n")
-    return why
+        return False
+    text = as_text(smallest, difference)
+    kind = difference.step.line.split(b" ")[0] + difference.sonic + difference.ours
+    if kind in seen:
+        return True
+    seen.add(kind)
+    print(text, flush=True)
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"seed-{scenario.seed}.txt").write_text(text + "\n")
+    return True
 
 
 def as_text(scenario: Scenario, difference: Difference) -> str:

@@ -1,7 +1,9 @@
 """The judge: plays a scenario on Sonic twice and on ours once, and says where ours differs."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Self
 
@@ -13,6 +15,8 @@ from tests.differential.servers import Player
 class Difference:
     """The first step whose answer differs."""
 
+    at: int
+    """Its place among the steps."""
     step: Step
     sonic: bytes
     ours: bytes
@@ -25,6 +29,7 @@ class Judge:
         self._folder = folder
         self._sonic = sonic
         self._players: dict[tuple[str, str], Player] = {}
+        self._threads = ThreadPoolExecutor(1, "Sonic")
 
     def __enter__(self) -> Self:
         return self
@@ -32,29 +37,42 @@ class Judge:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._threads.shutdown()
         for player in self._players.values():
             player.stop()
 
     def difference(self, scenario: Scenario) -> Difference | None:
         """Return the first difference, or None. What Sonic itself answers in two ways decides nothing."""
-        ours = self._player("ours", scenario.profile).play(scenario)
-        sonic = self._player("Sonic", scenario.profile).play(scenario)
+        playing = self._threads.submit(self._play, "Sonic", scenario)
+        ours = self._play("ours", scenario)
+        sonic = playing.result()
         if ours == sonic:
             return None
-        again = self._player("Sonic", scenario.profile).play(scenario)
-        for step, one, other, answer in zip(scenario.steps, sonic, again, ours, strict=True):
+        again = self._play("Sonic", scenario)
+        for at, (step, one, other, answer) in enumerate(zip(scenario.steps, sonic, again, ours, strict=True)):
             if one == other != answer:
-                return Difference(step, one, answer)
+                return Difference(at, step, one, answer)
             if one != other:
                 return None  # from here on, it depends on chance
         return None
+
+    def _play(self, name: str, scenario: Scenario) -> list[bytes]:
+        """Return the answers of one server; figures of INFO are those of a server that starts without data."""
+        if not scenario.is_fresh:
+            return self._player(name, scenario.profile).play(scenario)
+        with (
+            TemporaryDirectory(dir=self._folder) as folder,
+            Player(name, Path(folder), scenario.profile, self._binary(name)) as player,
+        ):
+            return player.play(scenario)
+
+    def _binary(self, name: str) -> str | None:
+        return self._sonic if name == "Sonic" else None
 
     def _player(self, name: str, profile: str) -> Player:
         player = self._players.get((name, profile))
         if player is None:
             folder = self._folder / f"{name} {profile}".replace(" ", "-")
-            player = self._players[name, profile] = Player(
-                name, folder, profile, self._sonic if name == "Sonic" else None
-            )
+            player = self._players[name, profile] = Player(name, folder, profile, self._binary(name))
             player.start()
         return player

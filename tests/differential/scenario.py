@@ -2,15 +2,20 @@
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 COLLECTION = "{c}"
 """Stands for the scenario's own collection, so that servers need no restart between scenarios."""
 SEARCH, INGEST, CONTROL = "search", "ingest", "control"
+TOGETHER = "together"
+"""The connection of a step whose lines several connections send at the same time."""
+WRITERS = 4
+"""How many connections that are."""
 
 PROFILES: dict[str, dict[str, object]] = {
     "default": {},
     "window of 3": {"store.kv.retain_word_objects": 3},
+    "window of 1": {"store.kv.retain_word_objects": 1},
     "stemming": {"normalization.stemming_enabled": "true"},
     "folding": {"normalization.diacritic_folding_enabled": "true"},
     "nfkc": {"normalization.unicode_normalization": '"nfkc"'},
@@ -20,7 +25,9 @@ PROFILES: dict[str, dict[str, object]] = {
     "small graph": {"store.fst.graph.max_words": 5},
 }
 """Settings that differ from the defaults, by the name of the configuration."""
-WEIGHTS = (8, 2, 2, 2, 1, 2, 1, 2, 1)
+WEIGHTS = (8, 2, 1, 2, 2, 1, 2, 1, 2, 1)
+WRITERS_PROFILE = "no expansions"
+"""Of scenarios that write together: what an expansion finds depends on which of two writers was first, in Sonic too."""
 
 WORDS = {
     "latin": "hello hallo help world word words alice bob running runner runs café cafe résumé naïve straße ÅNGSTRÖM "
@@ -57,9 +64,11 @@ class Step:
     """One thing that happens: a line that a connection sends, or something that the server does."""
 
     connection: str
-    """The mode and a number, such as `search 1`; empty for a restart."""
+    """The mode and a number, such as `search 1`; TOGETHER; empty for a restart."""
     line: bytes
-    """Without the line end; empty for a restart."""
+    """Without the line end; empty for a restart. Of TOGETHER: all lines, with a line break between two."""
+    is_set: bool = False
+    """Whether the objects that it finds are compared without their order."""
 
     @property
     def is_restart(self) -> bool:
@@ -68,6 +77,7 @@ class Step:
 
 
 RESTART = Step("", b"")
+INFO = Step(f"{CONTROL} 1", b"INFO")
 CONSOLIDATE = Step(f"{CONTROL} 1", b"TRIGGER consolidate")
 PLACE = COLLECTION.encode()
 
@@ -79,6 +89,12 @@ class Scenario:
     seed: int
     profile: str
     steps: tuple[Step, ...]
+    is_fresh: bool = False
+    """Whether servers without any data play it: for the figures of INFO."""
+
+    def with_steps(self, steps: Sequence[Step]) -> "Scenario":
+        """Return the scenario with other steps."""
+        return replace(self, steps=tuple(steps))
 
 
 class Maker:
@@ -99,9 +115,17 @@ class Maker:
             step = chance.choices(list(ACTS), [weight for weight, _ in ACTS.values()])[0]
             act: Callable[[Maker], Sequence[Step]] = ACTS[step][1]
             steps += act(self)
-        if chance.random() < 0.03:
-            steps.insert(chance.randrange(len(steps)), RESTART)
-        return Scenario(seed, profile, tuple(steps))
+        is_fresh = chance.random() < 0.01
+        if is_fresh:
+            for _ in range(3):
+                steps.insert(chance.randrange(len(steps) + 1), INFO)
+        for _ in range(2):
+            if chance.random() < 0.03:
+                steps.insert(chance.randrange(len(steps)), RESTART)
+        if chance.random() < 0.1:
+            profile = WRITERS_PROFILE
+            steps += self.together()
+        return Scenario(seed, profile, tuple(steps), is_fresh)
 
     def _some_words(self) -> list[str]:
         scripts = self._chance.sample(list(WORDS), self._chance.choice((1, 1, 2, 3)))
@@ -137,7 +161,11 @@ class Maker:
         how = self._chance.random()
         if how < 0.93:
             return f'"{text}"'
-        return self._chance.choice((f'"{text}\\"', text, '""', '" "', f'"\\\\ {text} \\q"', f'"{text}', f"'{text}'"))
+        return self._chance.choice(
+            (f'"{text}\\"', text, '""', '" "', f'"\\\\ {text} \\q"', f'"{text}', f"'{text}'", f'"\\"{text}\\""',
+             f'"{text} LIMIT(1)"', f'"{text}" "{text}"', f'"{text}"x', f'LIMIT(2) "{text}"', f'"{text}\\\\"',
+             f'"a\\tb\\r\\n{text}"')
+        )  # fmt: skip
 
     def _meta(self, *keys: str) -> str:
         found = ""
@@ -189,6 +217,34 @@ class Maker:
                                    f"FLUSHC {COLLECTION}"))  # fmt: skip
         return [self._step(INGEST, line)]
 
+    def again(self) -> list[Step]:
+        """Take an object or a word of it away, push it again and ask for the word."""
+        scope, name, word = self._scope(), self._object(), self._word()
+        gone = self._chance.choice((f"FLUSHO {scope} {name}", f'POP {scope} {name} "{word}"'))
+        steps = [self._step(INGEST, gone), self._step(INGEST, f'PUSH {scope} {name} "{word}"{self._meta("LANG")}')]
+        return [*steps, self._step(SEARCH, f'QUERY {scope} "{word}" LANG(none)')]
+
+    def together(self) -> list[Step]:
+        """Write on several connections at the same time, and then ask for the state that all of them leave."""
+        chance = self._chance
+        lines = [
+            f'PUSH {self._scope()} {self._object()} "{self._word()} {self._word()}" LANG(none)'
+            for _ in range(chance.randint(8, 24))
+        ]
+        gone = "gone"  # an object that no other line of this step writes to
+        first = [self._step(INGEST, f'PUSH {COLLECTION} b {gone} "{word}" LANG(none)') for word in self._words[:3]]
+        lines.insert(chance.randrange(len(lines)), chance.choice((f"FLUSHO {COLLECTION} b {gone}", "PING")))
+        asked = [CONSOLIDATE]
+        for bucket in sorted(set(BUCKETS)):
+            scope = f"{COLLECTION} {bucket}"
+            counts = [f"COUNT {scope}", f"COUNTB {scope}", *(f"COUNTO {scope} {name}" for name in OBJECTS)]
+            asked += [Step(f"{INGEST} 1", line.encode()) for line in counts]
+            asked.append(Step(f"{SEARCH} 1", f"LIST {scope} LIMIT(100)".encode()))
+            for word in self._words:
+                line = f'QUERY {scope} "{word}" LIMIT(100) LANG(none)'
+                asked.append(Step(f"{SEARCH} 1", line.encode(), is_set=True))
+        return [*first, Step(TOGETHER, "\n".join(lines).encode()), *asked]
+
     def query(self) -> list[Step]:
         """Ask for a text, sometimes page by page."""
         text = self._text(self._typed)
@@ -230,6 +286,7 @@ ACTS: dict[str, tuple[int, Callable[[Maker], list[Step]]]] = {
     "push": (6, Maker.push),
     "pop": (3, Maker.pop),
     "flush": (2, Maker.flush),
+    "again": (1, Maker.again),
     "query": (8, Maker.query),
     "suggest": (4, Maker.suggest),
     "list": (2, Maker.words),

@@ -4,18 +4,31 @@ import re
 import socket
 import sys
 import time
-from contextlib import ExitStack
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from tests.differential.scenario import CONSOLIDATE, PLACE, PROFILES, Scenario, Step
+from tests.differential.scenario import (
+    CONSOLIDATE,
+    INGEST,
+    PLACE,
+    PROFILES,
+    TOGETHER,
+    WRITERS,
+    Scenario,
+    Step,
+)
 from tests.processes import HOST, environment
 from tests.support.paths import ROOT
 from tests.support.server_process import PASSWORD, ServerProcess
 
 ANSWER_S = 10.0
-MARKER = re.compile(rb"^(PENDING|EVENT [A-Z]+) (\w+)")
+MARKER = re.compile(rb"^(PENDING|EVENT [A-Z]+) \w+", re.MULTILINE)
+EVENT = re.compile(rb"(?<=^EVENT QUERY )(.+)(?=\r\n)", re.MULTILINE)
+BY_CLOCK = re.compile(rb"(uptime|command_latency_\w+)\(\d+\)")
+"""Figures of INFO that no two servers share."""
 BASE = {
     "server.log_level": '"error"',
     "channel.auth_password": f'"{PASSWORD}"',
@@ -70,10 +83,32 @@ class Player(ServerProcess):
             self.stop()
             self.start()
             return b""
-        answer = connections.ask(step.connection, step.line.replace(PLACE, collection))
+        line = step.line.replace(PLACE, collection)
+        if step.connection == TOGETHER:
+            return b"".join(sorted(connections.ask_together(line.split(b"\n"))))
+        answer = connections.ask(step.connection, line)
         if step == CONSOLIDATE:
             return b""  # a consolidation says OK, or that one is under way; what it did shows later
-        return MARKER.sub(rb"\1", answer.replace(collection, PLACE))
+        answer = comparable(answer.replace(collection, PLACE))
+        return EVENT.sub(sorted_objects, answer) if step.is_set else answer
+
+
+def comparable(answer: bytes) -> bytes:
+    """Return an answer without what differs from one run to the next: markers and figures of the clock."""
+    return MARKER.sub(rb"\1", BY_CLOCK.sub(rb"\1()", answer))
+
+
+def is_ping(line: bytes) -> bool:
+    """Return whether the answer to a line may look like that to the PING that follows it."""
+    try:
+        return line.decode().strip().upper().startswith("PING")
+    except UnicodeDecodeError:
+        return False
+
+
+def sorted_objects(found: re.Match[bytes]) -> bytes:
+    """Return the objects of an answer in the order of their names."""
+    return b" ".join(sorted(found[0].split(b" ")))
 
 
 class Connections:
@@ -82,7 +117,6 @@ class Connections:
     def __init__(self, server: Player) -> None:
         self._server = server
         self._open: dict[str, socket.socket] = {}
-        self._stack = ExitStack()
 
     def __enter__(self) -> Self:
         return self
@@ -104,7 +138,7 @@ class Connections:
         if connection is None:
             connection = self._open[name] = self._start(name.partition(" ")[0])
         connection.sendall(line + b"\r\n" + PROBE + b"\r\n")
-        received = b""
+        received, answers = b"", 2 if is_ping(line) else 1
         deadline = time.monotonic() + ANSWER_S
         while True:
             connection.settimeout(max(0.01, deadline - time.monotonic()))
@@ -119,16 +153,25 @@ class Connections:
                 connection.close()
                 del self._open[name]
                 return received + CLOSED
-            if self._is_whole(received):
+            if self._is_whole(received, answers):
                 return received.removesuffix(b"PONG\r\n")
 
+    def ask_together(self, lines: Sequence[bytes]) -> list[bytes]:
+        """Return the answers to lines that several connections send at the same time."""
+
+        def ask_all(writer: int) -> list[bytes]:
+            return [self.ask(f"{INGEST} {TOGETHER} {writer}", line) for line in lines[writer::WRITERS]]
+
+        with ThreadPoolExecutor(WRITERS) as threads:
+            return [answer for answers in threads.map(ask_all, range(WRITERS)) for answer in answers]
+
     @staticmethod
-    def _is_whole(received: bytes) -> bool:
-        """Return whether the PING is answered, and every PENDING has its EVENT."""
+    def _is_whole(received: bytes, answers: int) -> bool:
+        """Return whether the PING is answered behind `answers` - 1 lines, and every PENDING has its EVENT."""
         lines = received.split(b"\r\n")
         pending = sum(line.startswith(b"PENDING ") for line in lines)
         events = sum(line.startswith(b"EVENT ") for line in lines)
-        return lines[-1] == b"" and b"PONG" in lines and pending == events
+        return lines[-1] == b"" and b"PONG" in lines[answers - 1 :] and pending == events
 
     def _start(self, mode: str) -> socket.socket:
         connection = socket.create_connection((HOST, self._server.port), ANSWER_S)

@@ -99,6 +99,12 @@ def test_stop_words_in_either_spelling(tmp_path: Path) -> None:
         assert words(index) == ["parc"]
 
 
+def test_a_phone_number_may_go_on_in_the_next_line(tmp_path: Path) -> None:
+    with opened(tmp_path) as index:
+        push(index, "o", "34\n3.14 5\t6\u00a078")
+        assert words(index) == ["3.14", "34", "5", "6", "78"]
+
+
 def test_words_with_a_hyphen_are_not_completed(tmp_path: Path) -> None:
     with opened(tmp_path, tokenization__compat_split_special_patterns=False) as index:
         push(index, "o", "covid-19 _-_ http://x.yy/#frag")
@@ -150,6 +156,22 @@ def test_stop_words_of_sonic(tmp_path: Path, lang: str, dropped: str, kept: str)
 
 
 # -- differences that stay --------------------------------------------------------------------------------------------
+
+
+def test_names_are_compared_whole(tmp_path: Path) -> None:
+    """Sonic takes these names for the same, because they share a hash of 32 bits."""
+    with opened(tmp_path) as index:
+        index.push(C, "user:41372", "secret", "confidential", lang="none")
+        index.push("coll1693", B, "o", "classified", lang="none")
+        assert list(index.query(C, "user:251530", "confidential", lang="none")) == []
+        assert list(index.query("coll280812", B, "classified", lang="none")) == []
+
+
+def test_marks_alone_are_no_word_where_accents_go(tmp_path: Path) -> None:
+    """Sonic stores a word without letters."""
+    with opened(tmp_path, **FOLDING) as index:
+        push(index, "o", "\u093f x")
+        assert (words(index), found(index, "\u093f")) == (["x"], [])
 
 
 def test_letters_that_share_their_first_byte_are_corrected(tmp_path: Path) -> None:

@@ -84,6 +84,7 @@ AS_IN_SONIC = [
     ("a\x00b 1\x002", "a b *1* *2*", "NUL is an ordinary separator"),
     ("+49 3090 123 456", "*49* *3090* *123* *456*", "a plus belongs to the phone"),
     ("12345", "*12345*", "five digits are a phone"),
+    ("34\n3.14", "*34* *3.14*", "a phone may go on in the next line"),
     ("1  2  3  4  5", "*1* *2* *3* *4* *5*", "no phone has two blanks in a row: five ids"),
     ("٤١٢٥٥٥٠١٨٧", "*٤١٢٥٥٥٠١٨٧*", "digits of all scripts"),
 ]

@@ -52,7 +52,7 @@ PATTERNS = {  # \d of Python is Unicode's Nd, which is Sonic's class *d*
     "username": rf"@[^{S}]*[{W}]",
     "url": rf"[{W}]{{2,}}://[^{S}]*[^{S}.]",
     "ipv4": r"(?:\d{1,3}\.){3}\d{1,3}(?:[^.\d]|\Z)",
-    "phone": r"\+?\d(?:[ .\-]?\d){4,}",
+    "phone": r"\+?\d(?:[ \t-\r.\-]?\d){4,}",
     "domain": r"[A-Za-z0-9.\-]+\.[A-Za-z]{2,}",
     "id": rf"[{W}:\-]*[\d_][{W}:\-]*",
 }

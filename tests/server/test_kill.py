@@ -84,6 +84,19 @@ def test_killed_while_connections_write(tmp_path: Path, durability: str) -> None
     kill_again_and_again(tmp_path, 2 if durability == "interval" else 1, random.randrange(10**9), durability)
 
 
+def test_words_wait_through_a_kill_in_compat_mode(tmp_path: Path) -> None:
+    """Sonic loses words that were not consolidated."""
+    server = Server(tmp_path, {"server.compat": "sonic"})
+    with server:
+        with Peer(server, "ingest") as ingest:
+            assert ingest.ask('PUSH c b o "valeriane" LANG(none)') == "OK"
+        server.kill()
+        server.start()
+        with Peer(server, "control") as control, Peer(server, "search") as search:
+            assert control.ask("TRIGGER consolidate") == "OK"
+            assert search.results("LIST c b") == ["valeriane"]
+
+
 @pytest.mark.full
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("durability", ["interval", "commit"])

@@ -149,7 +149,8 @@ cdef class BoundAnalyzer:
         if splits and self.add_words(terms, text, match.end - match.begin, F_SPECIAL):
             return 0
         if not splits and match.kind == PHONE:
-            digits = PyBytes_FromStringAndSize(<const char *> text, match.end - match.begin).translate(None, b" .-")
+            digits = PyBytes_FromStringAndSize(<const char *> text, match.end - match.begin)
+            digits = digits.translate(None, b" .-\t\n\v\f\r")
             return self.add_piece(terms, <const uint8_t *> digits, len(digits), F_SPECIAL)
         return self.add_piece(terms, text, match.core_end - match.begin, F_SPECIAL)
 

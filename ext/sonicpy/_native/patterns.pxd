@@ -298,19 +298,23 @@ cdef inline Py_ssize_t match_ipv4(
     return -1 if text[at] == c'.' or found & DIGIT else at + width
 
 
+cdef inline bint is_phone_separator(uint8_t byte, bint at_borders) noexcept nogil:
+    return byte in b" .-" or (not at_borders and is_ascii_blank(byte))
+
+
 cdef inline Py_ssize_t match_phone(
     const uint8_t *text, Py_ssize_t size, Py_ssize_t at, bint at_borders, bint spaced
 ) noexcept nogil:
     """Return the end of a phone number, or -1: perhaps a plus, then at least five digits.
 
-    Between two digits there may be one blank, dot or hyphen.
+    Between two digits there may be one blank, dot or hyphen; Sonic's take any white space of ASCII for a blank.
     """
     cdef int digits = 0, width
     cdef Py_ssize_t end = -1, separated
     if text[at] == c'+':
         at += 1
     while at < size:
-        separated = at + 1 if digits and text[at] in b" .-" else at
+        separated = at + 1 if digits and is_phone_separator(text[at], at_borders) else at
         if not properties_at(text, size, separated) & DIGIT:
             break
         decode(text, separated, &width)
