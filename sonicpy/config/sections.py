@@ -48,6 +48,7 @@ class ServerConfig(Section):
     compat: Compat = "none"
     log_level: LogLevel = "warn"
     slow_command_ms: Count = 0
+    worker_time_limit: Seconds = 3600
 
 
 class ChannelConfig(Section):
@@ -149,6 +150,7 @@ class KvConfig(Section):
     retain_word_objects: Count = 0
     durability: Durability = "interval"
     map_size_mb: Megabytes = 65536
+    reader_limit_mb: Count = 4096
     pool: KvPoolConfig = KvPoolConfig()
     database: KvDatabaseConfig = KvDatabaseConfig()
 

@@ -150,7 +150,8 @@ class Engine:
             StoreError: the change was not stored.
         """
         with self.lock:
-            result = self.store.apply(mutation)
+            # Who commits by itself has nobody else to serve meanwhile.
+            result = self.store.apply(mutation, in_steps=not self.is_autocommit)
             self._finish_change()
             return result
 
@@ -232,6 +233,8 @@ class Engine:
     def _drop_leftovers(self) -> None:
         """Delete what an earlier process has left unfinished."""
         drop_staged(self.store)
+        while self.store.has_removals:
+            self.store.take_step()
         with self.read() as view:
             states = (state for _, state in view.all_states())
             self.graphs.tidy({Name(state.bucket, state.lexicon_version) for state in states if state.lexicon_version})

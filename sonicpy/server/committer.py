@@ -9,6 +9,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from sonicpy.errors import StoreError
+from sonicpy.server.threads import in_thread
 
 if TYPE_CHECKING:
     from sonicpy.index.maintenance.maintainer import Maintainer
@@ -29,6 +30,8 @@ COMMIT_AFTER_SYNCED_S = 1.0
 SWEEP_ROWS = 200
 """Rows of flushed buckets deleted between two turns: about 0.2 ms."""
 SWEEPS_PER_COMMIT = 50
+REMOVALS_PER_COMMIT = 16
+"""Steps of a removal for each commit; it writes about a page for each term that went."""
 
 
 class Committer:
@@ -106,7 +109,7 @@ class Committer:
         Raises:
             StoreError: the disk cannot be written.
         """
-        done = self._loop.run_in_executor(None, self._maintainer.sync)
+        done = in_thread(self._maintainer.sync)
         try:
             await asyncio.shield(done)
         except asyncio.CancelledError:
@@ -119,8 +122,24 @@ class Committer:
             self._maintainer.shorten_log()
         self._log_position = self._maintainer.log_position
 
+    async def remove(self) -> None:
+        """Take away what is half gone, one part between two turns. An error is logged; `sweep` tries again later."""
+        try:
+            steps = 0
+            while self._maintainer.has_removals:
+                self._maintainer.remove_step()
+                steps += 1
+                if steps % REMOVALS_PER_COMMIT == 0 and not self.commit():
+                    return
+                await asyncio.sleep(0)
+            if steps:
+                self.commit()
+        except StoreError as error:
+            logger.error("%s", error)
+
     async def sweep(self) -> None:
         """Delete the rows of flushed buckets, a few between two turns."""
+        await self.remove()
         while self._maintainer.has_dropped:
             for _ in range(SWEEPS_PER_COMMIT):
                 if not self._maintainer.sweep(SWEEP_ROWS):
@@ -150,7 +169,7 @@ class Committer:
         done, self._log_sync = self._log_sync, None
         assert done is not None
         try:
-            await self._loop.run_in_executor(None, self._maintainer.sync_log)
+            await in_thread(self._maintainer.sync_log)
         except BaseException as error:  # of any kind: otherwise the connections would wait for ever
             done.set_exception(error)
             if not isinstance(error, StoreError):

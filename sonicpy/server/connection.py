@@ -166,16 +166,16 @@ class Connection(asyncio.BufferedProtocol):
             self._is_queued = True
         elif stop is Stop.REPLIES_ARE_LONG:
             self._is_queued = True
-        else:
+        elif stop is not Stop.HALF_GONE:
             long_command = stop
         synced: asyncio.Future[None] | None = None
         if promises:
             synced = self._seal(out, promises)
         elif out:
             self._service.committer.note_turn_without_changes()
-        if synced is not None or long_command is not None:
+        if synced is not None or long_command is not None or stop is Stop.HALF_GONE:
             self._is_queued = False  # the end of the deferred answer goes on
-            self._deferred = self._loop.create_task(self._answer_later(synced, out, promises, long_command))
+            self._deferred = self._loop.create_task(self._answer_later(synced, out, promises, stop))
         else:
             self._write(out)
             if self.session.ended:
@@ -197,18 +197,20 @@ class Connection(asyncio.BufferedProtocol):
         synced: "asyncio.Future[None] | None",
         out: list[bytes],
         promises: list[int],
-        long_command: Command | None,
+        stop: Stop | Command | None,
     ) -> None:
-        """Wait for the disk and write the turn's replies, then carry out the long command."""
+        """Wait for the disk and for what is half gone, write the turn's replies, then carry out a long command."""
         try:
             try:
                 if synced is not None:
                     await asyncio.shield(synced)
             except StoreError as error:
                 self._runner.withdraw(out, promises, error)
+            if stop is Stop.HALF_GONE:
+                await self._service.committer.remove()
             self._write(out)
-            if long_command is not None:
-                self._write([await self._runner.run_long(long_command)])
+            if stop is not None and not isinstance(stop, Stop):
+                self._write([await self._runner.run_long(stop)])
         except BaseException:
             self.abort()
             raise

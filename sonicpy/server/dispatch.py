@@ -138,5 +138,7 @@ CALLS: dict[type, Callable[["Index", Any], bytes]] = {
     Exists: exists,
 }
 
+REMOVES = frozenset({FlushC, FlushO})
+"""Commands that may leave most of their work to steps between turns: their reply leaves behind the last step."""
 CHANGES = frozenset({Push, Pop, FlushC, FlushB, FlushO})
 """Commands that change the index: their reply leaves only once the log holds the change."""

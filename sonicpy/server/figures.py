@@ -36,6 +36,8 @@ class ServerFigures:
     store_used_bytes: int
     store_map_bytes: int
     log_bytes: int
+    oldest_reader_s: float
+    pinned_bytes: int
     is_refusing: bool
     consolidations_total: int
     consolidation_seconds_total: float
@@ -66,6 +68,8 @@ def server_figures(service: "Service") -> ServerFigures:
         store_used_bytes=maintainer.used_bytes(),
         store_map_bytes=maintainer.map_bytes(),
         log_bytes=maintainer.log_bytes(),
+        oldest_reader_s=service.readers.age_s,
+        pinned_bytes=service.readers.pinned_bytes,
         is_refusing=maintainer.refusing,
         consolidations_total=statistics.consolidations,
         consolidation_seconds_total=statistics.consolidation_s,

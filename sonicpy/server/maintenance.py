@@ -6,15 +6,17 @@ Steps on the loop's thread are short and let turns run in between; the rest runs
 import asyncio
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from sonicpy.config import Config
 from sonicpy.errors import GraphError, ShuttingDown, SonicError, StoreError
 from sonicpy.index.maintenance.consolidate import Built, build_in_worker
 from sonicpy.index.maintenance.verify import check_backup, verify_folder
 from sonicpy.server.statistics import Statistics
+from sonicpy.server.threads import in_thread
 from sonicpy.server.workers import Workers
 
 if TYPE_CHECKING:
@@ -25,8 +27,18 @@ logger = logging.getLogger(__name__)
 
 FAULTS_TOLD = 100
 """VERIFY reports at most FAULTS_TOLD faults, and how many more there are."""
+BUCKETS_AT_A_TIME = 1_000
+"""Graphs built before the first of them is published."""
 BUCKETS_PER_JOB = 50
-"""Graphs built by one job of a worker, and published by one commit."""
+"""Large graphs built by one job of a worker."""
+BUILT_HERE = 200
+"""So many small graphs are built here, one between two turns; more are worth a worker process."""
+BUCKETS_PER_TURN = 100
+"""Graphs published by one commit: about 3 ms."""
+PRUNED_PER_TURN = 20
+"""Buckets whose pending words are deleted between two turns: about 1 ms for small ones."""
+
+Item = TypeVar("Item")
 
 
 class Maintenance:
@@ -50,8 +62,8 @@ class Maintenance:
         self._verifying = asyncio.Lock()
         self._stopping = False
         self._warned_of_size = False
-        self._workers = Workers()
-        self._verifiers = Workers()
+        self._workers = Workers(config.server.worker_time_limit)
+        self._verifiers = Workers(config.server.worker_time_limit)
         """Their own process: a consolidation must not wait until a check has ended."""
 
     async def consolidate(self, buckets: list[int] | None = None) -> None:
@@ -65,12 +77,12 @@ class Maintenance:
                 raise StoreError("words cannot be consolidated before the store can be written again")
             errors: list[GraphError] = []
             began = time.monotonic()
-            for batch in batches(self._maintainer.due_buckets() if buckets is None else buckets):
-                graphs, failed = await self._build(batch)
-                errors += failed
-                for built in self._maintainer.publish_graphs(graphs):
-                    await self._prune_pending(built)
-                self._warn_of_size(graphs)
+            due = self._maintainer.due_buckets() if buckets is None else buckets
+            async with aclosing(self._built(due)) as built:
+                async for graphs, failed in built:
+                    errors += failed
+                    await self._publish(graphs)
+                    self._warn_of_size(graphs)
             # Commit what was pruned: until then, all reads would go through the write transaction.
             self._committer.commit()
             self._statistics.note_consolidation(time.monotonic() - began)
@@ -97,7 +109,7 @@ class Maintenance:
         """
         if not self._committer.commit():
             raise StoreError(f"no backup is written to {folder} before the store can be written again")
-        path = await asyncio.get_running_loop().run_in_executor(None, self._maintainer.backup_committed, folder)
+        path = await in_thread(self._maintainer.backup_committed, folder)
         logger.info("the backup %s is written", path)
 
     async def restore(self, folder: Path) -> None:
@@ -137,6 +149,16 @@ class Maintenance:
             return [*faults[:FAULTS_TOLD], f"and {len(faults) - FAULTS_TOLD} faults more: run sonicpy verify"]
         return faults
 
+    def worker_processes(self) -> list[int]:
+        """Return the process ids of the workers that run."""
+        return [*self._workers.processes(), *self._verifiers.processes()]
+
+    def kill_worker(self, process: int, why: str) -> None:
+        """Kill the worker with this process id, if it is one, and repeat its job; `why` is for the log."""
+        for workers in (self._workers, self._verifiers):
+            if process in workers.processes():
+                workers.kill(why)
+
     async def stop(self) -> None:
         """Give up what runs, and wait until it has ended."""
         self._stopping = True
@@ -145,15 +167,35 @@ class Maintenance:
         async with self._restoring, self._verifying:
             pass
 
+    async def _built(self, buckets: list[int]) -> AsyncGenerator[tuple[list[Built], list[GraphError]], None]:
+        """Yield what `_build` returns, for some buckets after the other; the next ones are built meanwhile."""
+        building: asyncio.Task[tuple[list[Built], list[GraphError]]] | None = None
+        try:
+            for batch in batches(buckets, BUCKETS_AT_A_TIME):
+                built = None if building is None else await building
+                building = asyncio.create_task(self._build(batch))
+                if built is not None:
+                    yield built
+            if building is not None:
+                yield await building
+        finally:
+            if building is not None:
+                building.cancel()
+
     async def _build(self, buckets: list[int]) -> tuple[list[Built], list[GraphError]]:
-        """Build small graphs here and large ones in a worker process; return them, and the errors of the others."""
+        """Build a few small graphs here, and very many or large ones in a worker process.
+
+        Returns:
+            The graphs that were built, and the errors of the others.
+        """
+        small, large = await self._by_size(buckets)
+        jobs = list(batches(large, BUCKETS_PER_JOB))
+        if len(small) > BUILT_HERE:
+            jobs.append(small)
+            small = []
         graphs: list[Built] = []
         errors: list[GraphError] = []
-        large = []
-        for bucket in buckets:
-            if not self._maintainer.is_small(bucket):
-                large.append(bucket)
-                continue
+        for bucket in small:
             try:
                 built = self._maintainer.build_graph(bucket)
             except GraphError as error:
@@ -161,19 +203,35 @@ class Maintenance:
             else:
                 graphs += [built] if built is not None else []
             await asyncio.sleep(0)
-        if large:
+        for job in jobs:
             more, failed = await self._workers.run(
-                build_in_worker, str(self._store_folder), self._map_bytes, large, self._maintainer.graph_limits
+                build_in_worker, str(self._store_folder), self._map_bytes, job, self._maintainer.graph_limits
             )
             graphs += more
             errors += failed
         return graphs, errors
 
-    async def _prune_pending(self, built: Built) -> None:
-        start: bytes | None = b""
-        while start is not None:
-            start = self._maintainer.prune_pending(built, start)
+    async def _by_size(self, buckets: list[int]) -> tuple[list[int], list[int]]:
+        """Return the small buckets and the large ones."""
+        small: list[int] = []
+        for group in batches(buckets, BUCKETS_PER_TURN):
+            small += filter(self._maintainer.is_small, group)
             await asyncio.sleep(0)
+        known = set(small)
+        return small, [bucket for bucket in buckets if bucket not in known]
+
+    async def _publish(self, graphs: list[Built]) -> None:
+        """Make graphs those of their buckets, and delete the pending words that they hold."""
+        for group in batches(graphs, BUCKETS_PER_TURN):
+            published = self._maintainer.publish_graphs(group)
+            await asyncio.sleep(0)
+            for few in batches(published, PRUNED_PER_TURN):
+                for built, start in self._maintainer.prune_small(few):
+                    more: bytes | None = start
+                    while more is not None:
+                        more = self._maintainer.prune_pending(built, more)
+                        await asyncio.sleep(0)
+                await asyncio.sleep(0)
 
     def _warn_of_size(self, graphs: list[Built]) -> None:
         """Warn once that a lexicon exceeds the settings: compat mode cut its graph, the default mode did not."""
@@ -190,7 +248,7 @@ class Maintenance:
                 )
 
 
-def batches(buckets: list[int]) -> Iterator[list[int]]:
-    """Yield the buckets in groups of BUCKETS_PER_JOB."""
-    for start in range(0, len(buckets), BUCKETS_PER_JOB):
-        yield buckets[start : start + BUCKETS_PER_JOB]
+def batches(items: list[Item], size: int) -> Iterator[list[Item]]:
+    """Yield the items in groups of `size`."""
+    for start in range(0, len(items), size):
+        yield items[start : start + size]

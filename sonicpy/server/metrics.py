@@ -174,6 +174,12 @@ class FiguresCollector:
         yield gauge("sonicpy_store_used_bytes", "Used part of the store's map.", now.store_used_bytes)
         yield gauge("sonicpy_store_map_bytes", "Address space reserved for the store.", now.store_map_bytes)
         yield gauge("sonicpy_log_bytes", "Size of the log.", now.log_bytes)
+        yield gauge(
+            "sonicpy_oldest_reader_seconds",
+            "Age of the oldest snapshot; 0: none is old.",
+            now.oldest_reader_s,
+        )
+        yield gauge("sonicpy_pinned_bytes", "Growth of the store beside the oldest snapshot.", now.pinned_bytes)
         yield SummaryMetricFamily(
             "sonicpy_consolidation_seconds",
             "Consolidations, and how long they took.",

@@ -15,7 +15,7 @@ from sonicpy.channel import replies
 from sonicpy.channel.commands import Command, Ping
 from sonicpy.channel.session import Session
 from sonicpy.errors import CommandError, SonicError, StoreError
-from sonicpy.server.dispatch import CALLS, CHANGES
+from sonicpy.server.dispatch import CALLS, CHANGES, REMOVES
 from sonicpy.server.slow import log_slow
 from sonicpy.server.statistics import QUICK_S, Tally
 
@@ -32,6 +32,8 @@ class Stop(enum.Enum):
     """Why a turn ended before the last line."""
 
     TIME_IS_UP = enum.auto()
+    HALF_GONE = enum.auto()
+    """The last reply has to wait until everything that its command removed is gone."""
     REPLIES_ARE_LONG = enum.auto()
 
 
@@ -88,6 +90,8 @@ class Runner:
                     if promises or kind in CHANGES:
                         promises.append(len(out))
                 out.append(reply)
+                if kind in REMOVES and self._index.maintainer.has_removals:
+                    return Stop.HALF_GONE
             else:
                 return item
             before, now = now, time.perf_counter()

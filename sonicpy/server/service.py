@@ -3,7 +3,6 @@
 Everything here runs on the loop's thread.
 """
 
-import asyncio
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -15,8 +14,10 @@ from sonicpy.config import Config
 from sonicpy.server.committer import Committer
 from sonicpy.server.maintenance import Maintenance
 from sonicpy.server.passwords import WrongPasswords
+from sonicpy.server.readers import ReaderWatch
 from sonicpy.server.rejected import RejectedConnection
 from sonicpy.server.statistics import Statistics
+from sonicpy.server.threads import in_thread
 from sonicpy.server.turns import Turns
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class Service:
         self.turns = Turns()
         self.committer = Committer(index.maintainer, syncs_before_reply=config.store.kv.durability == "commit")
         self.maintenance = Maintenance(index.maintainer, config, self.committer, self.statistics)
+        self.readers = ReaderWatch(index.maintainer, self.maintenance, config.store.kv.reader_limit_mb << 20)
         self.peers: set[Peer] = set()
         self.rejected: set[RejectedConnection] = set()
         self.wrong_passwords = WrongPasswords()
@@ -87,7 +89,7 @@ class Service:
             case Stats(collection, bucket):
                 self.committer.commit()  # if that fails, the figures are those of the commit before
                 stats = self.index.stats
-                figures = await asyncio.get_running_loop().run_in_executor(None, stats, collection, bucket)
+                figures = await in_thread(stats, collection, bucket)
                 return replies.json_result(figures)
             case Verify():
                 return replies.json_result(await self.maintenance.verify())

@@ -3,9 +3,11 @@
 import asyncio
 import logging
 import time
+from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 from sonicpy.errors import SonicError
+from sonicpy.server.maintenance import batches
 
 if TYPE_CHECKING:
     from sonicpy.server.service import Service
@@ -13,6 +15,12 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 TICK_S = 1.0
+BUCKETS_BETWEEN_TURNS = 2_000
+"""Buckets whose age is compared between two turns: about 1 ms."""
+LOOKED_AT = 1_000
+"""Buckets whose pending words are counted in one second."""
+LOOKED_AT_BETWEEN_TURNS = 100
+"""The same between two turns: about 1 ms."""
 
 
 class PeriodicTasks:
@@ -24,15 +32,17 @@ class PeriodicTasks:
         self._live_words = service.config.search.live_words
         self._committer = service.committer
         self._maintenance = service.maintenance
+        self._readers = service.readers
         self._pending_since_s: dict[int, float] = {}
+        self._looked_at = -1  # the last bucket whose pending words were counted
 
     async def run(self) -> None:
         """Run every task once a second; the error of one does not stop the others."""
         while True:
             await asyncio.sleep(TICK_S)
             for task in (
-                self._commit, self._committer.sweep, self._shorten_log, self._committer.sync, self._consolidate_due,
-                self._close_idle_graphs,
+                self._commit, self._committer.sweep, self._shorten_log, self._committer.sync, self._check_readers,
+                self._consolidate_due, self._close_idle_graphs,
             ):  # fmt: skip
                 try:
                     await task()
@@ -42,26 +52,47 @@ class PeriodicTasks:
     async def _commit(self) -> None:
         self._committer.commit_if_due()
 
+    async def _check_readers(self) -> None:
+        self._readers.check()
+
     async def _shorten_log(self) -> None:
         self._committer.shorten_log()
 
     async def _consolidate_due(self) -> None:
         """Consolidate the buckets whose graph is damaged or whose pending words are old enough or too many."""
-        now = time.monotonic()
-        buckets = self._maintainer.due_buckets()
-        self._pending_since_s = {bucket: self._pending_since_s.get(bucket, now) for bucket in buckets}
-        due = [bucket for bucket in buckets if self._is_due(bucket, now)]
+        due = await self._due_buckets()
         if due:
             await self._maintenance.consolidate(due)
             for bucket in due:
                 self._pending_since_s.pop(bucket, None)
 
-    def _is_due(self, bucket: int, now: float) -> bool:
-        return (
-            now - self._pending_since_s[bucket] >= self._config.graph.consolidate_after
-            or self._maintainer.is_broken(bucket)
-            or (self._live_words and self._maintainer.needs_consolidation(bucket))
-        )
+    async def _due_buckets(self) -> list[int]:
+        """Return the buckets to consolidate now. There may be very many, so turns run in between."""
+        now, before = time.monotonic(), self._pending_since_s
+        due: list[int] = []
+        self._pending_since_s = {}
+        for buckets in batches(self._maintainer.due_buckets(), BUCKETS_BETWEEN_TURNS):
+            since_s = {bucket: before.get(bucket, now) for bucket in buckets}
+            self._pending_since_s.update(since_s)
+            oldest_s = now - self._config.graph.consolidate_after
+            due += [bucket for bucket, began in since_s.items() if began <= oldest_s]
+            await asyncio.sleep(0)
+        due += sorted(self._maintainer.broken_buckets().difference(due))
+        if self._live_words:
+            due += await self._backlogged(set(due))
+        return due
+
+    async def _backlogged(self, known: set[int]) -> list[int]:
+        """Return which of the next LOOKED_AT buckets have very many pending words; a second later others are next."""
+        pending = list(self._pending_since_s)
+        first = bisect_right(pending, self._looked_at)
+        looked_at = [bucket for bucket in (pending[first:] + pending[:first])[:LOOKED_AT] if bucket not in known]
+        found: list[int] = []
+        for buckets in batches(looked_at, LOOKED_AT_BETWEEN_TURNS):
+            self._looked_at = buckets[-1]
+            found += filter(self._maintainer.needs_consolidation, buckets)
+            await asyncio.sleep(0)
+        return found
 
     async def _close_idle_graphs(self) -> None:
         self._maintainer.close_idle_graphs(self._config.pool.inactive_after)

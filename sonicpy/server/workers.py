@@ -1,7 +1,8 @@
 """A worker process for long jobs: started when there is a job, ended when there has been none for a while.
 
 Workers start with `spawn`; a job is a function of a module, with picklable arguments. If a worker dies, another one
-repeats its job, so a job must be repeatable.
+repeats its job, so a job must be repeatable. A worker that is silent for SILENCE_S, or whose job takes longer than the
+time limit, is killed, which counts as its death.
 """
 
 import asyncio
@@ -11,16 +12,15 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import partial
-from multiprocessing.connection import wait
+from multiprocessing.connection import Connection, wait
 from types import ModuleType
-from typing import ParamSpec, TypeVar
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
-from sonicpy.errors import WorkerError
+from sonicpy.errors import SonicError, WorkerError
 
 logger = logging.getLogger(__name__)
 
@@ -29,17 +29,41 @@ IDLE_S = 30.0
 TRIES = 3
 NICENESS = 5
 """When processors are busy, the server, whose clients wait for answers, runs before a worker."""
+BEAT_S = 1.0
+"""A worker tells once in this time that it runs."""
+SILENCE_S = 12.0
+"""A worker that told nothing for this time is stopped, or waits for ever; it is far above what a busy machine takes."""
+TIME_LIMIT_S = 3600.0
+DIED = "died"
 GIVEN_UP = "the job was given up because the workers were stopped"
 
 Arguments = ParamSpec("Arguments")
 Answer = TypeVar("Answer")
+Job = Callable[[], Any]
+
+
+class Outcome(NamedTuple):
+    """What a worker tells last of a job: what the job raised, or else what it returned."""
+
+    error: Exception | None
+    result: Any
+
+
+class WorkerDied(Exception):
+    """The worker ended before it answered; its argument says why, if this process ended it."""
 
 
 class Workers:
-    """One worker process, which runs one job after the other."""
+    """One worker process, which runs one job after the other.
 
-    def __init__(self) -> None:
-        self._executor: ProcessPoolExecutor | None = None
+    Args:
+        time_limit_s: the longest time of a job; 0: no limit.
+    """
+
+    def __init__(self, time_limit_s: float = TIME_LIMIT_S) -> None:
+        self._time_limit_s = time_limit_s
+        self._worker: Worker | None = None
+        self._turn = asyncio.Lock()
         self._running = 0
         self._stops = 0
         self._idle_timer: asyncio.TimerHandle | None = None
@@ -48,88 +72,237 @@ class Workers:
         """Run a job in the worker, and return its result.
 
         Raises:
-            WorkerError: TRIES workers died on the job, none could be started, or `stop` was called.
+            WorkerError: TRIES workers died on the job or were killed for it, none could be started, or `stop` was
+                called.
             SonicError: the job raised it.
         """
-        loop = asyncio.get_running_loop()
         self._running += 1
         stops = self._stops
         try:
-            for _ in range(TRIES):
-                try:
-                    executor = self._started()
-                    # On a thread: starting a process blocks its parent for up to 0.1 s.
-                    future = await loop.run_in_executor(None, partial(submit, executor, job, *args, **named))
-                except OSError as error:
-                    self._end(self._executor)
-                    raise WorkerError(f"no worker process can be started: {error.strerror}") from error
-                except BrokenProcessPool:
-                    self._end(self._executor)
-                    continue
-                except RuntimeError:  # after shutdown
-                    if self._stops != stops:
-                        raise WorkerError(GIVEN_UP) from None
-                    continue
-                try:
-                    return await asyncio.wrap_future(future, loop=loop)
-                except BrokenProcessPool:
-                    self._end(executor)
-                    if self._stops != stops:
-                        raise WorkerError(GIVEN_UP) from None
-                    logger.error("a worker process died; its job is done again by another one")
-                except asyncio.CancelledError:
-                    if future.cancelled() and self._stops != stops:
-                        raise WorkerError(GIVEN_UP) from None
-                    raise
-            raise WorkerError(f"{TRIES} worker processes died on one job; see the system log for what ended them")
+            async with self._turn:
+                answer: Answer = await self._run(partial(job, *args, **named), stops)
+                return answer
         finally:
             self._running -= 1
-            if self._executor is not None:
-                self._idle_timer = loop.call_later(IDLE_S, self._leave_if_idle)
+            if not self._running and self._worker is not None:
+                self._idle_timer = asyncio.get_running_loop().call_later(IDLE_S, self._leave_if_idle)
 
     def processes(self) -> list[int]:
         """Return the process id of the worker, if one runs."""
-        return [] if self._executor is None else list(self._executor._processes or ())
+        number = None if self._worker is None else self._worker.pid
+        return [] if number is None else [number]
+
+    def kill(self, why: str) -> None:
+        """Kill the worker, if one runs; another one repeats its job."""
+        if self._worker is not None:
+            self._worker.kill(why)
 
     def stop(self) -> None:
         """End the worker, and give up its job."""
         self._stops += 1
-        self._end(self._executor)
+        self._end()
 
-    def _started(self) -> ProcessPoolExecutor:
+    async def _run(self, job: Job, stops: int) -> Any:
+        for _ in range(TRIES):
+            while True:
+                if self._stops != stops:
+                    raise WorkerError(GIVEN_UP)
+                worker, was_idle = self._started()
+                try:
+                    return await worker.run(job, self._time_limit_s)
+                except WorkerDied as death:
+                    if self._worker is worker:
+                        self._end()
+                    if self._stops != stops:
+                        raise WorkerError(GIVEN_UP) from None
+                    if was_idle and str(death) == DIED and not worker.has_begun:
+                        continue  # it had died while it was idle, which says nothing about the job
+                    logger.error("a worker process %s; its job is done again by another one", death)
+                    break
+                except asyncio.CancelledError:
+                    self._end()  # nobody waits for this job, and the next one must not wait for it
+                    raise
+                except OSError as error:
+                    self._end()
+                    raise WorkerError(f"no worker process can be started: {error.strerror}") from error
+        raise WorkerError(f"{TRIES} worker processes died on one job; see the system log for what ended them")
+
+    def _started(self) -> tuple["Worker", bool]:
+        """Return the worker, and whether it was there already.
+
+        Raises:
+            WorkerError: it cannot be started.
+        """
         if self._idle_timer is not None:
             self._idle_timer.cancel()
             self._idle_timer = None
-        if self._executor is None:
-            self._executor = ProcessPoolExecutor(
-                max_workers=1, mp_context=multiprocessing.get_context("spawn"), initializer=prepare_worker
-            )
-        return self._executor
+        if self._worker is not None:
+            return self._worker, True
+        try:
+            self._worker = Worker()
+        except RuntimeError as error:  # no memory for the stack of a thread, or too many threads
+            raise WorkerError(f"no worker process can be started: {error}") from error
+        return self._worker, False
 
     def _leave_if_idle(self) -> None:
         if not self._running:
-            self._end(self._executor)
+            self._end()
 
-    def _end(self, executor: ProcessPoolExecutor | None) -> None:
+    def _end(self) -> None:
         if self._idle_timer is not None:
             self._idle_timer.cancel()
             self._idle_timer = None
-        if executor is None:
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            worker.kill("was ended")
+
+
+class Worker:
+    """One worker process, and the thread of this process that starts it and talks to it.
+
+    The thread is a daemon, because it may wait for a process that never answers; nothing waits for the thread.
+
+    Raises:
+        RuntimeError: the thread cannot be started.
+    """
+
+    def __init__(self) -> None:
+        self.has_begun = False
+        """Whether the process told that it began the job that was given to it last."""
+        self._loop = asyncio.get_running_loop()
+        self._lock = threading.Lock()
+        self._process: multiprocessing.process.BaseProcess | None = None
+        self._why = DIED
+        self._is_killed = False
+        self._told = 0  # messages of the process
+        self._job: tuple[Job, asyncio.Future[Any]] | None = None
+        self._wake = threading.Semaphore(0)
+        threading.Thread(target=self._serve, name="worker", daemon=True).start()
+
+    @property
+    def pid(self) -> int | None:
+        """The process id; None: the process is not there yet."""
+        return None if self._process is None else self._process.pid
+
+    async def run(self, job: Job, limit_s: float) -> Any:
+        """Return what the process answers to a job.
+
+        Raises:
+            WorkerDied: it died or was killed.
+            OSError: it could not be started.
+            SonicError: the job raised it.
+        """
+        answer: asyncio.Future[Any] = self._loop.create_future()
+        self.has_begun = False
+        self._job = job, answer
+        self._wake.release()
+        began_s = checked_s = time.monotonic()
+        silence_s, told = 0.0, self._told
+        try:
+            while not answer.done():
+                await asyncio.wait([answer], timeout=BEAT_S)
+                now = time.monotonic()
+                # A pause of this process or of the machine is not the worker's silence.
+                silence_s = silence_s + min(now - checked_s, 2 * BEAT_S) if told == self._told else 0.0
+                checked_s, told = now, self._told
+                if limit_s and now - began_s > limit_s:
+                    self.kill(f"was killed, because its job took longer than {limit_s:g} s")
+                elif silence_s > SILENCE_S:
+                    self.kill(f"was killed, because it told nothing for {SILENCE_S:g} s")
+                if self._is_killed and self._process is None:  # it never started, and its thread may wait for ever
+                    raise WorkerDied(self._why)
+            return answer.result()
+        finally:
+            answer.cancel()  # if nobody waits any more
+
+    def kill(self, why: str) -> None:
+        """End the process, even one that is stopped, and let its thread end."""
+        with self._lock:
+            if not self._is_killed:
+                self._is_killed = True
+                self._why = why
+            if self._process is not None and self._process.pid is not None:
+                self._process.kill()
+        self._wake.release()
+
+    def _serve(self) -> None:
+        """Start the process, and hand it one job after the other. Runs in a thread of its own."""
+        ours = None
+        try:
+            while True:
+                self._wake.acquire()
+                if self._is_killed and self._job is None:
+                    return
+                if self._job is None:
+                    continue
+                (job, answer), self._job = self._job, None
+                error: Exception | None = None
+                try:
+                    if ours is None:
+                        ours = self._start()
+                    self._settle(answer, self._ask(ours, job))
+                except (EOFError, ConnectionError):
+                    return
+                except OSError as failure:
+                    error = failure
+                    return
+                finally:  # whatever happened: otherwise the caller would wait for ever
+                    self._settle(answer, Outcome(error or WorkerDied(self._why), None))
+        finally:
+            if ours is not None:
+                ours.close()
+            self._reap()
+
+    def _start(self) -> Connection:
+        """Start the process: this blocks its parent for up to 0.1 s."""
+        context = multiprocessing.get_context("spawn")
+        ours, theirs = context.Pipe()
+        process = context.Process(target=serve_jobs, args=(theirs,), daemon=True)
+        try:
+            with _starting, nothing_to_import():
+                process.start()
+        except BaseException:
+            ours.close()
+            raise
+        finally:
+            theirs.close()
+        with self._lock:
+            self._process = process
+            if self._is_killed:
+                process.kill()
+        return ours
+
+    def _ask(self, ours: Connection, job: Job) -> Outcome:
+        ours.send(job)
+        while True:
+            told = ours.recv()
+            self._told += 1
+            if isinstance(told, Outcome):
+                return told
+            self.has_begun = True
+
+    def _settle(self, answer: "asyncio.Future[Any]", outcome: Outcome) -> None:
+        """Give the caller its answer, unless it has one."""
+
+        def settle() -> None:
+            if answer.done():
+                return
+            if outcome.error is not None:
+                answer.set_exception(outcome.error)
+            else:
+                answer.set_result(outcome.result)
+
+        try:
+            self._loop.call_soon_threadsafe(settle)
+        except RuntimeError:  # the loop is closed: nobody waits
             return
-        if self._executor is executor:
-            self._executor = None
-        processes = executor._processes or {}
-        executor.shutdown(wait=False, cancel_futures=True)  # first: it waits for a process that is just starting
-        for process in list(processes.values()):
-            process.terminate()
 
-
-def submit(
-    executor: ProcessPoolExecutor, job: Callable[Arguments, Answer], *args: Arguments.args, **named: Arguments.kwargs
-) -> Future[Answer]:
-    """Hand a job to the worker process, and start one if none runs."""
-    with _starting, nothing_to_import():
-        return executor.submit(job, *args, **named)
+    def _reap(self) -> None:
+        with self._lock:
+            process = self._process
+        if process is not None:
+            process.kill()
+            process.join()
 
 
 _starting = threading.Lock()
@@ -151,15 +324,67 @@ def nothing_to_import() -> Iterator[None]:
         sys.modules["__main__"] = program
 
 
-def prepare_worker() -> None:
-    """Ignore Control-C, which the parent handles, and end when the parent ends."""
+# -- in the worker process -------------------------------------------------------------------------------------------
+
+
+def serve_jobs(parent: Connection) -> None:
+    """Do one job after the other until the parent ends or closes the pipe. The parent handles Control-C.
+
+    An error that is not a SonicError ends the process: another one tries the job again.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.nice(NICENESS)
-    parent = multiprocessing.parent_process()
-    assert parent is not None
+    teller = Teller(parent)
+    error = teller.start()
+    while True:
+        try:
+            job = parent.recv()
+        except EOFError:
+            return
+        teller.is_busy = True
+        teller.tell(None)
+        outcome = do(job) if error is None else Outcome(error, None)
+        teller.is_busy = False
+        teller.tell(outcome)
 
-    def follow() -> None:
-        wait([parent.sentinel])
+
+def do(job: Job) -> Outcome:
+    """Return what a job returns or raises."""
+    try:
+        return Outcome(None, job())
+    except SonicError as error:
+        return Outcome(error, None)
+
+
+class Teller:
+    """Tells the parent that this process runs, and what became of its job."""
+
+    def __init__(self, parent: Connection) -> None:
+        self.is_busy = False
+        self._parent = parent
+        self._lock = threading.Lock()
+
+    def start(self) -> WorkerError | None:
+        """Begin to tell that this process runs; return an error if no thread can be started for it."""
+        try:
+            threading.Thread(target=self._beat, daemon=True).start()
+        except RuntimeError as error:
+            return WorkerError(f"a worker process cannot start a thread: {error}")
+        return None
+
+    def tell(self, told: Outcome | None) -> None:
+        """Send an outcome, or that this process runs; end if the parent is gone."""
+        try:
+            with self._lock:
+                self._parent.send(told)
+        except OSError:
+            os._exit(1)
+
+    def _beat(self) -> None:
+        """Tell every BEAT_S that a job runs; end with the parent."""
+        parent = multiprocessing.parent_process()
+        assert parent is not None
+        while not wait([parent.sentinel], BEAT_S):
+            if self.is_busy:
+                self.tell(None)
         os._exit(1)
-
-    threading.Thread(target=follow, daemon=True).start()

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NoReturn, Protocol, TypeVar
 
 from sonicpy.errors import IndexClosed, StoreError
+from sonicpy.store.environment import Reader
 from sonicpy.store.mutations import Mutation, PushTerms
 from sonicpy.store.view import View
 from sonicpy.store.write_view import WriteView
@@ -40,6 +41,8 @@ class AnyStore(Protocol):
     def log_position(self) -> int: ...
     @property
     def has_dropped(self) -> bool: ...
+    @property
+    def has_removals(self) -> bool: ...
 
     def reading(self) -> AbstractContextManager[View]: ...
     def snapshot(self) -> AbstractContextManager[View]: ...
@@ -48,17 +51,21 @@ class AnyStore(Protocol):
     def give_back(self, view: View) -> None: ...
     def readable_stamp(self) -> int | None: ...
     def backup(self, folder: Path) -> Path: ...
+    def readers(self) -> list[Reader]: ...
+    def last_commit(self) -> int: ...
     def size_bytes(self) -> int: ...
     def map_bytes(self) -> int: ...
     def log_bytes(self) -> int: ...
     def pending_buckets(self) -> set[int]: ...
 
-    def apply(self, mutation: Mutation) -> int: ...
+    def apply(self, mutation: Mutation, *, in_steps: bool = False) -> int: ...
+    def take_step(self) -> bool: ...
     def apply_pushes(self, pushes: Sequence[PushTerms], *, new: bool = False) -> list[int]: ...
     def maintain(self, work: Callable[[WriteView], Answer]) -> Answer: ...
     def flush_term_rows(self) -> None: ...
     def seal(self) -> None: ...
     def commit(self) -> None: ...
+    def refuse(self, why: str | None) -> None: ...
     def sync_log(self) -> int: ...
     def sync(self) -> None: ...
     def shorten_log(self) -> None: ...
@@ -88,7 +95,16 @@ class RefusesChanges:
         """Refuse."""
         raise self.refusal()
 
-    def apply(self, mutation: Mutation) -> NoReturn:
+    @property
+    def has_removals(self) -> bool:
+        """Whether something is half gone, which whoever changes the store has to finish."""
+        return False
+
+    def apply(self, mutation: Mutation, *, in_steps: bool = False) -> NoReturn:
+        """Refuse."""
+        raise self.refusal()
+
+    def take_step(self) -> NoReturn:
         """Refuse."""
         raise self.refusal()
 
@@ -109,6 +125,10 @@ class RefusesChanges:
         raise self.refusal()
 
     def commit(self) -> NoReturn:
+        """Refuse."""
+        raise self.refusal()
+
+    def refuse(self, why: str | None) -> NoReturn:
         """Refuse."""
         raise self.refusal()
 
@@ -185,6 +205,11 @@ class ClosedStore(RefusesChanges):
         """Refuse."""
         raise self.refusal()
 
+    @property
+    def has_removals(self) -> NoReturn:
+        """Refuse."""
+        raise self.refusal()
+
     def reading(self) -> NoReturn:
         """Refuse."""
         raise self.refusal()
@@ -210,6 +235,14 @@ class ClosedStore(RefusesChanges):
         raise self.refusal()
 
     def backup(self, folder: Path) -> NoReturn:
+        """Refuse."""
+        raise self.refusal()
+
+    def last_commit(self) -> NoReturn:
+        """Refuse."""
+        raise self.refusal()
+
+    def readers(self) -> NoReturn:
         """Refuse."""
         raise self.refusal()
 

@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.store.bucket_writer import writer_of
-from sonicpy.store.environment import SCOPES
-from sonicpy.store.keys import collection_prefix, scope_of
 from sonicpy.store.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, PopTerms, PushTerms
+from sonicpy.store.remove_steps import flush_collection, flush_object, settle, step
 from sonicpy.store.write_view import WriteView
 
 
@@ -22,7 +21,10 @@ def apply_pushes(view: WriteView, pushes: Sequence[PushTerms], *, new: bool) -> 
     """
     left_out = []
     try:
-        for place, (collection, bucket, oid, terms, _) in enumerate(pushes):
+        for place, push in enumerate(pushes):
+            collection, bucket, oid, terms, _ = push
+            if view.removals:
+                settle(view, push)
             if not writer_of(view, collection, bucket).push(oid, terms, new=new):
                 left_out.append(place)
     except (DamagedBytes, OverflowError) as error:
@@ -30,40 +32,51 @@ def apply_pushes(view: WriteView, pushes: Sequence[PushTerms], *, new: bool) -> 
     return left_out
 
 
-def apply_mutation(view: WriteView, mutation: Mutation) -> int:
+def apply_mutation(view: WriteView, mutation: Mutation, *, in_steps: bool = False) -> int:
     """Change the store; return the number for the client: words that went, or 0/1 for existence; 0 for PushTerms.
+
+    Args:
+        in_steps: let `remove_steps.step` do most of a removal that takes long.
 
     Raises:
         StoreError: the transaction failed; nothing in it can be used any more.
     """
     try:
+        if view.removals:
+            settle(view, mutation)
         if isinstance(mutation, PushTerms):
             collection, bucket, oid, terms, _ = mutation
             writer_of(view, collection, bucket).push(oid, terms)
             return 0
-        return _remove(view, mutation)
+        return _remove(view, mutation, in_steps)
     except (DamagedBytes, OverflowError) as error:
         raise _store_error(error) from error
 
 
-def _remove(view: WriteView, mutation: PopTerms | FlushObject | FlushBucket | FlushCollection) -> int:
+def take_step(view: WriteView) -> bool:
+    """Carry out a step of what is removed in steps; return whether anything is left.
+
+    Raises:
+        StoreError: the transaction failed; nothing in it can be used any more.
+    """
+    try:
+        return step(view)
+    except DamagedBytes as error:
+        raise _store_error(error) from error
+
+
+def _remove(view: WriteView, mutation: PopTerms | FlushObject | FlushBucket | FlushCollection, in_steps: bool) -> int:
     match mutation:
         case PopTerms(collection, bucket, oid, terms):
             if view.bucket(collection, bucket) is None:
                 return 0
             return writer_of(view, collection, bucket).pop(oid, terms.words)
         case FlushObject(collection, bucket, oid):
-            if view.bucket(collection, bucket) is None:
-                return 0
-            return writer_of(view, collection, bucket).flush_object(oid)
+            return flush_object(view, collection, bucket, oid, in_steps=in_steps)
         case FlushBucket(collection, bucket):
             return int(view.forget_bucket(collection, bucket))
         case FlushCollection(collection):
-            rows = view.transaction.rows(SCOPES, collection_prefix(collection))
-            scopes = [scope_of(key) for key, _ in rows]
-            for scope in scopes:
-                view.forget_bucket(*scope)
-            return int(bool(scopes))
+            return flush_collection(view, collection, in_steps=in_steps)
 
 
 def _store_error(error: DamagedBytes | OverflowError) -> StoreError:

@@ -10,9 +10,10 @@ from sonicpy.errors import StoreDamaged
 from sonicpy.store.bucket_reader import find_object
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.bucket_tables import BucketTables
-from sonicpy.store.environment import COMMON, POSTINGS, TERMS, WORDS
-from sonicpy.store.keys import term_key
+from sonicpy.store.environment import COMMON, POSTINGS, REMOVED, TERMS, WORDS
+from sonicpy.store.keys import object_key, term_key
 from sonicpy.store.names import drop_stored_name, name_hash
+from sonicpy.store.removals import removed_key
 from sonicpy.store.word_rows import stored_words
 from sonicpy.store.write_view import Why, WriteView
 
@@ -56,9 +57,50 @@ class BucketWriter:
         if found is None:
             return 0
         iid, record = found
+        return self._remove(iid, record, self._words(record))
+
+    def begin_removal(self, oid: str, terms: int) -> int:
+        """Empty an object of more than so many terms, and leave its terms to `remove_part`; delete a smaller one.
+
+        Returns:
+            How many shown words it held.
+        """
+        found = find_object(self._view, self._state, oid)
+        if found is None:
+            return 0
+        iid, record = found
+        if len(record) <= terms:
+            return self.flush_object(oid)
+        bucket = self._state.bucket
+        parts = record.parts(terms)
+        self._transaction.put_many(
+            REMOVED, [(removed_key(bucket, iid, place), part) for place, part in enumerate(parts)]
+        )
+        self._tables.put_record(iid, ObjectRecord.empty(record.oid, self._view.by_association).pack())
+        self._state.total_length -= record.length
+        self._view.removals.objects[bucket, oid] = iid
+        return record.shown
+
+    def remove_part(self, iid: int) -> None:
+        """Take away the next part of an object that `begin_removal` has emptied, and with the last one the object."""
+        prefix = object_key(self._state.bucket, iid)
+        rows = self._transaction.some_rows(REMOVED, prefix, 2)
+        key, part = rows[0]
+        record = ObjectRecord.unpack(part, self._view.by_association)
+        self._view.flush_term_rows()
+        change = RemoveTerms(self._state.bucket, iid, self._words(record), record, self._view.by_association)
+        self._change_words(change)
+        if change.turned:
+            self._view.note_pending(self._state, change.changed_words(), Why.ORPHANED)
+        self._state.live_words += change.live_change
+        self._transaction.delete(REMOVED, key)
+        if len(rows) < 2 or not rows[1][0].startswith(prefix):
+            self._drop_object(iid, record)
+            del self._view.removals.objects[self._state.bucket, record.oid.decode()]
+
+    def _words(self, record: ObjectRecord) -> list[bytes]:
         keys = [term_key(self._state.bucket, term_id) for term_id, *_ in record.terms()]
-        words = [term for _, term in self._transaction.get_many(TERMS, keys)]
-        return self._remove(iid, record, words)
+        return [term for _, term in self._transaction.get_many(TERMS, keys)]
 
     def _remove(self, iid: int, record: ObjectRecord, words: list[bytes]) -> int:
         state = self._state

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from threading import get_ident
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 import lmdb
 
@@ -36,14 +36,15 @@ LENGTHS: Final = 9
 OIDS: Final = 10
 PENDING: Final = 11
 DROPPED: Final = 12
+REMOVED: Final = 13
 
 TABLE_NAMES: Final = (
     b"meta", b"scopes", b"buckets", b"words", b"common", b"terms", b"postings", b"impacts", b"objects", b"lengths",
-    b"oids", b"pending", b"doomed",
+    b"oids", b"pending", b"doomed", b"removed",
 )  # fmt: skip
 
 # The tables whose keys begin with a bucket id: what goes when a bucket is flushed.
-BUCKET_TABLES: Final = (WORDS, COMMON, TERMS, POSTINGS, IMPACTS, OBJECTS, LENGTHS, OIDS, PENDING)
+BUCKET_TABLES: Final = (WORDS, COMMON, TERMS, POSTINGS, IMPACTS, OBJECTS, LENGTHS, OIDS, PENDING, REMOVED)
 
 MAX_READERS: Final = 512
 DATA_FILE: Final = "data.mdb"
@@ -54,6 +55,20 @@ IDLE_MAX: Final = 8  # read transactions that wait for the next readers
 GROW_WHEN_USED: Final = 0.75  # of the map: growth happens between transactions, long before it is needed
 
 Row = tuple[bytes, bytes]
+
+
+class Reader(NamedTuple):
+    """A slot of LMDB's table of readers that is in use: one process or thread reads one snapshot.
+
+    Attributes:
+        process: its id.
+        slot: tells the readers of a process apart.
+        commit: the number of the commit that it reads.
+    """
+
+    process: int
+    slot: str
+    commit: int
 
 
 class MapFull(StoreFull):
@@ -431,6 +446,16 @@ class Environment:
             self._env.sync(True)
         except lmdb.Error as error:
             raise translated(error) from error
+
+    def readers(self) -> list[Reader]:
+        """Return who reads which commit now, of all processes. It also clears the slots of readers that died."""
+        try:
+            self._env.reader_check()
+            table: str = self._env.readers()
+        except lmdb.Error as error:
+            raise translated(error) from error
+        rows = (line.split() for line in table.splitlines()[1:])
+        return [Reader(int(row[0]), row[1], int(row[2])) for row in rows if len(row) == 3 and row[2].isdigit()]
 
     def copy(self, descriptor: int) -> None:
         """Write what was committed last, compacted, to an open file; may be called from any thread.

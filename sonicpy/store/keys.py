@@ -12,6 +12,7 @@
     lengths    bucket u32 | IID // 4000 u40
     oids       bucket u32 | smallest hash of the slice u40
     pending    as words
+    removed    bucket u32 | IID u40 | number of the part u32
     doomed     bucket u32        (dropped buckets whose rows are still to be deleted)
 
 The packers of the hot path are native (sonicpy._native.keys); the others are here.
@@ -29,8 +30,10 @@ __all__ = [
     "bucket_key",
     "bucket_of",
     "collection_prefix",
+    "iid_of",
     "is_staged",
     "length_key",
+    "part_number",
     "object_key",
     "scope_key",
     "scope_of",
@@ -78,3 +81,13 @@ def block_position(key: bytes) -> int:
 def bucket_of(key: bytes) -> int:
     """Return the bucket id that a key of the tables below `buckets` begins with."""
     return int.from_bytes(key[:4], "big")
+
+
+def iid_of(key: bytes) -> int:
+    """Return the IID that a key of `removed` names."""
+    return int.from_bytes(key[4:TERM_KEY_BYTES], "big")
+
+
+def part_number(key: bytes) -> int:
+    """Return the number of the part that a key of `removed` names."""
+    return int.from_bytes(key[TERM_KEY_BYTES:], "big")

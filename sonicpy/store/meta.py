@@ -110,6 +110,15 @@ CONVERSION: MetaKey[tuple[int, int]] = MetaKey(b"conversion", pack_varints, _unp
 """How far a conversion from the old format is: buckets below the first number are to be converted, and of the first of
 them by name the objects from the second number on. Missing otherwise."""
 
+FLUSHING = b"flushing "
+"""What the keys of `flushing` begin with."""
+
+
+def flushing(collection: str) -> MetaKey[int]:
+    """Return the key that is there while a collection is being removed: all of its buckets below this number are."""
+    return MetaKey(FLUSHING + collection.encode(), _pack_number, _unpack_number)
+
+
 KEYS = (FORMAT, ANALYZER, POSITION, NEXT_BUCKET, CONVERSION)
 
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sonicpy.store.backup import write_backup
-from sonicpy.store.environment import Environment
+from sonicpy.store.environment import Environment, Reader
 from sonicpy.store.lengths import LengthsCache
 from sonicpy.store.read_cache import Snapshot, SnapshotCache
 from sonicpy.store.view import View
@@ -80,6 +80,14 @@ class StoreReader:
             StoreError: it could not be written; the backup before it is still there.
         """
         return write_backup(self._environment, folder)
+
+    def readers(self) -> list[Reader]:
+        """Return who reads which commit now, of all processes."""
+        return self._environment.readers()
+
+    def last_commit(self) -> int:
+        """Return the number of the last commit."""
+        return self._environment.last_commit()
 
     def size_bytes(self) -> int:
         """Return how many bytes of the environment are in use."""

@@ -106,6 +106,7 @@ class Restoration:
             apply_mutation(view, FlushCollection(collection))
         for number, (scope, _) in enumerate(self._scopes):
             view.rename_bucket(_staged(number), scope)
+        view.read_removals()  # the backup may have been made while something was half gone
 
     def _do(self, step: Step) -> None:
         if not self._steps:

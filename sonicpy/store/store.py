@@ -19,7 +19,7 @@ from typing import TypeVar
 
 from sonicpy.errors import StoreDamaged, StoreError, StoreFull
 from sonicpy.store import folder as store_folder
-from sonicpy.store.apply import apply_mutation, apply_pushes
+from sonicpy.store.apply import apply_mutation, apply_pushes, take_step
 from sonicpy.store.convert import Conversion, is_convertible
 from sonicpy.store.environment import PENDING, Environment, MapFull
 from sonicpy.store.log import RECORD_MAX_BYTES, Log
@@ -77,6 +77,7 @@ class Store(StoreReader):
             self._is_lost = False  # the open transaction failed, and its recovery has not passed yet
             self._unsealed: list[bytes] = []
             self._refusal: StoreError | None = None
+            self._held_back: StoreFull | None = None
             try:
                 self._open(was_switched_off)
             except BaseException:
@@ -88,14 +89,16 @@ class Store(StoreReader):
 
     # -- changing ------------------------------------------------------------------------------------------------
 
-    def apply(self, mutation: Mutation) -> int:
+    def apply(self, mutation: Mutation, *, in_steps: bool = False) -> int:
         """Carry out a mutation; return the number for the client, which may have it once `seal` has passed.
+
+        Args:
+            in_steps: let `take_step` do most of a removal that takes long; the client waits for the last step.
 
         Raises:
             StoreError: it was not carried out; everything applied before it is.
         """
-        if self._refusal is not None:
-            raise self._refusal
+        self._check_accepting()
         record = pack_mutation(mutation)
         if len(record) > RECORD_MAX_BYTES:
             raise StoreError(
@@ -104,7 +107,8 @@ class Store(StoreReader):
             )
         self.uncommitted += 1  # from before it can be read: see readable_stamp
         try:
-            result = self._at_most_twice(apply_mutation, mutation)
+            work = partial(apply_mutation, in_steps=True) if in_steps else apply_mutation
+            result = self._at_most_twice(work, mutation)
         except BaseException:
             self.uncommitted -= 1
             raise
@@ -120,8 +124,7 @@ class Store(StoreReader):
         Raises:
             StoreError: none of them was carried out; everything applied before them is.
         """
-        if self._refusal is not None:
-            raise self._refusal
+        self._check_accepting()
         records = [pack_mutation(push) for push in pushes]
         self.uncommitted += len(records)  # from before it can be read: see readable_stamp
         try:
@@ -173,6 +176,10 @@ class Store(StoreReader):
         if self._log.bytes_in_segment() > SEGMENT_BYTES:
             self._begin_segment()
 
+    def refuse(self, why: str | None) -> None:
+        """Refuse changes with this sentence, although the store can still be written; None: accept them again."""
+        self._held_back = None if why is None else StoreFull(why)
+
     def shorten_log(self) -> None:
         """Begin a new segment if everything in the log is committed, so that the next `sync` deletes the older ones.
 
@@ -197,6 +204,15 @@ class Store(StoreReader):
         self._log.sync()
         self._environment.sync()
         self._log.retire(covered)
+
+    def take_step(self) -> bool:
+        """Carry out a step of what is removed in steps; return whether anything is left. Needs no log record."""
+        return self.maintain(take_step)
+
+    @property
+    def has_removals(self) -> bool:
+        """Whether something is half gone, so that `take_step` has to be called."""
+        return bool(self._write_cache.removals)
 
     def sweep(self, rows: int) -> bool:
         """Delete at most about `rows` rows of flushed buckets; return whether any are left."""
@@ -243,8 +259,8 @@ class Store(StoreReader):
 
     @property
     def refusing(self) -> bool:
-        """Whether mutations are refused because the last commit failed."""
-        return self._refusal is not None
+        """Whether mutations are refused, because the last commit failed or by `refuse`."""
+        return self._refusal is not None or self._held_back is not None
 
     # -- reading -------------------------------------------------------------------------------------------------
 
@@ -302,6 +318,11 @@ class Store(StoreReader):
             self._lock.release()
 
     # -- inside --------------------------------------------------------------------------------------------------
+
+    def _check_accepting(self) -> None:
+        refusal = self._refusal or self._held_back
+        if refusal is not None:
+            raise refusal
 
     def _begin_segment(self) -> None:
         try:

@@ -8,10 +8,15 @@ from sonicpy.store.keys import BUCKET_MAX, bucket_key, bucket_of
 
 def miscounted_tables(transaction: Transaction) -> Iterator[str]:
     """Read every row of every table; yield a sentence for each table that counts more or fewer than it has."""
-    for table, name in enumerate(TABLE_NAMES):
-        rows = sum(1 for _ in transaction.rows(table, b""))
-        if rows != transaction.count(table):
-            yield f"table {name.decode()} has {rows} rows but counts {transaction.count(table)}"
+    for table in range(len(TABLE_NAMES)):
+        yield from miscounted_table(transaction, table)
+
+
+def miscounted_table(transaction: Transaction, table: int) -> Iterator[str]:
+    """Read every row of a table; yield a sentence if it counts more or fewer than it has."""
+    rows = sum(1 for _ in transaction.rows(table, b""))
+    if rows != transaction.count(table):
+        yield f"table {TABLE_NAMES[table].decode()} has {rows} rows but counts {transaction.count(table)}"
 
 
 def buckets_in(transaction: Transaction, table: int) -> Iterator[int]:

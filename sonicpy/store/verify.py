@@ -5,7 +5,8 @@ that the record of an object names adds its hash, every posting in a block subtr
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import chain, groupby
 
 from sonicpy._native.impact_rows import ImpactRow
@@ -31,16 +32,19 @@ from sonicpy.store.environment import (
     OIDS,
     PENDING,
     POSTINGS,
+    REMOVED,
     SCOPES,
     TABLE_NAMES,
     TERMS,
     WORDS,
+    Environment,
     Transaction,
 )
 from sonicpy.store.keys import (
     BUCKET_MAX,
     block_position,
     bucket_of,
+    iid_of,
     is_staged,
     length_key,
     scope_key,
@@ -51,7 +55,8 @@ from sonicpy.store.keys import (
 from sonicpy.store.lengths import OBJECTS_PER_ROW, read_lengths
 from sonicpy.store.meta import NEXT_BUCKET
 from sonicpy.store.names import name_hash, stored_names
-from sonicpy.store.tables import buckets_in, miscounted_tables
+from sonicpy.store.slices import lasting_faults, slices
+from sonicpy.store.tables import buckets_in, miscounted_table, miscounted_tables
 from sonicpy.store.view import View
 from sonicpy.store.write_view import Why
 
@@ -62,22 +67,59 @@ NUMBER_BYTES = 5
 def table_faults(transaction: Transaction) -> Iterator[str]:
     """Yield what is wrong with the tables that a transaction shows."""
     yield from miscounted_tables(transaction)
-    states: dict[Scope, BucketState] = {}
-    for key, row in transaction.rows(SCOPES, b""):
-        try:
-            states[scope_of(key)] = BucketState.unpack(row)
-        except (StoreDamaged, UnicodeDecodeError, IndexError) as error:
-            yield f"the row {key!r} of scopes cannot be read: {error}"
-    yield from _number_faults(transaction, states)
-    for scope, state in states.items():
-        if is_staged(scope):
-            continue  # it may hold half of its rows
-        name = "/".join(scope)
-        try:
+    yield from scope_faults(transaction)
+    for scope in readable_scopes(transaction):
+        yield from bucket_faults(transaction, scope)
+
+
+def faults_beside_a_writer(environment: Environment) -> Iterator[str]:
+    """Yield what is wrong with the tables, without holding a snapshot for long; see `store.slices`."""
+    with slices(environment) as sliced:
+        checks: list[Callable[[Transaction], Iterable[str]]] = [
+            *(partial(miscounted_table, table=table) for table in range(len(TABLE_NAMES))),
+            scope_faults,
+            *(partial(bucket_faults, scope=scope) for scope in readable_scopes(sliced)),
+        ]
+        for check in checks:
+            yield from lasting_faults(environment, sliced, check)
+
+
+def readable_scopes(transaction: Transaction) -> list[Scope]:
+    """Return the names of the buckets whose rows in `scopes` can be read; a staged one may hold half of its rows."""
+    scopes = [scope for scope, state in _states(transaction) if isinstance(state, BucketState)]
+    return [scope for scope in scopes if not is_staged(scope)]
+
+
+def bucket_faults(transaction: Transaction, scope: Scope) -> Iterator[str]:
+    """Yield what is wrong with the rows of a bucket; nothing, if there is no such bucket."""
+    name = "/".join(scope)
+    try:
+        state = View(transaction).bucket(*scope)
+        if state is not None:
             for fault in _BucketCheck(transaction, state).faults():
                 yield f"{name}: {fault}"
-        except (DamagedBytes, StoreError) as error:
-            yield f"{name}: cannot be read to its end: {error}"
+    except (DamagedBytes, StoreError) as error:
+        yield f"{name}: cannot be read to its end: {error}"
+
+
+def scope_faults(transaction: Transaction) -> Iterator[str]:
+    """Yield what is wrong with the names and the numbers of buckets."""
+    states: dict[Scope, BucketState] = {}
+    for scope, state in _states(transaction):
+        if isinstance(state, BucketState):
+            states[scope] = state
+        else:
+            yield state
+    yield from _number_faults(transaction, states)
+
+
+def _states(transaction: Transaction) -> Iterator[tuple[Scope, BucketState | str]]:
+    """Yield every bucket with its state, or with the fault of a row that cannot be read."""
+    for key, row in transaction.rows(SCOPES, b""):
+        try:
+            yield scope_of(key), BucketState.unpack(row)
+        except (StoreDamaged, UnicodeDecodeError, IndexError) as error:
+            yield Scope("", ""), f"the row {key!r} of scopes cannot be read: {error}"
 
 
 def _number_faults(transaction: Transaction, states: dict[Scope, BucketState]) -> Iterator[str]:
@@ -120,12 +162,14 @@ class _BucketCheck:
         self._balance: Counter[int] = Counter()
         self._names: set[int] = set()  # as hashes of 64 bits
         self._objects = self._total_length = self._objects_with_length = 0
+        self._half_gone: set[int] = set()
 
     def faults(self) -> Iterator[str]:
         """Yield what is wrong."""
         return chain(
             self._word_faults(),
             self._term_faults(),
+            self._removed_faults(),
             self._object_faults(),
             self._length_faults(),
             self._posting_faults(),
@@ -187,13 +231,25 @@ class _BucketCheck:
         if count < len(self._words):
             yield f"terms has {count} rows for {len(self._words)} words"
 
+    def _removed_faults(self) -> Iterator[str]:
+        """Yield what is wrong with objects that are being removed: their terms are here, their records empty."""
+        for key, packed in self._transaction.rows(REMOVED, bucket_key(self._state.bucket)):
+            iid = iid_of(key)
+            part = ObjectRecord.unpack(packed, self._by_association)
+            if iid not in self._half_gone:
+                self._half_gone.add(iid)
+                record = View(self._transaction).record(self._state.bucket, iid)
+                if record is None or len(ObjectRecord.unpack(record, self._by_association)):
+                    yield f"object {iid} is being removed, but its record is missing or holds terms"
+            yield from self._record_faults(iid, part)
+
     def _object_faults(self) -> Iterator[str]:
         lengths, held, found = -1, b"", 0
         for iid, packed in self._records():
             record = ObjectRecord.unpack(packed, self._by_association)
             self._objects += 1
             self._total_length += record.length
-            self._objects_with_length += record.length > 0
+            self._objects_with_length += record.length > 0 or iid in self._half_gone
             if iid >= self._state.next_iid:
                 yield f"object {_shown(record.oid)} has the number {iid}; the next one is {self._state.next_iid}"
             if hash(record.oid) in self._names:
@@ -207,6 +263,8 @@ class _BucketCheck:
                 lengths = iid // OBJECTS_PER_ROW
                 held = self._transaction.get(LENGTHS, length_key(self._state.bucket, lengths)) or b""
             place = iid % OBJECTS_PER_ROW
+            if iid in self._half_gone:
+                continue  # it keeps its length, so that the impacts of its blocks stay true
             if (held[place] if place < len(held) else 0) != pack_length(record.length):
                 yield f"object {_shown(record.oid)} has the length {record.length}, lengths says otherwise"
             yield from self._record_faults(iid, record)

@@ -160,9 +160,12 @@ class View:
     def pending_changes(self, bucket: int) -> dict[bytes, int]:
         """Return each pending word of a bucket with what happened to it last, a `Why`."""
         prefix = bucket_key(bucket)
+        state = self.bucket_numbered(bucket)
+        # A small bucket is read at once, and not those behind it.
+        size = ROWS_MAX if state is None else min(state.pending_seq - state.graph_seq + 1, ROWS_MAX)
         return {
             key[4:]: row[6]
-            for rows in pages(partial(self.transaction.some_rows, PENDING), prefix, ROWS_MAX)
+            for rows in pages(partial(self.transaction.some_rows, PENDING), prefix, max(size, 1))
             for key, row in rows
             if key.startswith(prefix)
         }

@@ -11,6 +11,7 @@ from sonicpy.store.environment import OBJECTS, Transaction
 from sonicpy.store.keys import object_key
 from sonicpy.store.lengths import Lengths
 from sonicpy.store.names import NewNames
+from sonicpy.store.removals import Removals
 
 TERMS_MAX = 20_000  # about 4 MB
 BUCKETS_MAX = 1_000
@@ -72,6 +73,7 @@ class WriteCache:
         pending_buckets: the ids of buckets that may have pending words.
         flushed: buckets that were flushed since `Store.take_flushed`, with the versions of their graphs.
         has_dropped: whether rows of flushed buckets may wait for `sweep`; the first sweep finds out.
+        removals: what is half gone; None: it was not read yet.
         terms: rows of words.
         states: of buckets, by scope.
     """
@@ -80,6 +82,7 @@ class WriteCache:
         self.pending_buckets: set[int] = set()
         self.flushed: dict[int, int] = {}
         self.has_dropped = True
+        self.removals: Removals | None = None
         self.terms = TermCache()
         self.states: dict[tuple[str, str], BucketState] = {}
         self._buckets: dict[int, BucketWriteCache] = {}
@@ -94,6 +97,7 @@ class WriteCache:
     def undo(self) -> None:
         """Drop what may hold changes of a lost transaction; the caller reads `pending_buckets` again."""
         self.flushed.clear()
+        self.removals = None
         self.terms.clear()
         self.states.clear()
         self._buckets.clear()

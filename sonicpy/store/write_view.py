@@ -29,6 +29,7 @@ from sonicpy.store.keys import length_key, object_key, scope_key
 from sonicpy.store.lengths import Lengths, read_lengths
 from sonicpy.store.meta import take_bucket_id
 from sonicpy.store.names import NewNames, new_names, stored_names
+from sonicpy.store.removals import Removals
 from sonicpy.store.view import View
 from sonicpy.store.write_cache import NewestRow, WriteCache
 
@@ -53,6 +54,7 @@ class WriteView(View):
 
     Attributes:
         terms: rows of words that PUSH changes; call `flush_term_rows` before reading or changing them in the tables.
+        removals: what is half gone; see `remove_steps`.
         writer_cache: the writers of the buckets whose states changed; see `bucket_writer.writer_of`.
     """
 
@@ -61,6 +63,9 @@ class WriteView(View):
         self.owner = owner
         self.terms = cache.terms
         self.writer_cache: dict[tuple[str, str], Any] = {}
+        if cache.removals is None:
+            cache.removals = Removals(transaction)
+        self.removals = cache.removals
         self._write_cache = cache
         self._states = cache.states
         self._changed_states: set[tuple[str, str]] = set()
@@ -116,6 +121,7 @@ class WriteView(View):
         self._write_cache.flushed[state.bucket] = state.lexicon_version
         self._write_cache.has_dropped = True
         self._changed_buckets.discard(state.bucket)
+        self.removals.forget_bucket(state.bucket)
         key = bucket_key(state.bucket)
         self.transaction.delete(SCOPES, scope_key(collection, bucket))
         self.transaction.delete(BUCKETS, key)
@@ -127,6 +133,10 @@ class WriteView(View):
         self._forget_state(scope)
         self._states[scope] = state
         self._changed_states.add(scope)
+
+    def read_removals(self) -> None:
+        """Look again for what is half gone, after rows were written that may say so."""
+        self._write_cache.removals = self.removals = Removals(self.transaction)
 
     def rename_bucket(self, old: Scope, new: Scope) -> None:
         """Give a bucket another name, which no bucket has."""

@@ -124,6 +124,14 @@ class _BucketCheck:
         for iid, record in self.records.items():
             for term_id, tf, stop, block in record.terms():
                 self.holdings[term_id].append((iid, tf, stop, block))
+        self.half_gone: set[int] = set()
+        for key, row in self._rows[tables.REMOVED].items():
+            self.half_gone.add(iid := number(key[:5]))
+            for term_id, tf, stop, block in ObjectRecord.unpack(row, self.by_association).terms():
+                self.holdings[term_id].append((iid, tf, stop, block))
+        self.lengths = b"".join(
+            row.ljust(OBJECTS_PER_ROW, b"\0") for row in self._length_rows(self._rows[tables.LENGTHS])
+        )
         self.blocks: dict[int, dict[int, list[tuple[int, int]]]] = defaultdict(dict)
         for key, row in self._rows[tables.POSTINGS].items():
             self.blocks[number(key[:5])][number(key[5:])] = unpack_block(row)
@@ -131,7 +139,15 @@ class _BucketCheck:
         for key, row in self._rows[tables.IMPACTS].items():
             self.impacts[number(key[:5])].append((number(key[5:]), unpack_impacts(row)))
 
+    @staticmethod
+    def _length_rows(rows: dict[bytes, bytes]) -> Iterator[bytes]:
+        """Yield the rows of lengths by number, those that are missing as empty ones."""
+        numbered = {number(key): row for key, row in rows.items()}
+        return (numbered.get(place, b"") for place in range(max(numbered, default=-1) + 1))
+
     def faults(self) -> Iterator[str]:
+        if any(iid not in self.records or len(self.records[iid]) for iid in self.half_gone):
+            yield f"of the objects {self.half_gone}, which are being removed, some have no record or hold terms"
         yield from self._object_faults()
         yield from self._term_faults()
         for key, word in self.words.items():
@@ -154,7 +170,7 @@ class _BucketCheck:
             if len(row) > OBJECTS_PER_ROW or start + len(row) > len(held):
                 yield f"row {number(key)} of lengths has {len(row)} bytes, the next object is {self.state.next_iid}"
             held[start : start + len(row)] = row
-        lengths = {iid: packed for iid, packed in enumerate(held) if packed}
+        lengths = {iid: packed for iid, packed in enumerate(held) if packed and iid not in self.half_gone}
         expected = {iid: pack_length(record.length) for iid, record in self.records.items() if record.length}
         if lengths != expected:
             yield f"lengths are {lengths} instead of {expected}"
@@ -243,6 +259,8 @@ class _BucketCheck:
         for lower, pairs in entries:
             for iid, tf in full.get(lower, []):
                 length = pack_length(self.records[iid].length) if iid in self.records else 0
+                if iid in self.half_gone:
+                    length = self.lengths[iid]
                 if not any(most >= tf and least <= length for most, least in pairs):
                     yield f"has the impacts {pairs} for block {lower}, where object {iid} has {tf, length}"
 

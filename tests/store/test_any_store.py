@@ -12,12 +12,14 @@ from tests.store.shorthand import ANALYSER, MAP_BYTES, found, open_store, push
 
 ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "apply": (push("o1", "alpha"),), "apply_pushes": ([],), "maintain": (lambda view: None,), "sweep": (1,),
-    "forget_pending_bucket": (1,), "give_back": (None,), "backup": (Path(),), "note_server": ("",),
+    "forget_pending_bucket": (1,), "give_back": (None,), "backup": (Path(),), "note_server": ("",), "refuse": (None,),
 }  # fmt: skip
 
 MEMBERS = sorted(name for name in vars(AnyStore) if not name.startswith("_"))
 CHANGES = sorted(
-    name for name in vars(RefusesChanges) if not name.startswith("_") and name not in ("refusal", "refusing")
+    name
+    for name in vars(RefusesChanges)
+    if not name.startswith("_") and name not in ("refusal", "refusing", "has_removals")
 )
 
 
@@ -42,7 +44,8 @@ def test_a_store_that_is_read_refuses_changes(tmp_path: Path) -> None:
     for name in CHANGES:
         with pytest.raises(ReadOnly, match="is open for reading only"):
             use(reader, name)
-    assert (reader.refusing, reader.has_dropped, reader.pending_buckets()) == (False, False, set())
+    assert (reader.refusing, reader.has_dropped, reader.has_removals) == (False, False, False)
+    assert reader.pending_buckets() == set()
     assert found(reader, "alpha") == ["o1"]
     reader.close()
 

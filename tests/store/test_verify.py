@@ -10,7 +10,7 @@ from sonicpy._native.impact_rows import ImpactRow
 from sonicpy._native.postings import pack_block, unpack_block
 from sonicpy.errors import StoreError
 from sonicpy.store import environment as tables
-from sonicpy.store import names
+from sonicpy.store import names, remove_steps
 from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import TABLE_NAMES, Transaction
@@ -54,6 +54,12 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtu
             store.commit()  # so that names are stored
     for number in range(0, 300, 7):
         store.apply(push(f"many{number}", "many*2 late", bucket="b"))
+    huge = FlushObject("c", "b", "huge")
+    store.apply(push("huge", " ".join(f"{word}*2" for word in WORDS)))
+    with monkeypatch.context() as patched:
+        patched.setattr(remove_steps, "TERMS_PER_STEP", 5)
+        store.apply(huge, in_steps=True)
+        store.take_step()
     store.commit()
     yield store
     store.close()

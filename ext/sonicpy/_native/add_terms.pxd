@@ -28,6 +28,7 @@ cdef class AddTerms(ObjectChange):
         bint by_association,
     ) except -1
     cdef list look_up(self)
+    cdef int select_held(self) except -1
     cdef int load(self, Edit *edit, bytes key, bytes row) except -1
     cdef int create(self, Edit *edit, bytes key) except -1
     cdef int link(self, Edit *edit) except -1

@@ -7,7 +7,7 @@ from libc.string cimport memcpy, memmove
 
 from sonicpy._native.keys cimport TERM_KEY_BYTES, block_key, put_big_endian, term_key, word_key
 from sonicpy._native.object_change cimport ADD, NOTHING, RAISE, Edit, ObjectChange
-from sonicpy._native.object_record cimport Held, ObjectRecord, pack_object
+from sonicpy._native.object_record cimport Held, ObjectRecord
 from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, decode, put_posting, read_block, write_block
 from sonicpy._native.term_cache cimport Entry, TermCache, hash_of, make_room, take_tail
 from sonicpy._native.term_rows cimport Word, is_common, is_live, read_word
@@ -128,12 +128,32 @@ cdef class AddTerms(ObjectChange):
                     self.create(edit, key)
             edit.word = &edit.entry.word
             edit.was_live = is_live(edit.word, edit.size)
+        self.select_held()
+        for number in range(self._count):
+            edit = &self._edits[number]
             held = NULL if edit.is_new else self._record.find(edit.word.term_id)
             if held == NULL:
                 self.link(edit)
             else:
                 self.link_again(edit, held)
         return self._block_keys
+
+    cdef int select_held(self) except -1:
+        """Prepare the record for a look at these terms, if it is so large that it is not unpacked for them."""
+        cdef uint64_t *term_ids
+        cdef Py_ssize_t number
+        if self._record._packed is None:
+            return 0
+        term_ids = <uint64_t *> malloc((self._count + 1) * sizeof(uint64_t))
+        if term_ids == NULL:
+            raise MemoryError
+        try:
+            for number in range(self._count):
+                term_ids[number] = self._edits[number].word.term_id
+            qsort(term_ids, self._count, sizeof(uint64_t), by_number)
+            return self._record.select(term_ids, self._count)
+        finally:
+            free(term_ids)
 
     cdef int load(self, Edit *edit, bytes key, bytes row) except -1:
         cdef Word word
@@ -315,30 +335,17 @@ cdef class AddTerms(ObjectChange):
 
     cpdef bytes record(self):
         """Return the object's record after the change."""
-        cdef Py_ssize_t number, kept = 0, old_at = 0, new_at = 0, old = self._record._count
+        cdef Py_ssize_t number
         cdef Held *changed = <Held *> malloc((self._count + 1) * sizeof(Held))
-        cdef Held *merged = <Held *> malloc((old + self._count + 1) * sizeof(Held))
+        if changed == NULL:
+            raise MemoryError
         try:
-            if changed == NULL or merged == NULL:
-                raise MemoryError
             for number in range(self._count):
                 changed[number] = self._edits[number].held
             qsort(changed, self._count, sizeof(Held), by_term)
-            while old_at < old or new_at < self._count:
-                if new_at == self._count or (
-                    old_at < old and self._record._held[old_at].term_id < changed[new_at].term_id
-                ):
-                    merged[kept] = self._record._held[old_at]
-                    old_at += 1
-                else:
-                    old_at += old_at < old and self._record._held[old_at].term_id == changed[new_at].term_id
-                    merged[kept] = changed[new_at]
-                    new_at += 1
-                kept += 1
-            return pack_object(self._record.oid, merged, kept, self._by_association)
+            return self._record.with_terms(changed, self._count)
         finally:
             free(changed)
-            free(merged)
 
 
 cdef AddTerms begin_add_terms(
@@ -358,4 +365,9 @@ cdef AddTerms begin_add_terms(
 
 cdef int by_term(const void *left, const void *right) noexcept nogil:
     cdef uint64_t a = (<const Held *> left).term_id, b = (<const Held *> right).term_id
+    return (a > b) - (a < b)
+
+
+cdef int by_number(const void *left, const void *right) noexcept nogil:
+    cdef uint64_t a = (<const uint64_t *> left)[0], b = (<const uint64_t *> right)[0]
     return (a > b) - (a < b)

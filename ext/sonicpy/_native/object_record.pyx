@@ -14,9 +14,15 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
-from sonicpy._native.varint cimport get_varint, put_varint
+from sonicpy._native.varint cimport get_varint, put_varint, varint_bytes
 
 from sonicpy._native.varint import DamagedBytes
+
+CUT_OFF = "the record of an object is cut off"
+
+
+cdef enum:
+    LARGE = 2048  # terms of a record that stays packed: a PUSH of a few words reads it once and copies the rest as bytes
 
 
 cdef class ObjectRecord:
@@ -38,35 +44,26 @@ cdef class ObjectRecord:
         Raises:
             DamagedBytes: the bytes are not a record.
         """
-        cdef const uint8_t *at = <const uint8_t *> record
+        cdef const uint8_t *start = <const uint8_t *> record
+        cdef const uint8_t *at = start
         cdef const uint8_t *end = at + len(record)
         cdef ObjectRecord self = ObjectRecord.__new__(ObjectRecord)
-        cdef uint64_t count = 0, step, found = 0, term_id = 0
+        cdef uint64_t count = 0
         if end == at or end - at <= at[0]:
-            raise DamagedBytes("the record of an object is cut off")
+            raise DamagedBytes(CUT_OFF)
         self.oid = PyBytes_FromStringAndSize(<const char *> at + 1, at[0])
         at += 1 + at[0]
         if get_varint(&at, end, &count) < 0 or count > <uint64_t> (end - at):
-            raise DamagedBytes("the record of an object is cut off")
-        self.reserve(count)
-        for step in range(count):
-            if get_varint(&at, end, &found) < 0:
-                raise DamagedBytes("the record of an object is cut off")
-            term_id += found >> 2
-            self._held[step].term_id = term_id
-            self._held[step].hidden = (found >> 1) & 1
-            self._held[step].tf = 1
-            if found & 1:
-                if get_varint(&at, end, &found) < 0:
-                    raise DamagedBytes("the record of an object is cut off")
-                self._held[step].tf = <uint32_t> found
-            self._held[step].block = 0
-            if has_blocks and get_varint(&at, end, &self._held[step].block) < 0:
-                raise DamagedBytes("the record of an object is cut off")
-        if at != end:
-            raise DamagedBytes("the record of an object has bytes behind its end")
+            raise DamagedBytes(CUT_OFF)
         self._count = count
         self._has_blocks = has_blocks
+        if count < LARGE:
+            self.reserve(count)
+            self._known = count
+        else:
+            self._packed = record
+            self._terms_at = at - start
+        self.check(at, end)
         return self
 
     @staticmethod
@@ -74,21 +71,90 @@ cdef class ObjectRecord:
         """Return the record of an object that holds no term yet; `oid` has 1 to 255 bytes."""
         return empty_record(oid, has_blocks)
 
+    @staticmethod
+    def oid_of(bytes record not None) -> bytes:
+        """Return the OID of a record, without reading the rest. Raises DamagedBytes if the record is cut off."""
+        if len(record) == 0 or len(record) <= record[0]:
+            raise DamagedBytes(CUT_OFF)
+        return record[1 : 1 + record[0]]
+
     cdef int reserve(self, Py_ssize_t count) except -1:
+        free(self._held)
+        self._known = 0
         self._held = <Held *> malloc((count if count else 1) * sizeof(Held))
         if self._held == NULL:
             raise MemoryError
         return 0
 
+    cdef int check(self, const uint8_t *at, const uint8_t *end) except -1:
+        """Read all terms and add them up; keep them where there is room.
+
+        Raises:
+            DamagedBytes: the bytes are not the terms of a record.
+        """
+        cdef Py_ssize_t step
+        cdef uint64_t term_id = 0
+        cdef Held held = Held(0, 0, 0, False)
+        for step in range(self._count):
+            if not read_held(&at, end, self._has_blocks, &term_id, &held):
+                raise DamagedBytes(CUT_OFF)
+            if self._packed is None:
+                self._held[step] = held
+            self._total_tf += held.tf
+            self._hidden += held.hidden
+        if at != end:
+            raise DamagedBytes("the record of an object has bytes behind its end")
+        return 0
+
+    cdef int unpack_terms(self) except -1:
+        """Fill `_held` with all terms, unless it holds them already."""
+        cdef const uint8_t *at
+        cdef const uint8_t *end
+        cdef uint64_t term_id = 0
+        cdef Py_ssize_t step
+        if self._packed is None:
+            return 0
+        at = <const uint8_t *> self._packed + self._terms_at
+        end = <const uint8_t *> self._packed + len(self._packed)
+        self.reserve(self._count)
+        for step in range(self._count):
+            read_held(&at, end, self._has_blocks, &term_id, &self._held[step])
+        self._known = self._count
+        self._packed = None
+        return 0
+
+    cdef int select(self, const uint64_t *term_ids, Py_ssize_t count) except -1:
+        """Prepare `find` for some terms, given by rising term id."""
+        cdef const uint8_t *at
+        cdef const uint8_t *end
+        cdef uint64_t term_id = 0
+        cdef Py_ssize_t wanted = 0
+        cdef Held held = Held(0, 0, 0, False)
+        if self._packed is None:
+            return 0
+        at = <const uint8_t *> self._packed + self._terms_at
+        end = <const uint8_t *> self._packed + len(self._packed)
+        self.reserve(count)
+        while wanted < count and at < end:
+            read_held(&at, end, self._has_blocks, &term_id, &held)
+            while wanted < count and term_ids[wanted] < term_id:
+                wanted += 1
+            if wanted < count and term_ids[wanted] == term_id:
+                self._held[self._known] = held
+                self._known += 1
+                wanted += 1
+        return 0
+
     cdef Held *find(self, uint64_t term_id) noexcept nogil:
-        cdef Py_ssize_t low = 0, high = self._count, middle
+        """Return the term, which `select` must have named if the record is large; NULL: the object does not hold it."""
+        cdef Py_ssize_t low = 0, high = self._known, middle
         while low < high:
             middle = (low + high) >> 1
             if self._held[middle].term_id < term_id:
                 low = middle + 1
             else:
                 high = middle
-        return &self._held[low] if low < self._count and self._held[low].term_id == term_id else NULL
+        return &self._held[low] if low < self._known and self._held[low].term_id == term_id else NULL
 
     def __len__(self) -> int:
         return self._count
@@ -96,34 +162,183 @@ cdef class ObjectRecord:
     @property
     def shown(self) -> int:
         """How many of the terms are held as words of their own."""
-        cdef Py_ssize_t step, count = 0
-        for step in range(self._count):
-            count += not self._held[step].hidden
-        return count
+        return self._count - self._hidden
 
     @property
     def length(self) -> int:
         """The sum of the term frequencies."""
-        return self.total_tf()
+        return self._total_tf
 
     cdef uint64_t total_tf(self) noexcept nogil:
-        cdef Py_ssize_t step
-        cdef uint64_t total = 0
-        for step in range(self._count):
-            total += self._held[step].tf
-        return total
+        return self._total_tf
 
     def terms(self) -> list:
         """Return (term id, tf, hidden, block) of every term, by rising term id."""
         cdef Py_ssize_t step
+        self.unpack_terms()
         return [
             (self._held[step].term_id, self._held[step].tf, bool(self._held[step].hidden), self._held[step].block)
             for step in range(self._count)
         ]
 
+    cdef bytes with_terms(self, const Held *changed, Py_ssize_t count):
+        """Return the bytes of the record with some terms added or replaced, which are given by rising term id."""
+        cdef Held *merged
+        cdef Py_ssize_t kept = 0, old_at = 0, new_at = 0, old = self._count
+        if self._packed is not None:
+            return self.spliced(changed, count)
+        merged = <Held *> malloc((old + count + 1) * sizeof(Held))
+        if merged == NULL:
+            raise MemoryError
+        try:
+            while old_at < old or new_at < count:
+                if new_at == count or (old_at < old and self._held[old_at].term_id < changed[new_at].term_id):
+                    merged[kept] = self._held[old_at]
+                    old_at += 1
+                else:
+                    old_at += old_at < old and self._held[old_at].term_id == changed[new_at].term_id
+                    merged[kept] = changed[new_at]
+                    new_at += 1
+                kept += 1
+            return pack_object(self.oid, merged, kept, self._has_blocks)
+        finally:
+            free(merged)
+
+    cdef bytes spliced(self, const Held *changed, Py_ssize_t count):
+        """Do the work of `with_terms` for a packed record: what does not change is copied as it is."""
+        cdef const uint8_t *at = <const uint8_t *> self._packed + self._terms_at
+        cdef const uint8_t *end = <const uint8_t *> self._packed + len(self._packed)
+        cdef const uint8_t *copied = at  # everything before it is in `out`
+        cdef const uint8_t *item
+        cdef uint64_t term_id = 0, before = 0  # `before`: the term behind which the next byte of `out` goes
+        cdef Py_ssize_t new_at = 0, total = self._count
+        cdef Held held = Held(0, 0, 0, False)
+        cdef Py_ssize_t head = 1 + len(self.oid) + 10
+        cdef uint8_t *room = <uint8_t *> malloc(head + (end - at) + count * 60)
+        cdef uint8_t *out = room + head
+        cdef uint8_t *start
+        if room == NULL:
+            raise MemoryError
+        try:
+            while at < end and new_at < count:
+                item = at
+                before = term_id
+                read_held(&at, end, self._has_blocks, &term_id, &held)
+                if changed[new_at].term_id > term_id:
+                    continue
+                memcpy(out, copied, item - copied)
+                out += item - copied
+                while new_at < count and changed[new_at].term_id < term_id:
+                    out = put_held(out, &changed[new_at], before, self._has_blocks)
+                    before = changed[new_at].term_id
+                    new_at += 1
+                    total += 1
+                if new_at < count and changed[new_at].term_id == term_id:
+                    held = changed[new_at]
+                    new_at += 1
+                out = put_held(out, &held, before, self._has_blocks)
+                copied = at
+            memcpy(out, copied, end - copied)
+            out += end - copied
+            while new_at < count:
+                out = put_held(out, &changed[new_at], term_id, self._has_blocks)
+                term_id = changed[new_at].term_id
+                new_at += 1
+                total += 1
+            start = room + head - varint_bytes(total) - len(self.oid) - 1
+            start[0] = <uint8_t> len(self.oid)
+            memcpy(start + 1, <const char *> self.oid, len(self.oid))
+            put_varint(start + 1 + len(self.oid), total)
+            return PyBytes_FromStringAndSize(<char *> start, out - start)
+        finally:
+            free(room)
+
     cpdef bytes pack(self):
         """Return the bytes of the record."""
+        self.unpack_terms()
         return pack_object(self.oid, self._held, self._count, self._has_blocks)
+
+    cpdef list parts(self, Py_ssize_t terms):
+        """Return the bytes of several records that together hold the terms of this one, at most `terms` each."""
+        cdef const uint8_t *at
+        cdef const uint8_t *end
+        cdef const uint8_t *rest
+        cdef uint64_t term_id = 0
+        cdef Py_ssize_t first, step, count
+        cdef Held held = Held(0, 0, 0, False), other = held
+        cdef list found = []
+        if self._packed is None:
+            return [
+                pack_object(self.oid, &self._held[first], min(terms, self._count - first), self._has_blocks)
+                for first in range(0, self._count, terms)
+            ]
+        at = <const uint8_t *> self._packed + self._terms_at
+        end = <const uint8_t *> self._packed + len(self._packed)
+        for first in range(0, self._count, terms):
+            count = min(terms, self._count - first)
+            read_held(&at, end, self._has_blocks, &term_id, &held)
+            rest = at
+            for step in range(1, count):
+                read_held(&at, end, self._has_blocks, &term_id, &other)
+            found.append(self.part(&held, rest, at - rest, count))
+        return found
+
+    cdef bytes part(self, const Held *first, const uint8_t *rest, Py_ssize_t rest_size, Py_ssize_t count):
+        """Return the bytes of a record: a term, and `rest`, the bytes of those behind it."""
+        cdef Py_ssize_t oid_size = len(self.oid)
+        cdef uint8_t *room = <uint8_t *> malloc(1 + oid_size + 10 + 30 + rest_size)
+        cdef uint8_t *out = room
+        if room == NULL:
+            raise MemoryError
+        try:
+            out[0] = <uint8_t> oid_size
+            memcpy(out + 1, <const char *> self.oid, oid_size)
+            out = put_held(put_varint(out + 1 + oid_size, count), first, 0, self._has_blocks)
+            memcpy(out, rest, rest_size)
+            return PyBytes_FromStringAndSize(<char *> room, out + rest_size - room)
+        finally:
+            free(room)
+
+    @staticmethod
+    def of(bytes oid, list terms not None, bint has_blocks=False) -> ObjectRecord:
+        """Return the record of an object that holds some terms, each as `terms` returns it, in any order."""
+        cdef ObjectRecord self = empty_record(oid, has_blocks)
+        cdef Py_ssize_t step
+        cdef tuple term
+        self.reserve(len(terms))
+        for step, term in enumerate(sorted(terms)):
+            self._held[step] = Held(term[0], term[3], term[1], term[2])
+            self._total_tf += self._held[step].tf
+            self._hidden += self._held[step].hidden
+        self._known = self._count = len(terms)
+        return self
+
+
+cdef inline bint read_held(
+    const uint8_t **at, const uint8_t *end, bint has_blocks, uint64_t *term_id, Held *held
+) noexcept nogil:
+    """Read the next term; `term_id` is the one before. Return False if the bytes end inside it."""
+    cdef uint64_t found = 0
+    if get_varint(at, end, &found) < 0:
+        return False
+    term_id[0] += found >> 2
+    held.term_id = term_id[0]
+    held.hidden = (found >> 1) & 1
+    held.tf = 1
+    held.block = 0
+    if found & 1:
+        if get_varint(at, end, &found) < 0:
+            return False
+        held.tf = <uint32_t> found
+    return not has_blocks or get_varint(at, end, &held.block) == 0
+
+
+cdef inline uint8_t *put_held(uint8_t *out, const Held *held, uint64_t before, bint has_blocks) noexcept nogil:
+    """Write a term, at most 30 bytes, behind the term `before`; return where the next one goes."""
+    out = put_varint(out, (held.term_id - before) << 2 | <uint64_t> held.hidden << 1 | (held.tf > 1))
+    if held.tf > 1:
+        out = put_varint(out, held.tf)
+    return put_varint(out, held.block) if has_blocks else out
 
 
 cdef ObjectRecord empty_record(bytes oid, bint has_blocks):
@@ -146,13 +361,7 @@ cdef bytes pack_object(bytes oid, const Held *held, Py_ssize_t count, bint has_b
     memcpy(out + 1, <const char *> oid, oid_size)
     out = put_varint(out + 1 + oid_size, count)
     for step in range(count):
-        out = put_varint(
-            out, (held[step].term_id - before) << 2 | <uint64_t> held[step].hidden << 1 | (held[step].tf > 1)
-        )
-        if held[step].tf > 1:
-            out = put_varint(out, held[step].tf)
-        if has_blocks:
-            out = put_varint(out, held[step].block)
+        out = put_held(out, &held[step], before, has_blocks)
         before = held[step].term_id
     try:
         return PyBytes_FromStringAndSize(<char *> room, out - room)

@@ -46,6 +46,7 @@ cdef class RemoveTerms(ObjectChange):
         self.begin(bucket, iid, list(words), by_association)
         self.word_keys = [word_key(bucket, word) for word in words]
         self._tails = [b""] * self._count
+        record.unpack_terms()
         self._record = record
         self.deleted_blocks = []
         self.common = []

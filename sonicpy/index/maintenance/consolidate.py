@@ -20,7 +20,7 @@ from sonicpy._native.keys import bucket_key
 from sonicpy._native.term_rows import live_words
 from sonicpy.errors import GraphError
 from sonicpy.graph.builder import WordGraphBuilder
-from sonicpy.graph.pool import GraphPool, graph_folder
+from sonicpy.graph.pool import GraphPool, Name, graph_folder
 from sonicpy.graph.word_graph import WordGraph
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import Environment
@@ -132,14 +132,17 @@ def read_words(view: View, pool: GraphPool, bucket: int, limits: GraphLimits) ->
     state = view.bucket_numbered(bucket)
     if state is None:
         return None
-    words = _live_words(view, bucket)
+    words = _live_words(view, state)
     if limits.keeps_orphans:
         words = sorted({*words, *_orphans(view, pool, state)})
     return Words(bucket, state.lexicon_version + 1, state.pending_seq, words)
 
 
-def write_graph(pool: GraphPool, found: Words, limits: GraphLimits) -> Built:
+def write_graph(pool: GraphPool, found: Words, limits: GraphLimits, *, sync: bool = True) -> Built:
     """Write the graph of words that were gathered; this needs no snapshot.
+
+    Args:
+        sync: False: `GraphPool.sync_all` follows before the graph is published.
 
     Raises:
         GraphError: the file cannot be written.
@@ -150,7 +153,7 @@ def write_graph(pool: GraphPool, found: Words, limits: GraphLimits) -> Built:
     while limits.file_bytes and len(content) > limits.file_bytes and kept:
         kept = kept[: min(len(kept) - 1, len(kept) * limits.file_bytes // len(content))]
         content = _graph(kept, bucket, version)
-    pool.write(bucket, version, content)
+    pool.write(bucket, version, content, sync=sync)
     return Built(bucket, version, len(kept), seq, len(kept) < len(words))
 
 
@@ -181,9 +184,13 @@ def build_in_worker(
             if found is None:
                 continue
             try:
-                graphs.append(write_graph(pool, found, limits))
+                graphs.append(write_graph(pool, found, limits, sync=False))
             except GraphError as error:
                 errors.append(error)
+        try:
+            pool.sync_all(Name(built.bucket, built.version) for built in graphs)
+        except GraphError as error:
+            return [], [*errors, error]
         return graphs, errors
     finally:
         environment.close()
@@ -215,10 +222,11 @@ def prune_pending(view: WriteView, built: Built, start: bytes) -> bytes | None:
     return rows[PRUNED_ROWS][0] if len(rows) > PRUNED_ROWS else None
 
 
-def _live_words(view: View, bucket: int) -> list[bytes]:
+def _live_words(view: View, state: BucketState) -> list[bytes]:
     """Return the words of a bucket that objects show, in byte order."""
-    prefix = bucket_key(bucket)
-    return [word for rows in pages(view.word_rows_from, prefix, ROWS_MAX) for word in live_words(rows, prefix)]
+    prefix = bucket_key(state.bucket)
+    size = min(state.next_term + 1, ROWS_MAX)  # a small bucket is read at once, and not those behind it
+    return [word for rows in pages(view.word_rows_from, prefix, size) for word in live_words(rows, prefix)]
 
 
 def _orphans(view: View, pool: GraphPool, state: BucketState) -> set[bytes]:

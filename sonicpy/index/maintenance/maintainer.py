@@ -14,15 +14,20 @@ from sonicpy.ids import Scope
 from sonicpy.index.maintenance.consolidate import Built, GraphLimits, gather_words, prune_pending, publish, write_graph
 from sonicpy.index.maintenance.verify import check_backup, graph_faults
 from sonicpy.store.backup import open_backup
+from sonicpy.store.environment import Reader as Reader
 from sonicpy.store.restore import Restoration, drop_staged
 from sonicpy.store.verify import table_faults
 from sonicpy.store.view import View
+from sonicpy.store.write_view import WriteView
 
 if TYPE_CHECKING:
     from sonicpy.index.engine import Engine
 
 BACKLOG_WORDS = 2_000
 """Pending words that are worth a consolidation before its time: comparing that many takes about 0.1 ms a query."""
+
+OPEN_MAX = 1_000
+"""A first graph is opened when it is built, unless so many are open."""
 
 SMALL_WORDS = 1_000
 """The graph of that many words takes about 2 ms."""
@@ -71,6 +76,10 @@ class Maintainer:
         """
         self.engine.commit()
 
+    def refuse(self, why: str | None) -> None:
+        """Refuse changes with this sentence; None: accept them again."""
+        self.engine.store.refuse(why)
+
     def flush_term_rows(self) -> None:
         """Write the rows of words that wait for the commit, so that it has less to do. Raises StoreError."""
         self.engine.store.flush_term_rows()
@@ -96,6 +105,16 @@ class Maintainer:
     def has_dropped(self) -> bool:
         """Whether rows or graphs of flushed buckets may wait for `sweep`."""
         return self.engine.has_dropped
+
+    @property
+    def has_removals(self) -> bool:
+        """Whether an object or a collection is half gone, so that `remove_step` has to be called."""
+        return self.engine.store.has_removals
+
+    def remove_step(self) -> bool:
+        """Take away one part of what is half gone: about 2 ms; return whether anything is left. Raises StoreError."""
+        with self.engine.lock:
+            return self.engine.store.take_step()
 
     def sweep(self, rows: int) -> bool:
         """Delete about `rows` rows of flushed buckets at most, and a few graphs; return whether any are left."""
@@ -134,6 +153,14 @@ class Maintainer:
     def open_graphs(self) -> int:
         """Return how many word graphs are open."""
         return len(self.engine.graphs)
+
+    def readers(self) -> list[Reader]:
+        """Return who reads which commit of the store, of all processes."""
+        return self.engine.store.readers()
+
+    def last_commit(self) -> int:
+        """Return the number of the last commit."""
+        return self.engine.store.last_commit()
 
     def used_bytes(self) -> int:
         """Return how many bytes of the store's map are used."""
@@ -193,9 +220,9 @@ class Maintainer:
         """Return the ids of the buckets that have pending words, or a graph that cannot be read."""
         return sorted(self.engine.store.pending_buckets() | self.engine.graphs.broken)
 
-    def is_broken(self, bucket: int) -> bool:
-        """Return whether the graph of a bucket could not be read."""
-        return bucket in self.engine.graphs.broken
+    def broken_buckets(self) -> set[int]:
+        """Return the buckets whose graph could not be read."""
+        return self.engine.graphs.broken.copy()
 
     def needs_consolidation(self, bucket: int, times: int = 1) -> bool:
         """Return whether so many words of a bucket are pending that comparing them one by one takes long.
@@ -213,7 +240,10 @@ class Maintainer:
         """Return whether building the graph of a bucket here takes less time than asking a worker process for it."""
         with self.engine.read() as view:
             state = view.bucket_numbered(bucket)
-        return state is None or state.live_words <= SMALL_WORDS
+        if state is None:
+            return True
+        edits = state.pending_seq - state.graph_seq
+        return max(state.live_words, state.graph_words, edits) <= SMALL_WORDS
 
     def build_graph(self, bucket: int) -> Built | None:
         """Write the graph of a bucket from the last commit; None: the bucket is gone. Raises like `consolidate`."""
@@ -242,9 +272,22 @@ class Maintainer:
         published = [built for built in graphs if built not in orphaned]
         for built in published:
             engine.graphs.broken.discard(built.bucket)
-            engine.graphs.get(built.bucket, built.version)  # opened before the older file is deleted
-            engine.graphs.remove(built.bucket, built.version - 1)
+            if built.version > 1:  # opened before the older file is deleted
+                engine.graphs.get(built.bucket, built.version)
+                engine.graphs.remove(built.bucket, built.version - 1)
+            elif len(engine.graphs) < OPEN_MAX:
+                engine.graphs.get(built.bucket, built.version)  # it will probably be asked for soon
         return published
+
+    def prune_small(self, graphs: list[Built]) -> list[tuple[Built, bytes]]:
+        """Delete some of the pending words of several published graphs; return those that have more, and where."""
+
+        def prune(view: WriteView) -> list[tuple[Built, bytes]]:
+            found = [(built, prune_pending(view, built, b"")) for built in graphs]
+            return [(built, start) for built, start in found if start is not None]
+
+        with self.engine.lock:
+            return self.engine.store.maintain(prune)
 
     def prune_pending(self, built: Built, start: bytes) -> bytes | None:
         """Delete some of the pending words that a published graph holds; return where to go on, None: all are gone."""

@@ -11,14 +11,16 @@ from sonicpy._native.term_rows import live_words
 from sonicpy.errors import GraphError, StoreDamaged, StoreError
 from sonicpy.graph.pool import GraphPool, graph_folder
 from sonicpy.graph.word_graph import WordGraph
+from sonicpy.ids import Scope
 from sonicpy.store.backup import BACKUP_FILE, open_backup
 from sonicpy.store.bucket_state import BucketState
-from sonicpy.store.environment import DATA_FILE, Environment
+from sonicpy.store.environment import DATA_FILE, Environment, Transaction
 from sonicpy.store.folder import LOCK_FILE, holds_store, is_there
 from sonicpy.store.log import log_faults
 from sonicpy.store.meta import RESTORE_ELSEWHERE, check_analyzer, check_format, read_position
 from sonicpy.store.pages import ROWS_MAX, pages
-from sonicpy.store.verify import table_faults
+from sonicpy.store.slices import lasting_faults, slices
+from sonicpy.store.verify import faults_beside_a_writer, readable_scopes, table_faults
 from sonicpy.store.view import View
 
 __all__ = ["check_backup", "graph_faults", "holds_store", "is_there", "verify_backup", "verify_folder"]
@@ -42,11 +44,16 @@ def verify_folder(folder: Path) -> list[str]:
     try:
         with environment.reading() as transaction:
             check_format(transaction)
-            graphs = graph_faults(View(transaction), GraphPool(graph_folder(folder)), partial(_version, environment))
-            faults = [*table_faults(transaction), *graphs]
-            if not is_written:
-                faults += log_faults(folder / "log", read_position(transaction))
-            return faults
+            position = read_position(transaction)
+        faults = list(faults_beside_a_writer(environment))
+        pool, version_now = GraphPool(graph_folder(folder)), partial(_version, environment)
+        with slices(environment) as sliced:
+            for scope in readable_scopes(sliced):
+                check = partial(_graph_faults_in, scope=scope, pool=pool, version_now=version_now)
+                faults += lasting_faults(environment, sliced, check)
+        if not is_written:
+            faults += log_faults(folder / "log", position)
+        return faults
     finally:
         environment.close()
 
@@ -84,21 +91,37 @@ def graph_faults(view: View, pool: GraphPool, version_now: Callable[[int], int |
         version_now: returns the version of a bucket's graph in the last commit: a version other than that in `view` has
             replaced the file meanwhile, which is no fault. None: no process writes.
     """
-    for names, state in view.all_states():
-        if not state.lexicon_version:
-            continue
-        scope = "/".join(names)
-        try:
-            graph = WordGraph(pool.path(state.bucket, state.lexicon_version))
-        except GraphError as error:
-            if version_now is None or version_now(state.bucket) == state.lexicon_version:
-                yield f"{scope}: {error}"
-            continue
-        if len(graph) != state.graph_words:
-            yield f"{scope}: its graph holds {len(graph)} words instead of {state.graph_words}"
-        missing = _missing(view, state, graph)
-        if missing:
-            yield f"{scope}: {missing} words are neither in its graph nor pending"
+    for scope, state in view.all_states():
+        yield from _faults_of_graph(view, scope, state, pool, version_now)
+
+
+def _graph_faults_in(
+    transaction: Transaction, scope: Scope, pool: GraphPool, version_now: Callable[[int], int | None]
+) -> Iterator[str]:
+    """Yield the faults of the graph of a bucket, if that exists."""
+    view = View(transaction)
+    state = view.bucket(*scope)
+    if state is not None:
+        yield from _faults_of_graph(view, scope, state, pool, version_now)
+
+
+def _faults_of_graph(
+    view: View, scope: Scope, state: BucketState, pool: GraphPool, version_now: Callable[[int], int | None] | None
+) -> Iterator[str]:
+    if not state.lexicon_version:
+        return
+    name = "/".join(scope)
+    try:
+        graph = WordGraph(pool.path(state.bucket, state.lexicon_version))
+    except GraphError as error:
+        if version_now is None or version_now(state.bucket) == state.lexicon_version:
+            yield f"{name}: {error}"
+        return
+    if len(graph) != state.graph_words:
+        yield f"{name}: its graph holds {len(graph)} words instead of {state.graph_words}"
+    missing = _missing(view, state, graph)
+    if missing:
+        yield f"{name}: {missing} words are neither in its graph nor pending"
 
 
 def _missing(view: View, state: BucketState, graph: WordGraph) -> int:

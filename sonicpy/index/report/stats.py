@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sonicpy._native.lengths import unpack_length
+from sonicpy.errors import StoreError
 from sonicpy.graph.pool import GraphPool
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.keys import is_staged
@@ -106,10 +107,17 @@ def bucket_figures(view: View, pool: GraphPool, collection: str, bucket: str) ->
 
 
 def disk_figures(folder: Path) -> Figures:
-    """Return how many bytes the files of a store take on the disk."""
-    log = sum(map(_allocated, (folder / "log").glob("*.log")))
-    graphs = sum(map(_allocated, (folder / "graph").glob("*.graph")))
-    tables = sum(map(_allocated, folder.glob("*.mdb")))
+    """Return how many bytes the files of a store take on the disk.
+
+    Raises:
+        StoreError: they cannot be listed, for example because this process has too many files open.
+    """
+    try:
+        log = sum(map(_allocated, (folder / "log").glob("*.log")))
+        graphs = sum(map(_allocated, (folder / "graph").glob("*.graph")))
+        tables = sum(map(_allocated, folder.glob("*.mdb")))
+    except OSError as error:
+        raise StoreError(f"the files in {folder} cannot be listed: {error.strerror}") from error
     return {"disk_bytes": tables + log + graphs, "log_bytes": log, "graph_bytes": graphs}
 
 

@@ -1,0 +1,21 @@
+"""Run work of the loop in a thread; if no thread can be started, that is an error of ours and not the end of a task."""
+
+import asyncio
+from collections.abc import Callable
+from typing import TypeVar
+
+from sonicpy.errors import WorkerError
+
+Answer = TypeVar("Answer")
+
+
+def in_thread(work: Callable[..., Answer], *args: object) -> "asyncio.Future[Answer]":
+    """Begin work in a thread; return the future of what it returns or raises.
+
+    Raises:
+        WorkerError: no thread can be started.
+    """
+    try:
+        return asyncio.get_running_loop().run_in_executor(None, work, *args)
+    except RuntimeError as error:  # no memory for the stack of a thread, or too many threads
+        raise WorkerError(f"a task is given up: {error}") from error

@@ -1,0 +1,100 @@
+"""Nobody holds the loop: a PING beside the longest commands, and how long these take."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.processes import Server
+from tests.server.peer import Peer
+from tests.server.streams import word_of
+from tests.server.watch import watch
+
+HUGE = 320_000
+"""Words of the object that is flushed."""
+LARGE = 100_000
+"""Words of the object that words are pushed to, one after the other."""
+MANY = 20_000
+"""Buckets that are flushed and counted."""
+VERY_MANY = 30_000
+"""Buckets that are consolidated."""
+PING_S = 0.020
+PUSH_S = 0.002
+CONSOLIDATION_S = 10.0
+WAIT_S = 300.0
+PER_LINE = 1_000
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    with Server(tmp_path, {"store.fst.graph.consolidate_after": 280}) as server:
+        yield server
+
+
+def made_up(number: int) -> str:
+    """Return a word of six letters that has little in common with the next one."""
+    return word_of(number * 7_368_787 % 20**6)
+
+
+def push_object(ingest: Peer, bucket: str, words: int) -> None:
+    for first in range(0, words, PER_LINE):
+        text = " ".join(map(made_up, range(first, min(first + PER_LINE, words))))
+        assert ingest.ask(f'PUSH c {bucket} o "{text}" LANG(none)') == "OK"
+
+
+def push_buckets(ingest: Peer, buckets: int) -> None:
+    for first in range(0, buckets, PER_LINE):
+        numbers = range(first, min(first + PER_LINE, buckets))
+        ingest.send_lines(*(f'PUSH many u{number} o "hallo {made_up(number)} welt" LANG(none)' for number in numbers))
+        assert set(ingest.lines(len(numbers))) == {"OK"}
+
+
+def timed(server: Server, peer: Peer, line: str) -> tuple[str, float]:
+    """Return the answer to a command, and how long it took; fail if a PING beside it waited too long."""
+    time.sleep(1.5)  # for what was begun before
+    peer.socket.settimeout(WAIT_S)
+    with watch(server) as seen:
+        began = time.perf_counter()
+        answer = peer.ask(line)
+        took_s = time.perf_counter() - began
+        time.sleep(0.5)
+    print(f"{line}: {took_s:.3f} s, slowest PING {seen.ping_s:.4f} s, the machine delayed by {seen.busy_s:.4f} s")
+    assert seen.ping_s <= PING_S + seen.busy_s, line
+    return answer, took_s
+
+
+@pytest.mark.full
+def test_ping_beside_a_huge_object(server: Server) -> None:
+    with Peer(server, "ingest") as ingest:
+        push_object(ingest, "large", LARGE)
+        time.sleep(1.5)
+        times = []
+        with watch(server) as seen:
+            for number in range(50):
+                began = time.perf_counter()
+                assert ingest.ask(f'PUSH c large o "neu{number}" LANG(none)') == "OK"
+                times.append(time.perf_counter() - began)
+                time.sleep(0.01)
+        print(f"PUSH of one word: median {sorted(times)[25] * 1e3:.2f} ms, slowest PING {seen.ping_s:.4f} s")
+        assert sorted(times)[25] <= PUSH_S
+        assert seen.ping_s <= PING_S + seen.busy_s
+        push_object(ingest, "huge", HUGE)
+        assert timed(server, ingest, "FLUSHO c huge o")[0] == f"RESULT {HUGE}"
+        assert (ingest.ask("COUNT c huge"), ingest.ask("COUNTB c huge")) == ("RESULT 0", "RESULT 0")
+        assert timed(server, ingest, "FLUSHB c large")[0] == "RESULT 1"
+    with Peer(server, "control") as control:
+        assert control.ask("VERIFY") == "RESULT []"
+
+
+@pytest.mark.full
+def test_ping_beside_very_many_buckets(server: Server) -> None:
+    with Peer(server, "ingest") as ingest, Peer(server, "control") as control:
+        push_buckets(ingest, MANY)
+        timed(server, control, "STATS")
+        assert timed(server, ingest, "FLUSHC many")[0] == "RESULT 1"
+        assert ingest.ask("COUNT many") == "RESULT 0"
+        push_buckets(ingest, VERY_MANY)
+        answer, took_s = timed(server, control, "TRIGGER consolidate")
+        assert answer == "OK"
+        assert took_s <= CONSOLIDATION_S
