@@ -20,6 +20,7 @@ from sonicpy.config.kinds import (
     LogLevel,
     Megabytes,
     Password,
+    ProcessesOrAuto,
     Ranking,
     Seconds,
     Share,
@@ -49,6 +50,7 @@ class ServerConfig(Section):
     log_level: LogLevel = "warn"
     slow_command_ms: Count = 0
     worker_time_limit: Seconds = 3600
+    search_processes: ProcessesOrAuto = 0
 
 
 class ChannelConfig(Section):

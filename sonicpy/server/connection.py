@@ -23,7 +23,7 @@ from sonicpy.server.rejected import RejectedConnection
 from sonicpy.server.runner import Runner, Stop
 
 if TYPE_CHECKING:
-    from sonicpy.server.service import Service
+    from sonicpy.server.serving import Serving
 
 TURN_S = 0.0005
 SHORT_TURN_S = 0.00005
@@ -41,7 +41,7 @@ WRITE_TIMEOUT_S = 300.0
 class Connection(asyncio.BufferedProtocol):
     """The socket side of a session."""
 
-    def __init__(self, service: "Service", session: Session) -> None:
+    def __init__(self, service: "Serving", session: Session) -> None:
         self.session = session
         self._service = service
         self._turns = service.turns
@@ -70,10 +70,13 @@ class Connection(asyncio.BufferedProtocol):
             RejectedConnection(self._transport, reason, service.rejected, service.read_buffer)
             return
         self._is_tls = transport.get_extra_info("sslcontext") is not None
-        self._transport.set_write_buffer_limits(high=WRITE_HIGH_BYTES)
-        service.connected(self)
+        self._begin(self._transport)
         self._transport.write(self.session.greeting())
         self._check_time()
+
+    def _begin(self, transport: asyncio.Transport) -> None:
+        transport.set_write_buffer_limits(high=WRITE_HIGH_BYTES)
+        self._service.connected(self)
 
     def get_buffer(self, sizehint: int) -> memoryview:
         return self._service.read_buffer
@@ -166,6 +169,10 @@ class Connection(asyncio.BufferedProtocol):
             self._is_queued = True
         elif stop is Stop.REPLIES_ARE_LONG:
             self._is_queued = True
+        elif stop is Stop.SEARCH_BEGINS:
+            if self._hand_over(out):
+                return
+            self._is_queued = True
         elif stop is not Stop.HALF_GONE:
             long_command = stop
         synced: asyncio.Future[None] | None = None
@@ -220,6 +227,28 @@ class Connection(asyncio.BufferedProtocol):
             self._close()
         else:
             self._go_on()
+
+    def _hand_over(self, out: list[bytes]) -> bool:
+        """Let another process go on with this connection; return whether one does.
+
+        A connection with TLS stays, because the state of its encryption cannot be passed on.
+        """
+        transport = self._transport
+        if transport is None or transport.is_closing() or self._is_tls or self._is_at_end:
+            return False
+        if transport.get_write_buffer_size():  # what waits here could come after what the other process sends
+            return False
+        transport.pause_reading()
+        if not self._service.hand_over(transport.get_extra_info("socket").fileno(), self.session, b"".join(out)):
+            self._is_paused = True
+            return False
+        if self._timer is not None:
+            self._timer.cancel()
+        self._transport = self._runner.transport = None
+        transport.set_protocol(asyncio.Protocol())  # which hears that the transport closes, and does nothing
+        transport.close()
+        self._service.disconnected(self)
+        return True
 
     # -- a wrong password ----------------------------------------------------------------------------------------
 

@@ -2,32 +2,26 @@
 
 import asyncio
 import contextlib
-import gc
 import importlib
 import logging
 import signal
-import sys
-import time
 from collections.abc import AsyncIterator, Callable
 from types import ModuleType
 
 from sonicpy.channel.session import Session
-from sonicpy.channel.syntax import Limits
 from sonicpy.config import Config, Loaded
 from sonicpy.errors import ConfigError
 from sonicpy.index.index import Index
 from sonicpy.server import logs
 from sonicpy.server.connection import Connection
 from sonicpy.server.listeners import Listeners, tls_context
+from sonicpy.server.loop import run_loop, settle_garbage
 from sonicpy.server.notify import READY, STOPPING, notify
+from sonicpy.server.search_processes import search_processes_of
 from sonicpy.server.service import Service
+from sonicpy.server.serving import end_connections, limits_of
 from sonicpy.server.tasks import PeriodicTasks
 from sonicpy.version import VERSION
-
-if sys.platform == "win32" or sys.implementation.name != "cpython":
-    from asyncio import run as run_loop
-else:
-    from uvloop import run as run_loop
 
 logger = logging.getLogger(__name__)
 
@@ -38,8 +32,6 @@ STOP_S = 2.5
 """Longest time of a stop for answering what has arrived, and for peers to read the answers."""
 ANSWERS_S = 1.0
 """The part of STOP_S that is kept for reading."""
-GARBAGE_OBJECTS = 10_000
-"""New Python objects between two collections: a few hundred commands; a collection takes about 0.1 ms."""
 CONSOLIDATE_S = 1.0
 """Longest time of a stop for consolidating; other words stay pending."""
 
@@ -66,15 +58,7 @@ class Server:
     def __init__(self, config: Config, announce: Callable[[str], None]) -> None:
         self._config = config
         self._announce = announce
-        search = config.search
-        self._limits = Limits(
-            query_default=search.query_limit_default,
-            query_maximum=search.query_limit_maximum,
-            suggest_default=search.suggest_limit_default,
-            suggest_maximum=search.suggest_limit_maximum,
-            list_default=search.list_limit_default,
-            list_maximum=search.list_limit_maximum,
-        )
+        self._limits = limits_of(config)
 
     async def run(self) -> None:
         """Serve until a stop signal. Raises SonicError if it cannot start."""
@@ -97,12 +81,12 @@ class Server:
                     f"its index is in {self._config.store.kv.path}"
                 )
                 service.unready = None
-                # Objects that exist now stay. Later collections look only at those of commands, which have few cycles.
-                gc.collect()
-                gc.freeze()
-                gc.set_threshold(GARBAGE_OBJECTS)
+                settle_garbage()
                 notify(READY)
-                tasks = asyncio.create_task(PeriodicTasks(service).run())
+                tasks = [asyncio.create_task(PeriodicTasks(service).run())]
+                service.search = search_processes_of(service)
+                if service.search is not None:
+                    tasks.append(asyncio.create_task(service.search.run()))
                 try:
                     await stopped.wait()
                 finally:
@@ -132,20 +116,22 @@ class Server:
         session = Session(VERSION, self._config.channel.auth_password, self._limits, compat)
         return Connection(service, session)
 
-    async def _stop(self, service: Service, listeners: Listeners, tasks: "asyncio.Task[None]") -> None:
+    async def _stop(self, service: Service, listeners: Listeners, tasks: "list[asyncio.Task[None]]") -> None:
         """Stop to accept connections, answer what has arrived, close the connections, and end the maintenance."""
         listeners.close()
-        tasks.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await tasks
+        for task in tasks:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
         await asyncio.sleep(DRAIN_S)
-        deadline = time.monotonic() + STOP_S  # loop.time() would stand still while peers are answered
-        for peer in list(service.peers):
-            peer.shut_down(max(0.0, deadline - ANSWERS_S - time.monotonic()))
-        while service.peers and time.monotonic() < deadline:
-            await asyncio.sleep(0.01)
-        for peer in list(service.peers):
-            peer.abort()
+        if service.search is None:
+            await end_connections(service, STOP_S - ANSWERS_S, STOP_S)
+        else:
+            elsewhere = asyncio.create_task(service.search.stop(STOP_S - ANSWERS_S, STOP_S))
+            await asyncio.sleep(0)  # so that they begin at the same time
+            await end_connections(service, STOP_S - ANSWERS_S, STOP_S)
+            await elsewhere
+            service.search.close()
         for rejected in list(service.rejected):
             rejected.abort()
         await service.maintenance.stop()

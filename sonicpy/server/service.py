@@ -1,11 +1,7 @@
-"""What all connections share: the index, the counters, the turns, the committer, and the open connections.
+"""What the connections of the main process share besides: the committer, the maintenance, and the search processes."""
 
-Everything here runs on the loop's thread.
-"""
-
-import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from sonicpy.channel import replies
 from sonicpy.channel.commands import Command, Info, Stats, Trigger, Verify
@@ -13,68 +9,70 @@ from sonicpy.channel.session import Session
 from sonicpy.config import Config
 from sonicpy.server.committer import Committer
 from sonicpy.server.maintenance import Maintenance
-from sonicpy.server.passwords import WrongPasswords
 from sonicpy.server.readers import ReaderWatch
-from sonicpy.server.rejected import RejectedConnection
-from sonicpy.server.statistics import Statistics
+from sonicpy.server.search_messages import Handover
+from sonicpy.server.serving import Peer, Serving
 from sonicpy.server.threads import in_thread
-from sonicpy.server.turns import Turns
 
 if TYPE_CHECKING:
     from sonicpy.index.index import Index
-
-READ_BYTES = 1 << 15
-"""The most that is read from a connection at once: some hundred commands. The rest waits in the system's buffers."""
+    from sonicpy.server.search_processes import SearchProcesses
 
 
-class Peer(Protocol):
-    """A connection, as the service sees it."""
-
-    session: Session
-
-    def shut_down(self, limit_s: float) -> None: ...
-    def abort(self) -> None: ...
-
-
-class Service:
-    """An index and its connections. To be made while the loop runs.
+class Service(Serving):
+    """The index that is written, and the connections of the main process.
 
     Args:
         index: opened with autocommit=False on the loop's thread.
     """
 
+    committer: Committer
+
     def __init__(self, index: "Index", config: Config) -> None:
-        self.index = index
-        self.config = config
-        self.statistics = Statistics()
-        self.turns = Turns()
+        super().__init__(index, config)
         self.committer = Committer(index.maintainer, syncs_before_reply=config.store.kv.durability == "commit")
         self.maintenance = Maintenance(index.maintainer, config, self.committer, self.statistics)
         self.readers = ReaderWatch(index.maintainer, self.maintenance, config.store.kv.reader_limit_mb << 20)
-        self.peers: set[Peer] = set()
-        self.rejected: set[RejectedConnection] = set()
-        self.wrong_passwords = WrongPasswords()
+        self.search: SearchProcesses | None = None
+        """The other processes, if the settings allow any."""
         self.unready: str | None = "the server is starting"
         """Why new clients should not come, as a sentence; None: they may."""
-        self.read_buffer = memoryview(bytearray(READ_BYTES))
-        """One for all connections: each takes out what was read before another one reads."""
-        self.idle_timeout_s = float(config.channel.tcp_timeout)
-        self.slow_command_s = config.server.slow_command_ms / 1000 or math.inf
+
+    @property
+    def handed_over(self) -> int:
+        """How many open connections search processes serve."""
+        return 0 if self.search is None else self.search.connections
 
     @property
     def is_full(self) -> bool:
         """Whether there are as many connections as the settings allow."""
-        return 0 < self.config.channel.max_connections <= len(self.peers)
+        return 0 < self.config.channel.max_connections <= len(self.peers) + self.handed_over
+
+    @property
+    def hands_over(self) -> bool:
+        """Whether a search process is there."""
+        return self.search is not None and self.search.is_there
 
     def connected(self, peer: Peer) -> None:
         """Add a new connection."""
-        self.peers.add(peer)
+        super().connected(peer)
         self.statistics.connections += 1
 
-    def disconnected(self, peer: Peer) -> None:
-        """Remove a connection that is closed."""
-        self.peers.discard(peer)
-        self.statistics.note_closed(peer.session.lines_handled)
+    def hand_over(self, descriptor: int, session: Session, unsent: bytes) -> bool:
+        """Let the search process with the least to do go on with a connection; return whether one does."""
+        chosen = None if self.search is None else self.search.choose()
+        rest = None if chosen is None else session.take_rest()
+        if chosen is None or rest is None:
+            return False
+        if chosen.take(Handover(unsent, rest), descriptor):
+            return True
+        session.feed(rest)
+        return False
+
+    async def refresh_figures(self) -> None:
+        """Ask the search processes for what they have counted."""
+        if self.search is not None:
+            await self.search.refresh()
 
     async def execute(self, command: Command) -> bytes:
         """Carry out a command that takes longer than a turn, and return its reply.
@@ -85,6 +83,7 @@ class Service:
         """
         match command:
             case Info():
+                await self.refresh_figures()
                 return self._info()
             case Stats(collection, bucket):
                 self.committer.commit()  # if that fails, the figures are those of the commit before
@@ -107,7 +106,7 @@ class Service:
     def _info(self) -> bytes:
         return replies.info(
             self.statistics.figures(
-                connections=len(self.peers),
+                connections=len(self.peers) + self.handed_over,
                 lines_of_open=sum(peer.session.lines_handled for peer in self.peers),
                 open_scopes=self.index.maintainer.open_scopes(),
                 open_graphs=self.index.maintainer.open_graphs(),

@@ -1,0 +1,96 @@
+"""What the main process of a server and its search processes tell each other, over a `Link`.
+
+main process                          search process
+Setup, with the change board    ->
+                                <-    Ready
+Handover, with the connection   ->
+                                <-    Closed
+                                <-    AskCommit     a QUERY waits for what was acknowledged
+Committed                       ->
+                                <-    AskReply      the commit failed: only the main process sees what was acknowledged
+Reply                           ->
+AskReport                       ->
+                                <-    Report        also twice a second
+Stop                            ->                  and then it closes its end
+"""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from sonicpy.channel.commands import Command
+from sonicpy.config import Config
+from sonicpy.server.statistics import Counts
+
+
+class Setup(NamedTuple):
+    """The first message: what to open."""
+
+    folder: Path
+    config: Config
+
+
+class Ready(NamedTuple):
+    """Connections may come."""
+
+
+class Handover(NamedTuple):
+    """A connection in mode search, right after START."""
+
+    unsent: bytes
+    """Replies to send first."""
+    rest: bytes
+    """What the client sent after START."""
+
+
+class Closed(NamedTuple):
+    """Some of the connections that were handed over are closed."""
+
+    connections: int
+
+
+class AskCommit(NamedTuple):
+    """Commit what was acknowledged."""
+
+    number: int
+
+
+class Committed(NamedTuple):
+    """The answer to AskCommit."""
+
+    number: int
+    worked: bool
+
+
+class AskReply(NamedTuple):
+    """Carry out a command."""
+
+    number: int
+    command: Command
+
+
+class Reply(NamedTuple):
+    """The answer to AskReply."""
+
+    number: int
+    reply: bytes
+
+
+class AskReport(NamedTuple):
+    """Send a report now."""
+
+
+class Report(NamedTuple):
+    """What a search process did since the report before."""
+
+    counts: Counts
+    busy: float
+    """Share of the time that its loop took."""
+    was_asked: bool
+    """By AskReport."""
+
+
+class Stop(NamedTuple):
+    """Answer what has arrived, for at most this time, close the connections, and end."""
+
+    answer_s: float
+    stop_s: float

@@ -1,0 +1,204 @@
+"""The search processes of a server: how many there are, and which of them gets a new connection in mode search.
+
+    server.search_processes = N        N of them; one that dies is replaced
+                            = "auto"   one more whenever every loop was busy over BUSY_SHARE for BUSY_S, at most one
+                                       less than there are processors; one that was idle for IDLE_S gets no new
+                                       connection, and ends once it has none
+
+Connections do not move later: the main process and all others go on serving what they have. What a process did not
+report before it died is not in the statistics.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+import time
+from typing import TYPE_CHECKING
+
+from sonicpy.config.kinds import AUTO
+from sonicpy.errors import SonicError
+from sonicpy.server.handover import CAN_HAND_OVER
+from sonicpy.server.loop_load import LoopLoad
+from sonicpy.server.search_messages import Stop
+from sonicpy.server.search_process import SearchProcess
+
+if TYPE_CHECKING:
+    from sonicpy.server.service import Service
+
+logger = logging.getLogger(__name__)
+
+TICK_S = 0.5
+BUSY_SHARE = 0.7
+BUSY_S = 2.0
+IDLE_SHARE = 0.02
+IDLE_S = 300.0
+REPLACE_S = 1.0
+"""A process that died is replaced so long after the last start at the earliest."""
+RETRY_S = 30.0
+"""The same if the last one died before it was ready, or could not be started."""
+REPORT_S = 0.5
+"""How long INFO and the metrics wait for the figures of a search process."""
+NEW_CONNECTION_LOAD = 0.1
+"""A connection counts as this share of a loop until the process has reported once more."""
+
+
+class SearchProcesses:
+    """All search processes. To be made while the loop runs, on its thread.
+
+    Args:
+        setting: `server.search_processes`; "auto", or their number.
+    """
+
+    def __init__(self, service: "Service", setting: int | str) -> None:
+        self._service = service
+        self._is_auto = setting == AUTO
+        self._wanted = 0 if self._is_auto else int(setting)
+        self._most = max((os.cpu_count() or 1) - 1, 0) if self._is_auto else self._wanted
+        self._processes: list[SearchProcess] = []
+        self._is_stopping = False
+        self._next_start_s = 0.0
+        self._here = LoopLoad()
+        self._all_busy_s = 0.0
+        self._kept = 0  # connections that stayed here since the last tick
+
+    # -- for the service ---------------------------------------------------------------------------------------------
+
+    @property
+    def connections(self) -> int:
+        """How many open connections search processes serve."""
+        return sum(process.connections for process in self._processes)
+
+    @property
+    def ready(self) -> int:
+        """How many processes take connections."""
+        return sum(process.is_ready for process in self._processes)
+
+    @property
+    def is_there(self) -> bool:
+        """Whether there is a process."""
+        return bool(self._processes) and not self._is_stopping
+
+    def process_ids(self) -> list[int]:
+        """Return the process ids."""
+        return [process.pid for process in self._processes if process.pid is not None]
+
+    def choose(self) -> SearchProcess | None:
+        """Return the process to give a new connection to; None: it stays here."""
+        least, chosen = self._here.busy + NEW_CONNECTION_LOAD * self._kept, None
+        for process in self._processes:
+            load = process.busy + NEW_CONNECTION_LOAD * process.fresh
+            if process.takes_connections and not self._is_stopping and load <= least:
+                least, chosen = load, process
+        if chosen is None:
+            self._kept += 1
+        return chosen
+
+    async def refresh(self) -> None:
+        """Let the statistics have what every process has counted until now, unless it takes longer than REPORT_S."""
+        asked = [asyncio.ensure_future(process.report()) for process in self._processes if process.is_ready]
+        if asked:
+            _, late = await asyncio.wait(asked, timeout=REPORT_S)
+            for task in late:
+                task.cancel()
+
+    # -- for the server ----------------------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Start and end processes as they are needed, until it is cancelled."""
+        self._here.measure()
+        while True:
+            if not self._is_stopping:
+                try:
+                    await self._start_missing()
+                except (OSError, SonicError) as error:
+                    logger.error("a search process cannot be started: %s", error)
+            await asyncio.sleep(TICK_S)
+            self._here.measure()
+            self._kept = 0
+            if self._is_auto:
+                self._adapt()
+
+    async def stop(self, answer_s: float, stop_s: float) -> None:
+        """Let the processes answer what has arrived for at most `answer_s`; they close and end within `stop_s`."""
+        self._is_stopping = True
+        for process in self._processes:
+            process.send(Stop(answer_s, stop_s))
+        deadline = time.monotonic() + stop_s
+        while self._processes and time.monotonic() < deadline:
+            await asyncio.sleep(0.01)
+
+    def close(self) -> None:
+        """Kill what is left."""
+        self._is_stopping = True
+        for process in list(self._processes):
+            process.kill()
+        self._processes.clear()
+
+    # -- inside ------------------------------------------------------------------------------------------------------
+
+    async def _start_missing(self) -> None:
+        while len(self._processes) < self._wanted and time.monotonic() >= self._next_start_s:
+            process = SearchProcess(self._service, self._ended)
+            self._processes.append(process)
+            try:
+                await process.start()
+            except BaseException:
+                with contextlib.suppress(ValueError):
+                    self._processes.remove(process)
+                process.kill()
+                self._next_start_s = time.monotonic() + RETRY_S
+                raise
+
+    def _ended(self, process: SearchProcess, *, expected: bool) -> None:
+        """Forget a process that has closed its end."""
+        with contextlib.suppress(ValueError):
+            self._processes.remove(process)
+        process.kill()
+        self._next_start_s = time.monotonic() + (REPLACE_S if process.was_ready else RETRY_S)
+        if not expected and not self._is_stopping:
+            logger.error(
+                "the search process %s died; its %d connections are closed, and another one takes its place",
+                process.pid,
+                process.connections,
+            )
+
+    def _adapt(self) -> None:
+        """Find out how many processes are wanted, by how busy the loops were."""
+        taking = [process for process in self._processes if process.takes_connections]
+        is_busy = self._here.busy > BUSY_SHARE and all(process.busy > BUSY_SHARE for process in taking)
+        self._all_busy_s = self._all_busy_s + TICK_S if is_busy else 0.0
+        if self._all_busy_s >= BUSY_S:
+            self._all_busy_s = 0.0
+            self._add_one()
+        now = time.monotonic()
+        for process in list(self._processes):
+            if process.busy > IDLE_SHARE or process.fresh:
+                process.idle_since_s = now
+            elif now - process.idle_since_s >= IDLE_S:
+                process.is_retiring = True
+            if process.is_retiring and not process.connections:
+                self._wanted -= 1
+                process.send(Stop(0.0, 1.0))
+                process.is_leaving = True
+                self._processes.remove(process)
+
+    def _add_one(self) -> None:
+        for process in self._processes:
+            if process.is_retiring:
+                process.is_retiring = False
+                process.idle_since_s = time.monotonic()
+                return
+        self._wanted = min(self._wanted + 1, self._most)
+
+
+def search_processes_of(service: "Service") -> SearchProcesses | None:
+    """Return the search processes that the settings ask for; None: there will never be any."""
+    setting = service.config.server.search_processes
+    if setting == 0 or service.config.server.compat == "sonic":
+        return None
+    if not CAN_HAND_OVER:
+        if setting != AUTO:
+            logger.warning("server.search_processes has no effect: this system cannot hand over connections")
+        return None
+    return SearchProcesses(service, setting)

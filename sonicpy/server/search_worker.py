@@ -1,0 +1,268 @@
+"""What runs in a search process: it serves connections in mode search that the main process hands over.
+
+It opens the store for reading. Before a command reads a bucket with a change that no commit holds yet, it asks the main
+process to commit; one that cannot be committed is read in the main process. The end of the link is the end of this
+process: nothing of a server outlives its main process.
+"""
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+from itertools import count
+from typing import cast
+
+from sonicpy.channel.commands import Command, Mode
+from sonicpy.channel.session import Session
+from sonicpy.config import Config
+from sonicpy.errors import SonicError
+from sonicpy.index.read_only import ReadOnlyIndex
+from sonicpy.server import logs
+from sonicpy.server.connection import Connection
+from sonicpy.server.dispatch import CALLS
+from sonicpy.server.handover import Link
+from sonicpy.server.loop import run_loop, settle_garbage
+from sonicpy.server.loop_load import LoopLoad
+from sonicpy.server.search_messages import (
+    AskCommit,
+    AskReply,
+    AskReport,
+    Closed,
+    Committed,
+    Handover,
+    Ready,
+    Reply,
+    Report,
+    Setup,
+    Stop,
+)
+from sonicpy.server.serving import Peer, Serving, end_connections, limits_of
+from sonicpy.version import VERSION
+
+logger = logging.getLogger(__name__)
+
+REPORT_S = 0.5
+IDLE_SHARE = 0.01
+IGNORED = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT)
+"""Signals that a service manager or a terminal sends to all processes of a server: the main process ends this one."""
+
+
+def serve_searches(link: socket.socket) -> None:
+    """Serve until the main process says Stop or closes its end of `link`."""
+    for number in IGNORED:
+        signal.signal(number, signal.SIG_IGN)
+    run_loop(SearchWorker(link).run())
+
+
+class SearchWorker:
+    """A search process.
+
+    Args:
+        link: the socket to the main process.
+    """
+
+    def __init__(self, link: socket.socket) -> None:
+        self._socket = link
+
+    async def run(self) -> None:
+        """Serve until the end."""
+        messages: asyncio.Queue[tuple[object, int]] = asyncio.Queue()
+        link = Link(self._socket, lambda *message: messages.put_nowait(message), _leave)
+        setup, board = await messages.get()
+        assert isinstance(setup, Setup)
+        logs.set_up(setup.config.server.log_level)
+        try:
+            index = ReadOnlyIndex(setup.folder, setup.config)
+        except SonicError as error:
+            logger.error("%s", error)
+            return
+        with index:
+            index.maintainer.prepare()
+            index.maintainer.watch_changes(board)
+            service = SearchService(index, setup.config, link)
+            settle_garbage()
+            link.on_message = service.receive
+            while not messages.empty():
+                service.receive(*messages.get_nowait())
+            link.send(Ready())
+            await service.run()
+            link.send(service.report(was_asked=False))
+        await link.drain()
+        link.close()
+
+
+class SearchService(Serving):
+    """What the connections of a search process share. To be made while the loop runs."""
+
+    index: ReadOnlyIndex
+
+    def __init__(self, index: ReadOnlyIndex, config: Config, link: Link) -> None:
+        super().__init__(index, config)
+        self.committer = NoChanges()
+        self.is_behind = self._is_behind
+        self._maintainer = index.maintainer
+        self._link = link
+        self._loop = asyncio.get_running_loop()
+        self._limits = limits_of(config)
+        self._load = LoopLoad()
+        self._stopped: asyncio.Future[Stop] = self._loop.create_future()
+        self._opening: set[asyncio.Task[object]] = set()
+        self._closed = 0  # connections that the main process does not know of yet
+        self._lines_reported = 0
+        self._numbers = count()
+        self._next_commit: asyncio.Future[bool] | None = None
+        self._commits: dict[int, asyncio.Future[bool]] = {}
+        self._replies: dict[int, asyncio.Future[bytes]] = {}
+
+    async def run(self) -> None:
+        """Serve until the main process says Stop."""
+        reporting = self._loop.create_task(self._report_regularly())
+        try:
+            stop = await self._stopped
+        finally:
+            reporting.cancel()
+        await end_connections(self, stop.answer_s, stop.stop_s)
+
+    # -- messages of the main process ----------------------------------------------------------------------------------
+
+    def receive(self, message: object, descriptor: int) -> None:
+        """Act on a message."""
+        match message:
+            case Handover():
+                self._open(message, descriptor)
+            case Committed(number, worked):
+                self._commits.pop(number).set_result(worked)
+            case Reply(number, reply):
+                self._replies.pop(number).set_result(reply)
+            case AskReport():
+                self._link.send(self.report(was_asked=True))
+            case Stop():
+                if not self._stopped.done():
+                    self._stopped.set_result(message)
+
+    def report(self, *, was_asked: bool) -> Report:
+        """Return what was done since the last report."""
+        lines = self._lines()
+        counts = self.statistics.take_counts(lines - self._lines_reported)
+        self._lines_reported = lines
+        return Report(counts, self._load.busy, was_asked)
+
+    # -- connections ---------------------------------------------------------------------------------------------------
+
+    def disconnected(self, peer: Peer) -> None:
+        """Remove a connection that is closed."""
+        super().disconnected(peer)
+        self._note_closed()
+
+    async def execute(self, command: Command) -> bytes:
+        """Carry out a command once this process can see all that was acknowledged before it came."""
+        if await self._commit():
+            return CALLS[type(command)](self.index, command)
+        number = next(self._numbers)
+        asked = self._replies[number] = self._loop.create_future()
+        self._link.send(AskReply(number, command))
+        reply: bytes = await asked
+        self.statistics.note_error(reply)
+        return reply
+
+    def _is_behind(self, command: Command) -> bool:
+        collection: str = getattr(command, "collection", "")
+        return self._maintainer.is_behind(collection, getattr(command, "bucket", None))
+
+    async def _commit(self) -> bool:
+        """Wait for the next commit; return whether it worked."""
+        if self._next_commit is None:
+            self._next_commit = self._loop.create_future()
+            self._loop.call_soon(self._ask_commit)  # those who come in this pass of the loop share the question
+        return await asyncio.shield(self._next_commit)
+
+    def _ask_commit(self) -> None:
+        asked, self._next_commit = self._next_commit, None
+        assert asked is not None
+        number = next(self._numbers)
+        self._commits[number] = asked
+        self._link.send(AskCommit(number))
+
+    def _open(self, handover: Handover, descriptor: int) -> None:
+        """Serve a connection from now on."""
+        session = Session(VERSION, None, self._limits, compat=False)
+        session.resume(Mode.SEARCH, handover.rest)
+        connection = HandedConnection(self, session, handover.unsent)
+        opening: asyncio.Task[object] = self._loop.create_task(
+            self._loop.connect_accepted_socket(lambda: connection, socket.socket(fileno=descriptor))
+        )
+        self._opening.add(opening)
+        opening.add_done_callback(self._opened)
+
+    def _opened(self, opening: "asyncio.Task[object]") -> None:
+        self._opening.discard(opening)
+        if not opening.cancelled() and opening.exception() is not None:
+            logger.warning("a connection that was handed over cannot be served: %s", opening.exception())
+            self._note_closed()
+
+    def _note_closed(self) -> None:
+        if not self._closed:
+            self._loop.call_soon(self._tell_closed)
+        self._closed += 1
+
+    def _tell_closed(self) -> None:
+        closed, self._closed = self._closed, 0
+        self._link.send(Closed(closed))
+
+    # -- figures -------------------------------------------------------------------------------------------------------
+
+    def _lines(self) -> int:
+        return self.statistics.lines_of_closed + sum(peer.session.lines_handled for peer in self.peers)
+
+    async def _report_regularly(self) -> None:
+        """Report, and let go what an idle process need not keep."""
+        was_idle = False
+        graphs_s = self.config.store.fst.pool.inactive_after
+        while True:
+            await asyncio.sleep(REPORT_S)
+            self._load.measure()
+            self._maintainer.drop_idle_reads()
+            self._maintainer.close_idle_graphs(graphs_s)
+            is_idle = self._lines() == self._lines_reported and self._load.busy < IDLE_SHARE
+            if not (is_idle and was_idle):
+                self._link.send(self.report(was_asked=False))
+            was_idle = is_idle
+
+
+class HandedConnection(Connection):
+    """A connection that the main process has accepted, and that sent START there.
+
+    Args:
+        unsent: replies to send first.
+    """
+
+    def __init__(self, service: SearchService, session: Session, unsent: bytes) -> None:
+        super().__init__(service, session)
+        self._unsent = unsent
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Go on where the main process stopped."""
+        self._transport = self._runner.transport = cast(asyncio.Transport, transport)
+        self._begin(self._transport)
+        self._write([self._unsent])
+        self._check_time()
+        self._go_on()
+
+
+class NoChanges:
+    """What stands for the committer in a process that changes nothing."""
+
+    def seal(self, connection: object) -> None:
+        """Do nothing: there is no change."""
+
+    def note_turn_without_changes(self) -> None:
+        """Do nothing: there is no commit to bring forward."""
+
+    async def remove(self) -> None:
+        """Do nothing: nothing is half gone."""
+
+
+def _leave() -> None:
+    """End at once, with all connections: the main process has ended."""
+    os._exit(1)
