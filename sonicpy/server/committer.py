@@ -115,6 +115,13 @@ class Committer:
             self._loop.call_at(self._next_shared_s, self._commit_shared)
         return self._shared_commit
 
+    def commit_within(self, seconds: float) -> None:
+        """Let the next commit come in that time, if there is anything to commit."""
+        timer = self._commit_timer
+        if timer is not None and timer.when() > self._loop.time() + seconds:
+            timer.cancel()
+            self._commit_timer = self._loop.call_later(seconds, self.commit)
+
     def _commit_shared(self) -> None:
         done, self._shared_commit = self._shared_commit, None
         assert done is not None

@@ -15,7 +15,7 @@ import time
 from typing import TYPE_CHECKING, cast
 
 from sonicpy.channel import replies
-from sonicpy.channel.commands import Command
+from sonicpy.channel.commands import Command, Mode
 from sonicpy.channel.session import WRONG_PASSWORD, Session
 from sonicpy.errors import StoreError
 from sonicpy.server.passwords import DelayedRefusal, network_of
@@ -160,6 +160,8 @@ class Connection(asyncio.BufferedProtocol):
         if self.session.wrong_password:
             self._delay_refusal()
             return
+        if self._service.sheds and self._moves_away(stop, out):
+            return
         long_command: Command | None = None
         if stop is None:
             if self._is_at_end:
@@ -227,6 +229,15 @@ class Connection(asyncio.BufferedProtocol):
             self._close()
         else:
             self._go_on()
+
+    def _moves_away(self, stop: Stop | Command | None, out: list[bytes]) -> bool:
+        """Hand over this connection although it was served here until now; return whether it was."""
+        if self.session.mode is not Mode.SEARCH or self.session.ended or self.session.shutting_down:
+            return False
+        if stop not in (None, Stop.TIME_IS_UP, Stop.REPLIES_ARE_LONG) or not self._hand_over(out):
+            return False
+        self._service.sheds -= 1
+        return True
 
     def _hand_over(self, out: list[bytes]) -> bool:
         """Let another process go on with this connection; return whether one does.

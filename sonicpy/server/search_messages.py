@@ -5,10 +5,10 @@ Setup, with the change board    ->
                                 <-    Ready
 Handover, with the connection   ->
                                 <-    Closed
-                                <-    AskCommit     a QUERY waits for what was acknowledged
-Committed                       ->
-                                <-    AskReply      the commit failed: only the main process sees what was acknowledged
+                                <-    AskReply      to a command that needs what no commit holds yet
 Reply                           ->
+                                <-    AskCommit     more of them wait
+Committed                       ->
 AskReport                       ->
                                 <-    Report        also twice a second
 Stop                            ->                  and then it closes its end

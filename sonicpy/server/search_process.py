@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+COMMIT_WITHIN_S = 0.01
+"""Commits follow each other no faster because of commands that were carried out here."""
+
 
 class OnEnd(Protocol):
     """Called when a process has closed its end."""
@@ -171,7 +174,8 @@ class SearchProcess:
         self._service.committer.commit_soon().add_done_callback(answer)
 
     def _answer(self, message: AskReply) -> None:
-        """Carry out a command here, where reads see what could not be committed."""
+        """Carry out a command here, where reads see what is not committed; those that follow need not come here."""
+        self._service.committer.commit_within(COMMIT_WITHIN_S)
         try:
             reply = CALLS[type(message.command)](self._service.index, message.command)
         except SonicError as error:

@@ -5,8 +5,8 @@
                                        less than there are processors; one that was idle for IDLE_S gets no new
                                        connection, and ends once it has none
 
-Connections do not move later: the main process and all others go on serving what they have. What a process did not
-report before it died is not in the statistics.
+While the loop of the main process is busy, and one of another process much less, active connections in mode search move
+there between two turns; none moves back. What a process did not report before it died is not in the statistics.
 """
 
 import asyncio
@@ -16,12 +16,14 @@ import os
 import time
 from typing import TYPE_CHECKING
 
+from sonicpy.channel.commands import Mode
 from sonicpy.config.kinds import AUTO
 from sonicpy.errors import SonicError
 from sonicpy.server.handover import CAN_HAND_OVER
 from sonicpy.server.loop_load import LoopLoad
 from sonicpy.server.search_messages import Stop
 from sonicpy.server.search_process import SearchProcess
+from sonicpy.server.serving import Peer
 
 if TYPE_CHECKING:
     from sonicpy.server.service import Service
@@ -39,6 +41,8 @@ RETRY_S = 30.0
 """The same if the last one died before it was ready, or could not be started."""
 REPORT_S = 0.5
 """How long INFO and the metrics wait for the figures of a search process."""
+UNEQUAL_SHARE = 0.3
+"""So much less busy a loop must be for connections to move to it."""
 NEW_CONNECTION_LOAD = 0.1
 """A connection counts as this share of a loop until the process has reported once more."""
 
@@ -60,6 +64,7 @@ class SearchProcesses:
         self._next_start_s = 0.0
         self._here = LoopLoad()
         self._all_busy_s = 0.0
+        self._lines: dict[Peer, int] = {}  # that connections had sent at the last tick, if the loop was busy
         self._kept = 0  # connections that stayed here since the last tick
 
     # -- for the service ---------------------------------------------------------------------------------------------
@@ -118,6 +123,7 @@ class SearchProcesses:
             self._kept = 0
             if self._is_auto:
                 self._adapt()
+            self._shed()
 
     async def stop(self, answer_s: float, stop_s: float) -> None:
         """Let the processes answer what has arrived for at most `answer_s`; they close and end within `stop_s`."""
@@ -162,6 +168,20 @@ class SearchProcesses:
                 process.pid,
                 process.connections,
             )
+
+    def _shed(self) -> None:
+        """Let connections move away, so many that the loops would be equally busy."""
+        self._service.sheds = 0
+        here, lines_before = self._here.busy, self._lines
+        self._lines = {}
+        least = min((process.busy for process in self._processes if process.takes_connections), default=1.0)
+        if self._is_stopping or here < BUSY_SHARE or here - least < UNEQUAL_SHARE:
+            return
+        self._lines = {
+            peer: peer.session.lines_handled for peer in self._service.peers if peer.session.mode is Mode.SEARCH
+        }
+        active = sum(lines > lines_before.get(peer, lines) for peer, lines in self._lines.items())
+        self._service.sheds = round(active * (here - least) / here / 2)
 
     def _adapt(self) -> None:
         """Find out how many processes are wanted, by how busy the loops were."""

@@ -1,8 +1,8 @@
 """What runs in a search process: it serves connections in mode search that the main process hands over.
 
-It opens the store for reading. Before a command reads a bucket with a change that no commit holds yet, it asks the main
-process to commit; one that cannot be committed is read in the main process. The end of the link is the end of this
-process: nothing of a server outlives its main process.
+It opens the store for reading. The main process answers a command that needs to see a change that no commit holds yet,
+or commits, so that this process can answer. The end of the link is the end of this process: nothing of a server
+outlives its main process.
 """
 
 import asyncio
@@ -44,6 +44,8 @@ logger = logging.getLogger(__name__)
 
 REPORT_S = 0.5
 IDLE_SHARE = 0.01
+ASKED_MAX = 2
+"""Commands that the main process may have to answer at a time."""
 IGNORED = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT)
 """Signals that a service manager or a terminal sends to all processes of a server: the main process ends this one."""
 
@@ -156,8 +158,11 @@ class SearchService(Serving):
         self._note_closed()
 
     async def execute(self, command: Command) -> bytes:
-        """Carry out a command once this process can see all that was acknowledged before it came."""
-        if await self._commit():
+        """Carry out a command that needs to see what no commit holds yet.
+
+        The main process, which sees it, answers the first few. More of them wait for a commit, which costs less then.
+        """
+        if len(self._replies) >= ASKED_MAX and await self._commit():
             return CALLS[type(command)](self.index, command)
         number = next(self._numbers)
         asked = self._replies[number] = self._loop.create_future()

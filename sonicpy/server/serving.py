@@ -61,6 +61,8 @@ class Serving(ABC):
     """An index and its connections. To be made while the loop runs."""
 
     committer: Changes
+    sheds = 0
+    """How many of the connections in mode search another process should serve: those that take turns next."""
 
     def __init__(self, index: "Index", config: Config) -> None:
         self.index = index

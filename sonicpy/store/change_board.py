@@ -6,8 +6,8 @@
     words 3 to 4098  the same of the buckets whose names have this hash
 
 A word is an unsigned number of 8 bytes, written and read in one piece. A change is noted before it is acknowledged,
-with the number of the commit that will hold it; so a reader that finds its word above word 0 knows that its snapshot may
-lack an acknowledged change. Buckets that share a word make a reader wait without need, never too little.
+with the number of the commit that will hold it; so a reader that finds its word above word 0 knows that its snapshot
+may lack an acknowledged change. Buckets that share a word make a reader wait without need, never too little.
 """
 
 import mmap

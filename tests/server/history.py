@@ -9,6 +9,7 @@ import random
 import threading
 import time
 from collections import deque
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from tests.processes import Server
@@ -43,25 +44,20 @@ class History:
         self._checked = 0
         self._stopped = threading.Event()
         works = [self._write] * writers + [self._read] * readers + [self._flood] * floods
-        self._threads = [threading.Thread(target=self._watched, args=(work,)) for work in works]
+        self._pool = ThreadPoolExecutor(len(works))
+        self._works = works
 
     def run(self, seconds: float) -> int:
         """Let all of them work for some time; return how many answers were checked. Fails if one was wrong."""
-        for thread in self._threads:
-            thread.start()
-        time.sleep(seconds)
-        self._stopped.set()
-        for thread in self._threads:
-            thread.join()
+        with self._pool as pool:
+            running = [pool.submit(work) for work in self._works]
+            time.sleep(seconds)
+            self._stopped.set()
+        for each in running:
+            each.result()
         assert self._wrong == []
         assert self._checked > 20
         return self._checked
-
-    def _watched(self, work: "History._write") -> None:  # type: ignore[name-defined]
-        try:
-            work()
-        except Exception as error:
-            self._wrong.append(repr(error))
 
     def _write(self) -> None:
         with Peer(self._server, "ingest") as peer:
@@ -74,7 +70,9 @@ class History:
                 time.sleep(random.choice((0, 0, 0.002)))
                 if random.random() < 0.5:
                     change.is_removing = True
-                    how = random.choice((f"FLUSHO history {change.bucket} {name}", f'POP history {change.bucket} {name} "{word}"'))
+                    how = random.choice(
+                        (f"FLUSHO history {change.bucket} {name}", f'POP history {change.bucket} {name} "{word}"')
+                    )
                     assert peer.ask(how) == "RESULT 1"
                     change.is_removed = True
                     time.sleep(random.choice((0, 0.001)))
@@ -100,6 +98,9 @@ class History:
             for number in itertools.count():
                 if self._stopped.is_set():
                     return
-                lines = [f'PUSH history b{place % (BUCKETS + 1)} f{number % 50}-{place} "flood {number} {place}"' for place in range(64)]
+                lines = [
+                    f'PUSH history b{place % (BUCKETS + 1)} f{number % 50}-{place} "flood {number} {place}"'
+                    for place in range(64)
+                ]
                 peer.send_lines(*lines)
                 assert peer.lines(len(lines)) == ["OK"] * len(lines)

@@ -1,21 +1,14 @@
 """Search processes: connections in mode search that other processes serve, as if the main process did."""
 
-import asyncio
 import os
-import random
 import signal
 import sys
-import threading
 import time
-from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from sonicpy import Config, Index
-from sonicpy.server.search_processes import BUSY_S, IDLE_S, TICK_S, SearchProcesses
-from sonicpy.server.service import Service
 from tests.processes import Server
 from tests.server.certificates import write_certificates
 from tests.server.history import History
@@ -81,7 +74,9 @@ def test_lines_behind_start_are_answered_in_order(server: Server, process: int) 
         for _ in range(3):  # of these, one process serves some and the other the rest
             with Peer(server) as peer:
                 peer.line()
-                peer.send(b'START search secret\nPING\nEXISTS messages pipe o:1\nHELP nothing\nQUERY messages pipe "qui')
+                peer.send(
+                    b'START search secret\nPING\nEXISTS messages pipe o:1\nHELP nothing\nQUERY messages pipe "qui'
+                )
                 assert peer.lines(4) == [STARTED.decode().strip(), "PONG", "RESULT 1", "ERR not_found"]
                 peer.send(b'ck fox"\nQUIT\n')
                 pending, event, ended = peer.lines(3)
@@ -196,7 +191,7 @@ def test_one_that_dies_is_replaced(tmp_path: Path) -> None:
             assert again.results('QUERY c b "still here"') == ["o"]
         with Peer(running, "control") as control:
             assert figures(control.ask("INFO"))["clients_connected"] == 2 + len(kept)
-        # Signals that a service manager sends to all processes end none of the connections before the main process does.
+        # A service manager sends this to all processes; the main process alone acts on it.
         os.kill(second, signal.SIGTERM)
         assert again.ask("PING") == "PONG"
         running.stop()
