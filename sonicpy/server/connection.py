@@ -64,17 +64,18 @@ class Connection(asyncio.BufferedProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         service = self._service
-        self._transport = self._runner.transport = cast(asyncio.Transport, transport)
+        accepted = cast(asyncio.Transport, transport)
         if service.is_full:
-            reason = replies.ended(TOO_MANY_CONNECTIONS)
-            RejectedConnection(self._transport, reason, service.rejected, service.read_buffer)
+            RejectedConnection(accepted, replies.ended(TOO_MANY_CONNECTIONS), service.rejected, service.read_buffer)
             return
-        self._is_tls = transport.get_extra_info("sslcontext") is not None
-        self._begin(self._transport)
-        self._transport.write(self.session.greeting())
+        service.statistics.connections += 1
+        self._begin(accepted)
+        accepted.write(self.session.greeting())
         self._check_time()
 
     def _begin(self, transport: asyncio.Transport) -> None:
+        self._transport = self._runner.transport = transport
+        self._is_tls = transport.get_extra_info("sslcontext") is not None
         transport.set_write_buffer_limits(high=WRITE_HIGH_BYTES)
         self._service.connected(self)
 

@@ -2,6 +2,9 @@
 
 import time
 
+BUSY_SHARE = 0.7
+"""A loop with a larger share is busy."""
+
 
 class LoopLoad:
     """How busy the loop of this thread is."""

@@ -5,6 +5,8 @@ Setup, with the change board    ->
                                 <-    Ready
 Handover, with the connection   ->
                                 <-    Closed
+Shed                            ->
+                                <-    Handover, with the connection
                                 <-    AskReply      to a command that needs what no commit holds yet
 Reply                           ->
                                 <-    AskCommit     more of them wait
@@ -34,16 +36,22 @@ class Ready(NamedTuple):
 
 
 class Handover(NamedTuple):
-    """A connection in mode search, right after START."""
+    """A connection in mode search, between two turns."""
 
     unsent: bytes
     """Replies to send first."""
     rest: bytes
-    """What the client sent after START."""
+    """What the client sent and nobody has read."""
+
+
+class Shed(NamedTuple):
+    """Hand over so many active connections to the main process, which finds the right process for them."""
+
+    connections: int
 
 
 class Closed(NamedTuple):
-    """Some of the connections that were handed over are closed."""
+    """Some of the connections that were handed over are closed, or handed back."""
 
     connections: int
 
@@ -85,6 +93,8 @@ class Report(NamedTuple):
     counts: Counts
     busy: float
     """Share of the time that its loop took."""
+    active: int
+    """Connections that sent lines, if the loop was busy; else 0."""
     was_asked: bool
     """By AskReport."""
 

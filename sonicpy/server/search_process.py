@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 import multiprocessing
+import os
 import socket
 import threading
 import time
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from sonicpy.channel import replies
 from sonicpy.errors import SonicError
 from sonicpy.server.dispatch import CALLS
+from sonicpy.server.handed import go_on_with
 from sonicpy.server.handover import Link
 from sonicpy.server.search_messages import (
     AskCommit,
@@ -56,6 +58,7 @@ class SearchProcess:
         connections: how many it serves.
         fresh: how many of them it got since its last report.
         busy: the share of the time that its loop took before that.
+        active: how many connections sent lines before that, if it was busy.
         is_retiring: it gets no new connections.
         is_leaving: it was told to end.
     """
@@ -64,6 +67,7 @@ class SearchProcess:
         self.connections = 0
         self.fresh = 0
         self.busy = 0.0
+        self.active = 0
         self.idle_since_s = time.monotonic()
         self.is_ready = self.was_ready = self.is_retiring = self.is_leaving = False
         self._service = service
@@ -78,6 +82,7 @@ class SearchProcess:
             AskReply: self._answer,
             Report: self._note_report,
         }
+        self._opening: set[asyncio.Task[bool]] = set()
 
     @property
     def pid(self) -> int | None:
@@ -142,7 +147,20 @@ class SearchProcess:
     # -- inside ------------------------------------------------------------------------------------------------------
 
     def _receive(self, message: object, descriptor: int) -> None:
-        self._take[type(message)](message)
+        if isinstance(message, Handover):
+            self._take_back(message, descriptor)
+        else:
+            self._take[type(message)](message)
+
+    def _take_back(self, handover: Handover, descriptor: int) -> None:
+        """Give a connection that this process sheds to another one, or serve it in the main process."""
+        chosen = None if self._service.search is None else self._service.search.choose()
+        if chosen is not None and chosen is not self and chosen.take(handover, descriptor):
+            os.close(descriptor)
+            return
+        opening = asyncio.get_running_loop().create_task(go_on_with(self._service, handover, descriptor))
+        self._opening.add(opening)
+        opening.add_done_callback(self._opening.discard)
 
     def _end(self) -> None:
         self._on_end(self, expected=self.is_leaving)
@@ -156,6 +174,7 @@ class SearchProcess:
     def _note_report(self, message: Report) -> None:
         self._service.statistics.add(message.counts)
         self.busy = message.busy
+        self.active = message.active
         self.fresh = 0
         if message.was_asked:
             self._settle_report()

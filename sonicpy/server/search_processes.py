@@ -5,25 +5,24 @@
                                        less than there are processors; one that was idle for IDLE_S gets no new
                                        connection, and ends once it has none
 
-While the loop of the main process is busy, and one of another process much less, active connections in mode search move
-there between two turns; none moves back. What a process did not report before it died is not in the statistics.
+While one loop is busy, and another one much less, active connections in mode search move there between two turns. What
+a process did not report before it died is not in the statistics.
 """
 
 import asyncio
 import contextlib
 import logging
+import math
 import os
 import time
 from typing import TYPE_CHECKING
 
-from sonicpy.channel.commands import Mode
 from sonicpy.config.kinds import AUTO
 from sonicpy.errors import SonicError
 from sonicpy.server.handover import CAN_HAND_OVER
-from sonicpy.server.loop_load import LoopLoad
-from sonicpy.server.search_messages import Stop
+from sonicpy.server.loop_load import BUSY_SHARE, LoopLoad
+from sonicpy.server.search_messages import Shed, Stop
 from sonicpy.server.search_process import SearchProcess
-from sonicpy.server.serving import Peer
 
 if TYPE_CHECKING:
     from sonicpy.server.service import Service
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 TICK_S = 0.5
-BUSY_SHARE = 0.7
 BUSY_S = 2.0
 IDLE_SHARE = 0.02
 IDLE_S = 300.0
@@ -64,7 +62,7 @@ class SearchProcesses:
         self._next_start_s = 0.0
         self._here = LoopLoad()
         self._all_busy_s = 0.0
-        self._lines: dict[Peer, int] = {}  # that connections had sent at the last tick, if the loop was busy
+        self._has_moved = False  # connections, at the last tick
         self._kept = 0  # connections that stayed here since the last tick
 
     # -- for the service ---------------------------------------------------------------------------------------------
@@ -88,14 +86,19 @@ class SearchProcesses:
         """Return the process ids."""
         return [process.pid for process in self._processes if process.pid is not None]
 
-    def choose(self) -> SearchProcess | None:
-        """Return the process to give a new connection to; None: it stays here."""
-        least, chosen = self._here.busy + NEW_CONNECTION_LOAD * self._kept, None
+    def choose(self, *, keeps: bool = True) -> SearchProcess | None:
+        """Return the process to give a connection to; None: the main process.
+
+        Args:
+            keeps: whether the main process may be the one.
+        """
+        least = self._here.busy + NEW_CONNECTION_LOAD * self._kept if keeps else math.inf
+        chosen = None
         for process in self._processes:
             load = process.busy + NEW_CONNECTION_LOAD * process.fresh
             if process.takes_connections and not self._is_stopping and load <= least:
                 least, chosen = load, process
-        if chosen is None:
+        if chosen is None and keeps:
             self._kept += 1
         return chosen
 
@@ -123,7 +126,7 @@ class SearchProcesses:
             self._kept = 0
             if self._is_auto:
                 self._adapt()
-            self._shed()
+            self._balance()
 
     async def stop(self, answer_s: float, stop_s: float) -> None:
         """Let the processes answer what has arrived for at most `answer_s`; they close and end within `stop_s`."""
@@ -169,19 +172,26 @@ class SearchProcesses:
                 process.connections,
             )
 
-    def _shed(self) -> None:
-        """Let connections move away, so many that the loops would be equally busy."""
+    def _balance(self) -> None:
+        """Let connections of the busiest loop move, so many that it would be as busy as the idlest one."""
         self._service.sheds = 0
-        here, lines_before = self._here.busy, self._lines
-        self._lines = {}
-        least = min((process.busy for process in self._processes if process.takes_connections), default=1.0)
-        if self._is_stopping or here < BUSY_SHARE or here - least < UNEQUAL_SHARE:
+        active_here = self._service.count_active() if self._processes and self._here.busy > BUSY_SHARE else 0
+        processes = [process for process in self._processes if process.takes_connections]
+        busiest = max(processes, key=lambda process: process.busy, default=None)
+        if busiest is None or self._is_stopping or self._has_moved:
+            self._has_moved = False  # a tick later, the loops show what the move has changed
             return
-        self._lines = {
-            peer: peer.session.lines_handled for peer in self._service.peers if peer.session.mode is Mode.SEARCH
-        }
-        active = sum(lines > lines_before.get(peer, lines) for peer, lines in self._lines.items())
-        self._service.sheds = round(active * (here - least) / here / 2)
+        here = self._here.busy
+        least = min(here, *(process.busy for process in processes))
+        most, active = max((here, active_here), (busiest.busy, busiest.active))
+        moved = round(active * (most - least) / most / 2) if most > BUSY_SHARE else 0
+        if not moved or most - least < UNEQUAL_SHARE:
+            return
+        self._has_moved = True
+        if most == here:
+            self._service.sheds = moved
+        else:
+            busiest.send(Shed(moved))
 
     def _adapt(self) -> None:
         """Find out how many processes are wanted, by how busy the loops were."""

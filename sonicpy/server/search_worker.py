@@ -11,19 +11,18 @@ import os
 import signal
 import socket
 from itertools import count
-from typing import cast
 
-from sonicpy.channel.commands import Command, Mode
+from sonicpy.channel.commands import Command
 from sonicpy.channel.session import Session
 from sonicpy.config import Config
 from sonicpy.errors import SonicError
 from sonicpy.index.read_only import ReadOnlyIndex
 from sonicpy.server import logs
-from sonicpy.server.connection import Connection
 from sonicpy.server.dispatch import CALLS
+from sonicpy.server.handed import go_on_with
 from sonicpy.server.handover import Link
 from sonicpy.server.loop import run_loop, settle_garbage
-from sonicpy.server.loop_load import LoopLoad
+from sonicpy.server.loop_load import BUSY_SHARE, LoopLoad
 from sonicpy.server.search_messages import (
     AskCommit,
     AskReply,
@@ -35,10 +34,10 @@ from sonicpy.server.search_messages import (
     Reply,
     Report,
     Setup,
+    Shed,
     Stop,
 )
-from sonicpy.server.serving import Peer, Serving, end_connections, limits_of
-from sonicpy.version import VERSION
+from sonicpy.server.serving import Peer, Serving, end_connections
 
 logger = logging.getLogger(__name__)
 
@@ -106,10 +105,9 @@ class SearchService(Serving):
         self._maintainer = index.maintainer
         self._link = link
         self._loop = asyncio.get_running_loop()
-        self._limits = limits_of(config)
         self._load = LoopLoad()
         self._stopped: asyncio.Future[Stop] = self._loop.create_future()
-        self._opening: set[asyncio.Task[object]] = set()
+        self._opening: set[asyncio.Task[bool]] = set()
         self._closed = 0  # connections that the main process does not know of yet
         self._lines_reported = 0
         self._numbers = count()
@@ -137,6 +135,8 @@ class SearchService(Serving):
                 self._commits.pop(number).set_result(worked)
             case Reply(number, reply):
                 self._replies.pop(number).set_result(reply)
+            case Shed(connections):
+                self.sheds = connections
             case AskReport():
                 self._link.send(self.report(was_asked=True))
             case Stop():
@@ -148,7 +148,18 @@ class SearchService(Serving):
         lines = self._lines()
         counts = self.statistics.take_counts(lines - self._lines_reported)
         self._lines_reported = lines
-        return Report(counts, self._load.busy, was_asked)
+        active = self.count_active() if self._load.busy > BUSY_SHARE else 0
+        return Report(counts, self._load.busy, active, was_asked)
+
+    def hand_over(self, descriptor: int, session: Session, unsent: bytes) -> bool:
+        """Hand a connection back to the main process; return whether it took it."""
+        rest = session.take_rest()
+        if rest is None:
+            return False
+        if self._link.pass_on(Handover(unsent, rest), descriptor):
+            return True
+        session.feed(rest)
+        return False
 
     # -- connections ---------------------------------------------------------------------------------------------------
 
@@ -190,20 +201,13 @@ class SearchService(Serving):
         self._link.send(AskCommit(number))
 
     def _open(self, handover: Handover, descriptor: int) -> None:
-        """Serve a connection from now on."""
-        session = Session(VERSION, None, self._limits, compat=False)
-        session.resume(Mode.SEARCH, handover.rest)
-        connection = HandedConnection(self, session, handover.unsent)
-        opening: asyncio.Task[object] = self._loop.create_task(
-            self._loop.connect_accepted_socket(lambda: connection, socket.socket(fileno=descriptor))
-        )
+        opening = self._loop.create_task(go_on_with(self, handover, descriptor))
         self._opening.add(opening)
         opening.add_done_callback(self._opened)
 
-    def _opened(self, opening: "asyncio.Task[object]") -> None:
+    def _opened(self, opening: "asyncio.Task[bool]") -> None:
         self._opening.discard(opening)
-        if not opening.cancelled() and opening.exception() is not None:
-            logger.warning("a connection that was handed over cannot be served: %s", opening.exception())
+        if opening.cancelled() or not opening.result():
             self._note_closed()
 
     def _note_closed(self) -> None:
@@ -233,26 +237,6 @@ class SearchService(Serving):
             if not (is_idle and was_idle):
                 self._link.send(self.report(was_asked=False))
             was_idle = is_idle
-
-
-class HandedConnection(Connection):
-    """A connection that the main process has accepted, and that sent START there.
-
-    Args:
-        unsent: replies to send first.
-    """
-
-    def __init__(self, service: SearchService, session: Session, unsent: bytes) -> None:
-        super().__init__(service, session)
-        self._unsent = unsent
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Go on where the main process stopped."""
-        self._transport = self._runner.transport = cast(asyncio.Transport, transport)
-        self._begin(self._transport)
-        self._write([self._unsent])
-        self._check_time()
-        self._go_on()
 
 
 class NoChanges:

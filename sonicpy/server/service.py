@@ -11,7 +11,7 @@ from sonicpy.server.committer import Committer
 from sonicpy.server.maintenance import Maintenance
 from sonicpy.server.readers import ReaderWatch
 from sonicpy.server.search_messages import Handover
-from sonicpy.server.serving import Peer, Serving
+from sonicpy.server.serving import Serving
 from sonicpy.server.threads import in_thread
 
 if TYPE_CHECKING:
@@ -53,14 +53,9 @@ class Service(Serving):
         """Whether a search process is there."""
         return self.search is not None and self.search.is_there
 
-    def connected(self, peer: Peer) -> None:
-        """Add a new connection."""
-        super().connected(peer)
-        self.statistics.connections += 1
-
     def hand_over(self, descriptor: int, session: Session, unsent: bytes) -> bool:
         """Let the search process with the least to do go on with a connection; return whether one does."""
-        chosen = None if self.search is None else self.search.choose()
+        chosen = None if self.search is None else self.search.choose(keeps=not self.sheds)
         rest = None if chosen is None else session.take_rest()
         if chosen is None or rest is None:
             return False

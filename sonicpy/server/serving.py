@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
-from sonicpy.channel.commands import Command
+from sonicpy.channel.commands import Command, Mode
 from sonicpy.channel.session import Session
 from sonicpy.channel.syntax import Limits
 from sonicpy.config import Config
@@ -76,6 +76,7 @@ class Serving(ABC):
         """One for all connections: each takes out what was read before another one reads."""
         self.idle_timeout_s = float(config.channel.tcp_timeout)
         self.slow_command_s = config.server.slow_command_ms / 1000 or math.inf
+        self._seen: dict[Peer, int] = {}  # that each connection had sent at the last call of `count_active`
         self.is_behind: Callable[[Command], bool] | None = None
         """Returns whether a command has to wait, because it may not see all that was acknowledged; None: none has."""
 
@@ -88,6 +89,12 @@ class Serving(ABC):
     def hands_over(self) -> bool:
         """Whether connections in mode search may go on in another process."""
         return False
+
+    def count_active(self) -> int:
+        """Return how many connections in mode search have sent lines since the last call."""
+        before = self._seen
+        self._seen = {peer: peer.session.lines_handled for peer in self.peers if peer.session.mode is Mode.SEARCH}
+        return sum(lines > before.get(peer, lines) for peer, lines in self._seen.items())
 
     def connected(self, peer: Peer) -> None:
         """Add a new connection."""
@@ -112,7 +119,7 @@ class Serving(ABC):
 
         Args:
             descriptor: of its socket, of which the other process gets a duplicate.
-            session: right after START; without its unread bytes if the other process has them now.
+            session: between two turns; without its unread bytes if the other process has them now.
             unsent: replies that were not sent.
         """
         return False
