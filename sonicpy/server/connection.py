@@ -151,7 +151,12 @@ class Connection(asyncio.BufferedProtocol):
         out: list[bytes] = []
         promises: list[int] = []
         try:
-            self._end_turn(self._runner.run(out, promises, limit_s, limit_bytes), out, promises)
+            stop = self._runner.run(out, promises, limit_s, limit_bytes)
+            if stop is Stop.SEARCH_BEGINS:
+                if self._hand_over(out):
+                    return
+                stop = self._runner.run(out, promises, limit_s, limit_bytes)
+            self._end_turn(stop, out, promises)
         except BaseException:
             self.abort()  # an unexpected error: otherwise the client would wait for an answer that never comes
             raise
@@ -171,10 +176,6 @@ class Connection(asyncio.BufferedProtocol):
             self._busy_until_s = time.perf_counter() + BUSY_S
             self._is_queued = True
         elif stop is Stop.REPLIES_ARE_LONG:
-            self._is_queued = True
-        elif stop is Stop.SEARCH_BEGINS:
-            if self._hand_over(out):
-                return
             self._is_queued = True
         elif stop is not Stop.HALF_GONE:
             long_command = stop

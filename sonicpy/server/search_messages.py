@@ -95,6 +95,8 @@ class Report(NamedTuple):
     """Share of the time that its loop took."""
     active: int
     """Connections that sent lines, if the loop was busy; else 0."""
+    broken_buckets: set[int]
+    """Those whose word graph could not be read."""
     was_asked: bool
     """By AskReport."""
 

@@ -175,6 +175,7 @@ class SearchProcess:
         self._service.statistics.add(message.counts)
         self.busy = message.busy
         self.active = message.active
+        self._service.index.maintainer.note_broken_buckets(message.broken_buckets)
         self.fresh = 0
         if message.was_asked:
             self._settle_report()

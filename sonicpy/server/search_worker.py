@@ -122,6 +122,8 @@ class SearchService(Serving):
             stop = await self._stopped
         finally:
             reporting.cancel()
+        if self._opening:
+            await asyncio.wait(self._opening)
         await end_connections(self, stop.answer_s, stop.stop_s)
 
     # -- messages of the main process ----------------------------------------------------------------------------------
@@ -149,7 +151,7 @@ class SearchService(Serving):
         counts = self.statistics.take_counts(lines - self._lines_reported)
         self._lines_reported = lines
         active = self.count_active() if self._load.busy > BUSY_SHARE else 0
-        return Report(counts, self._load.busy, active, was_asked)
+        return Report(counts, self._load.busy, active, self._maintainer.take_broken_buckets(), was_asked)
 
     def hand_over(self, descriptor: int, session: Session, unsent: bytes) -> bool:
         """Hand a connection back to the main process; return whether it took it."""

@@ -256,6 +256,14 @@ class Maintainer:
         """Return the buckets whose graph could not be read."""
         return self.engine.graphs.broken.copy()
 
+    def take_broken_buckets(self) -> set[int]:
+        """Return the buckets whose graph could not be read, and forget them."""
+        return self.engine.graphs.take_broken()
+
+    def note_broken_buckets(self, buckets: set[int]) -> None:
+        """Note that another process could not read the graphs of these buckets."""
+        self.engine.graphs.broken.update(buckets)
+
     def needs_consolidation(self, bucket: int, times: int = 1) -> bool:
         """Return whether so many words of a bucket are pending that comparing them one by one takes long.
 
