@@ -177,7 +177,7 @@ class Connection(asyncio.BufferedProtocol):
             self._is_queued = True
         elif stop is Stop.REPLIES_ARE_LONG:
             self._is_queued = True
-        elif stop is not Stop.HALF_GONE:
+        elif not isinstance(stop, Stop):
             long_command = stop
         synced: asyncio.Future[None] | None = None
         if promises:
