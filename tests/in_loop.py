@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 from sonicpy import Config, Index
 from sonicpy.channel.session import Session
@@ -18,13 +19,21 @@ Address = tuple[str, int]
 @asynccontextmanager
 async def serving(folder: Path) -> AsyncIterator[tuple[Index, Address]]:
     """Serve an index inside a `with` block; yield the index and the address of the server."""
-    with Index(folder, autocommit=False) as index:
-        service = Service(index, Config())
+    async with serving_with(folder, {}) as (service, address):
+        yield service.index, address
+
+
+@asynccontextmanager
+async def serving_with(folder: Path, settings: dict[str, Any]) -> AsyncIterator[tuple[Service, Address]]:
+    """Serve an index with settings, nested by section, inside a `with` block; yield the service and its address."""
+    config = Config.model_validate(settings)
+    with Index(folder, config, autocommit=False) as index:
+        service = Service(index, config)
         listener = await asyncio.get_running_loop().create_server(
             lambda: Connection(service, Session("1", None, Limits(), False)), HOST, 0
         )
         try:
-            yield index, listener.sockets[0].getsockname()
+            yield service, listener.sockets[0].getsockname()
         finally:
             for peer in list(service.peers):
                 peer.abort()

@@ -2,7 +2,8 @@
 
 A key is the ISO 639-3 code, one sign and the word, case-folded and in NFC:
 
-    eng:the   a stop word of the long list, for compat mode and for guesses at the language
+    eng:the   a stop word of the long list, for guesses at the language, and for compat mode
+    ukr~це    a stop word for compat mode, of a language whose stop words in Sonic are not those of the long list
     eng=the   a stop word of the short list, for the default mode: a function word
     jav+lan   a word that only helps to guess the language
 
@@ -21,6 +22,8 @@ import marisa_trie
 
 from tables.function_words import MARK_WORDS, STOP_WORDS
 from tables.short_stopwords import OURS, SNOWBALL
+
+SONIC_LISTS = Path(__file__).with_name("sonic_stopwords.json")
 
 YIDDISH_POINTS = re.compile("[\u05b0-\u05c7]")
 YIDDISH_LIGATURES = (("וו", "װ"), ("וי", "ױ"), ("יי", "ײ"))
@@ -45,6 +48,8 @@ def keys() -> Iterator[str]:
             yield f"{language.code}={word}"
         for word in MARK_WORDS.get(language.code, "").split():
             yield f"{language.code}+{normal(word)}"
+        for word in sonic_words(language.code, lists):
+            yield f"{language.code}~{word}"
 
 
 def function_words(language) -> list[str]:
@@ -70,6 +75,21 @@ def stop_words(key: str, lists: dict[str, list[str]]) -> set[str]:
         if key == "lt":
             words |= {repaired(word) for word in words}
     return {normal(word) for word in words if not word.isdigit()} - {""}
+
+
+def sonic_words(code: str, lists: dict[str, list[str]]) -> set[str]:
+    """Return the stop words of a language in compat mode, if they are not those of the long list; else none.
+
+    Each was chosen from published lists as the one that agrees best with Sonic's answers; see NOTICE.
+    """
+    if code == "lit":
+        words = set(lists["lt"])
+    elif code == "nob":
+        words = set(SNOWBALL["no"].split())
+    else:
+        chosen = json.loads(SONIC_LISTS.read_text(encoding="utf-8"))
+        words = set(chosen.get("heb" if code == "yid" else code, "").split())
+    return {normal(word) for word in words}
 
 
 def short_list(key: str) -> set[str]:

@@ -1,8 +1,8 @@
 """Write the C tables of character properties that the native modules read through characters.pxd.
 
 There are two sources. The files of the Unicode Character Database in this folder (fixed at Unicode 15.0) give word
-break classes, scripts and pictographs. The `unicodedata` of the Python that builds gives general categories, case
-folding and normalisation; Unicode's stability policy never changes those of an assigned character.
+break classes, scripts, pictographs and alphabetic marks. The `unicodedata` of the Python that builds gives general
+categories, case folding and normalisation; Unicode's stability policy never changes those of an assigned character.
 """
 
 import re
@@ -29,6 +29,7 @@ FOLDS_LONG = 1 << 10  # case folding gives more than one character
 NORMALISES = 1 << 11  # NFC or NFKC may change it, or join it to the character before it
 MARK = 1 << 12  # has a combining class: normalisation may swap two of these in a row
 UNSPACED = 1 << 13  # a letter of a script that writes no blanks between words
+ALPHABETIC = 1 << 14  # no letter or number, but alphabetic: vowel signs and other marks
 
 UNSPACED_SCRIPTS = {"Han", "Hiragana", "Katakana", "Thai", "Lao", "Khmer", "Myanmar"}
 PROLONGED_SOUND_MARKS = {0x30FC, 0xFF70}  # of Hiragana and Katakana, so the database gives them no script
@@ -85,6 +86,10 @@ def _properties() -> list[int]:
         if name == "Extended_Pictographic":
             for point in points:
                 table[point] |= PICTOGRAPH
+    for points, name in _ranges("PropList.txt"):
+        if name == "Other_Alphabetic":
+            for point in points:
+                table[point] |= 0 if table[point] & ALPHANUMERIC else ALPHABETIC
     for point in _joining_seconds():
         table[point] |= NORMALISES
     for points, name in _ranges("Scripts.txt"):

@@ -18,6 +18,8 @@ class Analyzer:
         at_borders: bool = True,
         bigrams: bool = False,
         words_of_run: Callable[[str], list[str]] | None = None,
+        marks_are_words: bool = False,
+        rules_special: bool = False,
     ) -> None: ...
 
 @final

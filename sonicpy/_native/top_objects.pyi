@@ -1,9 +1,11 @@
+from sonicpy._native.length_masks import LengthMasks
 from sonicpy._native.stored_postings import StoredPostings
 
 class TopObjects:
+    made_bytes: int
     def __init__(
         self,
-        lengths: bytes | bytearray,
+        lengths: bytes | bytearray | LengthMasks,
         average: float,
         k1: float,
         b: float,

@@ -17,7 +17,7 @@ from sonicpy.api.explanation import Analysis, Explanation
 from sonicpy.config import Config, NormalizationConfig, StopwordsConfig, TokenizationConfig
 from sonicpy.lexer.folded import Borders, Folded, Span
 from sonicpy.lexer.lexer import NO_LANGUAGE, Lexer
-from sonicpy.lexer.normalizer import normalizer
+from sonicpy.lexer.normalizer import normalizer, sonic_normalizer
 
 TORN_MAX = 200
 """Characters without a word border in which terms are searched, at most: they are read once for each term."""
@@ -109,12 +109,9 @@ class _Reading:
         self._is_unspaced = cache(
             lambda char: any(flags & (STOP | PART) for flags in lexer.lex(2 * char, NO_LANGUAGE).flags)
         )
-        normalize = normalizer(
-            _sections(analysis)[0].unicode_normalization,
-            fold_diacritics=analysis.diacritic_folding,
-            every_mark=analysis.compat,
-        )
-        self._normalize = cache(normalize)
+        form = _sections(analysis)[0].unicode_normalization
+        whole = sonic_normalizer if analysis.compat else normalizer
+        self._normalize = cache(whole(form, fold_diacritics=analysis.diacritic_folding))
         self._folded = Folded(text, self._fold)
         self._chunks = Borders([0, *(place for match in _CHUNKS.finditer(text) for place in match.span()), len(text)])
 

@@ -16,7 +16,7 @@ from typing import Any, cast
 from sonicpy._native.plain import PlainReader
 from sonicpy._native.quoting import split_head, take_words
 from sonicpy.channel import replies
-from sonicpy.channel.commands import Actions, Command, Help, Info, Mode, Ping, Quit
+from sonicpy.channel.commands import Actions, Command, Help, Mode, Ping, Quit
 from sonicpy.channel.lines import LineBuffer
 from sonicpy.channel.syntax import (
     ACTIONS,
@@ -224,10 +224,6 @@ class Session:
     def _actions(self, command: Actions) -> bytes:
         return replies.listing("actions", ACTIONS)
 
-    def _info(self, command: Info) -> Info:
-        self.lines_handled -= 1  # it would count itself
-        return command
-
 
 _REFUSED_AT_SHUTDOWN = replies.error(ShuttingDown())
 
@@ -245,5 +241,4 @@ _ANSWERS: dict[type, Callable[[Session, Any], bytes | Command]] = {
     Quit: Session._quit,
     Help: Session._help,
     Actions: Session._actions,
-    Info: Session._info,
 }

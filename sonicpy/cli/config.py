@@ -3,6 +3,7 @@
 import argparse
 import os
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 from sonicpy.cli.arguments import Verbs
@@ -15,6 +16,11 @@ check the file that serve would read. Exit status: 0 serve would start, 2 a sett
 SHOW = f"""\
 Print every setting that has an effect, as TOML that -c of any verb can read. For a password, print a reference to its
 environment variable. {SOURCES}"""
+
+WITHOUT_WHATLANG = (
+    'server.compat = "sonic" guesses the language of most texts as Sonic does; of nearly all with the extra [compat], '
+    "which is not installed."
+)
 
 
 def add_verbs(verbs: Verbs) -> None:
@@ -35,6 +41,8 @@ def run_check(arguments: argparse.Namespace) -> int:
     loaded = load(arguments.file, os.environ, {})
     for remark in loaded.remarks:
         print(remark)
+    if loaded.config.server.compat == "sonic" and find_spec("whatlang") is None:
+        print(WITHOUT_WHATLANG)
     print(f"{_checked(loaded)} {'works, with these warnings' if loaded.remarks else 'is fine'}.")
     return 0
 

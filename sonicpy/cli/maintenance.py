@@ -15,7 +15,7 @@ from sonicpy.cli.output import show
 from sonicpy.cli.settings import load_settings
 from sonicpy.cli.target import WHERE, Purpose, add_target_flags, open_folder, open_server, open_target, server_url
 from sonicpy.errors import ConfigError, NotOffered, SonicError
-from sonicpy.index.maintenance.verify import verify_folder
+from sonicpy.index.maintenance.check_process import verify_in_child
 from sonicpy.index.report.export import ExportedObject
 
 FAULTS_FOUND = 1
@@ -146,7 +146,7 @@ def verify(arguments: argparse.Namespace) -> int:
             where, faults = "the index of the server", client.verify()
     else:
         folder = arguments.path or load_settings(arguments).config.store.kv.path
-        where, faults = str(folder), verify_folder(folder)
+        where, faults = str(folder), verify_in_child(folder)
     show(arguments, {"faults": faults}, *(faults or [f"{where} has no faults"]))
     if faults:
         print(f"sonicpy: {len(faults)} faults in {where}", file=sys.stderr)

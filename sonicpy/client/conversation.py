@@ -197,11 +197,12 @@ class Conversation:
         in_flight, place = self._waiting.popleft()
         if word == "ERR":
             return self._fill(in_flight, place, self._refusal(rest, in_flight.command))
-        if word == "PENDING" and in_flight.kind.is_event:
+        expected = "PENDING" if in_flight.kind.is_event else in_flight.kind
+        if word != expected:
+            raise self._not_sonic(line, expected)
+        if in_flight.kind.is_event:
             self._pending[rest] = in_flight, place
             return in_flight
-        if word != in_flight.kind:
-            raise self._not_sonic(line, in_flight.kind)
         return self._fill(in_flight, place, rest)
 
     def _event(self, line: str, rest: str) -> InFlight:

@@ -9,10 +9,11 @@ import logging
 import os
 import re
 import time
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from sonicpy.errors import GraphError
 from sonicpy.graph.word_graph import WordGraph
@@ -29,6 +30,13 @@ class Name(NamedTuple):
 
     bucket: int
     version: int
+
+
+class Unwanted(NamedTuple):
+    """A file to be deleted once the disk holds the commit that does without it: a loss of power undoes later ones."""
+
+    commit: int
+    name: Name
 
 
 @dataclass(slots=True)
@@ -51,8 +59,7 @@ class GraphPool:
         self.folder = folder
         self.broken: set[int] = set()
         """Buckets whose graph could not be opened; consolidation builds it again."""
-        self.unwanted: list[Name] = []
-        """Graphs of flushed buckets whose files `sweep` has to delete."""
+        self._unwanted: deque[Unwanted] = deque()  # by rising commit
         self._open: dict[int, OpenGraph] = {}
 
     def __len__(self) -> int:
@@ -93,8 +100,7 @@ class GraphPool:
         path = self.path(bucket, version)
         fresh = path.with_name(f"{path.name}.new") if sync else path
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            with open(fresh, "wb") as file:
+            with self._opened(fresh) as file:
                 file.write(content)
                 if sync:
                     file.flush()
@@ -123,17 +129,32 @@ class GraphPool:
         with contextlib.suppress(OSError):  # the next start tries again
             self.path(bucket, version).unlink()
 
-    def forget(self, bucket: int, version: int) -> None:
-        """Close the graph of a flushed bucket and leave its file to `sweep`; version 0: the bucket has none."""
+    def leave(self, bucket: int, version: int, commit: int) -> None:
+        """Leave the file of a graph to `sweep`.
+
+        Args:
+            commit: the first one that does not name the graph.
+        """
+        self._unwanted.append(Unwanted(commit, Name(bucket, version)))
+
+    def forget(self, bucket: int, version: int, commit: int) -> None:
+        """Close the graph of a bucket that `commit` flushed and leave its file to `sweep`; version 0: it has none."""
         self.broken.discard(bucket)
         self.close(bucket)
         if version:
-            self.unwanted.append(Name(bucket, version))
+            self.leave(bucket, version, commit)
 
-    def sweep(self, files: int) -> None:
-        """Delete at most `files` files of flushed buckets."""
-        for _ in range(min(files, len(self.unwanted))):
-            self.remove(*self.unwanted.pop())
+    def has_unwanted(self, checkpoint: int) -> bool:
+        """Return whether `sweep` has files to delete."""
+        return bool(self._unwanted) and self._unwanted[0].commit <= checkpoint
+
+    def sweep(self, files: int, checkpoint: int) -> None:
+        """Delete at most `files` files that no commit from `checkpoint` on names."""
+        done = 0
+        while done < files and self.has_unwanted(checkpoint):
+            self.remove(*self._unwanted[0].name)
+            self._unwanted.popleft()
+            done += 1
 
     def close(self, bucket: int) -> None:
         """Close the graph of a bucket."""
@@ -159,6 +180,14 @@ class GraphPool:
             else:
                 present.add(name)
         self.broken |= {name.bucket for name in named - present}
+
+    def _opened(self, path: Path) -> BinaryIO:
+        """Open a file for writing; create the folder if it is missing."""
+        try:
+            return open(path, "wb")
+        except FileNotFoundError:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            return open(path, "wb")
 
     def _read(self, bucket: int, version: int) -> WordGraph | None:
         if version == 0 or bucket in self.broken:

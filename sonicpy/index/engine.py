@@ -6,13 +6,14 @@
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 
 from sonicpy._native.ids import are_names
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.config import Config
-from sonicpy.errors import StoreDamaged
+from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.graph.pool import GraphPool, Name, graph_folder
 from sonicpy.ids import ObjectName, check_names, object_name
 from sonicpy.index.registry import claimed, guard
@@ -21,6 +22,7 @@ from sonicpy.lexer.lexer import Lexer
 from sonicpy.store.any_store import AnyStore, ClosedStore
 from sonicpy.store.meta import BY_ASSOCIATION, BY_OBJECT, ORDER
 from sonicpy.store.mutations import Mutation, PushTerms
+from sonicpy.store.platform import sync_folder
 from sonicpy.store.restore import drop_staged
 from sonicpy.store.store import Store
 from sonicpy.store.view import View
@@ -184,18 +186,25 @@ class Engine:
     @property
     def has_dropped(self) -> bool:
         """Whether rows or graphs of flushed buckets may wait for `sweep`."""
-        return self.store.has_dropped or bool(self.graphs.unwanted)
+        return self.store.has_dropped or self.graphs.has_unwanted(self.store.checkpoint)
 
     def sweep(self, rows: int) -> bool:
         """Delete about `rows` rows of flushed buckets at most, and a few graphs; return whether any are left."""
         with self.lock:
-            self.graphs.sweep(SWEEP_FILES)
-            return self.store.sweep(rows) or bool(self.graphs.unwanted)
+            self.graphs.sweep(SWEEP_FILES, self.store.checkpoint)
+            return self.store.sweep(rows) or self.graphs.has_unwanted(self.store.checkpoint)
+
+    def sync_graphs(self) -> None:
+        """Delete the graphs that new ones have replaced, once the disk holds the commit that names the new ones."""
+        if self.graphs.has_unwanted(self.store.last_commit()):
+            self.store.sync()
+            while self.graphs.has_unwanted(self.store.checkpoint):
+                self.graphs.sweep(SWEEP_FILES, self.store.checkpoint)
 
     def forget_bucket(self, bucket: int, version: int) -> None:
         """Drop the graph and the caches of a bucket that was flushed; `version` is that of its graph, 0: none."""
         self.store.forget_pending_bucket(bucket)
-        self.graphs.forget(bucket, version)
+        self.graphs.forget(bucket, version, self.store.last_commit())
 
     # -- the end ---------------------------------------------------------------------------------------------------
 
@@ -227,6 +236,7 @@ class Engine:
         kv = self.config.store.kv
         self.graphs = GraphPool(graph_folder(folder))
         store = Store(folder, self.analyzer(), map_bytes=kv.map_size_mb << 20, durability=kv.durability)
+        store.sync_before(partial(sync_names, self.graphs.folder))  # not a method: the store must not hold its owner
         self.was_converted = store.was_converted
         return store
 
@@ -294,6 +304,16 @@ class ReadingWords:
         self._store.give_back(self._view)
         if isinstance(error, DamagedBytes):
             raise damaged(self._store, error) from error
+
+
+def sync_names(folder: Path) -> None:
+    """Wait until the disk has the names of the graphs that commits refer to; their content is there already."""
+    try:
+        if folder.is_dir():
+            sync_folder(folder)
+            sync_folder(folder.parent)
+    except OSError as error:
+        raise StoreError(f"cannot sync {folder}: {error.strerror}") from error
 
 
 def damaged(store: AnyStore, error: DamagedBytes) -> StoreDamaged:

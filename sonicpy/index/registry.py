@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from sonicpy.errors import StoreLocked
+from sonicpy.store.platform import make_folder
 
 if TYPE_CHECKING:
     from sonicpy.store.any_store import AnyStore
@@ -53,7 +54,7 @@ class Claim:
         self._folder: Folder | None = None
         try:
             if writes:
-                path.mkdir(parents=True, exist_ok=True)
+                make_folder(path)
             status = path.stat()
         except OSError:
             return  # opening the store raises the error that says what is wrong

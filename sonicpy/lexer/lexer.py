@@ -7,6 +7,7 @@ In the default mode stop words are flagged at QUERY only: PUSH stores them like 
 at any start. In compat mode, and with stopwords.mode = "drop", the lists decide what PUSH stores.
 """
 
+import unicodedata
 from collections.abc import Callable
 
 import Stemmer
@@ -18,8 +19,9 @@ from sonicpy.config import NormalizationConfig, StopwordsConfig, TokenizationCon
 from sonicpy.lexer import turkish
 from sonicpy.lexer.language import LanguageGuesser
 from sonicpy.lexer.languages import LANGUAGES, by_code
-from sonicpy.lexer.normalizer import normalizer
+from sonicpy.lexer.normalizer import normalizer, sonic_normalizer
 from sonicpy.lexer.segmenters import Segment, Segmenters
+from sonicpy.lexer.sonic_language import SonicGuesser
 from sonicpy.lexer.stopwords import StopWords
 
 Stem = Callable[[str], str]
@@ -29,6 +31,9 @@ VERSION = 2
 
 NO_LANGUAGE = "none"
 """LANG(none): no language and no stop words, not even those that the settings deny."""
+
+SONIC_VERSION = 2
+"""Of the terms of compat mode where they are normalised or stemmed; stores of the first version lack it."""
 
 LISTS = ("allow", "deny")
 """The settings of [stopwords] that only change the lists."""
@@ -56,29 +61,41 @@ class Lexer:
         self._lists_decide = compat or stopwords.mode == "drop"
         """Whether the lists of stop words decide which terms are stored, and how. They are the long lists then."""
         self._segmenters = Segmenters()
-        normalize = normalizer(
-            normalization.unicode_normalization,
-            fold_diacritics=normalization.diacritic_folding_enabled,
-            every_mark=compat,
-        )
-        self._analyzer = Analyzer(
-            normalize,
-            always_normalize=normalization.diacritic_folding_enabled,
-            composes=normalization.unicode_normalization != "none",
-            patterns=tokenization.detect_special_patterns,
-            split_patterns=tokenization.compat_split_special_patterns,
-            fold_special=not compat,
-            at_borders=not compat,
-            bigrams=not compat,
-            words_of_run=None if compat else self._segmenters.words_of_run,
-        )
+        self._analyzer = self._sonic_analyzer() if compat else self._default_analyzer()
         self._lists = StopWords()
-        self._guesser = LanguageGuesser(self._lists)
+        self._guesser = SonicGuesser(self._lists) if compat else LanguageGuesser(self._lists)
         self._stop_sets: dict[str | None, StopSet | None] = {}
         self._stemmers: dict[str, Stemmer.Stemmer] = {}
         self._plain = BoundAnalyzer(self._analyzer)
         self._analyzers: dict[str | None, BoundAnalyzer] = {NO_LANGUAGE: self._plain}
         self._storing: dict[str | None, BoundAnalyzer] = {NO_LANGUAGE: self._plain}
+        self._stemming: dict[str | None, BoundAnalyzer] = {}
+
+    def _default_analyzer(self) -> Analyzer:
+        form, folds = self._normalization.unicode_normalization, self._normalization.diacritic_folding_enabled
+        return Analyzer(
+            normalizer(form, fold_diacritics=folds),
+            always_normalize=folds,
+            composes=form != "none",
+            patterns=self._tokenization.detect_special_patterns,
+            split_patterns=self._tokenization.compat_split_special_patterns,
+            bigrams=True,
+            words_of_run=self._segmenters.words_of_run,
+        )
+
+    def _sonic_analyzer(self) -> Analyzer:
+        form, folds = self._normalization.unicode_normalization, self._normalization.diacritic_folding_enabled
+        return Analyzer(
+            sonic_normalizer(form, fold_diacritics=folds),
+            always_normalize=folds,
+            composes=form != "none",
+            patterns=self._tokenization.detect_special_patterns,
+            split_patterns=self._tokenization.compat_split_special_patterns,
+            fold_special=False,
+            at_borders=False,
+            marks_are_words=True,
+            rules_special=True,
+        )
 
     def prepare(self) -> None:
         """Read now what the first text that needs it would otherwise wait for."""
@@ -95,6 +112,8 @@ class Lexer:
         """
         if lang is None:
             lang = self._guesser.guess(text)
+        elif lang == NO_LANGUAGE and self._compat:
+            return self.lex_plain(text)
         elif lang in turkish.LANGUAGES and not self._compat:  # a guess may be wrong, and I is in every language
             text = turkish.folded(text)
         analyzer = self._analyzers.get(lang) or self._bind(lang)
@@ -149,12 +168,19 @@ class Lexer:
     def lex_plain(self, text: str) -> Terms:
         """Return the distinct terms of a text whose stop words count like all others: for SUGGEST.
 
+        As in Sonic, LANG(none) only keeps stop words: stems are those of the guessed language.
+
         Raises:
             UnicodeEncodeError: the text holds a lone surrogate.
         """
         if not self._normalization.stemming_enabled:
             return self._plain.analyze(text)
-        return BoundAnalyzer(self._analyzer, stem=self._stem_function(self._guesser.guess(text))).analyze(text)
+        lang = self._guesser.guess(text)
+        analyzer = self._stemming.get(lang)
+        if analyzer is None:
+            stem, segment = self._stem_function(lang), self._segment(lang)
+            analyzer = self._stemming[lang] = BoundAnalyzer(self._analyzer, stem=stem, segment=segment)
+        return analyzer.analyze(text)
 
     def lex_every_way(self, text: str) -> list[bytes]:
         """Return every term that PUSH of a text may have stored, whatever its language was: for POP.
@@ -181,6 +207,8 @@ class Lexer:
             "server.compat": "sonic" if self._compat else "none",
             **self._segmenters.installed(),
         }
+        if self._compat and self._normalization != NormalizationConfig(unicode_normalization="none"):
+            settings["lexer.compat"] = str(SONIC_VERSION)
         for section, values in (
             ("normalization", self._normalization.model_dump()),
             ("tokenization", self._tokenization.model_dump()),
@@ -201,12 +229,18 @@ class Lexer:
 
     def _stop_set(self, code: str | None) -> StopSet | None:
         if code not in self._stop_sets:
-            lists = self._lists.words if self._lists_decide else self._lists.short_words
-            listed = lists(code) if code else frozenset()
+            listed = self._list(code) if code else frozenset()
             # The settings' words are compared as they are written: "Bar" never equals the folded word "bar".
             words = (listed - set(self._stopwords.allow)) | set(self._stopwords.deny)
+            if self._compat:  # Sonic ignores how a letter is composed
+                words |= {unicodedata.normalize("NFD", word) for word in words}
             self._stop_sets[code] = StopSet(word.encode() for word in words) if words else None
         return self._stop_sets[code]
+
+    def _list(self, code: str) -> frozenset[str]:
+        if self._compat:
+            return self._lists.sonic_words(code)
+        return self._lists.words(code) if self._lists_decide else self._lists.short_words(code)
 
     def _stem_function(self, code: str | None) -> Stem | None:
         if not self._normalization.stemming_enabled or code is None:

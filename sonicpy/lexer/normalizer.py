@@ -17,13 +17,12 @@ MARKS_MAX = 30
 """At most this many marks on one letter count, as in the Stream-Safe Text Format of UAX #15; no script needs more."""
 
 
-def normalizer(form: Form, *, fold_diacritics: bool, every_mark: bool) -> Normalizer:
-    """Return str -> str: full case folding to a normal form, and the removal of diacritics if asked for.
+def normalizer(form: Form, *, fold_diacritics: bool) -> Normalizer:
+    """Return str -> str: full case folding to a normal form, and the removal of accents if asked for.
 
     Args:
         form: the Unicode normal form; "none" leaves composed and decomposed letters different.
-        fold_diacritics: remove combining marks.
-        every_mark: remove all marks (general category M) as Sonic does, not only accents.
+        fold_diacritics: remove accents.
     """
     if form == "none":
         folded: Normalizer = str.casefold
@@ -36,13 +35,33 @@ def normalizer(form: Form, *, fold_diacritics: bool, every_mark: bool) -> Normal
 
     if not fold_diacritics:
         return folded
-    is_dropped = _is_mark if every_mark else _is_accent
 
-    def without_diacritics(piece: str) -> str:
-        letters = (char for char in unicodedata.normalize("NFD", _bounded(folded(piece))) if not is_dropped(char))
+    def without_accents(piece: str) -> str:
+        letters = (char for char in unicodedata.normalize("NFD", _bounded(folded(piece))) if not _is_accent(char))
         return unicodedata.normalize("NFC", "".join(letters))
 
-    return without_diacritics
+    return without_accents
+
+
+def sonic_normalizer(form: Form, *, fold_diacritics: bool) -> Normalizer:
+    """Return str -> str as Sonic folds a piece: case once, before marks and the normal form.
+
+    Args:
+        form: the Unicode normal form.
+        fold_diacritics: decompose letters and remove all marks (general category M); with the form "none", Hangul stays
+            decomposed.
+    """
+
+    def folded(piece: str) -> str:
+        word = piece.casefold()
+        if fold_diacritics:
+            letters = unicodedata.normalize("NFD", _bounded(word))
+            word = "".join(char for char in letters if unicodedata.category(char)[0] != "M")
+        if form == "none":
+            return word
+        return unicodedata.normalize("NFC" if form == "nfc" else "NFKC", _bounded(word))
+
+    return folded
 
 
 def _bounded(piece: str) -> str:
@@ -55,10 +74,6 @@ def _bounded(piece: str) -> str:
         if marks <= MARKS_MAX:
             counted.append(char)
     return "".join(counted)
-
-
-def _is_mark(char: str) -> bool:
-    return unicodedata.category(char)[0] == "M"
 
 
 def _is_accent(char: str) -> bool:

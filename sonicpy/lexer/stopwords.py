@@ -9,7 +9,7 @@ import marisa_trie
 
 from sonicpy.data import STOP_WORDS
 
-STOP_WORD, SHORT_WORD, MARK_WORD = ":", "=", "+"
+STOP_WORD, SHORT_WORD, MARK_WORD, SONIC_WORD = ":", "=", "+", "~"
 
 
 class StopWords:
@@ -35,6 +35,13 @@ class StopWords:
         if words is None:
             words = self._short[code] = frozenset(self._list(code, SHORT_WORD)) or self.words(code)
         return words
+
+    def sonic_words(self, code: str) -> frozenset[str]:
+        """Return the stop words of the language `code` in compat mode; none if it has no list.
+
+        They are not cached: the lexer keeps what it makes of them.
+        """
+        return frozenset(self._list(code, SONIC_WORD)) or frozenset(self._list(code, STOP_WORD))
 
     def guess_words(self, code: str) -> list[str]:
         """Return the words by which the guesser knows the language `code`: its long list, and others like them.

@@ -9,7 +9,7 @@ import logging
 import time
 from typing import TYPE_CHECKING
 
-from sonicpy.errors import StoreError
+from sonicpy.errors import StoreError, WorkerError
 from sonicpy.server.threads import in_thread
 
 if TYPE_CHECKING:
@@ -17,17 +17,15 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-COMMIT_CHANGES = 256
-"""Changes after which a commit is due. Larger commits cost less per change, but each page that a commit changes takes
-three places in the file: the page before, the page after, and one that is free until the next commit."""
-COMMIT_CHANGES_SYNCED = 512
-"""The same with durability = "commit", where a commit waits for the disk."""
+COMMIT_CHANGES = 1024
+"""Changes after which a commit is due. Larger commits cost less per change and replace fewer pages, which LMDB can use
+again only after the next sync."""
+COMMIT_CHANGES_SHARED = 512
+"""The same while several connections take turns: the others wait for the commit."""
 FLUSH_ROWS_CHANGES = 64
 """While several connections take turns, term rows are written every FLUSH_ROWS_CHANGES changes: then the others wait
 for fewer rows at a time. Writing them turn by turn would cost more than the shorter waits are worth."""
 COMMIT_AFTER_S = 0.05
-COMMIT_AFTER_SYNCED_S = 1.0
-"""With durability = "commit" the synced log alone keeps acknowledged changes, so a commit is less urgent."""
 SHARED_COMMIT_S = 0.002
 """Commits for search processes that wait for what was acknowledged are at least so far apart."""
 SHARED_COMMIT_PAUSE = 2.0
@@ -51,7 +49,6 @@ class Committer:
         self._maintainer = maintainer
         self._loop = asyncio.get_running_loop()
         self._syncs_before_reply = syncs_before_reply
-        self._commit_changes = COMMIT_CHANGES_SYNCED if syncs_before_reply else COMMIT_CHANGES
         self._commit_timer: asyncio.TimerHandle | None = None
         self._log_sync: asyncio.Future[None] | None = None
         self._shared_commit: asyncio.Future[bool] | None = None
@@ -75,14 +72,13 @@ class Committer:
             self._is_shared = self._last_writer is not None
             self._last_writer = connection
         synced = self._next_log_sync() if self._syncs_before_reply else None
-        if self._maintainer.uncommitted >= self._commit_changes:
+        if self._maintainer.uncommitted >= (COMMIT_CHANGES_SHARED if self._is_shared else COMMIT_CHANGES):
             self.commit()
             return synced
         if self._is_shared and self._maintainer.uncommitted - self._flushed_changes >= FLUSH_ROWS_CHANGES:
             self._flush_term_rows()
         if self._commit_timer is None:
-            delay_s = COMMIT_AFTER_SYNCED_S if self._syncs_before_reply else COMMIT_AFTER_S
-            self._commit_timer = self._loop.call_later(delay_s, self.commit)
+            self._commit_timer = self._loop.call_later(COMMIT_AFTER_S, self.commit)
         return synced
 
     def note_turn_without_changes(self) -> None:
@@ -201,7 +197,10 @@ class Committer:
         done, self._log_sync = self._log_sync, None
         assert done is not None
         try:
-            await in_thread(self._maintainer.sync_log)
+            try:
+                await in_thread(self._maintainer.sync_log)
+            except WorkerError as error:
+                raise StoreError(f"the log cannot be synced: {error}") from error
         except BaseException as error:  # of any kind: otherwise the connections would wait for ever
             done.set_exception(error)
             if not isinstance(error, StoreError):

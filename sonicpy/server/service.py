@@ -102,8 +102,8 @@ class Service(Serving):
         return replies.info(
             self.statistics.figures(
                 connections=len(self.peers) + self.handed_over,
-                lines_of_open=sum(peer.session.lines_handled for peer in self.peers),
-                open_scopes=self.index.maintainer.open_scopes(),
+                lines_of_open=sum(peer.session.lines_handled for peer in self.peers) - 1,  # this INFO does not count
+                open_collections=self.index.maintainer.open_collections(),
                 open_graphs=self.index.maintainer.open_graphs(),
                 pending_graphs=self.index.maintainer.pending_buckets(),
             )

@@ -140,7 +140,7 @@ class Statistics:
         self._best_ms = min(filter(None, (self._best_ms, counts.best_ms)), default=0)
 
     def figures(
-        self, *, connections: int, lines_of_open: int, open_scopes: int, open_graphs: int, pending_graphs: int
+        self, *, connections: int, lines_of_open: int, open_collections: int, open_graphs: int, pending_graphs: int
     ) -> InfoFigures:
         """Return the figures of INFO at this moment."""
         return InfoFigures(
@@ -149,7 +149,7 @@ class Statistics:
             commands_total=self.lines_of_closed + lines_of_open,
             command_latency_best=self._best_ms,
             command_latency_worst=self._worst_ms,
-            kv_open_count=open_scopes,
+            kv_open_count=open_collections,
             fst_open_count=open_graphs,
             fst_consolidate_count=pending_graphs,
         )

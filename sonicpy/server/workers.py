@@ -177,7 +177,8 @@ class Worker:
         self._told = 0  # messages of the process
         self._job: tuple[Job, asyncio.Future[Any]] | None = None
         self._wake = threading.Semaphore(0)
-        threading.Thread(target=self._serve, name="worker", daemon=True).start()
+        self._thread = threading.Thread(target=self._serve, name="worker", daemon=True)
+        self._thread.start()
 
     @property
     def pid(self) -> int | None:
@@ -192,6 +193,8 @@ class Worker:
             OSError: it could not be started.
             SonicError: the job raised it.
         """
+        if self._is_killed:  # while it was idle
+            raise WorkerDied(self._why)
         answer: asyncio.Future[Any] = self._loop.create_future()
         self.has_begun = False
         self._job = job, answer
@@ -209,11 +212,15 @@ class Worker:
                     self.kill(f"was killed, because its job took longer than {limit_s:g} s")
                 elif silence_s > SILENCE_S:
                     self.kill(f"was killed, because it told nothing for {SILENCE_S:g} s")
-                if self._is_killed and self._process is None:  # it never started, and its thread may wait for ever
+                if not answer.done() and self._is_gone():
                     raise WorkerDied(self._why)
             return answer.result()
         finally:
             answer.cancel()  # if nobody waits any more
+
+    def _is_gone(self) -> bool:
+        """Return whether no answer will come: the thread has ended, or waits for a process that was never started."""
+        return not self._thread.is_alive() or (self._is_killed and self._process is None)
 
     def kill(self, why: str) -> None:
         """End the process, even one that is stopped, and let its thread end."""

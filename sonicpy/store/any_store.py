@@ -41,6 +41,8 @@ class AnyStore(Protocol):
     @property
     def log_position(self) -> int: ...
     @property
+    def checkpoint(self) -> int: ...
+    @property
     def has_dropped(self) -> bool: ...
     @property
     def has_removals(self) -> bool: ...
@@ -103,6 +105,11 @@ class RefusesChanges:
     def has_removals(self) -> bool:
         """Whether something is half gone, which whoever changes the store has to finish."""
         return False
+
+    @property
+    def checkpoint(self) -> NoReturn:
+        """Refuse."""
+        raise self.refusal()
 
     def apply(self, mutation: Mutation, *, in_steps: bool = False) -> NoReturn:
         """Refuse."""
@@ -218,6 +225,10 @@ class ClosedStore(RefusesChanges):
         """Refuse."""
         raise self.refusal()
 
+    def last_commit(self) -> NoReturn:
+        """Refuse."""
+        raise self.refusal()
+
     def reading(self) -> NoReturn:
         """Refuse."""
         raise self.refusal()
@@ -243,10 +254,6 @@ class ClosedStore(RefusesChanges):
         raise self.refusal()
 
     def backup(self, folder: Path) -> NoReturn:
-        """Refuse."""
-        raise self.refusal()
-
-    def last_commit(self) -> NoReturn:
         """Refuse."""
         raise self.refusal()
 

@@ -74,7 +74,12 @@ def _remove(view: WriteView, mutation: PopTerms | FlushObject | FlushBucket | Fl
         case FlushObject(collection, bucket, oid):
             return flush_object(view, collection, bucket, oid, in_steps=in_steps)
         case FlushBucket(collection, bucket):
-            return int(view.forget_bucket(collection, bucket))
+            # As in Sonic, which asks only whether the collection exists.
+            is_there_for_sonic = view.by_association and view.has_collection(collection)
+            was_there = view.forget_bucket(collection, bucket)
+            if was_there and not view.has_buckets(collection):
+                view.note_emptied(collection)
+            return int(was_there or is_there_for_sonic)
         case FlushCollection(collection):
             return flush_collection(view, collection, in_steps=in_steps)
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.store.environment import TABLE_NAMES, Environment
-from sonicpy.store.platform import sync_folder
+from sonicpy.store.platform import make_folder, sync_folder
 
 BACKUP_FILE = "sonicpy.backup"
 MAGIC = b"SONICBAK"
@@ -38,7 +38,7 @@ def write_backup(environment: Environment, folder: Path) -> Path:
     path = folder / BACKUP_FILE
     fresh = path.with_name(f"{BACKUP_FILE}.new")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         with open(fresh, "ab+") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -69,7 +69,7 @@ def open_backup(folder: Path, tables: Sequence[bytes] = TABLE_NAMES) -> Iterator
         StoreError: there is none, or it cannot be read.
     """
     path = folder / BACKUP_FILE
-    environment = Environment(path, check_seal(path), sync=False, copied=True, tables=tables)
+    environment = Environment(path, check_seal(path), copied=True, tables=tables)
     try:
         yield environment
     finally:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, cast
 
+from sonicpy._native.length_masks import LengthMasks
 from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow, oids_in
 from sonicpy._native.postings import PostingList
@@ -51,6 +52,9 @@ class BucketReader:
         """Return (key, block) of the blocks of postings with these keys, in their order; those that exist."""
         return self._transaction.get_many(POSTINGS, keys)
 
+    def note_made(self, size_bytes: int) -> None:
+        """Take note that a query made so many bytes of windows of postings: nobody keeps them."""
+
     def postings(self, word: TermInfo) -> StoredPostings:
         """Return a word's postings by rising IID, to be read as far as they are needed."""
         bucket, lengths = self.state.bucket, self.lengths()
@@ -79,7 +83,7 @@ class BucketReader:
 
     def _newest_blocks(self, word: TermInfo, window: int) -> tuple[list[bytes], int]:
         """Return the blocks with the newest `window` postings (0: all), and how many postings at their head are too
-        many."""
+        many. Raises StoreDamaged if some are missing."""
         blocks = [word.tail] if word.tail else []
         count = word.tail[0] if word.tail else 0
         if word.position and (not window or count < window):
@@ -88,6 +92,9 @@ class BucketReader:
                 count += block[0]
                 if window and count >= window:
                     break
+        wanted = min(window, word.df) if window else word.df
+        if count < wanted:
+            raise StoreDamaged(f"bucket {self.state.bucket}: a word counts {word.df} postings, but has {count}")
         return blocks[::-1], max(count - window, 0) if window else 0
 
     def oids(self, iids: list[int]) -> list[str]:
@@ -129,6 +136,10 @@ class BucketReader:
     def lengths(self) -> bytes | bytearray:
         """Return the packed lengths of all objects, by IID."""
         return self._view.lengths(self.state)
+
+    def length_masks(self) -> LengthMasks:
+        """Return which objects are shorter than a limit, as bits."""
+        return LengthMasks(self.lengths())
 
     def lexicon(self, prefix: bytes, after: bytes = b"") -> Iterator[tuple[bytes, TermInfo]]:
         """Yield the words that begin with `prefix` in byte order, with their rows, whether they are live or not.

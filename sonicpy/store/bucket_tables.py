@@ -1,6 +1,7 @@
 """The rows of one bucket inside the write transaction, as PUSH, POP and FLUSHO read and write them."""
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from sonicpy._native.impact_rows import ImpactRow, block_pairs
 from sonicpy._native.lengths import pack_length
@@ -11,8 +12,11 @@ from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import IMPACTS, OBJECTS, POSTINGS, TERMS, Row
 from sonicpy.store.keys import TERM_KEY_BYTES, block_key, block_position, object_key
 from sonicpy.store.names import stored_names
+from sonicpy.store.why import Why
 from sonicpy.store.word_rows import stored_words
-from sonicpy.store.write_view import Why, WriteView
+
+if TYPE_CHECKING:
+    from sonicpy.store.write_view import WriteView
 
 
 class BucketTables:
@@ -23,7 +27,7 @@ class BucketTables:
         state: of the bucket.
     """
 
-    def __init__(self, view: WriteView, state: BucketState) -> None:
+    def __init__(self, view: "WriteView", state: BucketState) -> None:
         self._view = view
         self._transaction = view.transaction
         self._state = state

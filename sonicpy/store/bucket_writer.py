@@ -14,8 +14,9 @@ from sonicpy.store.environment import COMMON, POSTINGS, REMOVED, TERMS, WORDS
 from sonicpy.store.keys import object_key, term_key
 from sonicpy.store.names import drop_stored_name, name_hash
 from sonicpy.store.removals import removed_key
+from sonicpy.store.why import Why
 from sonicpy.store.word_rows import stored_words
-from sonicpy.store.write_view import Why, WriteView
+from sonicpy.store.write_view import WriteView
 
 
 class BucketWriter:
@@ -48,7 +49,9 @@ class BucketWriter:
         """Take words from an object; return how many shown ones went. The object goes with its last word."""
         self._view.flush_term_rows()
         found = find_object(self._view, self._state, oid)
-        return 0 if found is None else self._remove(*found, words)
+        if found is None or (self._view.by_association and not len(found[1])):
+            return 0  # Sonic's POP leaves an object alone that never held a word
+        return self._remove(*found, words)
 
     def flush_object(self, oid: str) -> int:
         """Delete an object; return how many shown words it held."""

@@ -34,6 +34,7 @@ from sonicpy.errors import StoreDamaged, StoreFull
 from sonicpy.ids import Scope
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.bucket_writer import writer_of
+from sonicpy.store.checkpoint import CHECKPOINT_BYTES
 from sonicpy.store.environment import DROPPED, META, OBJECTS, SCOPES, TERMS, Environment, MapFull, Transaction
 from sonicpy.store.keys import STAGING, collection_prefix, is_staged, scope_of
 from sonicpy.store.meta import (
@@ -163,6 +164,8 @@ class Conversion:
                 self._undo(done)
                 self._environment.grow()
                 continue
+            if self._environment.replaced_bytes >= CHECKPOINT_BYTES:
+                self._environment.sync()
             return are_left
         raise StoreFull("the store cannot be converted: its map is full whatever its size")
 

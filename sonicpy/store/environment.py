@@ -6,12 +6,14 @@ Invariants:
 - An idle read transaction waits for the next reader only until the next commit: pages that it shows cannot be reused.
 - Callers get copies of values, so no view into LMDB's memory outlives a call.
 - Every lmdb error leaves this file as a StoreError.
+- LMDB never waits for the disk itself: what a loss of power leaves is the business of `checkpoint.py`.
 """
 
+import errno
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import islice
 from pathlib import Path
 from threading import get_ident
@@ -21,6 +23,8 @@ import lmdb
 
 from sonicpy._native.readers import OpenTransactions
 from sonicpy.errors import StoreError, StoreFull
+from sonicpy.store.checkpoint import Checkpoints
+from sonicpy.store.platform import make_folder
 
 # Tables, in the order of docs/storage-format.md.
 META: Final = 0
@@ -48,7 +52,6 @@ BUCKET_TABLES: Final = (WORDS, COMMON, TERMS, POSTINGS, IMPACTS, OBJECTS, LENGTH
 
 MAX_READERS: Final = 512
 DATA_FILE: Final = "data.mdb"
-DATA_BYTES_MIN: Final = 8192  # the two pages that LMDB writes when it makes the file
 LOCK_FILE: Final = "lock.mdb"
 LOCK_BYTES: Final = 1024 + 64 * MAX_READERS  # at least what LMDB maps: a head, and a slot for each reader
 IDLE_MAX: Final = 8  # read transactions that wait for the next readers
@@ -321,7 +324,8 @@ class Environment:
     Args:
         folder: created if it is missing.
         map_bytes: address space to reserve; the file itself grows as it is written.
-        sync: every commit waits for the disk.
+        sync: True: every commit waits for the disk. False: none does. None: none does, and `sync` saves checkpoints, to
+            which `startup.py` goes back after a loss of power.
         read_only: for another process than the one that writes.
         copied: `folder` is the file of a copy, which no process writes; for reading.
         unlocked: as read_only, where LMDB's lock file cannot be written; the caller keeps writers away.
@@ -336,7 +340,7 @@ class Environment:
         folder: Path,
         map_bytes: int,
         *,
-        sync: bool,
+        sync: bool | None = None,
         read_only: bool = False,
         copied: bool = False,
         unlocked: bool = False,
@@ -350,23 +354,34 @@ class Environment:
         )
         self._copies = 0
         self._followed = 0  # the commit that `follow` was told last
+        self._checkpoints: Checkpoints | None = None
         try:
             if not read_only:
-                folder.mkdir(parents=True, exist_ok=True)
-                forget_unfinished(folder / DATA_FILE)
+                make_folder(folder)
                 reserve_lock_file(folder / LOCK_FILE)
             self._env = lmdb.open(
                 str(folder), map_size=map_bytes, max_dbs=len(tables), max_readers=MAX_READERS,
-                sync=sync, metasync=sync, max_spare_txns=8, readonly=read_only, create=not read_only,
+                sync=bool(sync), metasync=bool(sync), max_spare_txns=8, readonly=read_only, create=not read_only,
                 subdir=not copied, lock=not (copied or unlocked),
             )  # fmt: skip
-            self._tables = [self._open_table(name, create=not read_only) for name in tables]
-            self._env.reader_check()
+            try:
+                self._begin(tables, writes=not read_only, saves=not read_only and sync is None)
+            except BaseException:
+                self._close()
+                raise
         except lmdb.Error as error:
             raise StoreError(f"cannot open the store in {folder}: {error}") from error
         except OSError as error:
             raise StoreError(f"cannot use {folder} as a store: {error.strerror}") from error
+
+    def _begin(self, tables: Sequence[bytes], *, writes: bool, saves: bool) -> None:
+        """Save a checkpoint before the first commit, which may use pages again; open the tables."""
         self._page_bytes: int = self._env.stat()["psize"]
+        if saves:
+            self._checkpoints = Checkpoints(self._folder, self._folder / DATA_FILE, self._pin, self._sync_data)
+            self._checkpoints.save()
+        self._tables = [self._open_table(name, create=writes) for name in tables]
+        self._env.reader_check()
 
     def _open_table(self, name: bytes, *, create: bool) -> lmdb._Database:
         """Open a table. One that may not be created and is missing gives the main table, which has none of our rows.
@@ -378,7 +393,7 @@ class Environment:
         except lmdb.NotFoundError:
             return self._env.open_db(None, create=False)
         except lmdb.MapFullError:  # LMDB maps just what a file that is larger than `map_bytes` uses
-            self._env.set_mapsize(2 * self.map_bytes())
+            self._set_map_bytes(2 * self.map_bytes())
             return self._env.open_db(name, create=create)
 
     def begin(self, *, write: bool) -> Transaction:
@@ -426,8 +441,10 @@ class Environment:
         Raises:
             StoreFull, StoreError: nothing of the transaction was committed.
         """
+        checkpoints = self._checkpoints
         try:
-            transaction._commit()
+            with nullcontext() if checkpoints is None else checkpoints.committing:
+                transaction._commit()
         except lmdb.Error as error:
             transaction._abort()
             raise translated(error) from error
@@ -435,6 +452,8 @@ class Environment:
             self._ended()
         for idle in self._open.note_commit():
             idle._abort()
+        if checkpoints is not None:
+            checkpoints.note_commit()
 
     def abort(self, transaction: Transaction) -> None:
         """End the transaction and forget what it wrote."""
@@ -453,12 +472,45 @@ class Environment:
             self.abort(transaction)
 
     def sync(self) -> None:
-        """Wait until everything committed is on the disk; may be called from any thread.
+        """Wait until everything committed is on the disk, and save it as the checkpoint; any thread may call it.
 
         It also clears the slots of readers that died: pages that they once read would never be reused.
+
+        Raises:
+            StoreError: the disk failed; the checkpoint before stays.
         """
         try:
             self._env.reader_check()
+        except lmdb.Error as error:
+            raise translated(error) from error
+        if self._checkpoints is None:
+            self._sync_data()
+        else:
+            self._checkpoints.save()
+
+    def sync_before(self, work: Callable[[], None]) -> None:
+        """Let every sync begin with `work`, which makes sure that the disk has what commits refer to."""
+        self._writer_checkpoints().before_save = work
+
+    @property
+    def checkpoint(self) -> int:
+        """The number of the commit to which the store goes back after a loss of power."""
+        return self._writer_checkpoints().saved
+
+    @property
+    def replaced_bytes(self) -> int:
+        """How many bytes of pages were replaced since the last sync began: LMDB cannot use them before it ends."""
+        return self._writer_checkpoints().replaced_bytes
+
+    def _pin(self) -> lmdb.Transaction:
+        """Begin a reader of the last commit that no one waits for."""
+        try:
+            return self._env.begin()
+        except lmdb.Error as error:
+            raise translated(error) from error
+
+    def _sync_data(self) -> None:
+        try:
             self._env.sync(True)
         except lmdb.Error as error:
             raise translated(error) from error
@@ -472,6 +524,11 @@ class Environment:
             raise translated(error) from error
         rows = (line.split() for line in table.splitlines()[1:])
         return [Reader(int(row[0]), row[1], int(row[2])) for row in rows if len(row) == 3 and row[2].isdigit()]
+
+    def _writer_checkpoints(self) -> Checkpoints:
+        if self._checkpoints is None:
+            raise StoreError(f"no checkpoints are kept of {self._folder}")
+        return self._checkpoints
 
     def copy(self, descriptor: int) -> None:
         """Write what was committed last, compacted, to an open file; may be called from any thread.
@@ -517,12 +574,17 @@ class Environment:
             self._open.growing = True
             try:
                 self._wait_for_readers()
-                self._env.set_mapsize(2 * self.map_bytes())
+                self._set_map_bytes(2 * self.map_bytes())
             except lmdb.Error as error:
                 raise translated(error) from error
             finally:
                 self._open.growing = False
                 self._turn.notify_all()
+
+    def _set_map_bytes(self, size: int) -> None:
+        """Set the size of the map while no transaction is open, the reader of the checkpoint included."""
+        with nullcontext() if self._checkpoints is None else self._checkpoints.unpinned():
+            self._env.set_mapsize(size)
 
     def _use_new_size(self) -> None:
         """Use the size of the map that the writing process has set."""
@@ -559,6 +621,11 @@ class Environment:
         with self._turn:
             self._turn.wait_for(lambda: not self._copies)
             self._wait_for_readers(besides=get_ident())
+        self._close()
+
+    def _close(self) -> None:
+        if self._checkpoints is not None:
+            self._checkpoints.close()
         self._env.close()
 
     def _wait_for_readers(self, besides: int | None = None) -> None:
@@ -584,16 +651,6 @@ class Environment:
                 self._turn.notify_all()
 
 
-def forget_unfinished(path: Path) -> None:
-    """Delete a data file that the disk had no room for when it was created: it is empty, and LMDB always refuses it."""
-    try:
-        size = path.stat().st_size
-    except FileNotFoundError:
-        return
-    if size < DATA_BYTES_MIN:
-        path.unlink()
-
-
 def reserve_lock_file(path: Path) -> None:
     """Reserve the blocks of the lock file before LMDB maps it: a page without one would kill the process."""
     if not hasattr(os, "posix_fallocate"):
@@ -611,4 +668,6 @@ def translated(error: lmdb.Error) -> StoreError:
         return MapFull("the map of the store is full")
     if isinstance(error, lmdb.DiskError):
         return StoreFull(f"the disk of the store is full: {error}")
+    if os.strerror(errno.EIO) in str(error):  # what LMDB also says when the disk had room for a part of a write
+        return StoreFull("the disk of the store is full, or it failed: a part of a commit could not be written")
     return StoreError(f"the store failed: {error}")

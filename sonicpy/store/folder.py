@@ -1,24 +1,23 @@
-"""The folder of a store: which process may write it, and whether the machine stopped while it was open.
+"""The folder of a store: which process may read or write it.
 
-    sonicpy.lock   held (flock) by the one process that writes; holds its process id, and the URL of a server
-    sonicpy.boot   {"boot": id of the boot the store was last written in, "clean": closed in order}
+    sonicpy.lock         held (flock) by the one process that writes; holds its process id, and the URL of a server
+    sonicpy.boot         whether the store was closed in order: see boot_mark.py
+    sonicpy.checkpoint   the commit to go back to after a loss of power: see checkpoint.py
     data.mdb, lock.mdb   LMDB        log/   the log        graph/   word graphs
 
 Files of other programs in the folder are never touched.
 """
 
 import fcntl
-import json
 import os
 from pathlib import Path
 from types import TracebackType
 
 from sonicpy.errors import StoreError, StoreFull, StoreLocked
 from sonicpy.store.environment import DATA_FILE
-from sonicpy.store.platform import boot_id
+from sonicpy.store.platform import make_folder
 
 LOCK_FILE = "sonicpy.lock"
-BOOT_FILE = "sonicpy.boot"
 LMDB_LOCK_FILE = "lock.mdb"
 HOLDER_MAX_BYTES = 4096
 """More than a process id and the URL of a server need."""
@@ -51,7 +50,7 @@ class WriterLock:
     def __init__(self, folder: Path) -> None:
         path = folder / LOCK_FILE
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folder(folder)
             self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
         except OSError as error:
             raise StoreError(f"cannot write the store folder {folder}: {error.strerror}") from error
@@ -131,6 +130,23 @@ class ReaderLock:
         self._descriptor = -1
 
 
+def is_written(folder: Path) -> bool:
+    """Return whether a process has the store open for writing. Raises StoreError if its lock cannot be read."""
+    try:
+        descriptor = os.open(folder / LOCK_FILE, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise StoreError(f"cannot read {folder / LOCK_FILE}: {error.strerror}") from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
 def _holder(descriptor: int) -> str:
     """Return which process keeps a writer away, and what to do about it."""
     try:
@@ -149,26 +165,3 @@ def _held_by(descriptor: int) -> tuple[str, str | None]:
     """Return the id of the process that writes, and its URL if it is a server."""
     process, _, url = os.pread(descriptor, HOLDER_MAX_BYTES, 0).decode("utf-8", "replace").partition("\n")
     return process.strip() or "unknown", url.strip() or None
-
-
-def was_switched_off(folder: Path) -> bool:
-    """Return whether the store was open for writing when the machine stopped: the disk may have lost writes."""
-    try:
-        held = json.loads((folder / BOOT_FILE).read_text())
-    except (FileNotFoundError, ValueError):
-        return False
-    return isinstance(held, dict) and not held.get("clean", True) and held.get("boot") != boot_id()
-
-
-def note_boot(folder: Path, *, clean: bool) -> None:
-    """Note in which boot the store is written, and whether it was closed in order.
-
-    Raises:
-        StoreFull: it cannot be noted.
-    """
-    temporary = folder / f"{BOOT_FILE}.new"
-    try:
-        temporary.write_text(json.dumps({"boot": boot_id(), "clean": clean}))
-        os.replace(temporary, folder / BOOT_FILE)
-    except OSError as error:
-        raise StoreFull(f"cannot write the store folder {folder}: {error.strerror}") from error

@@ -25,6 +25,7 @@ __all__ = [
     "BUCKET_MAX",
     "STAGING",
     "TERM_KEY_BYTES",
+    "after_collection",
     "block_key",
     "block_position",
     "bucket_key",
@@ -55,6 +56,11 @@ def collection_prefix(collection: str) -> bytes:
     """Return what the keys of all scopes of a collection begin with."""
     name = collection.encode()
     return bytes((len(name),)) + name
+
+
+def after_collection(collection: str) -> bytes:
+    """Return a key behind those of all scopes of a collection, and before those of the next one."""
+    return collection_prefix(collection) + b"\xff"  # names are ASCII
 
 
 def scope_key(collection: str, bucket: str) -> bytes:

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from sonicpy._native.records import RECORD_BYTES_MAX, frame_records
 from sonicpy.errors import StoreDamaged, StoreError, StoreFull
-from sonicpy.store.platform import sync_file, sync_folder
+from sonicpy.store.platform import make_folder, sync_file, sync_folder
 
 MAGIC = b"SONICLOG"
 FORMAT_VERSION = 1
@@ -61,7 +61,7 @@ class Log:
         self.position = 0
         """Where the next record goes: the end of the last acknowledged one."""
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folder(folder)
         except OSError as error:
             raise StoreError(f"cannot use {folder} for the log: {error.strerror}") from error
 

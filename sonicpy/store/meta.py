@@ -110,6 +110,9 @@ CONVERSION: MetaKey[tuple[int, int]] = MetaKey(b"conversion", pack_varints, _unp
 """How far a conversion from the old format is: buckets below the first number are to be converted, and of the first of
 them by name the objects from the second number on. Missing otherwise."""
 
+EMPTIED = b"emptied "
+"""What the keys of rows without a value begin with; the name of a collection follows. The collection has lost all its
+buckets at some time: it exists until it is flushed itself, as in Sonic."""
 FLUSHING = b"flushing "
 """What the keys of `flushing` begin with."""
 

@@ -43,6 +43,29 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
+def make_folder(folder: Path) -> None:
+    """Create a folder and those above it that are missing, on the disk. Raises OSError."""
+    missing = []
+    above = folder
+    while not above.is_dir():
+        missing.append(above)
+        above = above.parent
+    for fresh in reversed(missing):
+        fresh.mkdir(exist_ok=True)
+        sync_folder(fresh.parent)
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Replace the content of a file on the disk, whole or not at all. Raises OSError."""
+    fresh = path.with_name(f"{path.name}.new")
+    with open(fresh, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(fresh, path)
+    sync_folder(path.parent)
+
+
 def boot_id() -> str:
     """Return what identifies this boot of the machine; empty if the system does not say.
 

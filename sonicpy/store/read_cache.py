@@ -19,9 +19,10 @@ WORDS_MAX = 4_096
 """Words of a bucket whose rows are cached, and as many older ones: about 2 MB."""
 NAMES_MAX = 50_000
 """OIDs of a bucket: about 5 MB."""
-POSTINGS_MAX_BYTES = 16 << 20
-"""Of postings, packed blocks and their marks, over all buckets, and as much of older ones."""
-CACHED_BLOCK_BYTES = 340
+POSTINGS_MAX_BYTES = 32 << 20
+"""Of postings, packed blocks and windows of common words, over all buckets, and as much of older ones: what queries
+of a million chat messages use again and again."""
+CACHED_BLOCK_BYTES = 210
 """About what a block takes in the cache."""
 
 
@@ -124,6 +125,10 @@ class SnapshotReader(CachingReader, BucketReader):
         rows = super().read_blocks(keys)
         self._source.note_read(CACHED_BLOCK_BYTES * len(rows))
         return rows
+
+    def note_made(self, size_bytes: int) -> None:
+        """Take note that a query made so many bytes of windows of postings, which the cached ones keep."""
+        self._source.note_read(size_bytes)
 
 
 def reader_of(view: View, state: BucketState) -> BucketReader:

@@ -10,11 +10,13 @@ from pathlib import Path
 
 from sonicpy.errors import ReadOnly, StoreError
 from sonicpy.store.any_store import RefusesChanges
+from sonicpy.store.boot_mark import refuse_unrecovered
 from sonicpy.store.change_board import ChangeBoard
 from sonicpy.store.environment import DATA_FILE, Environment
 from sonicpy.store.folder import LMDB_LOCK_FILE, ReaderLock, holds_store
 from sonicpy.store.meta import FORMAT, check_analyzer, check_format
 from sonicpy.store.reader import StoreReader
+from sonicpy.store.startup import refuse_damaged_file
 from sonicpy.store.view import View
 
 
@@ -38,10 +40,12 @@ class ReadOnlyStore(StoreReader, RefusesChanges):
             raise StoreError(
                 f"there is no store in {folder} ({DATA_FILE} is missing): open it for writing once, or start a server"
             )
-        unlocked = not _may_write(folder)
+        refuse_unrecovered(folder)
+        refuse_damaged_file(folder)
+        unlocked = not may_write(folder)
         self._reader_lock = ReaderLock(folder) if unlocked else None
         try:
-            environment = Environment(folder, map_bytes, sync=False, read_only=True, unlocked=unlocked)
+            environment = Environment(folder, map_bytes, read_only=True, unlocked=unlocked)
             try:
                 _check_made_with(folder, environment, analyzer)
             except BaseException:
@@ -85,7 +89,7 @@ class ReadOnlyStore(StoreReader, RefusesChanges):
 
     def readable_stamp(self) -> int:
         """Return the number of the last commit of any process: the same number, the same answers."""
-        return self._environment.last_commit()
+        return self.last_commit()
 
     def pending_buckets(self) -> set[int]:
         """Return no bucket: consolidation is the writer's."""
@@ -117,7 +121,7 @@ def _check_made_with(folder: Path, environment: Environment, analyzer: Mapping[s
         check_analyzer(folder, transaction, analyzer)
 
 
-def _may_write(folder: Path) -> bool:
+def may_write(folder: Path) -> bool:
     """Return whether LMDB can write its table of readers here."""
     try:
         os.close(os.open(folder / LMDB_LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640))

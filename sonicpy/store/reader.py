@@ -93,7 +93,7 @@ class StoreReader:
         return self._environment.readers()
 
     def last_commit(self) -> int:
-        """Return the number of the last commit."""
+        """Return the number of the last commit of any process."""
         return self._environment.last_commit()
 
     def size_bytes(self) -> int:

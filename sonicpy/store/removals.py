@@ -44,6 +44,7 @@ class Removals:
         """Leave the objects of a flushed bucket to the sweeper."""
         if self.objects:
             self.objects = {key: iid for key, iid in self.objects.items() if key[0] != bucket}
+            self.sorter = None
 
 
 def _half_gone(transaction: Transaction) -> Iterator[tuple[int, int, str]]:

@@ -40,7 +40,7 @@ def flush_object(view: WriteView, collection: str, bucket: str, oid: str, *, in_
 
 
 def flush_collection(view: WriteView, collection: str, *, in_steps: bool) -> int:
-    """Delete a collection, or begin to; return whether it had a bucket.
+    """Delete a collection, or begin to; return whether it existed.
 
     Args:
         in_steps: leave all but the beginning to `step`, if there are many buckets.
@@ -54,7 +54,8 @@ def flush_collection(view: WriteView, collection: str, *, in_steps: bool) -> int
         for key in keys:
             view.forget_bucket(*scope_of(key))
         _end_collection(view, collection)
-    return int(bool(keys))
+    was_emptied = view.forget_emptied(collection)
+    return int(was_emptied or bool(keys))
 
 
 def step(view: WriteView) -> bool:

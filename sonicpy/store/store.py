@@ -3,7 +3,7 @@
     apply   carry out a mutation in the open transaction (begun when needed)
     seal    write the records of what was applied since the last seal to the log: only then may a client get OK
     commit  make it visible to other transactions; the commit notes the log position it covers
-    sync    wait for the disk; then older segments of the log go
+    sync    wait for the disk and save a checkpoint; then older segments of the log go
 
 Invariant: the environment never holds what the log does not, so `commit` seals first. Every failure inside the open
 transaction has one answer, `_recover`: abort the transaction, drop the write cache, begin again, and replay the log
@@ -20,15 +20,19 @@ from typing import TypeVar
 from sonicpy.errors import StoreDamaged, StoreError, StoreFull
 from sonicpy.store import folder as store_folder
 from sonicpy.store.apply import apply_mutation, apply_pushes, take_step
+from sonicpy.store.background_sync import BackgroundSync
+from sonicpy.store.boot_mark import note_boot
 from sonicpy.store.change_board import ChangeBoard
+from sonicpy.store.checkpoint import CHECKPOINT_BYTES, REPLACED_BYTES_MAX
 from sonicpy.store.convert import Conversion, is_convertible
 from sonicpy.store.environment import PENDING, Environment, MapFull
 from sonicpy.store.log import RECORD_MAX_BYTES, Log
 from sonicpy.store.meta import FORMAT, POSITION, check_analyzer, check_format, read_position, write_identity
 from sonicpy.store.mutations import FlushCollection, Mutation, PushTerms, pack_mutation, unpack_mutation
 from sonicpy.store.reader import StoreReader
+from sonicpy.store.startup import prepare
 from sonicpy.store.sweep import sweep
-from sonicpy.store.tables import buckets_in, miscounted_tables
+from sonicpy.store.tables import buckets_in
 from sonicpy.store.view import View
 from sonicpy.store.write_cache import WriteCache
 from sonicpy.store.write_view import WriteView
@@ -49,7 +53,8 @@ class Store(StoreReader):
         folder: created if it is missing.
         analyzer: what decides which terms are stored, key by key; must be what the store was made with.
         map_bytes: address space to reserve for the environment (sparse).
-        durability: "interval": `sync` is called about once a second; "commit": every seal waits for the disk.
+        durability: "interval": a loss of power undoes what was changed within about the last second; "commit": it
+            undoes nothing for which the caller waited by `sync_log`. Both sync in the background.
 
     Raises:
         StoreLocked: another process writes it.
@@ -65,9 +70,9 @@ class Store(StoreReader):
     ) -> None:
         self._lock = store_folder.WriterLock(folder)
         try:
-            was_switched_off = store_folder.was_switched_off(folder)
             self._log = Log(folder / "log")
-            super().__init__(folder, Environment(folder, map_bytes, sync=durability == "commit"))
+            prepare(folder)
+            super().__init__(folder, Environment(folder, map_bytes))
             self.durability = durability
             self.stamp = 0
             self.was_converted = False
@@ -80,8 +85,10 @@ class Store(StoreReader):
             self._unsealed: list[bytes] = []
             self._refusal: StoreError | None = None
             self._held_back: StoreFull | None = None
+            self._syncing = threading.Lock()
+            self._background = BackgroundSync(self.sync)
             try:
-                self._open(was_switched_off)
+                self._open()
             except BaseException:
                 self._release()
                 raise
@@ -182,6 +189,7 @@ class Store(StoreReader):
             self._environment.grow()
         if self._log.bytes_in_segment() > SEGMENT_BYTES:
             self._begin_segment()
+        self._sync_in_background()
 
     def refuse(self, why: str | None) -> None:
         """Refuse changes with this sentence, although the store can still be written; None: accept them again."""
@@ -202,15 +210,25 @@ class Store(StoreReader):
     def sync(self) -> None:
         """Wait until log and environment are on the disk, then delete the segments of the log that are not needed.
 
-        May be called from any thread, but from one at a time.
+        May be called from any thread. Afterwards a loss of power undoes nothing that was committed before.
 
         Raises:
             StoreError: the disk failed; nothing is counted as done.
         """
-        covered = self._committed_position  # taken before the sync begins
-        self._log.sync()
-        self._environment.sync()
-        self._log.retire(covered)
+        with self._syncing:
+            covered = self._committed_position  # taken before the sync begins
+            self._log.sync()
+            self._environment.sync()
+            self._log.retire(covered)
+
+    def sync_before(self, work: Callable[[], None]) -> None:
+        """Let every sync begin with `work`, which makes sure that the disk has what commits refer to."""
+        self._environment.sync_before(work)
+
+    @property
+    def checkpoint(self) -> int:
+        """The number of the last commit that a loss of power cannot undo."""
+        return self._environment.checkpoint
 
     def take_step(self) -> bool:
         """Carry out a step of what is removed in steps; return whether anything is left. Needs no log record."""
@@ -331,8 +349,9 @@ class Store(StoreReader):
         try:
             self.commit()
             self.shorten_log()
+            self._background.close()
             self.sync()
-            store_folder.note_boot(self.folder, clean=True)
+            note_boot(self.folder, clean=True)
         finally:
             self._release()
             self._lock.release()
@@ -359,16 +378,18 @@ class Store(StoreReader):
         except StoreFull as error:  # the old segment goes on
             logger.error("%s", error)
 
-    def _open(self, was_switched_off: bool) -> None:
-        if was_switched_off:
-            logger.warning("the machine stopped while %s was open: checking every row", self.folder)
-            self._check()
-            logger.warning("every row of %s can be read", self.folder)
+    def _sync_in_background(self) -> None:
+        replaced = self._environment.replaced_bytes
+        self._background.note_change(is_urgent=replaced >= CHECKPOINT_BYTES)
+        if replaced >= REPLACED_BYTES_MAX:
+            with self._syncing:
+                pass
+
+    def _open(self) -> None:
         with self._environment.reading() as transaction:
             self._is_new = FORMAT.read(transaction) is None
             is_old = is_convertible(transaction)
         if is_old:
-            store_folder.note_boot(self.folder, clean=False)
             Conversion(self.folder, self._environment, self._analyzer).run()
             self.was_converted = True
         with self._environment.reading() as transaction:
@@ -377,14 +398,14 @@ class Store(StoreReader):
                 check_analyzer(self.folder, transaction, self._analyzer)
             self._committed_position = read_position(transaction)
         self._recover(None, from_log_end=self._committed_position)
-        # Replay, commit, sync, then a new segment: nothing is ever appended behind a record that may be damaged.
+        # Replay, commit, sync, then a new segment: nothing is ever appended behind a record that may be damaged, and a
+        # segment of an earlier process, which no process syncs, is not needed any more.
         end = self._log.position
         self._commit_environment()
         self._environment.sync()
         for path in self._log.start(end):
             logger.error("the log was damaged: what followed position %d was set aside as %s", end, path)
         self._log.retire(end)
-        store_folder.note_boot(self.folder, clean=False)
 
     def _commit_environment(self) -> None:
         """Commit the open transaction with the log position it covers; if the map is full, in a larger one.
@@ -481,6 +502,7 @@ class Store(StoreReader):
         raise StoreFull("the store cannot be recovered: its map is full whatever its size")
 
     def _release(self) -> None:
+        self._background.close()
         self._drop_transaction()
         self._log.close()
         self._environment.close()
@@ -507,21 +529,6 @@ class Store(StoreReader):
             self._log.position = position
         for record in self._unsealed:
             apply_mutation(view, unpack_mutation(record))
-
-    def _check(self) -> None:
-        """Read every row of every table.
-
-        Raises:
-            StoreDamaged: some row cannot be read.
-        """
-        try:
-            with self._environment.reading() as transaction:
-                for error in miscounted_tables(transaction):
-                    raise StoreDamaged(error)
-        except StoreError as error:
-            raise StoreDamaged(
-                f"the store {self.folder} was damaged when the machine stopped ({error}): restore a backup into it"
-            ) from error
 
 
 def _do(view: WriteView, work: Callable[[WriteView], Answer]) -> Answer:

@@ -53,20 +53,23 @@ from sonicpy.store.keys import (
     word_key,
 )
 from sonicpy.store.lengths import OBJECTS_PER_ROW, read_lengths
-from sonicpy.store.meta import NEXT_BUCKET
+from sonicpy.store.meta import ANALYZER, FORMAT, KEYS, NEXT_BUCKET, POSITION
 from sonicpy.store.names import name_hash, stored_names
 from sonicpy.store.slices import lasting_faults, slices
 from sonicpy.store.tables import buckets_in, miscounted_table, miscounted_tables
 from sonicpy.store.view import View
-from sonicpy.store.write_view import Why
+from sonicpy.store.why import Why
 
 NUMBER_BYTES = 5
 """Of a term id and of an IID in a key."""
+ALWAYS_THERE = (FORMAT, ANALYZER, POSITION)
+"""Rows of `meta` that every store has from its first commit on."""
 
 
 def table_faults(transaction: Transaction) -> Iterator[str]:
     """Yield what is wrong with the tables that a transaction shows."""
     yield from miscounted_tables(transaction)
+    yield from _meta_faults(transaction)
     yield from scope_faults(transaction)
     for scope in readable_scopes(transaction):
         yield from bucket_faults(transaction, scope)
@@ -77,6 +80,7 @@ def faults_beside_a_writer(environment: Environment) -> Iterator[str]:
     with slices(environment) as sliced:
         checks: list[Callable[[Transaction], Iterable[str]]] = [
             *(partial(miscounted_table, table=table) for table in range(len(TABLE_NAMES))),
+            _meta_faults,
             scope_faults,
             *(partial(bucket_faults, scope=scope) for scope in readable_scopes(sliced)),
         ]
@@ -120,6 +124,16 @@ def _states(transaction: Transaction) -> Iterator[tuple[Scope, BucketState | str
             yield scope_of(key), BucketState.unpack(row)
         except (StoreDamaged, UnicodeDecodeError, IndexError) as error:
             yield Scope("", ""), f"the row {key!r} of scopes cannot be read: {error}"
+
+
+def _meta_faults(transaction: Transaction) -> Iterator[str]:
+    for key in KEYS:
+        try:
+            if key.read(transaction) is None and key in ALWAYS_THERE:
+                yield f"the row {key.name.decode()!r} of meta is missing"
+        except StoreDamaged as error:
+            if key is not NEXT_BUCKET:  # the numbers of buckets are compared with it
+                yield str(error)
 
 
 def _number_faults(transaction: Transaction, states: dict[Scope, BucketState]) -> Iterator[str]:

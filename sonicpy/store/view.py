@@ -8,10 +8,10 @@ from sonicpy._native.keys import bucket_key
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, record_at, row_keys
 from sonicpy.ids import Scope
 from sonicpy.store.bucket_state import BucketState
-from sonicpy.store.environment import BUCKETS, DROPPED, OBJECTS, PENDING, SCOPES, TERMS, Row, Transaction
-from sonicpy.store.keys import collection_prefix, scope_key, scope_of
+from sonicpy.store.environment import BUCKETS, DROPPED, META, OBJECTS, PENDING, SCOPES, TERMS, Row, Transaction
+from sonicpy.store.keys import STAGING, after_collection, collection_prefix, scope_key, scope_of
 from sonicpy.store.lengths import LengthsCache
-from sonicpy.store.meta import ANALYZER, BY_ASSOCIATION, ORDER
+from sonicpy.store.meta import ANALYZER, BY_ASSOCIATION, EMPTIED, ORDER
 from sonicpy.store.names import find_new, stored_names
 from sonicpy.store.pages import ROWS_MAX, pages
 from sonicpy.store.word_rows import stored_words, stored_words_from
@@ -89,6 +89,26 @@ class View:
     def buckets(self, collection: str) -> list[BucketState]:
         """Return the states of all buckets of a collection, by name."""
         return [BucketState.unpack(row) for _, row in self.transaction.rows(SCOPES, collection_prefix(collection))]
+
+    def has_buckets(self, collection: str) -> bool:
+        """Return whether a collection has a bucket."""
+        prefix = collection_prefix(collection)
+        found = self.transaction.first(SCOPES, prefix)
+        return found is not None and found[0].startswith(prefix)
+
+    def has_collection(self, collection: str) -> bool:
+        """Return whether a collection exists: from its first PUSH on until it is flushed, even without buckets."""
+        return self.has_buckets(collection) or self.transaction.get(META, EMPTIED + collection.encode()) is not None
+
+    def count_collections(self) -> int:
+        """Return how many collections exist."""
+        found = {key.removeprefix(EMPTIED) for key, _ in self.transaction.rows(META, EMPTIED)}
+        row = self.transaction.first(SCOPES, after_collection(STAGING))
+        while row is not None:
+            collection = scope_of(row[0]).collection
+            found.add(collection.encode())
+            row = self.transaction.first(SCOPES, after_collection(collection))
+        return len(found)
 
     def lengths(self, state: BucketState) -> bytearray:
         """Return the packed lengths of all objects of a bucket, by IID. The caller must not change them."""

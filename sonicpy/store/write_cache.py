@@ -4,14 +4,18 @@ Nothing is lost with the cache: what changed in it (rows of words, the newest ro
 written before every commit, and replaying the log brings back the rest.
 """
 
+from typing import TYPE_CHECKING
+
 from sonicpy._native.objects import BufferedRow
 from sonicpy._native.term_cache import TermCache
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import OBJECTS, Transaction
 from sonicpy.store.keys import object_key
 from sonicpy.store.lengths import Lengths
-from sonicpy.store.names import NewNames
-from sonicpy.store.removals import Removals
+
+if TYPE_CHECKING:
+    from sonicpy.store.names import NewNames
+    from sonicpy.store.removals import Removals
 
 TERMS_MAX = 20_000  # about 4 MB
 BUCKETS_MAX = 1_000

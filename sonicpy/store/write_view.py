@@ -4,7 +4,6 @@ Rows that nearly every change touches (counters of buckets, lengths, words, the 
 `WriteCache`; `flush` writes them before each commit.
 """
 
-from enum import IntEnum
 from typing import Any
 
 from sonicpy._native.keys import bucket_key
@@ -18,6 +17,7 @@ from sonicpy.store.environment import (
     COMMON,
     DROPPED,
     LENGTHS,
+    META,
     OBJECTS,
     PENDING,
     SCOPES,
@@ -27,21 +27,12 @@ from sonicpy.store.environment import (
 )
 from sonicpy.store.keys import length_key, object_key, scope_key
 from sonicpy.store.lengths import Lengths, read_lengths
-from sonicpy.store.meta import take_bucket_id
+from sonicpy.store.meta import EMPTIED, take_bucket_id
 from sonicpy.store.names import NewNames, new_names, stored_names
 from sonicpy.store.removals import Removals
 from sonicpy.store.view import View
+from sonicpy.store.why import Why
 from sonicpy.store.write_cache import NewestRow, WriteCache
-
-
-class Why(IntEnum):
-    """What happened last to a pending word: the last byte of its row, behind its sequence number."""
-
-    APPEARED = 0
-    POPPED = 1
-    """It vanished by a POP that left its object other words."""
-    ORPHANED = 2
-    """It vanished with its object."""
 
 
 class WriteView(View):
@@ -127,6 +118,14 @@ class WriteView(View):
         self.transaction.delete(BUCKETS, key)
         self.transaction.put(DROPPED, key, b"")
         return True
+
+    def note_emptied(self, collection: str) -> None:
+        """Let a collection exist although it has lost its last bucket; see `has_collection`."""
+        self.transaction.put(META, EMPTIED + collection.encode(), b"")
+
+    def forget_emptied(self, collection: str) -> bool:
+        """Undo `note_emptied`; return whether it was noted."""
+        return self.transaction.delete(META, EMPTIED + collection.encode())
 
     def set_bucket(self, scope: Scope, state: BucketState) -> None:
         """Replace the counters of a bucket that exists; its number must stay the same."""

@@ -172,7 +172,7 @@ def test_shutting_down_still_starts() -> None:
 
 @pytest.mark.parametrize(
     ("line", "counted"),
-    [(b"PING", 1), (b"", 1), (b"\xff", 1), (b"NOPE", 1), (b"TRIGGER x", 1), (b"QUIT", 1), (b"INFO", 0), (b"INFO x", 1)],
+    [(b"PING", 1), (b"", 1), (b"\xff", 1), (b"NOPE", 1), (b"TRIGGER x", 1), (b"QUIT", 1), (b"INFO", 1), (b"INFO x", 1)],
 )
 def test_lines_handled(line: bytes, counted: int) -> None:
     talk = started("control")
@@ -262,3 +262,14 @@ def test_help_tells_what_sonic_does_in_both_modes() -> None:
     expected = b"RESULT commands(TRIGGER, INFO, PING, HELP, QUIT)\r\n"
     assert answers(started("control"), b"HELP commands\n") == expected
     assert answers(started("control", compat=True), b"HELP commands\n") == expected
+
+
+@pytest.mark.parametrize("password", ["SecretPassword", "pässwörd", "x"])
+def test_nothing_but_the_whole_password_is_the_password(password: str) -> None:
+    cuts = range(1, len(password))
+    others = {*(password[:end] for end in cuts), *(password[start:] for start in cuts)}
+    others |= {password + password, password + "x", "x" + password, password.swapcase(), f"{password[:-1]}\x00"}
+    for wrong in sorted(others):
+        talk = session(password)
+        assert answers(talk, f"START ingest {wrong}\n".encode()) == b"ENDED authentication_failed\r\n", wrong
+        assert talk.ended and talk.wrong_password and talk.mode is None

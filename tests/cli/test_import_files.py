@@ -17,6 +17,7 @@ from tests.cli.conftest import Run
 ROWS = [{"id": 1, "text": "amber birch"}, {"id": "2", "text": 'grün [tab], "x"'}, {"id": 3, "text": "cedar"}]
 HELD = {"1": {"amber", "birch"}, "2": {"grün", "tab", "x"}, "3": {"cedar"}}
 CSV = 'id;text\n1;amber birch\n2;"grün [tab], ""x"""\n3;cedar\n'
+TABS = b"id\ttext\n1\tamber birch\n2\tgr\xc3\xbcn tab x\n3\tcedar\n"
 COMMAS = CSV.replace(";", ",")
 TO_C = ["--collection", "c", "--data", "d"]
 
@@ -36,9 +37,14 @@ FILES: list[tuple[str, bytes, list[str], str]] = [
     ("rows.json", b"\xef\xbb\xbf\n \n" + dumped(indent=1) + b"\n\n", [], "white space and a byte order mark"),
     ("rows.json", b"\n".join(json.dumps(row).encode() for row in ROWS), [], "lines, as before"),
     ("rows.json", json.dumps(ROWS, indent=1).encode("utf-16"), ["--encoding", "UTF-16"], "another encoding"),
-    ("rows.json.gz", gzip.compress(dumped(indent=2)), [], "compressed"),
-    ("rows.csv.gz", gzip.compress(COMMAS.encode()), [], "compressed"),
-    ("rows.tsv.GZ", gzip.compress(b"id\ttext\n1\tamber birch\n2\tgr\xc3\xbcn tab x\n3\tcedar\n"), [], "compressed"),
+    ("rows.json.gz", gzip.compress(dumped(indent=2), mtime=0), [], "compressed"),
+    ("rows.csv.gz", gzip.compress(COMMAS.encode(), mtime=0), [], "compressed"),
+    (
+        "rows.tsv.GZ",
+        gzip.compress(b"id\ttext\n1\tamber birch\n2\tgr\xc3\xbcn tab x\n3\tcedar\n", mtime=0),
+        [],
+        "compressed",
+    ),
     ("rows.csv", CSV.encode(), ["--delimiter", ";"], "semicolons"),
     ("rows.csv", CSV.replace(";", "\t").encode(), ["--delimiter", "tab"], "tabs with quotes"),
     ("rows.csv", COMMAS.encode("latin-1"), ["--encoding", "latin-1"], "Latin-1"),
@@ -94,7 +100,7 @@ def test_an_array_is_read_as_it_is_needed() -> None:
 WRONG: list[tuple[str, bytes, list[str], int, str]] = [
     ("rows.json", b'[{"id": 1, "text": "x"}, 7', [], 1, "rows.json is not an array of JSON: it ends before ']'"),
     ("rows.json.gz", b"no gzip", [], 1, "rows.json.gz cannot be read: Not a gzipped file"),
-    ("rows.csv.gz", gzip.compress(COMMAS.encode())[:-9], [], 1, "its compressed content is damaged"),
+    ("rows.csv.gz", gzip.compress(COMMAS.encode(), mtime=0)[:-9], [], 1, "its compressed content is damaged"),
     ("rows.parquet.gz", b"", [], 2, "Parquet cannot be read from .gz; allowed are json, jsonl, csv and tsv."),
     ("rows.xyz.gz", b"", [], 2, "or one of these and .gz; --format says what it is."),
     ("rows.csv", COMMAS.encode("utf-16"), [], 2, "rows.csv begins as UTF-16 does; allowed is UTF-8, or what --"),

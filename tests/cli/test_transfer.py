@@ -234,6 +234,17 @@ def test_an_interrupted_import_goes_on(run: Run, monkeypatch: pytest.MonkeyPatch
     assert not list(Path("d/import").iterdir())
 
 
+def test_an_import_in_the_background_ignores_what_its_shell_ignores(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(job, "CHUNK_ROWS", 1)
+    Path("rows.csv").write_text("id,text\n1,amber\n2,birch\n3,cedar\n")
+    Interrupter.chunks = 0
+    monkeypatch.setattr("sonicpy.cli.importing.verb.FolderSink", Interrupter)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    run("import", "rows.csv", "--collection", "c", "--data", "d")
+    assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    assert held().keys() == {"1", "2", "3"}
+
+
 def test_a_position_is_of_one_import_alone(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(job, "CHUNK_ROWS", 1)
     Path("rows.csv").write_text("id,text\n1,amber\n2,birch\n3,cedar\n")

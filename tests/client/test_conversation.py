@@ -167,3 +167,45 @@ def test_every_line_gets_its_own_answer(counts: list[int], seed: int, cuts: list
     assert {id(ticket) for ticket in completed} == {id(ticket) for ticket, _ in tickets}
     for number, (ticket, count) in enumerate(tickets):
         assert ticket.answers == [expected[number, place] for place in range(count)]
+
+
+def test_a_server_that_has_not_greeted_has_no_name() -> None:
+    assert str(Conversation(Mode.SEARCH, None, "peer").server) == "unknown"
+
+
+@pytest.mark.parametrize("is_open", [False, True])
+def test_an_empty_line_is_a_line(is_open: bool) -> None:
+    conversation = opened() if is_open else Conversation(Mode.SEARCH, None, "peer")
+    conversation.feed(b"\n")
+    assert isinstance(conversation.end, NotSonic)
+    assert "answered '' instead of" in str(conversation.end)
+
+
+def test_a_line_has_an_end_or_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sonicpy.client.conversation.ANSWER_MAX_BYTES", 10)
+    conversation = opened()
+    conversation.feed(b"x" * 9)
+    conversation.feed(b"x")
+    assert conversation.end is None
+    conversation.feed(b"x")
+    assert "sent 11 bytes without a line end" in str(conversation.end)
+
+
+@pytest.mark.parametrize(
+    ("kind", "answers"),
+    [
+        (Kind.QUERY, "RESULT 1"),
+        (Kind.QUERY, "QUERY m one"),
+        (Kind.QUERY, "PENDING m\r\nEVENT LIST m one"),
+        (Kind.QUERY, "PENDING m\r\nEVENT QUERY n one"),
+        (Kind.OK, "PENDING m"),
+        (Kind.OK, "RESULT 1"),
+        (Kind.RESULT, "OK"),
+    ],
+)
+def test_an_answer_of_another_kind_ends_it_for_every_kind(kind: Kind, answers: str) -> None:
+    conversation = opened()
+    in_flight = conversation.submit(1, kind, "COMMAND")
+    conversation.feed(f"{answers}\r\n".encode())
+    assert isinstance(conversation.end, NotSonic)
+    assert in_flight.left == 1

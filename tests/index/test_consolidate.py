@@ -352,6 +352,8 @@ class TestFlushed:
             index.consolidate()
             assert corrected(index) == {"anker"}
             index.flush_bucket(C, B)
+            assert graph_files(index) == ["0-1.graph"], "a loss of power would undo the flush"
+            index.maintainer.sync()
             index.maintainer.sweep(1_000)
             index.maintainer.commit()
             assert index.maintainer.open_graphs() == 0
@@ -770,15 +772,21 @@ class TestLimits:
                 "it does not try again and again"
             )
 
-    def test_what_was_left_out_comes_in_when_there_is_room(self, tmp_path: Path) -> None:
+    def test_what_was_left_out_stays_away_and_later_words_come_in(self, tmp_path: Path) -> None:
         with open_index(tmp_path, **COMPAT, store__fst__graph__max_words=3) as index:
             push(index, "o", "anker birne zebra")
             push(index, "p", "dampf eiche")
             index.consolidate()
             assert index.words(C, B) == ["anker", "birne", "dampf"]
+            push(index, "q", "aal")
+            index.consolidate()
+            assert index.words(C, B) == ["anker", "birne", "dampf"], "a full graph takes no new word"
             index.pop(C, B, "o", "anker birne")
             index.consolidate()
-            assert index.words(C, B) == ["dampf", "eiche", "zebra"]
+            assert index.words(C, B) == ["dampf"]
+            push(index, "r", "affe zwerg")
+            index.consolidate()
+            assert index.words(C, B) == ["affe", "dampf", "zwerg"]
 
     @pytest.mark.parametrize("size_kib", [1, 4, 20])
     def test_a_small_file(self, tmp_path: Path, size_kib: int) -> None:

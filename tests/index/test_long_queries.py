@@ -26,9 +26,9 @@ def test_only_the_first_words_are_corrected(
     asked = []
     corrections = Lexicon.corrections
 
-    def count(lexicon: Lexicon, word: bytes, distance: int, *, transpositions: bool) -> list[tuple[bytes, int]]:
+    def count(lexicon: Lexicon, word: bytes, distance: int, **how: bool) -> list[tuple[bytes, int]]:
         asked.append(word)
-        return corrections(lexicon, word, distance, transpositions=transpositions)
+        return corrections(lexicon, word, distance, **how)
 
     monkeypatch.setattr(Lexicon, "corrections", count)
     with open_index(tmp_path, search__query_alternates_try=4, **settings) as index:

@@ -65,13 +65,25 @@ DROPPED = [
     ("the parrot", "eng", "parrot", "left out"),
     ("the parrot", "none", "the parrot", "not without a language"),
     ("the and a", "eng", "", "even all of them"),
-    ("the-12 parrot", "eng", "the* 12* parrot", "but not from patterns"),
+]
+OF_PATTERNS = [
+    (DROP, "the-12 parrot", "the* 12* parrot"),
+    (COMPAT, "the-12 parrot", "12* parrot"),
+    (COMPAT, "so ..and", ""),
+    (COMPAT, "see http://www.example.org The_2 ..And", "www.example.org* The_2* And*"),
 ]
 
 
 @pytest.mark.parametrize(("text", "lang", "expected", "why"), LANGUAGE)
 def test_stop_words_depend_on_the_language(text: str, lang: str | None, expected: str, why: str) -> None:
     assert marked(lexer().lex(text, lang)) == expected, why
+
+
+@pytest.mark.parametrize(("settings", "text", "expected"), OF_PATTERNS)
+def test_sonic_drops_stop_words_of_patterns_as_they_are_written(
+    settings: dict[str, Any], text: str, expected: str
+) -> None:
+    assert marked(lexer(**settings).lex(text, "eng")) == expected
 
 
 @pytest.mark.parametrize(("text", "lang", "expected", "why"), DROPPED)

@@ -25,7 +25,7 @@ def nfkc_folded(piece: str) -> str:
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", piece).casefold())
 
 
-NORMALIZE = normalizer("nfkc", fold_diacritics=False, every_mark=False)
+NORMALIZE = normalizer("nfkc", fold_diacritics=False)
 DEFAULT = Analyzer(NORMALIZE)
 DEFAULT_PLAIN = Analyzer(nfkc_folded, patterns=False)
 

@@ -31,7 +31,8 @@ def impacts_of(*lowers: int) -> bytes:
 
 def stored(rows: list[bytes], tail: Postings, tail_lower: int) -> StoredPostings:
     packed = pack_block(tail) if tail else b""
-    return StoredPostings(1, 2, 1000, rows, packed, tail_lower, LENGTHS)
+    room = POSTINGS_PER_BLOCK * sum(len(ImpactRow(row).lowers()) for row in rows)
+    return StoredPostings(1, 2, room + len(tail), rows, packed, tail_lower, LENGTHS)
 
 
 def walked(postings: StoredPostings, blocks: dict[int, bytes]) -> Postings:
@@ -57,7 +58,7 @@ def test_blocks_in_the_order_of_association_are_sorted_and_the_oldest_skipped(
 ) -> None:
     size = POSTINGS_PER_BLOCK if full else dice.randrange(1, POSTINGS_PER_BLOCK)
     blocks = [pack_block(postings[at : at + size]) for at in range(0, len(postings), size)]
-    found = StoredPostings.of_blocks(1, 2, len(postings), blocks, LENGTHS, skipped)
+    found = StoredPostings.of_blocks(1, 2, max(len(postings) - skipped, 0), blocks, LENGTHS, skipped)
     expected = sorted((iid, min(tf, 255)) for iid, tf in postings[skipped:])
     assert len(found) == -(-len(expected) // POSTINGS_PER_BLOCK)
     assert walked(found, {}) == expected, "nothing is left to read"
@@ -71,7 +72,7 @@ def test_fewer_than_none_are_not_skipped(skipped: int) -> None:
 
 @pytest.mark.parametrize("skipped", [5, 6, 2**62])
 def test_all_may_be_skipped(skipped: int) -> None:
-    found = StoredPostings.of_blocks(1, 2, 5, [pack_block([(number, 1) for number in range(5)])], LENGTHS, skipped)
+    found = StoredPostings.of_blocks(1, 2, 0, [pack_block([(number, 1) for number in range(5)])], LENGTHS, skipped)
     assert len(found) == 0 and walked(found, {}) == []
 
 
@@ -176,6 +177,18 @@ def test_damaged_blocks_in_the_order_of_association(block: bytes) -> None:
             StoredPostings.of_blocks(1, 2, 2, blocks, LENGTHS)
     with pytest.raises(DamagedBytes):
         StoredPostings.of_blocks(1, 2, 2, [pack_block([(IID_MAX, 1), (2**32, 1)])], LENGTHS)
+
+
+def test_fewer_postings_than_the_word_counts_are_damage() -> None:
+    tail, two = pack_block([(500, 1), (501, 1)]), impacts_of(0, 10)
+    for df, rows, last in ((2, [], tail), (POSTINGS_PER_BLOCK, [impacts_of(0)], b""), (258, [two], tail)):
+        StoredPostings(1, 2, df, rows, last, 500, LENGTHS)
+        with pytest.raises(DamagedBytes, match=f"counts {df + 1} postings, and its blocks have room for {df}"):
+            StoredPostings(1, 2, df + 1, rows, last, 500, LENGTHS)
+    with pytest.raises(DamagedBytes, match="counts 3 postings"):
+        StoredPostings.of_blocks(1, 2, 3, [tail], LENGTHS)
+    with pytest.raises(DamagedBytes):
+        StoredPostings.of_blocks(1, 2, 2, [tail], LENGTHS, 1)
 
 
 def test_a_missing_block_is_damage() -> None:

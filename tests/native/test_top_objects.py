@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from sonicpy._native.impact_rows import ImpactRow
 from sonicpy._native.keys import block_key
+from sonicpy._native.length_masks import LengthMasks
 from sonicpy._native.lengths import pack_length
 from sonicpy._native.postings import pack_block
 from sonicpy._native.stored_postings import StoredPostings
@@ -52,10 +53,28 @@ class Lists:
         return [(key, self.rows[key]) for key in keys]
 
 
+class KeptLists(Lists):
+    """The same; a list is stored once, so later queries find what earlier ones made of it."""
+
+    def __init__(self, lengths: bytes, block: int) -> None:
+        super().__init__(lengths, block)
+        self._kept: dict[int, StoredPostings] = {}
+
+    def store(self, postings: dict[int, int], tail: int) -> StoredPostings:
+        kept = self._kept.get(id(postings))
+        if kept is None:
+            kept = self._kept[id(postings)] = super().store(postings, tail)
+        return kept
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(kept.size_bytes for kept in self._kept.values())
+
+
 def search(
     terms: list[Term],
     lists: Lists,
-    lengths: bytes,
+    lengths: bytes | LengthMasks,
     average: float,
     exponent: float,
     tails: Callable[[], int],
@@ -131,3 +150,21 @@ def test_the_walk_finds_what_looking_at_everything_finds(seed: int, objects: int
     ):
         assert len(listed) <= 2 and (others or not others_sum), iid
         assert math.isclose(sum(part for _, _, part in listed) + others_sum, score, abs_tol=1e-12)
+
+
+@given(st.integers(0, 2**32), st.sampled_from((300, 9000)))
+@settings(max_examples=15, deadline=None)
+def test_queries_one_after_the_other_share_windows(seed: int, objects: int) -> None:
+    chance = random.Random(seed)
+    terms, lengths, average = made_query(chance, objects)
+    lists, masks = KeptLists(lengths, 128), LengthMasks(lengths)
+    for _ in range(4):
+        some = chance.sample(terms, chance.randint(1, len(terms)))
+        exponent, full_first = chance.choice((0.3, 1.0, 2.5)), chance.random() < 0.5
+        expected = best_objects(some, lengths, average, K1, B, exponent, full_first)
+        for is_stored in (False, True):
+            reads, size_bytes = lists.reads, lists.size_bytes
+            found = search(some, lists, masks, average, exponent, lambda: 100, full_first=full_first)
+            assert answer(found, lists, 10) == expected[:10]
+            if is_stored and lists.reads == reads:
+                assert lists.size_bytes - size_bytes == found.made_bytes

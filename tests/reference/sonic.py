@@ -10,8 +10,10 @@ from functools import cache
 from typing import NamedTuple
 
 WORD_BYTES_MAX = 40
-LETTERS_REFUSED = 12
-"""Sonic does not correct words of this many different letters by three edits: the automaton has too many states."""
+STATES_MAX = 10_000
+"""Sonic builds no automaton with more states, and so does not try that many edits."""
+STATES_INSIDE_ANY = 18
+"""States inside the characters of two to four bytes, for the edge that any character may take."""
 
 
 def single(number: float) -> float:
@@ -41,6 +43,32 @@ def words_of(text: str) -> list[Word]:
 def edits_allowed(size: int) -> int:
     """Return the largest number of edits: 0 up to 3 bytes, 1 up to 6, 2 up to 9, else 3."""
     return 0 if size <= 3 else 1 if size <= 6 else 2 if size <= 9 else 3
+
+
+@cache
+def automaton_states(word: str, edits: int) -> int:
+    """Return how many states an automaton of bytes has that knows the words within some edits of a word.
+
+    Its main states are the rows of the table of edit distances, in which only the first value, the number of characters
+    read, may be above `edits` + 1.
+    """
+    above = edits + 1
+    first = tuple(range(len(word) + 1))
+    rows, inside, waiting = {first}, 0, [first]
+    while waiting:
+        row = waiting.pop()
+        inside += sum(len(char.encode()) - 1 for char, value in zip(word, row, strict=False) if value <= edits)
+        for char in (None, *sorted(set(word))):
+            following = [row[0] + 1]
+            for place, wanted in enumerate(word):
+                replaced = row[place] + (wanted != char)
+                following.append(min(above, row[place + 1] + 1, following[place] + 1, replaced))
+            if min(following) <= edits:
+                inside += STATES_INSIDE_ANY if char is None else 0
+                if tuple(following) not in rows:
+                    rows.add(tuple(following))
+                    waiting.append(tuple(following))
+    return len(rows) + inside
 
 
 @cache
@@ -122,6 +150,8 @@ class SonicBucket:
             return []
         found = dict.fromkeys(self.completions(word.text))
         for edits in range(1, edits_allowed(word.typed_bytes) + 1):
+            if automaton_states(word.text, edits) > STATES_MAX:
+                break
             found.update(dict.fromkeys(self.corrections(word.text, edits)))
         return list(found)[:limit]
 
@@ -190,7 +220,7 @@ class Search:
             for edits in range(1, edits_allowed(word.typed_bytes) + 1):
                 if self.budget == 0:
                     return
-                if edits == 3 and len(set(word.text)) >= LETTERS_REFUSED:
+                if automaton_states(word.text, edits) > STATES_MAX:
                     break
                 base = single(1 - min(1.0, single(edits / word.typed_bytes)))
                 for other in self.bucket.corrections(word.text, edits):

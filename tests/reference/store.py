@@ -47,6 +47,8 @@ class Bucket:
         if oid not in self.objects:
             return 0
         held = self.objects[oid]
+        if self.by_association and not held:
+            return 0  # as in Sonic: POP leaves an object alone that never held a word
         gone = {word: held.pop(word) for word in words if word in held}
         for word in gone:
             self.lists[word].remove(oid)
@@ -57,7 +59,9 @@ class Bucket:
         return sum(not holding.hidden for holding in gone.values())
 
     def flush_object(self, oid: str) -> int:
-        return self.pop(oid, list(self.objects.get(oid, {})))
+        words = self.pop(oid, list(self.objects.get(oid, {})))
+        self.objects.pop(oid, None)
+        return words
 
     def live_words(self) -> set[bytes]:
         """The words that are listed and counted: short enough, and held by someone as a word of its own."""
@@ -94,6 +98,11 @@ class Model:
     def __init__(self, by_association: bool = False) -> None:
         self.by_association = by_association
         self.buckets: dict[tuple[str, str], Bucket] = {}
+        self.emptied: set[str] = set()
+        """Collections that had buckets and were not flushed since: they exist until they are."""
+
+    def _has(self, collection: str) -> bool:
+        return collection in self.emptied or any(scope[0] == collection for scope in self.buckets)
 
     def apply(self, mutation: Mutation) -> int:
         """Change the model as `Store.apply` changes a store; return what the client is told."""
@@ -106,12 +115,18 @@ class Model:
             case FlushObject(collection, bucket, oid):
                 return self.buckets.get((collection, bucket), Bucket()).flush_object(oid)
             case FlushBucket(collection, bucket):
-                return int(self.buckets.pop((collection, bucket), None) is not None)
+                is_there_for_sonic = self.by_association and self._has(collection)
+                was_there = self.buckets.pop((collection, bucket), None) is not None
+                if was_there:
+                    self.emptied.add(collection)
+                return int(was_there or is_there_for_sonic)
             case FlushCollection(collection):
                 scopes = [scope for scope in self.buckets if scope[0] == collection]
+                was_there = self._has(collection)
                 for scope in scopes:
                     del self.buckets[scope]
-                return int(bool(scopes))
+                self.emptied.discard(collection)
+                return int(was_there)
 
     def copy(self) -> "Model":
         """Return a model that further changes do not touch."""

@@ -17,17 +17,28 @@ from tests.store.consistency import check_consistent
 
 CONNECTIONS = 4
 LONGEST_S = 0.3
+FIRST_ANSWER_S = 30.0
+"""A loaded machine may let the streams wait."""
 
 
 def run_until_killed(server: Server, streams: list[Stream], seconds: float) -> None:
+    """Let the streams change things until `seconds` after the first acknowledgement, and kill the server."""
+    before = acknowledged(streams)
     stopped = threading.Event()
     threads = [threading.Thread(target=stream.run, args=(server, stopped)) for stream in streams]
     for thread in threads:
         thread.start()
+    deadline = time.monotonic() + FIRST_ANSWER_S
+    while acknowledged(streams) == before and time.monotonic() < deadline:
+        time.sleep(0.01)
     time.sleep(seconds)
     server.kill()
     for thread in threads:
         thread.join()
+
+
+def acknowledged(streams: list[Stream]) -> int:
+    return sum(stream.acknowledged for stream in streams)
 
 
 def check_and_settle(server: Server, streams: list[Stream]) -> None:
@@ -56,11 +67,9 @@ def kill_again_and_again(folder: Path, rounds: int, seed: int, durability: str) 
     server = Server(folder, {**SETTINGS, "store.kv.durability": durability})
     for _ in range(rounds):
         with server:
-            before = sum(stream.acknowledged for stream in streams)
+            before = acknowledged(streams)
             run_until_killed(server, streams, chance.uniform(0.05, LONGEST_S))
-            assert sum(stream.acknowledged for stream in streams) > before, (
-                "nothing was acknowledged: the test judged nothing"
-            )
+            assert acknowledged(streams) > before, "nothing was acknowledged: the test judged nothing"
         assert verify_folder(folder / "store") == []
         with server:
             check_and_settle(server, streams)

@@ -1,9 +1,11 @@
 """Wrong passwords: counted by network and forgotten, in bounded memory; refused late, while right ones are not."""
 
+import asyncio
 import socket
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
@@ -15,6 +17,7 @@ from sonicpy.server.passwords import (
     NETWORKS_MAX,
     WAITING_IN_ALL_MAX,
     WAITING_MAX,
+    DelayedRefusal,
     WrongPasswords,
     network_of,
 )
@@ -29,6 +32,8 @@ NETWORKS = [
     (("fe80::1%eth0", 5000, 0, 2), "fe80000000000000::/64", "with a zone"),
     (("::1", 5000, 0, 0), "0::/64", "this machine"),
     ("", "local", "a socket without an address"),
+    ((), "local", "an address without a part"),
+    ("/run/client.sock", "local", "a Unix socket with a name"),
     (None, "local", "gone"),
 ]
 
@@ -63,6 +68,18 @@ def test_a_million_networks_take_no_more_memory_than_some_thousand() -> None:
     assert table.delay_s("busy", 1.0) == LONGEST_DELAY_S, "those quiet for longest go first"
 
 
+def test_a_new_network_is_counted_however_many_are_known() -> None:
+    table = WrongPasswords()
+    for number in range(NETWORKS_MAX):
+        table.delay_s(str(number), 1.0)
+    assert [table.delay_s("new", 1.0) for _ in range(FREE + 1)] == [0.0] * FREE + [FIRST_DELAY_S]
+    for _ in range(FREE):
+        table.delay_s("1", 1.0)
+    assert table.delay_s("1", 1.0) == 2 * FIRST_DELAY_S, "it was there all the time"
+    assert table.delay_s("0", 1.0) == 0.0, "quiet for longest, it went"
+    assert table.delay_s("1", 1.0) == 4 * FIRST_DELAY_S, "not quiet, it stays"
+
+
 def test_only_so_many_wait_at_a_time() -> None:
     table = WrongPasswords()
     for _ in range(FREE):
@@ -73,6 +90,8 @@ def test_only_so_many_wait_at_a_time() -> None:
     assert table.delay_s("a", 1.0) is None
     table.end_wait("a")
     assert table.delay_s("a", 1.0) == LONGEST_DELAY_S
+    table.begin_wait("a")
+    assert table.delay_s("a", 1.0) is None, "one left, one came"
 
 
 def test_only_so_many_wait_from_all_networks() -> None:
@@ -82,6 +101,29 @@ def test_only_so_many_wait_from_all_networks() -> None:
     assert [table.delay_s("a", 1.0) for _ in range(FREE + 1)] == [0.0] * FREE + [None]
     table.end_wait("7")
     assert table.delay_s("a", 1.0)
+    table.begin_wait("a")
+    assert table.delay_s("a", 1.0) is None, "one left, one came"
+
+
+def test_a_refusal_waits_and_is_counted_until_it_ends() -> None:
+    async def refuse() -> None:
+        table, refused = WrongPasswords(), list[int]()
+        for _ in range(FREE):
+            table.delay_s("a", 1.0)
+        waiting = [DelayedRefusal(table, "a", 0.01, partial(refused.append, number)) for number in range(WAITING_MAX)]
+        assert table.delay_s("a", 1.0) is None, "so many wait"
+        waiting[0].end()
+        assert table.delay_s("a", 1.0) is not None
+        await asyncio.sleep(0.05)
+        assert refused == list(range(1, WAITING_MAX)), "the first one ended before its time"
+        for one in waiting[1:]:
+            one.end()
+        for _ in range(WAITING_MAX):
+            assert table.delay_s("a", 1.0) is not None
+            table.begin_wait("a")
+        assert table.delay_s("a", 1.0) is None
+
+    asyncio.run(refuse())
 
 
 @pytest.fixture

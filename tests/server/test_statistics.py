@@ -7,7 +7,7 @@ from sonicpy.server.statistics import BOUNDS_S, QUICK_S, Statistics, Tally
 
 
 def best_and_worst(statistics: Statistics) -> tuple[int, int]:
-    figures = statistics.figures(connections=0, lines_of_open=0, open_scopes=0, open_graphs=0, pending_graphs=0)
+    figures = statistics.figures(connections=0, lines_of_open=0, open_collections=0, open_graphs=0, pending_graphs=0)
     return figures.command_latency_best, figures.command_latency_worst
 
 

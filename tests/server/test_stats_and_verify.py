@@ -19,6 +19,21 @@ def told(control: Peer, line: str) -> Any:
     return json.loads(value)
 
 
+def test_stats_without_a_descriptor_to_spare_are_refused_and_nothing_more(server: Server) -> None:
+    resource = pytest.importorskip("resource")
+    if not hasattr(resource, "prlimit"):
+        pytest.skip("needs prlimit to take the descriptors of a process")
+    with Peer(server, "control") as control:
+        assert told(control, "STATS")["objects"] == 0
+        soft, hard = resource.prlimit(server.pid, resource.RLIMIT_NOFILE)
+        resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (3, hard))
+        assert control.ask("STATS") == "ERR internal_error"
+        assert control.ask("PING") == "PONG"
+        assert "/store/log: Too many open files" in server.log()
+        resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (soft, hard))
+        assert told(control, "STATS")["disk_bytes"] > 0
+
+
 def test_stats_follow_every_acknowledged_change(server: Server) -> None:
     with Peer(server, "ingest") as ingest, Peer(server, "control") as control:
         assert told(control, "STATS")["objects"] == 0

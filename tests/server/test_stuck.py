@@ -30,7 +30,7 @@ READ = """
 import sys, time
 from sonicpy.store.environment import Environment
 from pathlib import Path
-environment = Environment(Path(sys.argv[1]), 1 << 30, sync=False, read_only=True)
+environment = Environment(Path(sys.argv[1]), 1 << 30, read_only=True)
 with environment.reading():
     print("reading", flush=True)
     sys.stdin.read()
@@ -85,6 +85,16 @@ def test_a_worker_that_can_start_no_thread_is_an_error(monkeypatch: pytest.Monke
             patched.setattr(threading.Thread, "start", refuse)
             await workers.run(add, 1, 2)
         assert await workers.run(add, 1, 2) == 3, "it is tried again later"
+
+    with_workers(test)
+
+
+def test_a_worker_that_was_killed_while_it_was_idle_is_replaced(caplog: pytest.LogCaptureFixture) -> None:
+    async def test(workers: Workers) -> None:
+        first = await workers.run(own_number)
+        workers.kill("was killed for a test")
+        assert await asyncio.wait_for(workers.run(own_number), 10) != first
+        assert "was killed for a test" in caplog.text
 
     with_workers(test)
 

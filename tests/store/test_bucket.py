@@ -487,7 +487,9 @@ def test_terms_that_share_their_head_stay_apart(store: Store) -> None:
 def test_a_flushed_bucket_starts_anew_at_once(store: Store) -> None:
     store.apply(push("o1", "alpha"))
     assert store.apply(FlushBucket("c", "b")) == 1
-    assert store.apply(FlushBucket("c", "b")) == 0
+    # In compat mode, which orders lists by association, a bucket is there as long as its collection.
+    with store.reading() as view:
+        assert store.apply(FlushBucket("c", "b")) == int(view.by_association)
     store.apply(push("o2", "alpha"))
     assert found(store, "alpha") == ["o2"]
     while store.sweep(1):

@@ -118,3 +118,17 @@ def test_a_row_that_is_missing_is_damage(tmp_path: Path) -> None:
         found(store, "shared")
     assert found(store, "seldom7") == ["o207", "o107", "o7"]
     store.close()
+
+
+def test_the_row_of_another_word_is_damage(tmp_path: Path) -> None:
+    store = filled(tmp_path)
+    store.commit()
+    with store.snapshot() as view:
+        ((key, row),) = view.transaction.rows(tables.COMMON, b"")
+    other = bytes((row[0] ^ 1, *row[1:]))
+    store.maintain(lambda view: view.transaction.put(tables.COMMON, key, other))
+    store.commit()
+    roll_back(store)  # nothing is cached
+    with pytest.raises((StoreError, ValueError), match="the row of the common word 0 is that of 1"):
+        found(store, "shared")
+    store.close()

@@ -27,9 +27,9 @@ from sonicpy.index.maintenance.verify import verify_backup, verify_folder
 from sonicpy.store import convert
 from sonicpy.store import environment as tables
 from sonicpy.store.backup import BACKUP_FILE, FORMAT_VERSION, MAGIC, SEAL
+from sonicpy.store.boot_mark import BOOT_FILE, note_boot
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import Environment, Transaction
-from sonicpy.store.folder import BOOT_FILE
 from sonicpy.store.keys import bucket_key, scope_key
 from sonicpy.store.meta import (
     ANALYZER,
@@ -64,6 +64,7 @@ def unpack(mode: str, folder: Path) -> tuple[Path, Holds]:
             archive.extractall(folder, filter="data")
         else:
             archive.extractall(folder)
+    note_boot(folder / "store", clean=True)  # as the version that wrote them did
     holds = json.loads((folder / "holds.json").read_text())
     return folder / "store", {scope: {oid: set(words) for oid, words in held.items()} for scope, held in holds.items()}
 
@@ -105,7 +106,7 @@ def small_steps() -> Iterator[None]:
 @contextmanager
 def writing(folder: Path) -> Iterator[Transaction]:
     """A write transaction of a store that is not open, committed at the end of the block."""
-    environment = Environment(folder, MAP_BYTES, sync=False)
+    environment = Environment(folder, MAP_BYTES)
     transaction = environment.begin(write=True)
     yield transaction
     environment.commit(transaction)
@@ -114,7 +115,7 @@ def writing(folder: Path) -> Iterator[Transaction]:
 
 @contextmanager
 def reading(folder: Path) -> Iterator[Transaction]:
-    environment = Environment(folder, MAP_BYTES, sync=False, read_only=True)
+    environment = Environment(folder, MAP_BYTES, read_only=True)
     with environment.reading() as transaction:
         yield transaction
     environment.close()
@@ -286,7 +287,7 @@ def test_a_full_disk_at_any_write(tmp_path: Path) -> None:
 
 def test_a_disk_that_is_full_indeed(tmp_path: Path) -> None:
     """What the disk has room for is converted; with more room the next start goes on."""
-    with disk(tmp_path / "disk", 1 << 20) as root, mock.patch.object(convert, "STEP_ROWS", 1):
+    with disk(tmp_path / "disk", 16 << 20) as root, mock.patch.object(convert, "STEP_ROWS", 1):
         folder, holds = unpack("default", root)
         filler = fill(root, 60 << 10)
         with pytest.raises(StoreError):
@@ -300,7 +301,7 @@ def test_a_disk_that_is_full_indeed(tmp_path: Path) -> None:
 def test_a_map_that_is_too_small_grows(tmp_path: Path) -> None:
     folder, holds = unpack("default", tmp_path)
     with mock.patch.object(tables, "GROW_WHEN_USED", 2.0):  # so that it grows in the middle of a step
-        environment = Environment(folder, 1 << 12, sync=False)  # LMDB maps all of the file, and nothing more
+        environment = Environment(folder, 1 << 12)  # LMDB maps all of the file, and nothing more
         grown = environment.map_bytes()
         with environment.reading() as transaction:
             analyzer = {**(ANALYZER.read(transaction) or {}), ORDER: BY_OBJECT}

@@ -15,7 +15,7 @@ NEIGHBOURS = [b"\0\0\0\6\xff", PREFIX + b"a", PREFIX + b"b", PREFIX + b"\xff\xff
 
 @pytest.fixture
 def environment(tmp_path: Path) -> Iterator[Environment]:
-    held = Environment(tmp_path, 1 << 20, sync=False)
+    held = Environment(tmp_path, 1 << 20)
     yield held
     held.close()
 

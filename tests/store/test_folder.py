@@ -1,11 +1,13 @@
-"""Whether a folder holds a store, also where nobody may look."""
+"""Whether a folder holds a store, also where nobody may look; who may write it, and what locks leave behind."""
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
 
-from sonicpy.errors import StoreError
-from sonicpy.store.folder import holds_store, is_there
+from sonicpy.errors import StoreError, StoreFull, StoreLocked
+from sonicpy.store.folder import LOCK_FILE, ReaderLock, WriterLock, holds_store, is_there
 from tests.store.shorthand import open_store
 
 
@@ -22,3 +24,78 @@ def test_a_store_is_there_or_not(tmp_path: Path) -> None:
 def test_what_may_not_be_looked_into_is_one_sentence(hidden: Path) -> None:
     with pytest.raises(StoreError, match="^cannot look into hidden: Permission denied$"):
         holds_store(hidden)
+
+
+def test_a_lock_makes_the_folders_that_are_missing(tmp_path: Path) -> None:
+    with WriterLock(tmp_path / "some" / "where"):
+        assert (tmp_path / "some" / "where" / LOCK_FILE).read_text() == f"{os.getpid()}\n"
+    WriterLock(tmp_path / "some" / "where").release()
+
+
+def test_locks_that_are_refused_or_released_leave_no_descriptor(tmp_path: Path) -> None:
+    with WriterLock(tmp_path) as held:
+        before = descriptors()
+        for kind in (WriterLock, ReaderLock):
+            with pytest.raises(StoreLocked, match=str(os.getpid())):
+                kind(tmp_path)
+        assert descriptors() == before
+        held.release()
+        held.release()
+        assert len(descriptors()) == len(before) - 1
+    reader = ReaderLock(tmp_path)
+    with pytest.raises(StoreLocked, match="is read by a process that may not write"):
+        WriterLock(tmp_path)
+    reader.release()
+    reader.release()
+    WriterLock(tmp_path).release()
+    assert len(descriptors()) == len(before) - 1
+
+
+def test_readers_need_a_lock_file_that_can_be_read_or_none(tmp_path: Path) -> None:
+    ReaderLock(tmp_path).release()  # a copy that nobody has written
+    (tmp_path / LOCK_FILE).symlink_to(LOCK_FILE)
+    with pytest.raises(StoreError, match=f"^cannot read .*/{LOCK_FILE}: Too many levels of symbolic links$"):
+        ReaderLock(tmp_path)
+
+
+def test_a_lock_may_have_any_descriptor(tmp_path: Path) -> None:
+    """That of the standard input too, in a program that has closed it."""
+    standard_input = os.dup(0)
+    try:
+        for kind in (WriterLock, ReaderLock):
+            os.close(0)
+            kind(tmp_path).release()
+            with pytest.raises(OSError, match="Bad file descriptor"):
+                os.fstat(0)
+            os.dup2(standard_input, 0)
+    finally:
+        os.dup2(standard_input, 0)
+        os.close(standard_input)
+
+
+def test_a_short_process_id_replaces_a_long_one(tmp_path: Path) -> None:
+    (tmp_path / LOCK_FILE).write_text("123456789012345\n")
+    with WriterLock(tmp_path):
+        assert (tmp_path / LOCK_FILE).read_text() == f"{os.getpid()}\n"
+
+
+def test_a_lock_that_cannot_be_written_is_given_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*arguments: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    before = descriptors()
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "pwrite", full)
+        with pytest.raises(StoreFull, match="No space left"):
+            WriterLock(tmp_path)
+    assert descriptors() == before
+    WriterLock(tmp_path).release()
+
+
+def descriptors() -> set[str]:
+    """Return the descriptors that this process has open; skip the test where the system does not tell."""
+    try:
+        found = set(os.listdir("/proc/self/fd"))
+    except OSError:
+        pytest.skip("needs /proc to count the descriptors of a process")
+    return {name for name in found if os.path.exists(f"/proc/self/fd/{name}")}

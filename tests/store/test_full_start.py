@@ -13,8 +13,8 @@ from sonicpy import Index
 from tests.disk import disk, fill
 
 PAGE_BYTES = 4096
-ENOUGH_PAGES = 40
-GATE_PAGES = (0, 1, 11, 12, 19, 20, 22)
+ENOUGH_PAGES = 60
+GATE_PAGES = (0, 1, 12, 14, 16, 44)
 USE = """
 import sys
 from sonicpy import Index
@@ -53,7 +53,7 @@ def test_with_some_pages(tmp_path: Path, pages: int) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("pages", range(24))
+@pytest.mark.parametrize("pages", range(46))
 def test_with_every_number_of_pages(tmp_path: Path, pages: int) -> None:
     check(tmp_path / "disk", pages)
 

@@ -23,7 +23,7 @@ from tests.store.shorthand import open_store, push
 @contextmanager
 def transaction_of_its_own() -> Iterator[Transaction]:
     with tempfile.TemporaryDirectory() as folder:
-        environment = Environment(Path(folder), 1 << 24, sync=False)
+        environment = Environment(Path(folder), 1 << 24)
         transaction = environment.begin(write=True)
         yield transaction
         environment.abort(transaction)

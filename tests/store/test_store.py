@@ -14,8 +14,9 @@ import pytest
 from sonicpy._native.terms import Terms
 from sonicpy.errors import StoreDamaged, StoreError, StoreLocked
 from sonicpy.store import environment as tables
+from sonicpy.store.boot_mark import BOOT_FILE
 from sonicpy.store.environment import Environment
-from sonicpy.store.folder import BOOT_FILE, LOCK_FILE
+from sonicpy.store.folder import LOCK_FILE
 from sonicpy.store.log import Log
 from sonicpy.store.meta import ANALYZER, FORMAT
 from sonicpy.store.mutations import FlushBucket, FlushObject, PopTerms, PushTerms
@@ -272,7 +273,7 @@ def test_an_unreadable_analyser_row_is_named_as_damage(tmp_path: Path) -> None:
 
 def switched_off(folder: Path) -> None:
     assert json.loads((folder / BOOT_FILE).read_text())["boot"] == boot_id()
-    (folder / BOOT_FILE).write_text(json.dumps({"boot": "an-older-boot", "clean": False}))
+    (folder / BOOT_FILE).write_text(json.dumps({"version": 2, "boot": "an-older-boot", "clean": False}))
 
 
 def test_after_a_power_cut_the_store_is_checked_and_opens(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -283,33 +284,54 @@ def test_after_a_power_cut_the_store_is_checked_and_opens(tmp_path: Path, caplog
     store = open_store(tmp_path)
     assert "checking every row" in caplog.text and "can be read" in caplog.text
     assert found(store, "alpha") == ["o1"]
-    assert json.loads((tmp_path / BOOT_FILE).read_text()) == {"boot": boot_id(), "clean": False}
+    assert json.loads((tmp_path / BOOT_FILE).read_text()) == {"version": 2, "boot": boot_id(), "clean": False}
     store.close()
-    assert json.loads((tmp_path / BOOT_FILE).read_text()) == {"boot": boot_id(), "clean": True}
+    assert json.loads((tmp_path / BOOT_FILE).read_text()) == {"version": 2, "boot": boot_id(), "clean": True}
     caplog.clear()
     open_store(tmp_path).close()
     assert not caplog.text
 
 
-@pytest.mark.parametrize(
-    ("note", "why"),
-    [
-        ('{"boot": "an-older-boot", "clean": true}', "it was closed in order"),
-        ("", "an empty file"),
-        ("[]", "a file of something else"),
-        ("{not json", "half a file"),
-    ],
-)
-def test_nothing_is_checked_without_need(tmp_path: Path, caplog: pytest.LogCaptureFixture, note: str, why: str) -> None:
+NOTES = [
+    ('{"boot": "an-older-boot", "clean": true}', False, "it was closed in order, by an older version"),
+    ('{"version": 2, "boot": "an-older-boot", "clean": true}', False, "it was closed in order"),
+    ('{"boot": "an-older-boot", "clean": false}', True, "it was open in another boot, by an older version"),
+    ('{"version": 2, "boot": "", "clean": false}', True, "it was open in a boot without an id"),
+    ("", True, "an empty file"),
+    ("[]", True, "a file of something else"),
+    ("{not json", True, "half a file"),
+    ('{"boot": 1, "clean": false}', True, "a boot that is no text"),
+    ('{"boot": "an-older-boot"}', True, "it does not say whether it was closed"),
+    (None, True, "no file"),
+]
+
+
+@pytest.mark.parametrize(("note", "checks", "why"), NOTES)
+def test_what_is_not_said_to_be_closed_is_checked(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, note: str | None, checks: bool, why: str
+) -> None:
     open_store(tmp_path).close()
-    (tmp_path / BOOT_FILE).write_text(note)
+    if note is None:
+        (tmp_path / BOOT_FILE).unlink()
+    else:
+        (tmp_path / BOOT_FILE).write_text(note)
     open_store(tmp_path).close()
-    assert not caplog.text, why
+    assert ("every row of" in caplog.text) == checks, why
+    caplog.clear()
+    open_store(tmp_path).close()
+    assert not caplog.text
+
+
+def test_a_mark_of_a_newer_version_is_refused(tmp_path: Path) -> None:
+    open_store(tmp_path).close()
+    (tmp_path / BOOT_FILE).write_text('{"version": 3, "boot": "b", "clean": true}')
+    with pytest.raises(StoreError, match="has version 3, this sonicpy reads 2"):
+        open_store(tmp_path)
 
 
 def test_a_process_that_died_is_no_power_cut(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     open_store(tmp_path).close()
-    (tmp_path / BOOT_FILE).write_text(json.dumps({"boot": boot_id(), "clean": False}))
+    (tmp_path / BOOT_FILE).write_text(json.dumps({"version": 2, "boot": boot_id(), "clean": False}))
     open_store(tmp_path).close()
     assert not caplog.text
 

@@ -7,13 +7,13 @@ one-to-one folding, which are rare, go through the `normalize` callable. The tim
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.unicode cimport PyUnicode_DecodeUTF8
-from libc.stdint cimport uint8_t, uint32_t
+from libc.stdint cimport uint8_t, uint16_t, uint32_t
 from libc.string cimport memcpy
 
 cimport cython
 
 from sonicpy._native.characters cimport (
-    ALPHANUMERIC, BYTE_KINDS, IN_WORD, NO_ASCII, UNSPACED, properties, properties_at,
+    ALPHABETIC, ALPHANUMERIC, BYTE_KINDS, IN_WORD, NO_ASCII, UNSPACED, properties, properties_at,
 )
 from sonicpy._native.folding cimport ascii_word_end, fold
 from sonicpy._native.patterns cimport PHONE, Match, Scan, begin_scan, next_match
@@ -49,15 +49,20 @@ cdef class Analyzer:
             is a word.
         words_of_run: str -> list of str, the words of such a run by a dictionary. If it returns words, they take the
             place of the run itself.
+        marks_are_words: a piece without a letter or number is a word if it holds an alphabetic mark, such as a vowel
+            sign of Devanagari (as in Sonic).
+        rules_special: the rules of the language are for special words, too (as in Sonic).
     """
 
     cdef object _normalize, _words_of_run
     cdef Collector _spare  # empty, left by the text before; None while one is analyzed
     cdef bint _always_normalize, _composes, _patterns, _split_patterns, _fold_special, _at_borders, _bigrams
+    cdef bint _marks_are_words, _rules_special
 
     def __init__(
         self, normalize, *, bint always_normalize=False, bint composes=True, bint patterns=True,
         bint split_patterns=True, bint fold_special=True, bint at_borders=True, bint bigrams=False, words_of_run=None,
+        bint marks_are_words=False, bint rules_special=False,
     ):
         self._normalize = normalize
         self._always_normalize = always_normalize
@@ -68,6 +73,8 @@ cdef class Analyzer:
         self._at_borders = at_borders
         self._bigrams = bigrams
         self._words_of_run = words_of_run
+        self._marks_are_words = marks_are_words
+        self._rules_special = rules_special
 
 
 @cython.final
@@ -81,7 +88,7 @@ cdef class BoundAnalyzer:
         segment: str -> list of str that cuts at word borders instead of UAX #29; pieces without a letter or number are
             passed over.
 
-    Special words and single letters of a run without blanks follow none of these rules.
+    Special words follow none of these rules without `rules_special`, single letters of a run without blanks never.
     """
 
     cdef Analyzer _analyzer
@@ -179,7 +186,7 @@ cdef class BoundAnalyzer:
                 words += 1
                 continue
             end = word_end(text, size, at, &has_word)
-            if has_word:
+            if has_word or (self._analyzer._marks_are_words and holds(text, at, end, ALPHABETIC)):
                 words += 1
                 self.add_piece(terms, text + at, end - at, flags)
             at = end
@@ -187,15 +194,12 @@ cdef class BoundAnalyzer:
 
     cdef int add_segment(self, Collector terms, str piece, uint8_t flags) except -1:
         """Add a piece that a callable cut, if it holds a letter or number; return whether it does."""
-        cdef Py_ssize_t size, at = 0
-        cdef int width
+        cdef Py_ssize_t size
         cdef const uint8_t *utf8 = <const uint8_t *> PyUnicode_AsUTF8AndSize(piece, &size)
-        while at < size:
-            if properties(decode(utf8, at, &width)) & ALPHANUMERIC:
-                self.add_piece(terms, utf8, size, flags)
-                return 1
-            at += width
-        return 0
+        if not holds(utf8, 0, size, ALPHANUMERIC):
+            return 0
+        self.add_piece(terms, utf8, size, flags)
+        return 1
 
     cdef Py_ssize_t add_run(
         self, Collector terms, const uint8_t *text, Py_ssize_t size, Py_ssize_t at, uint8_t flags
@@ -267,7 +271,7 @@ cdef class BoundAnalyzer:
         self, Collector terms, Py_ssize_t size, uint32_t hashed, uint8_t flags, Py_ssize_t typed
     ) except -1:
         """Apply the rules of the language to a folded word and add what is left of it."""
-        if not flags & (F_SPECIAL | F_STOP):
+        if not flags & (F_SPECIAL | F_STOP) or (flags & F_SPECIAL and self._analyzer._rules_special):
             if self._stops is not None and self._stops.holds(terms._bytes + terms._used, size, hashed):
                 if self._drop_stops:
                     return 0
@@ -280,6 +284,16 @@ cdef class BoundAnalyzer:
                     return 0
                 hashed = hash_bytes(terms._bytes + terms._used, size)
         return terms.add(size, flags & F_TERM, hashed, <uint32_t> typed)
+
+
+cdef bint holds(const uint8_t *text, Py_ssize_t at, Py_ssize_t end, uint16_t wanted) noexcept:
+    """Return whether a character between two places has one of the wanted properties."""
+    cdef int width
+    while at < end:
+        if properties(decode(text, at, &width)) & wanted:
+            return True
+        at += width
+    return False
 
 
 cdef Py_ssize_t write_word(Collector terms, str word) except -1:

@@ -7,6 +7,7 @@
 from cpython.dict cimport PyDict_Clear, PyDict_GetItem, PyDict_SetItem, PyDict_Size
 from cpython.object cimport PyObject
 
+from sonicpy._native.length_masks cimport LengthMasks
 from sonicpy._native.term_rows cimport TermInfo
 
 cdef object HOLE = object()
@@ -29,6 +30,7 @@ cdef class BucketCache:
     cdef dict _postings, _older_postings  # by term id
     cdef dict _names  # by IID
     cdef object _lengths
+    cdef LengthMasks _length_masks
 
     def __init__(self, Py_ssize_t words_max, Py_ssize_t names_max, dict names not None):
         self._words_max, self._names_max = words_max, names_max
@@ -110,6 +112,12 @@ cdef class CachingReader:
         if self._cache._lengths is None:
             self._cache._lengths = self._source.lengths()
         return self._cache._lengths
+
+    def length_masks(self):
+        """Return the masks of these lengths."""
+        if self._cache._length_masks is None:
+            self._cache._length_masks = LengthMasks(self.lengths())
+        return self._cache._length_masks
 
 
 cdef list looked_up(dict held, dict older, Py_ssize_t most, list keys, list missing):

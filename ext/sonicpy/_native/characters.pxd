@@ -46,6 +46,7 @@ cdef enum:  # the numbers below are those of ext/tables/unicode.py
     NORMALISES = 1 << 11
     MARK = 1 << 12
     UNSPACED = 1 << 13
+    ALPHABETIC = 1 << 14
 
     # Kinds of bytes
     IN_LETTERS = 1

@@ -7,13 +7,12 @@ into pairs that beat them.
 """
 
 from cpython.object cimport PyObject
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t
 
 from sonicpy._native.bm25 cimport part_of_score
 
 cdef enum:
     IMPACTS_MAX = 4
-    MARK_WORDS = 16  # of 64 bits: eight for each posting of a full block
 
 
 cdef struct Impact:
@@ -33,17 +32,7 @@ cdef struct Block:  # of a postings list that is read
     PyObject *packed  # its bytes; NULL: not read yet
     const uint8_t *data  # where these stand
     uint32_t size
-    uint64_t *marks  # a bit for each object, by the low bits of its IID: most look-ups of others end here
     Impacts impacts
-
-
-cdef inline void mark(uint64_t *marks, uint32_t iid) noexcept nogil:
-    marks[(iid >> 6) & (MARK_WORDS - 1)] |= <uint64_t> 1 << (iid & 63)
-
-
-cdef inline bint is_marked(const uint64_t *marks, uint32_t iid) noexcept nogil:
-    """Whether an object may stand in a block."""
-    return marks[(iid >> 6) & (MARK_WORDS - 1)] >> (iid & 63) & 1
 
 
 cdef inline bint covers(const Impacts *impacts, uint8_t tf, uint8_t length) noexcept nogil:

@@ -1,25 +1,31 @@
 """One word's postings while a query is answered, and the look-up of objects in them, newest objects first."""
 
-from libc.stdint cimport uint8_t, uint32_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
-from sonicpy._native.impacts cimport Block, Impacts, is_marked
+from sonicpy._native.impacts cimport Block, Impacts
 from sonicpy._native.stored_postings cimport OpenBlock, decode_block
+from sonicpy._native.windows cimport WINDOW_BITS, Gathered, Holders, gather, tf_of
 
 cdef struct Source:  # one word's postings
     Block *blocks
     Py_ssize_t count  # of blocks
-    Py_ssize_t block  # where the last object was looked up; -1: every block is of newer objects
-    Py_ssize_t place  # in that block
+    Holders **windows  # of a common word, by number; NULL where it was not needed yet
+    Py_ssize_t window_count
+    int64_t next  # no object of the list before the window that the walk is in is newer
+    Py_ssize_t top  # the block at the newest end of the window that the walk is in; -1: every block is of newer objects
+    Py_ssize_t block  # where the last object was looked up; -1: as above
     uint8_t tf_max
     uint8_t length_min
     Impacts impacts  # of all blocks
     OpenBlock *opened  # the block that the last object was looked up in
 
 
-cdef inline void open_block(Source *source, Py_ssize_t number) noexcept nogil:
-    """Decode a block of a list."""
-    source.opened.number = number
-    decode_block(&source.blocks[number], source.opened)
+cdef inline const OpenBlock *open_block(Source *source, Py_ssize_t number) noexcept nogil:
+    """Return a block of a list, decoded."""
+    if source.opened.number != number:
+        source.opened.number = number
+        decode_block(&source.blocks[number], source.opened)
+    return source.opened
 
 
 cdef inline Py_ssize_t block_for(const Source *source, uint32_t iid, Py_ssize_t newest) noexcept nogil:
@@ -47,8 +53,8 @@ cdef inline Py_ssize_t block_for(const Source *source, uint32_t iid, Py_ssize_t 
     return low
 
 
-cdef inline int search(const OpenBlock *block, uint32_t iid) noexcept nogil:
-    """Return the tf of an object anywhere in a block, or 0."""
+cdef inline Py_ssize_t place_from(const OpenBlock *block, uint64_t iid) noexcept nogil:
+    """Return the place in a block of the first object that is not older than `iid`."""
     cdef Py_ssize_t low = 0, high = block.count, middle
     while low < high:
         middle = (low + high) // 2
@@ -56,50 +62,82 @@ cdef inline int search(const OpenBlock *block, uint32_t iid) noexcept nogil:
             low = middle + 1
         else:
             high = middle
-    return block.tfs[low] if low < block.count and block.iids[low] == iid else 0
+    return low
+
+
+cdef inline int search(const OpenBlock *block, uint32_t iid) noexcept nogil:
+    """Return the tf of an object anywhere in a block, or 0."""
+    cdef Py_ssize_t place = place_from(block, iid)
+    return block.tfs[place] if place < block.count and block.iids[place] == iid else 0
+
+
+cdef inline bint has_window(const Source *source, Py_ssize_t window) noexcept nogil:
+    """Whether a window of a common word was made."""
+    return window < source.window_count and source.windows[window] != NULL
 
 
 cdef inline int look_up(Source *source, uint32_t iid) noexcept nogil:
     """Return the tf of an object in a list, 0 if it does not stand there, or -1: its block was not read yet."""
-    cdef const Block *held
-    cdef const OpenBlock *block
-    cdef Py_ssize_t low, high, middle, step = 1
+    if has_window(source, iid >> WINDOW_BITS):
+        return tf_of(source.windows[iid >> WINDOW_BITS], iid)
+    source.block = block_for(source, iid, source.block)
     if source.block < 0:
         return 0
-    if source.blocks[source.block].lower > iid:
-        source.block = block_for(source, iid, source.block)
-        source.place = -1
-        if source.block < 0:
-            return 0
-    held = &source.blocks[source.block]
-    if held.packed == NULL:
+    if source.blocks[source.block].packed == NULL:
         return -1
-    if not is_marked(held.marks, iid):
-        return 0
-    block = source.opened
-    if block.number != source.block:
-        open_block(source, source.block)
-    high = source.place if source.place >= 0 else block.count - 1
-    if block.iids[high] < iid:
-        return 0 if source.place < 0 else search(block, iid)
-    low = high  # down from the last place, in steps that double
-    while low >= 0 and block.iids[low] > iid:
-        high = low
-        low -= step
-        step *= 2
-    if low < 0:
-        low = -1
-    elif block.iids[low] == iid:
-        source.place = low
-        return block.tfs[low]
-    while high - low > 1:
-        middle = (low + high) // 2
-        if block.iids[middle] > iid:
-            high = middle
-        elif block.iids[middle] < iid:
-            low = middle
-        else:
-            source.place = middle
-            return block.tfs[middle]
-    source.place = high
-    return block.tfs[high] if block.iids[high] == iid else 0
+    return search(open_block(source, source.block), iid)
+
+
+cdef inline bint is_read(Source *source, Py_ssize_t window) noexcept nogil:
+    """Whether all blocks were read that may hold objects of a window; goes to the newest of them."""
+    cdef uint64_t first = <uint64_t> window << WINDOW_BITS
+    cdef Py_ssize_t number
+    if source.next < <int64_t> first:
+        return True
+    number = source.top = block_for(source, <uint32_t> (first | ((1 << WINDOW_BITS) - 1)), source.top)
+    while number >= 0:
+        if source.blocks[number].packed == NULL:
+            return False
+        if source.blocks[number].lower <= first:
+            break
+        number -= 1
+    return True
+
+
+cdef inline void put_postings(Source *source, Py_ssize_t window, Gathered *held) noexcept nogil:
+    """Add the postings of a window, whose blocks were read."""
+    cdef uint64_t first = <uint64_t> window << WINDOW_BITS, end = first + (1 << WINDOW_BITS)
+    cdef const OpenBlock *block
+    cdef Py_ssize_t number, place
+    if source.next < <int64_t> first:
+        return
+    number = source.top = block_for(source, <uint32_t> (end - 1), source.top)
+    source.next = -1
+    while number >= 0:
+        block = open_block(source, number)
+        place = block.count if block.iids[block.count - 1] < end else place_from(block, end)
+        while place > 0 and block.iids[place - 1] >= first:
+            place -= 1
+            gather(held, block.iids[place], block.tfs[place])
+        if place > 0 or source.blocks[number].lower <= first:
+            source.next = <int64_t> block.iids[place - 1] if place > 0 else <int64_t> source.blocks[number].lower - 1
+            break
+        number -= 1
+
+
+cdef inline int64_t newest_below(Source *source, uint64_t end) noexcept nogil:
+    """Return an IID below `end` that no object of the list between it and `end` is above; -1: there is none."""
+    cdef Py_ssize_t number, place
+    cdef const OpenBlock *block
+    if source.next < <int64_t> end:
+        return source.next
+    number = source.top = block_for(source, <uint32_t> (end - 1), source.top) if end else -1
+    if number < 0:
+        source.next = -1
+    elif source.blocks[number].packed == NULL:
+        source.next = <int64_t> end - 1
+    else:
+        block = open_block(source, number)
+        place = block.count if block.iids[block.count - 1] < end else place_from(block, end)
+        source.next = <int64_t> block.iids[place - 1] if place > 0 else <int64_t> source.blocks[number].lower - 1
+    return source.next

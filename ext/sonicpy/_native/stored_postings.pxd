@@ -6,6 +6,7 @@ from sonicpy._native.bm25 cimport PackedLengths, packed_length
 from sonicpy._native.impacts cimport Block, Impacts
 from sonicpy._native.postings cimport BLOCK_POSTINGS
 from sonicpy._native.varint cimport get_varint, unzigzag
+from sonicpy._native.windows cimport Gathered, Holders
 
 
 cdef struct OpenBlock:  # a block, decoded
@@ -15,6 +16,14 @@ cdef struct OpenBlock:  # a block, decoded
     uint8_t tfs[BLOCK_POSTINGS]
 
 
+cdef class Windows:
+    cdef Holders **made  # by number; NULL where no query needed it yet
+    cdef Py_ssize_t count
+    cdef Py_ssize_t size_bytes
+
+    cdef Py_ssize_t keep(self, Py_ssize_t number, const Gathered *gathered, const PackedLengths *lengths) except -1
+
+
 cdef class StoredPostings:
     cdef readonly uint32_t bucket
     cdef readonly uint64_t term_id
@@ -22,13 +31,16 @@ cdef class StoredPostings:
     cdef Block *blocks
     cdef Py_ssize_t block_count
     cdef Impacts impacts  # of all blocks
-    cdef readonly Py_ssize_t size_bytes
+    cdef Windows windows  # None: the word is too rare
+    cdef dict unions  # Windows of a family of common words whose first one this is, by the term ids of the others
+    cdef Py_ssize_t _size_bytes
 
     cdef int make_blocks(self, Py_ssize_t count) except -1
     cdef void take_impacts(self, const Impacts *impacts) noexcept nogil
     cdef object damaged(self, Py_ssize_t number)
     cdef int put_block(self, Py_ssize_t number, bytes packed) except -1
     cdef int bound_block(self, Py_ssize_t number, const PackedLengths *lengths) except -1
+    cdef int make_windows(self, const PackedLengths *lengths) except -1
     cdef bytes key_of(self, Py_ssize_t number)
 
 
@@ -53,3 +65,6 @@ cdef inline int decode_block(const Block *block, OpenBlock *out) noexcept nogil:
             out.tfs[place] = <uint8_t> (tf if tf < 255 else 255)
     out.count = count
     return count if at == end else -1
+
+
+cdef Windows windows_of(list postings, Py_ssize_t window_count)

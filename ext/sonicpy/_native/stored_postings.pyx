@@ -8,22 +8,33 @@ before it reads the block.
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
-from libc.stdint cimport UINT32_MAX, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc, qsort
-from libc.string cimport memmove
+from libc.stdint cimport UINT32_MAX, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc, qsort
+from libc.string cimport memcpy, memmove
 
+from sonicpy._native.bits cimport lowest_bit
 from sonicpy._native.bm25 cimport PackedLengths, lengths_of, packed_length
 from sonicpy._native.impact_rows cimport count_entries, read_entries
-from sonicpy._native.impacts cimport MARK_WORDS, Block, Impacts, mark, take_impact
+from sonicpy._native.impacts cimport Block, Impacts, take_impact
 from sonicpy._native.keys cimport block_key
 from sonicpy._native.memory cimport zeroed
 from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, decode, write_block
+from sonicpy._native.windows cimport (
+    ROW_BYTES,
+    WINDOW_BITS,
+    WINDOW_OBJECTS,
+    WINDOW_POSTINGS,
+    WINDOW_WORDS,
+    Gathered,
+    Holders,
+    list_many,
+)
 
 from sonicpy._native.varint import DamagedBytes
 
 cdef enum:
     OBJECT_BYTES = 200  # of a StoredPostings without postings: the object, and its place in a dict
-    PACKED_BYTES = 40 + 8 * MARK_WORDS  # of a block beside its bytes: what Python adds, and its marks
+    PACKED_BYTES = 40  # of a block beside its bytes: what Python adds
 
 
 cdef class StoredPostings:
@@ -38,7 +49,7 @@ cdef class StoredPostings:
         lengths: of all objects, packed, by IID: bytes or a bytearray.
 
     Raises:
-        DamagedBytes: a row or the tail cannot be read.
+        DamagedBytes: a row or the tail cannot be read, or the blocks have no room for `df` postings.
     """
 
     def __cinit__(
@@ -73,15 +84,18 @@ cdef class StoredPostings:
         if tail:
             self.put_block(full, tail)
             self.bound_block(full, &packed)
+        if df > <uint64_t> full * BLOCK_POSTINGS + (self.blocks[full].count if tail else 0):
+            raise miscounted(df, full * BLOCK_POSTINGS + (self.blocks[full].count if tail else 0))
         for number in range(self.block_count):
             self.take_impacts(&self.blocks[number].impacts)
+        self.make_windows(&packed)
 
     cdef int make_blocks(self, Py_ssize_t count) except -1:
         free(self.blocks)
         self.blocks = NULL
         self.blocks = <Block *> zeroed(count + 1, sizeof(Block))
         self.block_count = count
-        self.size_bytes = OBJECT_BYTES + count * sizeof(Block)
+        self._size_bytes = OBJECT_BYTES + count * sizeof(Block)
         return 0
 
     def __dealloc__(self):
@@ -89,7 +103,6 @@ cdef class StoredPostings:
         if self.blocks != NULL:
             for number in range(self.block_count):
                 Py_XDECREF(self.blocks[number].packed)
-                free(self.blocks[number].marks)
             free(self.blocks)
 
     @staticmethod
@@ -102,9 +115,9 @@ cdef class StoredPostings:
             skipped: how many postings at the head of the blocks do not count.
 
         Raises:
-            DamagedBytes: a block cannot be read.
+            DamagedBytes: a block cannot be read, or the blocks hold fewer than `df` postings that count.
         """
-        cdef StoredPostings self = StoredPostings(bucket, term_id, df, [], b"", 0, lengths)
+        cdef StoredPostings self = StoredPostings(bucket, term_id, 0, [], b"", 0, lengths)
         cdef PackedLengths packed = lengths_of(lengths)
         cdef Py_ssize_t count = 0, number, place
         cdef Posting *postings = <Posting *> malloc((len(blocks) * BLOCK_POSTINGS + 1) * sizeof(Posting))
@@ -116,6 +129,9 @@ cdef class StoredPostings:
                 count += decode(one, postings + count)
             skipped = min(max(skipped, 0), count)
             count -= skipped
+            if <uint64_t> count < df:
+                raise miscounted(df, count)
+            self.df = df
             memmove(postings, postings + skipped, count * sizeof(Posting))
             qsort(postings, count, sizeof(Posting), by_iid)
             self.make_blocks((count + BLOCK_POSTINGS - 1) // BLOCK_POSTINGS)
@@ -126,6 +142,7 @@ cdef class StoredPostings:
                 self.put_block(number, write_block(postings + place, <int> min(count - place, BLOCK_POSTINGS)))
                 self.bound_block(number, &packed)
                 self.take_impacts(&self.blocks[number].impacts)
+            self.make_windows(&packed)
         finally:
             free(postings)
         return self
@@ -148,6 +165,18 @@ cdef class StoredPostings:
 
     def __len__(self) -> int:
         return self.block_count
+
+    @property
+    def size_bytes(self) -> int:
+        """About how much memory it takes."""
+        cdef Windows windows
+        cdef Py_ssize_t found = self._size_bytes
+        if self.windows is not None:
+            found += self.windows.size_bytes
+        if self.unions is not None:
+            for windows in self.unions.values():
+                found += windows.size_bytes
+        return found
 
     cdef int put_block(self, Py_ssize_t number, bytes packed) except -1:
         """Take the bytes of a block that was read.
@@ -177,15 +206,14 @@ cdef class StoredPostings:
         ):
             block.packed = NULL
             raise self.damaged(number)
-        block.marks = <uint64_t *> calloc(MARK_WORDS, sizeof(uint64_t))
-        if block.marks == NULL:
-            block.packed = NULL
-            raise MemoryError
-        for place in range(opened.count):
-            mark(block.marks, opened.iids[place])
         Py_INCREF(packed)
         block.count = <uint8_t> opened.count
-        self.size_bytes += PACKED_BYTES + len(packed)
+        self._size_bytes += PACKED_BYTES + len(packed)
+        return 0
+
+    cdef int make_windows(self, const PackedLengths *lengths) except -1:
+        """Make room for windows, if the word is common enough."""
+        self.windows = windows_for(self.block_count, (lengths.count >> WINDOW_BITS) + 1)
         return 0
 
     cdef bytes key_of(self, Py_ssize_t number):
@@ -194,6 +222,92 @@ cdef class StoredPostings:
 
     cdef object damaged(self, Py_ssize_t number):
         return DamagedBytes(f"the block of postings from object {self.blocks[number].lower} on cannot be read")
+
+
+cdef object miscounted(uint64_t df, Py_ssize_t count):
+    return DamagedBytes(f"a word counts {df} postings, and its blocks have room for {count}")
+
+
+cdef Windows windows_of(list postings, Py_ssize_t window_count):
+    """Return the windows of some words together, which the StoredPostings of one of them keep; None: they are too rare."""
+    cdef StoredPostings one
+    cdef Py_ssize_t blocks = 0
+    cdef object key
+    cdef Windows windows
+    if len(postings) == 1:
+        return (<StoredPostings> postings[0]).windows
+    for one in postings:
+        blocks += one.block_count
+    if blocks * BLOCK_POSTINGS < window_count * WINDOW_POSTINGS:
+        return None
+    postings = sorted(postings, key=id_of)
+    key = tuple([id_of(one) for one in postings])
+    one = postings[0]
+    if one.unions is None:
+        one.unions = {}
+    windows = one.unions.get(key)
+    if windows is None:
+        windows = one.unions[key] = windows_for(blocks, window_count)
+    return windows
+
+
+def id_of(StoredPostings one):
+    return one.term_id
+
+
+cdef Windows windows_for(Py_ssize_t blocks, Py_ssize_t window_count):
+    """Return windows for lists of so many blocks; None: they would take more room than the blocks."""
+    cdef Windows windows
+    if blocks * BLOCK_POSTINGS < window_count * WINDOW_POSTINGS:
+        return None
+    windows = Windows.__new__(Windows)
+    windows.made = <Holders **> zeroed(window_count, sizeof(Holders *))
+    windows.count = window_count
+    windows.size_bytes = window_count * sizeof(Holders *)
+    return windows
+
+
+cdef class Windows:
+    """The windows of a common word, or of a family of words, each made when a query first needs it."""
+
+    def __dealloc__(self):
+        cdef Py_ssize_t number
+        for number in range(self.count):
+            free(self.made[number])
+        free(self.made)
+
+    cdef Py_ssize_t keep(self, Py_ssize_t number, const Gathered *gathered, const PackedLengths *lengths) except -1:
+        """Keep a window, in one piece of memory; return its size."""
+        cdef uint16_t places[WINDOW_OBJECTS]
+        cdef uint8_t tfs[WINDOW_OBJECTS]
+        cdef Py_ssize_t many = list_many(gathered, places, tfs)
+        cdef Py_ssize_t size_bytes = sizeof(Holders) + ROW_BYTES + many * (sizeof(uint16_t) + sizeof(uint8_t))
+        cdef Holders *kept = <Holders *> malloc(size_bytes)
+        cdef Py_ssize_t word, place
+        cdef uint64_t left
+        if kept == NULL:
+            raise MemoryError
+        kept.summary, kept.many = gathered.summary, many
+        kept.bits = <uint64_t *> (kept + 1)
+        kept.places = <uint16_t *> (kept.bits + WINDOW_WORDS)
+        kept.tfs = <uint8_t *> (kept.places + many)
+        memcpy(kept.bits, gathered.bits, ROW_BYTES)
+        memcpy(kept.places, places, many * sizeof(uint16_t))
+        memcpy(kept.tfs, tfs, many)
+        kept.shortest = kept.shortest_many = 255
+        for word in range(WINDOW_WORDS):
+            left = kept.bits[word]
+            while left:
+                place = number << WINDOW_BITS | word << 6 | lowest_bit(left)
+                left &= left - 1
+                kept.shortest = min(kept.shortest, packed_length(lengths, place))
+        for place in range(many):
+            kept.shortest_many = min(
+                kept.shortest_many, packed_length(lengths, number << WINDOW_BITS | places[place])
+            )
+        self.made[number] = kept
+        self.size_bytes += size_bytes
+        return size_bytes
 
 
 cdef int by_iid(const void *left, const void *right) noexcept nogil:

@@ -87,16 +87,20 @@ def with_common(list rows not None, list common not None) -> list:
         common: the (key, row) pairs found for `common_keys(rows)`, in their order.
 
     Raises:
-        DamagedBytes: one is missing.
+        DamagedBytes: one is missing, or that of another word.
     """
     cdef list whole = []
     cdef Py_ssize_t at = 0
+    cdef int64_t term_id
     cdef bytes key, row
     for key, row in rows:
-        if referred_term(row) >= 0:
-            if at == len(common) or (<tuple> common[at])[0] != term_key(bucket_in(key), referred_term(row)):
+        term_id = referred_term(row)
+        if term_id >= 0:
+            if at == len(common) or (<tuple> common[at])[0] != term_key(bucket_in(key), term_id):
                 raise DamagedBytes("the row of a common word is missing")
             row = (<tuple> common[at])[1]
+            if term_id_in(row) != term_id:
+                raise DamagedBytes(f"the row of the common word {term_id} is that of {term_id_in(row)}")
             at += 1
         whole.append((key, row))
     return whole

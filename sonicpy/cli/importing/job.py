@@ -173,8 +173,12 @@ class ImportJob:
 
 @contextmanager
 def _interrupts(note: Callable[[], None]) -> Iterator[None]:
-    """Make Ctrl-C call `note`, so that a chunk is finished first; a second Ctrl-C interrupts at once."""
-    if threading.current_thread() is not threading.main_thread():
+    """Make Ctrl-C call `note`, so that a chunk is finished first; a second Ctrl-C interrupts at once.
+
+    Where Ctrl-C is ignored, as by a command that a shell runs in the background, it stays ignored.
+    """
+    is_ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    if is_ignored or threading.current_thread() is not threading.main_thread():
         yield
         return
 

@@ -77,7 +77,10 @@ def write_position(path: Path, position: Position) -> None:
     temporary = path.with_suffix(".new")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(json.dumps(asdict(position)))
+        with open(temporary, "w", encoding="utf-8") as file:
+            file.write(json.dumps(asdict(position)))
+            file.flush()
+            os.fsync(file.fileno())  # the name may not be there before the content; an older position does no harm
         os.replace(temporary, path)
     except OSError as error:
         raise SonicError(f"cannot write {path}: {error.strerror}") from error

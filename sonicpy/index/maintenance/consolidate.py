@@ -11,7 +11,8 @@ although the graph holds it is only compared twice.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -26,7 +27,8 @@ from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import Environment
 from sonicpy.store.pages import ROWS_MAX, pages
 from sonicpy.store.view import View
-from sonicpy.store.write_view import Why, WriteView
+from sonicpy.store.why import Why
+from sonicpy.store.write_view import WriteView
 
 PRUNED_ROWS = 200
 """Pending words deleted between two turns: about 0.2 ms."""
@@ -37,7 +39,8 @@ class GraphLimits(NamedTuple):
 
     Attributes:
         words, file_bytes: the most a graph holds; 0: no limit.
-        keeps_orphans: as in Sonic, words that vanished with their object stay in the graph; only POP takes them out.
+        keeps_orphans: as in Sonic, words that vanished with their object stay in the graph, only POP takes them out;
+            and a graph with as many words as it may hold takes no new ones.
     """
 
     words: int = 0
@@ -132,9 +135,7 @@ def read_words(view: View, pool: GraphPool, bucket: int, limits: GraphLimits) ->
     state = view.bucket_numbered(bucket)
     if state is None:
         return None
-    words = _live_words(view, state)
-    if limits.keeps_orphans:
-        words = sorted({*words, *_orphans(view, pool, state)})
+    words = _words_with_orphans(view, pool, state, limits) if limits.keeps_orphans else _live_words(view, state)
     return Words(bucket, state.lexicon_version + 1, state.pending_seq, words)
 
 
@@ -158,9 +159,12 @@ def write_graph(pool: GraphPool, found: Words, limits: GraphLimits, *, sync: boo
 
 
 def build_in_worker(
-    store: str, map_bytes: int, buckets: list[int], limits: GraphLimits
+    store: str, map_bytes: int, buckets: list[int], limits: GraphLimits, together: int = 1
 ) -> tuple[list[Built], list[GraphError]]:
     """Write the graphs of several buckets from the last commit of a store: the job of a worker process.
+
+    Args:
+        together: how many buckets to read from one snapshot; more than one only if they are small.
 
     Returns:
         The graphs that were built, and the errors of the others.
@@ -168,7 +172,7 @@ def build_in_worker(
     Raises:
         StoreError: the store cannot be read.
     """
-    environment = Environment(Path(store), map_bytes, sync=False, read_only=True)
+    environment = Environment(Path(store), map_bytes, read_only=True)
 
     @contextmanager
     def snapshot() -> Iterator[View]:
@@ -179,12 +183,9 @@ def build_in_worker(
     errors: list[GraphError] = []
     try:
         pool = GraphPool(graph_folder(Path(store)))
-        for bucket in buckets:
-            found = gather_words(snapshot, pool, bucket, limits)
-            if found is None:
-                continue
+        for words in _gathered(snapshot, pool, buckets, limits, together):
             try:
-                graphs.append(write_graph(pool, found, limits, sync=False))
+                graphs.append(write_graph(pool, words, limits, sync=False))
             except GraphError as error:
                 errors.append(error)
         try:
@@ -194,6 +195,29 @@ def build_in_worker(
         return graphs, errors
     finally:
         environment.close()
+
+
+def _gathered(
+    snapshot: Callable[[], AbstractContextManager[View]],
+    pool: GraphPool,
+    buckets: list[int],
+    limits: GraphLimits,
+    together: int,
+) -> Iterator[Words]:
+    """Yield the words for the graphs of buckets that are still there."""
+    for first in range(0, len(buckets), together):
+        group = buckets[first : first + together]
+        if together == 1:
+            found = [gather_words(snapshot, pool, bucket, limits) for bucket in group]
+        else:
+            with snapshot() as view:
+                found = [gather_words(partial(_opened, view), pool, bucket, limits) for bucket in group]
+        yield from (words for words in found if words is not None)
+
+
+def _opened(view: View) -> AbstractContextManager[View]:
+    """Return a snapshot that is open already, to be used as if it were a new one."""
+    return nullcontext(view)
 
 
 def publish(view: WriteView, graphs: Iterable[Built]) -> list[Built]:
@@ -229,13 +253,20 @@ def _live_words(view: View, state: BucketState) -> list[bytes]:
     return [word for rows in pages(view.word_rows_from, prefix, size) for word in live_words(rows, prefix)]
 
 
-def _orphans(view: View, pool: GraphPool, state: BucketState) -> set[bytes]:
-    """Return the words of the old graph, and those that vanished with their object since, without popped ones."""
+def _words_with_orphans(view: View, pool: GraphPool, state: BucketState, limits: GraphLimits) -> list[bytes]:
+    """Return, in byte order, the words of the old graph and new ones, gone ones included but for those popped.
+
+    A word that a full graph did not take stays away from later ones.
+    """
     pending = view.pending_changes(state.bucket)
     graph = pool.get(state.bucket, state.lexicon_version)
     words = set() if graph is None else set(graph.words(0, len(graph)))
-    words |= {word for word, why in pending.items() if why == Why.ORPHANED}
-    return words - {word for word, why in pending.items() if why == Why.POPPED}
+    words -= {word for word, why in pending.items() if why == Why.POPPED}
+    if graph is None or not limits.words:
+        words.update(_live_words(view, state))
+    if graph is None or not limits.words or len(graph) < limits.words:
+        words |= {word for word, why in pending.items() if why != Why.POPPED}
+    return sorted(words)
 
 
 def _graph(words: list[bytes], bucket: int, version: int) -> bytes:

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 from sonicpy.errors import GraphError
 from sonicpy.ids import Scope
+from sonicpy.index.maintenance.check_process import verify_in_child
 from sonicpy.index.maintenance.consolidate import Built, GraphLimits, gather_words, prune_pending, publish, write_graph
-from sonicpy.index.maintenance.verify import check_backup, graph_faults
+from sonicpy.index.maintenance.verify import check_backup
 from sonicpy.store.backup import open_backup
 from sonicpy.store.change_board import ChangeBoard
 from sonicpy.store.environment import Reader as Reader
 from sonicpy.store.read_only import ReadOnlyStore
 from sonicpy.store.restore import Restoration, drop_staged
-from sonicpy.store.verify import table_faults
 from sonicpy.store.view import View
 from sonicpy.store.write_view import WriteView
 
@@ -178,6 +178,11 @@ class Maintainer:
         with self.engine.read() as view:
             return view.count_scopes()
 
+    def open_collections(self) -> int:
+        """Return how many collections exist."""
+        with self.engine.read() as view:
+            return view.count_collections()
+
     def pending_buckets(self) -> int:
         """Return how many buckets have words that wait for consolidation."""
         return len(self.engine.store.pending_buckets())
@@ -219,6 +224,7 @@ class Maintainer:
                 except GraphError as error:
                     errors.append(error)  # the others need not wait for this one
             self.engine.finish()
+            self.engine.sync_graphs()
             if errors:
                 raise errors[0]
 
@@ -312,9 +318,9 @@ class Maintainer:
         published = [built for built in graphs if built not in orphaned]
         for built in published:
             engine.graphs.broken.discard(built.bucket)
-            if built.version > 1:  # opened before the older file is deleted
+            if built.version > 1:  # opened before the older file is left behind
                 engine.graphs.get(built.bucket, built.version)
-                engine.graphs.remove(built.bucket, built.version - 1)
+                engine.graphs.leave(built.bucket, built.version - 1, engine.store.last_commit())
             elif len(engine.graphs) < OPEN_MAX:
                 engine.graphs.get(built.bucket, built.version)  # it will probably be asked for soon
         return published
@@ -361,6 +367,7 @@ class Maintainer:
                 self.consolidate_bucket(bucket)
             restoration.switch()
             self.engine.finish()
+            self.engine.store.sync()  # the log does not hold it
 
     @contextmanager
     def restoration(self, folder: Path | str) -> Iterator[Restoration]:
@@ -378,14 +385,7 @@ class Maintainer:
     def verify(self) -> list[str]:
         """Check the tables and the graphs of the last commit; see `Index.verify`."""
         self.engine.commit_before_reading()
-        with self.engine.store.snapshot() as view:
-            return [*table_faults(view.transaction), *graph_faults(view, self.engine.graphs, self._graph_version)]
-
-    def _graph_version(self, bucket: int) -> int | None:
-        """Return the version of a bucket's graph in the last commit."""
-        with self.engine.store.snapshot() as view:
-            state = view.bucket_numbered(bucket)
-        return None if state is None else state.lexicon_version
+        return verify_in_child(self.folder)
 
     def _numbers(self, scopes: set[Scope]) -> list[int]:
         with self.engine.read() as view:

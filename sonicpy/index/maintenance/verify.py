@@ -1,61 +1,77 @@
 """Verify a folder that holds a store or a backup; sonicpy/store/verify.py checks the tables."""
 
-import fcntl
-import os
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
 from sonicpy._native.keys import bucket_key
 from sonicpy._native.term_rows import live_words
+from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import GraphError, StoreDamaged, StoreError
 from sonicpy.graph.pool import GraphPool, graph_folder
 from sonicpy.graph.word_graph import WordGraph
 from sonicpy.ids import Scope
 from sonicpy.store.backup import BACKUP_FILE, open_backup
+from sonicpy.store.boot_mark import refuse_unrecovered
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import DATA_FILE, Environment, Transaction
-from sonicpy.store.folder import LOCK_FILE, holds_store, is_there
+from sonicpy.store.folder import ReaderLock, holds_store, is_there, is_written
 from sonicpy.store.log import log_faults
 from sonicpy.store.meta import RESTORE_ELSEWHERE, check_analyzer, check_format, read_position
+from sonicpy.store.page_check import page_faults
 from sonicpy.store.pages import ROWS_MAX, pages
+from sonicpy.store.read_only import may_write
 from sonicpy.store.slices import lasting_faults, slices
 from sonicpy.store.verify import faults_beside_a_writer, readable_scopes, table_faults
 from sonicpy.store.view import View
 
-__all__ = ["check_backup", "graph_faults", "holds_store", "is_there", "verify_backup", "verify_folder"]
+__all__ = ["check_backup", "folder_faults", "graph_faults", "holds_store", "is_there", "verify_backup", "verify_folder"]
 
 
 def verify_folder(folder: Path) -> list[str]:
     """Return the faults of the store or the backup in a folder, as sentences; nothing is changed.
 
-    If a process writes the store, only the last commit is checked.
+    Reading a damaged page may end this process: see `verify_in_child`. If a process writes the store, only the last
+    commit is checked.
 
     Raises:
         StoreError: the folder holds neither, or it cannot be read at all.
     """
+    return list(folder_faults(folder))
+
+
+def folder_faults(folder: Path) -> Iterator[str]:
+    """Yield what `verify_folder` returns, each fault as it is found. Raises like `verify_folder`."""
     if is_there(folder / BACKUP_FILE):
-        return verify_backup(folder)
+        yield from verify_backup(folder)
+        return
     data = folder / DATA_FILE
     if not holds_store(folder):
         raise StoreError(f"{folder} holds neither a store ({DATA_FILE} is missing) nor a backup ({BACKUP_FILE})")
-    is_written = _is_written(folder)
-    environment = Environment(folder, data.stat().st_size, sync=False, read_only=True)
+    refuse_unrecovered(folder)
+    has_writer = is_written(folder)
+    unlocked = not may_write(folder)
+    reader_lock = ReaderLock(folder) if unlocked else None
     try:
-        with environment.reading() as transaction:
-            check_format(transaction)
-            position = read_position(transaction)
-        faults = list(faults_beside_a_writer(environment))
-        pool, version_now = GraphPool(graph_folder(folder)), partial(_version, environment)
-        with slices(environment) as sliced:
-            for scope in readable_scopes(sliced):
-                check = partial(_graph_faults_in, scope=scope, pool=pool, version_now=version_now)
-                faults += lasting_faults(environment, sliced, check)
-        if not is_written:
-            faults += log_faults(folder / "log", position)
-        return faults
+        environment = Environment(folder, data.stat().st_size, read_only=True, unlocked=unlocked)
+        try:
+            yield from _page_faults(environment, data, has_writer)
+            with environment.reading() as transaction:
+                check_format(transaction)
+                position = read_position(transaction)
+            yield from faults_beside_a_writer(environment)
+            pool, version_now = GraphPool(graph_folder(folder)), partial(_version, environment)
+            with slices(environment) as sliced:
+                for scope in readable_scopes(sliced):
+                    check = partial(_graph_faults_in, scope=scope, pool=pool, version_now=version_now)
+                    yield from lasting_faults(environment, sliced, check)
+            if not has_writer:
+                yield from log_faults(folder / "log", position)
+        finally:
+            environment.close()
     finally:
-        environment.close()
+        if reader_lock is not None:
+            reader_lock.release()
 
 
 def verify_backup(folder: Path, analyser: Mapping[str, str] | None = None) -> list[str]:
@@ -71,7 +87,7 @@ def verify_backup(folder: Path, analyser: Mapping[str, str] | None = None) -> li
         check_format(transaction, "the backup", RESTORE_ELSEWHERE)
         if analyser is not None:
             check_analyzer(folder, transaction, analyser)
-        return list(table_faults(transaction))
+        return [*page_faults(folder / BACKUP_FILE, transaction.number), *table_faults(transaction)]
 
 
 def check_backup(folder: Path, analyser: Mapping[str, str]) -> None:
@@ -91,7 +107,12 @@ def graph_faults(view: View, pool: GraphPool, version_now: Callable[[int], int |
         version_now: returns the version of a bucket's graph in the last commit: a version other than that in `view` has
             replaced the file meanwhile, which is no fault. None: no process writes.
     """
-    for scope, state in view.all_states():
+    try:
+        states = list(view.all_states())
+    except (StoreError, ValueError, IndexError) as error:  # ValueError: of a name or a row
+        yield f"the graphs cannot be checked, because the buckets cannot be read: {error}"
+        return
+    for scope, state in states:
         yield from _faults_of_graph(view, scope, state, pool, version_now)
 
 
@@ -119,9 +140,27 @@ def _faults_of_graph(
         return
     if len(graph) != state.graph_words:
         yield f"{name}: its graph holds {len(graph)} words instead of {state.graph_words}"
-    missing = _missing(view, state, graph)
+    try:
+        missing = _missing(view, state, graph)
+    except (DamagedBytes, StoreError) as error:
+        yield f"{name}: its words cannot be compared with its graph: {error}"
+        return
     if missing:
         yield f"{name}: {missing} words are neither in its graph nor pending"
+
+
+def _page_faults(environment: Environment, data: Path, is_written: bool) -> list[str]:
+    """Return the faults of the pages of the last commit.
+
+    A process that writes may be writing a meta page just now: then faults count only if a second look finds some too.
+    """
+    faults: list[str] = []
+    for _ in range(2 if is_written else 1):
+        with environment.reading() as transaction:
+            faults = list(page_faults(data, transaction.number))
+        if not faults:
+            break
+    return faults
 
 
 def _missing(view: View, state: BucketState, graph: WordGraph) -> int:
@@ -140,19 +179,3 @@ def _version(environment: Environment, bucket: int) -> int | None:
     with environment.reading() as transaction:
         state = View(transaction).bucket_numbered(bucket)
     return None if state is None else state.lexicon_version
-
-
-def _is_written(folder: Path) -> bool:
-    try:
-        descriptor = os.open(folder / LOCK_FILE, os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return False
-    except OSError as error:
-        raise StoreError(f"cannot read {folder / LOCK_FILE}: {error.strerror}") from error
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
-        return True
-    finally:
-        os.close(descriptor)
-    return False

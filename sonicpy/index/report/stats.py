@@ -30,6 +30,8 @@ ROWS_BETWEEN_PAUSES = 1_000
 """Rows counted without a pause: about 0.3 ms, for which other threads wait."""
 PERCENTILES = (50, 90, 99)
 STATUS = Path("/proc/self/statm")
+BLOCK_BYTES = 512
+"""What st_blocks counts, whatever the file system."""
 
 
 def index_figures(engine: "Engine") -> Figures:
@@ -107,17 +109,10 @@ def bucket_figures(view: View, pool: GraphPool, collection: str, bucket: str) ->
 
 
 def disk_figures(folder: Path) -> Figures:
-    """Return how many bytes the files of a store take on the disk.
-
-    Raises:
-        StoreError: they cannot be listed, for example because this process has too many files open.
-    """
-    try:
-        log = sum(map(_allocated, (folder / "log").glob("*.log")))
-        graphs = sum(map(_allocated, (folder / "graph").glob("*.graph")))
-        tables = sum(map(_allocated, folder.glob("*.mdb")))
-    except OSError as error:
-        raise StoreError(f"the files in {folder} cannot be listed: {error.strerror}") from error
+    """Return how many bytes the files of a store take on the disk. Raises StoreError if that cannot be seen."""
+    log = _allocated(folder / "log", ".log")
+    graphs = _allocated(folder / "graph", ".graph")
+    tables = _allocated(folder, ".mdb")
     return {"disk_bytes": tables + log + graphs, "log_bytes": log, "graph_bytes": graphs}
 
 
@@ -178,8 +173,19 @@ def _size(path: Path) -> int:
         return 0
 
 
-def _allocated(path: Path) -> int:
+def _allocated(folder: Path, ending: str) -> int:
+    """Return how many bytes of the disk the files in a folder take whose names end like this."""
     try:
-        return path.stat().st_blocks * 512
+        with os.scandir(folder) as entries:
+            return sum(_blocks(entry) * BLOCK_BYTES for entry in entries if entry.name.endswith(ending))
+    except FileNotFoundError:  # no graph was written yet
+        return 0
+    except OSError as error:
+        raise StoreError(f"cannot look into {folder}: {error.strerror}") from error
+
+
+def _blocks(entry: os.DirEntry[str]) -> int:
+    try:
+        return entry.stat().st_blocks
     except FileNotFoundError:  # replaced meanwhile
         return 0

@@ -1,13 +1,19 @@
 """Expansions: words that stand for a typed one which finds too little. Completions, then corrections, in a budget."""
 
 from collections.abc import Collection, Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
+from sonicpy._native.edit_automaton import count_states
 from sonicpy._native.term_rows import TermInfo
 from sonicpy.index.search.lexicon import Lexicon, by_frequency
 
 EXAMINED = 16
 """Completions whose frequencies are compared before the budget is spent on the best of them."""
+
+
+STATES_MAX = 10_000
+"""States of an automaton of Sonic, at most; without that, it would find more corrections of long words."""
 
 
 class Expansion(NamedTuple):
@@ -34,14 +40,18 @@ def edits_allowed(length: int) -> int:
     return 1 if length < 7 else 2 if length < 10 else 3
 
 
-def edits_allowed_by_sonic(word: bytes, typed_bytes: int) -> int:
-    """Return how many edits Sonic allows.
+@lru_cache(maxsize=1024)
+def states_of(word: bytes, edits: int) -> int:
+    """Return how many states Sonic's automaton of the words within some edits has, or any number above STATES_MAX."""
+    return count_states(word, edits, STATES_MAX)
 
-    It counts bytes, and allows no third edit for twelve or more different letters: its automaton would need more than
-    10,000 states.
-    """
+
+def edits_allowed_by_sonic(word: bytes, typed_bytes: int) -> int:
+    """Return how many edits Sonic allows: it counts bytes, and builds no automaton of more than STATES_MAX states."""
     allowed = edits_allowed(typed_bytes)
-    return min(allowed, 2) if len(set(word.decode())) >= 12 else allowed
+    while allowed > 0 and states_of(word, allowed) > STATES_MAX:
+        allowed -= 1
+    return allowed
 
 
 def expansions(

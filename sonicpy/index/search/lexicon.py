@@ -139,12 +139,18 @@ class Lexicon:
             return words
         return [word, *words][:limit]
 
-    def corrections(self, word: bytes, distance: int, *, transpositions: bool) -> list[tuple[bytes, int]]:
+    def corrections(
+        self, word: bytes, distance: int, *, transpositions: bool, of_long: bool = False
+    ) -> list[tuple[bytes, int]]:
         """Return the words within `distance` edits and their distances: nearest first, then in byte order.
 
         The word itself is included. In live mode some of the words may be gone: their rows tell.
+
+        Args:
+            transpositions: a swap of two neighbours is one edit, not two.
+            of_long: also if `word` is longer than any word of the graph.
         """
-        if distance == 0 or len(word) > WORD_BYTES_MAX:
+        if distance == 0 or (len(word) > WORD_BYTES_MAX and not of_long):
             return []
         found: dict[bytes, int] = {}
         graph = self._graph

@@ -250,7 +250,7 @@ class SonicVisits:
                 break
             corrected += 1
             allowed = edits_allowed_by_sonic(term, typed)
-            matches = self._lexicon.corrections(term, allowed, transpositions=False)
+            matches = self._lexicon.corrections(term, allowed, transpositions=False, of_long=True)
             for distance in range(1, allowed + 1):
                 others = sorted(word for word, edits in matches if edits <= distance and word != term)
                 for word, row in self._held(iter(others)):

@@ -3,6 +3,8 @@
 import re
 from functools import lru_cache
 
+from sonicpy.lexer.sonic_scripts import main_script
+
 RANGES = {
     "Latin": "\u0000-\u024f",
     "Cyrillic": "\u0400-\u052f",
@@ -30,28 +32,27 @@ RANGES = {
     "Katakana": "\u30a0-\u30ff\u31f0-\u31ff",
     "Han": "\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0002a6df\U0002a700-\U0002ceaf",
 }
-"""Characters that a completion may add, by the script of the typed word."""
-
-SYLLABLES_OF_KOREAN = "\uac00-\ud7a3"
-"""They decide the script of a word, but a completion may not add them: Sonic does not complete Korean."""
+"""Characters that a completion may add, by the script of the typed word. Not the syllables of Korean: Sonic completes
+none."""
 
 WITHOUT_SCRIPT = "Latin"
 """The script of words that hold only digits and signs."""
 
-_LETTERS = {name: re.compile(f"[{ranges}]") for name, ranges in RANGES.items()}
-_LETTERS["Latin"] = re.compile("[A-Za-z\u00aa\u00ba\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff]")
-_LETTERS["Hangul"] = re.compile(f"[{RANGES['Hangul']}{SYLLABLES_OF_KOREAN}]")
+UNCOMPLETED = frozenset("&-~")
+"""Sonic completes no word that holds one of these signs, which only words of whole patterns do."""
+
 _CONTINUATIONS = {name: re.compile(f"[{ranges}]*") for name, ranges in RANGES.items()}
 
 
 def continues_in_script(word: bytes, longer: bytes) -> bool:
     """Return whether the letters that `longer` adds to `word` are of the script of `word`."""
-    return _CONTINUATIONS[script_of(word.decode())].fullmatch(longer[len(word) :].decode()) is not None
+    typed = word.decode()
+    if not UNCOMPLETED.isdisjoint(typed):
+        return False
+    return _CONTINUATIONS[script_of(typed)].fullmatch(longer[len(word) :].decode()) is not None
 
 
 @lru_cache(maxsize=1024)
 def script_of(word: str) -> str:
     """Return the script of most letters of a word."""
-    counts = {name: len(letters.findall(word)) for name, letters in _LETTERS.items()}
-    best = max(counts, key=counts.__getitem__)
-    return best if counts[best] else WITHOUT_SCRIPT
+    return main_script(word) or WITHOUT_SCRIPT

@@ -30,7 +30,8 @@ def suggest_alphabetical(lexicon: Lexicon, word: bytes, limit: int, typed_bytes:
     words = list(islice(completions, limit))
     if len(words) == limit:
         return words
-    matches = lexicon.corrections(word, edits_allowed_by_sonic(word, typed_bytes), transpositions=False)
+    allowed = edits_allowed_by_sonic(word, typed_bytes)
+    matches = lexicon.corrections(word, allowed, transpositions=False)
     others = [found for found, _ in matches if found not in words][:CORRECTIONS_EXAMINED]
     if lexicon.live:  # a graph may hold words that are gone; compat mode shows them until the next consolidation
         others = [found for found, _ in lexicon.held(others)]

@@ -79,12 +79,14 @@ class Walk:
         top.begin(wanted)
         while keys := top.run():
             top.give(self._reader.read_blocks(keys))
+        if top.made_bytes:
+            self._reader.note_made(top.made_bytes)
         return top
 
     def _prepared(self) -> TopObjects:
         reader = self._reader
         average = reader.state.average_length
-        top = TopObjects(reader.lengths(), average, BM25_K1, BM25_B, self._exponent, full_first=self._full_first)
+        top = TopObjects(reader.length_masks(), average, BM25_K1, BM25_B, self._exponent, full_first=self._full_first)
         self._read = []
         stored: dict[int, StoredPostings] = {}
         for place, one in enumerate(self._lists):

@@ -1,0 +1,20 @@
+"""Who is short, by windows."""
+
+from libc.stdint cimport uint8_t, uint64_t
+
+from sonicpy._native.bm25 cimport PackedLengths
+
+cdef enum:
+    MASKS = 64  # a mask for each limit below this one; beyond, lengths are packed and few objects are as long
+
+
+cdef class LengthMasks:
+    cdef readonly object lengths
+    cdef PackedLengths packed
+    cdef Py_ssize_t _window_count
+    cdef uint64_t **_rows  # by limit and window; NULL: not needed yet
+    cdef readonly Py_ssize_t size_bytes
+    cdef uint64_t _nobody[64]
+    cdef uint64_t _everybody[64]
+
+    cdef const uint64_t *shorter(self, int limit, Py_ssize_t window) except NULL

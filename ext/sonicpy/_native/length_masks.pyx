@@ -1,0 +1,60 @@
+"""Which objects of a window are shorter than a limit, a bit each, made when a query first asks for it.
+
+Most objects that hold a word hold it once, so their length decides their score, and whoever is not shorter than some limit
+cannot be among the best.
+"""
+
+from libc.stdint cimport uint8_t, uint64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy, memset
+
+from sonicpy._native.bm25 cimport lengths_of
+from sonicpy._native.memory cimport zeroed
+from sonicpy._native.windows cimport ROW_BYTES, WINDOW_BITS, WINDOW_OBJECTS, at_most
+
+
+cdef class LengthMasks:
+    """The masks of a bucket.
+
+    Args:
+        lengths: of all objects by IID, packed, as bytes or a bytearray that stays as it is meanwhile.
+    """
+
+    def __cinit__(self, lengths not None):
+        self.lengths = lengths
+        self.packed = lengths_of(lengths)
+        self._window_count = (self.packed.count >> WINDOW_BITS) + 1
+        memset(self._everybody, 0xFF, ROW_BYTES)
+
+    def __dealloc__(self):
+        cdef Py_ssize_t number
+        if self._rows != NULL:
+            for number in range(MASKS * self._window_count):
+                free(self._rows[number])
+        free(self._rows)
+
+    cdef const uint64_t *shorter(self, int limit, Py_ssize_t window) except NULL:
+        """Return the bits of the objects of a window that are shorter than a packed length."""
+        cdef uint64_t **row
+        cdef uint8_t some[WINDOW_OBJECTS]
+        cdef const uint8_t *packed
+        cdef uint64_t first = <uint64_t> window << WINDOW_BITS
+        if limit <= 0:
+            return self._nobody
+        if limit >= MASKS or window >= self._window_count:
+            return self._everybody
+        if self._rows == NULL:
+            self._rows = <uint64_t **> zeroed(MASKS * self._window_count, sizeof(uint64_t *))
+        row = &self._rows[limit * self._window_count + window]
+        if row[0] == NULL:
+            row[0] = <uint64_t *> malloc(ROW_BYTES)
+            if row[0] == NULL:
+                raise MemoryError
+            packed = self.packed.packed + first
+            if first + WINDOW_OBJECTS > self.packed.count:  # objects beyond the last one hold nothing
+                memset(some, 0, WINDOW_OBJECTS)
+                memcpy(some, packed, self.packed.count - first)
+                packed = some
+            at_most(packed, <uint8_t> (limit - 1), row[0])
+            self.size_bytes += ROW_BYTES
+        return row[0]

@@ -1,0 +1,72 @@
+"""The script of a text as Sonic finds it: the one that most of its letters belong to."""
+
+import re
+from collections import Counter
+
+LETTERS = {
+    "Han": (
+        "\u2e80-\u2e99\u2e9b-\u2ef3\u2f00-\u2fd5\u3005\u3007\u3021-\u3029\u3038-\u303b"
+        "\u3400-\u4db5\u4e00-\u9fcc\uf900-\ufa6d\ufa70-\ufad9"
+    ),
+    "Devanagari": "\u0900-\u097f\u1cd0-\u1cff\ua8e0-\ua8ff",
+    "Hebrew": "\u0590-\u05ff",
+    "Ethiopic": "\u1200-\u139f\u2d80-\u2ddf\uab00-\uab2f",
+    "Georgian": "\u10a0-\u10ff",
+    "Bengali": "\u0980-\u09ff",
+    "Hangul": "\u1100-\u11ff\u3130-\u318f\u3200-\u32ff\ua960-\ua97f\uac00-\ud7ff\uff00-\uffef",
+    "Hiragana": "\u3040-\u309f",
+    "Katakana": "\u30a0-\u30ff",
+    "Greek": "\u0370-\u03ff",
+    "Latin": (
+        "\u0041-\u005a\u0061-\u007a\u0080-\u02af\u1d00-\u1dbf\u1e00-\u1eff\u2100-\u214f\u2c60-\u2c7f"
+        "\ua720-\ua7ff\uab30-\uab6f"
+    ),
+    "Cyrillic": "\u0400-\u0484\u0487-\u052f\u2de0-\u2dff\ua640-\ua69d\ua69f",
+    "Kannada": "\u0c80-\u0cff",
+    "Tamil": "\u0b80-\u0bff",
+    "Thai": "\u0e00-\u0e7f",
+    "Gujarati": "\u0a80-\u0aff",
+    "Gurmukhi": "\u0a00-\u0a7f",
+    "Telugu": "\u0c00-\u0c7f",
+    "Malayalam": "\u0d00-\u0d7f",
+    "Oriya": "\u0b00-\u0b7f",
+    "Myanmar": "\u1000-\u109f",
+    "Sinhala": "\u0d80-\u0dff",
+    "Khmer": "\u1780-\u17ff\u19e0-\u19ff",
+    "Armenian": "\u0530-\u058f\ufb13-\ufb17",
+    "Arabic": (
+        "\u0600-\u06ff\u0750-\u07ff\u08a0-\u08ff\ufb50-\ufdff\ufe70-\ufeff\U00010e60-\U00010e7f\U0001ee00-\U0001eeff"
+    ),
+}
+"""Characters that count for a script; of equal counts, the first in this table decides.
+
+Greek letters with breathings are of no script, full-width Latin letters are Hangul.
+"""
+
+_SPANS = [
+    (ord(first), ord(last or first), name)
+    for name, ranges in LETTERS.items()
+    for first, last in re.findall("(.)(?:-(.))?", ranges)
+]
+_PLACES: dict[str | None, int] = {name: place for place, name in enumerate(LETTERS)}
+
+
+class _Scripts(dict[str, str | None]):
+    """The script of each character that was asked for; at most as many as these scripts have characters."""
+
+    def __missing__(self, char: str) -> str | None:
+        point = ord(char)
+        found = next((name for first, last, name in _SPANS if first <= point <= last), None)
+        if found is not None or point < 0x3000:
+            self[char] = found
+        return found
+
+
+_SCRIPT_OF = _Scripts()
+
+
+def main_script(text: str) -> str | None:
+    """Return the script of most letters of a text, or None if it has no letter of any script."""
+    counts = Counter(map(_SCRIPT_OF.__getitem__, text))
+    del counts[None]
+    return max(counts, key=lambda name: (counts[name], -_PLACES[name]), default=None)

@@ -1,0 +1,171 @@
+"""The few bytes of LMDB's data file that sonicpy reads itself: meta pages, the newest list of replaced pages, roots.
+
+    page 0, 1   meta pages: each commit writes one of them, in turn. Their end, which LMDB never writes, holds our stamp
+    stamp       "SONICID1" | store id, 16 bytes                            at the end of both meta pages
+
+Every commit writes pages to new places and lists the places of the pages that it replaced, under its own number. LMDB
+uses these places again once no reader shows an older commit.
+"""
+
+import os
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from sonicpy.errors import StoreDamaged
+
+PAGE_HEADER: Final = struct.Struct("=QHHHH")
+"""Number, unused, flags, end of the list of nodes, start of the nodes; in an overflow page, its size."""
+META_HEAD: Final = struct.Struct("=IIQQ")
+"""Magic, version of the format, address, size of the map."""
+DATABASE: Final = struct.Struct("=IHHQQQQQ")
+"""Page size (only in the first one), flags, depth, branch, leaf and overflow pages, entries, root."""
+META_TAIL: Final = struct.Struct("=QQ")
+"""Last page in use, number of the commit."""
+NODE: Final = struct.Struct("=HHHH")
+"""Size of the data as two halves, flags, size of the key; of a branch page the first three are the child's number."""
+STAMP: Final = struct.Struct("<8s16s")
+
+MAGIC: Final = 0xBEEFC0DE
+FORMAT_VERSION: Final = 1
+STAMP_MAGIC: Final = b"SONICID1"
+BRANCH_PAGE, LEAF_PAGE, META_PAGE = 0x01, 0x02, 0x08
+BIG_DATA: Final = 0x01
+"""Flag of a node whose data is on overflow pages."""
+NO_PAGE: Final = 2**64 - 1
+PAGE_BYTES_MIN, PAGE_BYTES_MAX = 512, 1 << 16
+META_PAGES: Final = 2
+USUAL_PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
+DEPTH_MAX: Final = 32
+"""Levels of a tree, as LMDB limits them."""
+META_BYTES: Final = PAGE_HEADER.size + META_HEAD.size + 2 * DATABASE.size + META_TAIL.size
+
+
+@dataclass(frozen=True, slots=True)
+class MetaPage:
+    """A meta page: what a commit left.
+
+    Attributes:
+        content: the whole page.
+        number: of the commit.
+        page_bytes: size of a page.
+        pages: how many pages the commit uses, free ones included.
+        roots: the first pages of the list of replaced pages and of the table of tables; NO_PAGE: it is empty.
+    """
+
+    content: bytes
+    number: int
+    page_bytes: int
+    pages: int
+    roots: tuple[int, int]
+
+
+def meta_page(content: bytes) -> MetaPage | None:
+    """Return what a page says if it is a meta page, else None."""
+    if len(content) < META_BYTES:
+        return None
+    flags = PAGE_HEADER.unpack_from(content)[2]
+    place = PAGE_HEADER.size
+    magic, version, _, _ = META_HEAD.unpack_from(content, place)
+    place += META_HEAD.size
+    free, main = (DATABASE.unpack_from(content, place + number * DATABASE.size) for number in (0, 1))
+    last, number = META_TAIL.unpack_from(content, place + 2 * DATABASE.size)
+    page_bytes = free[0]
+    is_size = PAGE_BYTES_MIN <= page_bytes <= PAGE_BYTES_MAX and not page_bytes & (page_bytes - 1)
+    if not flags & META_PAGE or magic != MAGIC or version != FORMAT_VERSION or not is_size:
+        return None
+    return MetaPage(content[:page_bytes], number, page_bytes, last + 1, (free[-1], main[-1]))
+
+
+def meta_pages(descriptor: int) -> list[MetaPage]:
+    """Return the readable ones of the two meta pages, as they stand in the file."""
+    sizes = [1 << power for power in range(PAGE_BYTES_MIN.bit_length() - 1, PAGE_BYTES_MAX.bit_length())]
+    sizes.sort(key=lambda size: size != USUAL_PAGE_BYTES)
+    for page_bytes in sizes:
+        content = os.pread(descriptor, 2 * page_bytes, 0)
+        pages = meta_page(content[:page_bytes]), meta_page(content[page_bytes:])
+        found = [meta for meta in pages if meta is not None and meta.page_bytes == page_bytes]
+        if found:
+            return found
+    return []
+
+
+def newest_meta_page(descriptor: int) -> MetaPage:
+    """Return the meta page of the last commit. Raises StoreDamaged if there is none."""
+    found = meta_pages(descriptor)
+    if not found:
+        raise StoreDamaged("the data file of the store has no readable meta page")
+    return max(found, key=lambda meta: meta.number)
+
+
+def write_meta_pages(descriptor: int, meta: MetaPage) -> None:
+    """Make `meta` both meta pages, so that its commit is the last one; the caller syncs the file."""
+    for place in (0, 1):
+        numbered = place.to_bytes(8, "little" if PAGE_HEADER.pack(1, 0, 0, 0, 0)[0] else "big") + meta.content[8:]
+        os.pwrite(descriptor, numbered, place * meta.page_bytes)
+
+
+def store_id(meta: MetaPage) -> bytes | None:
+    """Return the id in the stamp of a meta page; None: it has no stamp."""
+    magic, held = STAMP.unpack(meta.content[-STAMP.size :])
+    return held if magic == STAMP_MAGIC else None
+
+
+def stamp(descriptor: int) -> bytes:
+    """Return the id of the store; give it one if it has none, or has it in one meta page alone."""
+    found = meta_pages(descriptor)
+    held = [store_id(meta) for meta in found]
+    identity = next(filter(None, held), None) or os.urandom(16)
+    if found and (len(found) < 2 or held != [identity, identity]):
+        page_bytes = found[0].page_bytes
+        for place in (1, 2):
+            os.pwrite(descriptor, STAMP.pack(STAMP_MAGIC, identity), place * page_bytes - STAMP.size)
+    return identity
+
+
+def replaced_pages(descriptor: int, meta: MetaPage) -> int:
+    """Return how many pages a commit replaced, as its row in the list of replaced pages says."""
+    page = meta.roots[0]
+    for _ in range(DEPTH_MAX):
+        if page == NO_PAGE:
+            return 0
+        content = os.pread(descriptor, meta.page_bytes, page * meta.page_bytes)
+        if len(content) < meta.page_bytes:
+            return 0
+        _, _, flags, lower, _ = PAGE_HEADER.unpack_from(content)
+        last = struct.unpack_from("=H", content, lower - 2)[0]
+        low, high, node_flags, key_bytes = NODE.unpack_from(content, last)
+        if flags & BRANCH_PAGE:
+            page = low | high << 16 | node_flags << 32
+            continue
+        if struct.unpack_from("=Q", content, last + NODE.size)[0] != meta.number:
+            return 0
+        data = last + NODE.size + key_bytes
+        count: int = struct.unpack_from("=Q", content, data)[0]
+        if node_flags & BIG_DATA:  # the data is the number of an overflow page
+            held = os.pread(descriptor, 8, count * meta.page_bytes + PAGE_HEADER.size)
+            count = struct.unpack("=Q", held)[0]
+        return count
+    return 0
+
+
+def file_faults(descriptor: int) -> Iterator[str]:
+    """Yield what can be seen to be wrong with the data file at a glance: its size, its meta pages, their roots."""
+    found = meta_pages(descriptor)
+    size = os.fstat(descriptor).st_size
+    if len(found) < 2:
+        yield f"{2 - len(found)} of its 2 meta pages cannot be read"
+    for meta in found:
+        if size < meta.pages * meta.page_bytes:
+            yield f"it has {size} bytes, its commit {meta.number} uses {meta.pages * meta.page_bytes}"
+    for root in max(found, key=lambda meta: meta.number).roots if found else ():
+        if root == NO_PAGE:
+            continue
+        held = os.pread(descriptor, PAGE_HEADER.size, root * found[0].page_bytes)
+        if len(held) < PAGE_HEADER.size:
+            yield f"its root page {root} is behind its end"
+            continue
+        number, _, flags, _, _ = PAGE_HEADER.unpack(held)
+        if number != root or not flags & (BRANCH_PAGE | LEAF_PAGE):
+            yield f"its page {root} is not the root of a table"

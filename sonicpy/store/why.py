@@ -1,0 +1,13 @@
+"""Why a word is pending."""
+
+from enum import IntEnum
+
+
+class Why(IntEnum):
+    """What happened last to a pending word: the last byte of its row, behind its sequence number."""
+
+    APPEARED = 0
+    POPPED = 1
+    """It vanished by a POP that left its object other words."""
+    ORPHANED = 2
+    """It vanished with its object."""

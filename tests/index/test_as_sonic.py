@@ -1,0 +1,208 @@
+"""Compat mode: what a search for differences from Sonic 1.10.2 found, each as its smallest exchange and Sonic's answer.
+
+The second half holds the differences that stay, which docs/protocol.md lists.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from sonicpy import Index
+from tests.index.shorthand import B, C, found, open_index, push
+
+COMPAT = {"server__compat": "sonic"}
+FOLDING = {"normalization__diacritic_folding_enabled": True}
+STEMMING = {"normalization__stemming_enabled": True}
+
+
+def opened(tmp_path: Path, **settings: object) -> Index:
+    return open_index(tmp_path, **COMPAT, **{"search__query_alternates_try": 4, **settings})
+
+
+def words(index: Index) -> list[str]:
+    index.consolidate()
+    return index.words(C, B)
+
+
+@pytest.mark.parametrize("mode", ["none", "sonic"])
+def test_a_collection_exists_until_it_is_flushed(tmp_path: Path, mode: str) -> None:
+    for _ in range(2):
+        with open_index(tmp_path, server__compat=mode) as index:
+            push(index, "o", "alpha")
+            assert index.flush_bucket(C, B) == 1
+            assert index.flush_bucket(C, B) == (mode == "sonic")
+            assert index.count_buckets(C) == 0
+        with open_index(tmp_path, server__compat=mode) as index:
+            assert [index.flush_collection(C), index.flush_collection(C)] == [1, 0]
+
+
+def test_older_objects_come_back_into_the_window(tmp_path: Path) -> None:
+    with opened(tmp_path, store__kv__retain_word_objects=3) as index:
+        for oid in "ABCD":
+            push(index, oid, "bee")
+        index.flush_object(C, B, "D")
+        assert found(index, "bee") == ["C", "B", "A"]
+        for oid in "CB":
+            index.pop(C, B, oid, "bee")
+        assert found(index, "bee") == ["A"]
+
+
+def test_pop_leaves_an_object_without_words(tmp_path: Path) -> None:
+    with opened(tmp_path) as index:
+        push(index, "A", "x")
+        push(index, "B", ".")
+        assert index.pop(C, B, "B", "x") == 0
+        assert index.count_objects(C, B) == 2
+        index.flush_object(C, B, "B")
+        assert index.count_objects(C, B) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "count"), [("\u093f", 1), ("\u0345 \u064b \u24b6 \u00b2 \u0e31", 5), ("\u0301 \u200d", 0)]
+)
+def test_alphabetic_marks_are_words(tmp_path: Path, text: str, count: int) -> None:
+    with opened(tmp_path) as index:
+        push(index, "o", text)
+        assert index.count_object_words(C, B, "o") == count
+        assert count != 1 or index.suggest(C, B, text) == []
+
+
+def test_no_language_only_keeps_stop_words(tmp_path: Path) -> None:
+    with opened(tmp_path, **STEMMING) as index:
+        push(index, "o", "running cats were swimming together in houses", "none")
+        assert words(index) == "cat hous in run swim togeth were".split()
+
+
+def test_special_words_are_stemmed_and_keep_their_case(tmp_path: Path) -> None:
+    with opened(tmp_path, **STEMMING) as index:
+        push(index, "o", "@Alice snake_case running-42 running", "eng")
+        assert words(index) == ["42", "Alice", "run", "snake_cas"]
+
+
+def test_hangul_stays_decomposed(tmp_path: Path) -> None:
+    with opened(tmp_path, **FOLDING) as index:
+        push(index, "o", "\ud55c\uad6d \u0439")
+        assert words(index) == ["\u0438", "\u1112\u1161\u11ab\u1100\u116e\u11a8"]
+        assert index.suggest(C, B, "\ud55c") == ["\u1112\u1161\u11ab\u1100\u116e\u11a8"]
+
+
+def test_case_is_folded_before_the_normal_form(tmp_path: Path) -> None:
+    with opened(tmp_path, normalization__unicode_normalization="nfkc") as index:
+        push(index, "o", "\U0001d401oo \ufb01x_1 e\u0301 \u00c9")
+        assert words(index) == ["Boo", "\u00e9", "\ufb01x_1"]
+        assert (found(index, "boo"), found(index, "\U0001d401oo")) == ([], ["o"])
+
+
+def test_stop_words_in_either_spelling(tmp_path: Path) -> None:
+    with opened(tmp_path) as index:
+        push(index, "o", "e\u0301te\u0301 \u00e9t\u00e9 parc", "fra")
+        assert words(index) == ["parc"]
+
+
+def test_words_with_a_hyphen_are_not_completed(tmp_path: Path) -> None:
+    with opened(tmp_path, tokenization__compat_split_special_patterns=False) as index:
+        push(index, "o", "covid-19 _-_ http://x.yy/#frag")
+        index.consolidate()
+        assert (found(index, "covid-1"), index.suggest(C, B, "_-")) == ([], [])
+        assert index.suggest(C, B, "http://x.yy/#f") == ["http://x.yy/#frag"]
+
+
+@pytest.mark.parametrize("typed", ["\u1f15", "\u1f41", "\uff41", "\u2d01"])
+def test_letters_of_no_script_or_of_another_are_not_completed(tmp_path: Path, typed: str) -> None:
+    with opened(tmp_path) as index:
+        push(index, "o", f"{typed}\u03bd {typed}{typed}")
+        index.consolidate()
+        assert index.suggest(C, B, typed) == []
+
+
+def test_a_word_longer_than_any_of_the_graph_is_corrected(tmp_path: Path) -> None:
+    with opened(tmp_path) as index:
+        push(index, "o", 40 * "a")
+        index.consolidate()
+        assert (found(index, 41 * "a"), index.suggest(C, B, 41 * "a")) == (["o"], [])
+
+
+@pytest.mark.parametrize(
+    ("typed", "is_found"),
+    [("abcdefghijk", True), ("abcdefghijkl", False), ("cfgggdhehggce", True), ("babbbabaaaaabbab", False)],
+)
+def test_three_edits_end_where_the_automaton_is_too_large(tmp_path: Path, typed: str, is_found: bool) -> None:
+    with opened(tmp_path) as index:
+        push(index, "o", f"zzz{typed}")
+        index.consolidate()
+        assert index.suggest(C, B, typed) == ([f"zzz{typed}"] if is_found else [])
+        assert found(index, typed) == (["o"] if is_found else [])
+
+
+@pytest.mark.parametrize(
+    ("lang", "dropped", "kept"),
+    [
+        ("ukr", "\u043a\u043e\u043b\u0438", "\u0431\u0443\u0432 \u0431\u0443\u043b\u0430 \u0432\u0430\u043c"),
+        ("aze", "alt\u0131 biraz", "onlar\u0131n"),
+        ("nob", "ikke", "bra"),
+        ("lit", "ir", "abiej\u0173"),
+    ],
+)
+def test_stop_words_of_sonic(tmp_path: Path, lang: str, dropped: str, kept: str) -> None:
+    with opened(tmp_path) as index:
+        push(index, "o", f"{dropped} {kept}", lang)
+        assert set(words(index)) <= set(kept.split())
+
+
+# -- differences that stay --------------------------------------------------------------------------------------------
+
+
+def test_letters_that_share_their_first_byte_are_corrected(tmp_path: Path) -> None:
+    """Sonic's automaton of bytes loses these corrections."""
+    with opened(tmp_path) as index:
+        push(index, "o", "\u043f\u0440\u0438\u0432\u0435\u0442")
+        index.consolidate()
+        assert found(index, "\u043f\u0440\u0435\u0432\u0435\u0442") == ["o"]
+
+
+def test_pop_removes_what_any_language_stored(tmp_path: Path) -> None:
+    """Sonic's POP guesses the language of its text alone, and leaves words behind."""
+    with opened(tmp_path, **STEMMING) as index:
+        push(index, "o", "@Alice snake_case running-42 running", "eng")
+        assert index.pop(C, B, "o", "@Alice snake_case running-42 running") == 4
+
+
+def test_one_character_for_several_words_is_these_words(tmp_path: Path) -> None:
+    """Sonic stores one word with blanks in it."""
+    with opened(tmp_path, normalization__unicode_normalization="nfkc") as index:
+        push(index, "o", "\ufdfa")
+        assert index.count_object_words(C, B, "o") == 4
+
+
+def test_a_word_pushed_again_to_an_old_object_does_not_move(tmp_path: Path) -> None:
+    """Sonic moves the object to the front once the word has lost another object."""
+    with opened(tmp_path) as index:
+        for oid in "ABC":
+            push(index, oid, "bee")
+        index.flush_object(C, B, "A")
+        push(index, "B", "bee")
+        assert found(index, "bee") == ["C", "B"]
+
+
+def test_equal_scores_keep_their_order_after_a_restart(tmp_path: Path) -> None:
+    """Sonic returns the oldest object first then."""
+    for _ in range(2):
+        with opened(tmp_path) as index:
+            push(index, "A", "bee")
+            push(index, "B", "bee")
+            assert found(index, "bee") == ["B", "A"]
+
+
+def test_languages_without_a_published_list(tmp_path: Path) -> None:
+    """Sonic drops these words."""
+    with opened(tmp_path) as index:
+        push(index, "o", "ako", "srp")
+        push(index, "o", "car", "cat")
+        assert words(index) == ["ako", "car"]
+
+
+def test_chinese_text_gives_no_words_of_signs(tmp_path: Path) -> None:
+    """Sonic stores blanks and punctuation, too, where a dictionary cuts the text."""
+    with opened(tmp_path) as index:
+        push(index, "o", "\u4f60\u597d \u2014 \u4e16\u754c\uff01", "cmn")
+        assert all(any(map(str.isalpha, word)) for word in words(index))

@@ -1,0 +1,379 @@
+"""Damaged files: checks name them in sentences and no signal ends who asked; queries notice what they can.
+
+docs/operations.md says what a query cannot notice.
+"""
+
+import json
+import random
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import sonicpy
+from sonicpy import Index
+from sonicpy.errors import SonicError, StoreDamaged, StoreError
+from sonicpy.index.maintenance import check_process
+from sonicpy.index.maintenance.check_process import verify_in_child
+from sonicpy.index.maintenance.verify import verify_folder
+from sonicpy.store import environment as tables
+from sonicpy.store import page_check
+from sonicpy.store.environment import DATA_FILE, Environment, Row, Transaction
+from sonicpy.store.keys import bucket_key
+from tests.index.shorthand import B, C, open_index
+from tests.processes import run_here
+
+PAGE_BYTES = 4096
+WORDS = [f"word{number}" for number in range(200)]
+ASKED = [*WORDS[::8], "late", "word0 word1", "word3 word7 late"]
+OBJECTS = 1_500
+
+ASK = """
+import json, sys
+import sonicpy
+from sonicpy.errors import SonicError
+found = {}
+try:
+    with sonicpy.open(sys.argv[1], read_only=True) as index:
+        for text in json.loads(sys.argv[2]):
+            try:
+                found[text] = list(index.query("collection", "bucket", text, limit=2000, lang="none"))
+            except SonicError as error:
+                found[text] = str(error)
+except SonicError as error:
+    found = str(error)
+print(json.dumps(found))
+"""
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a closed store with rows in every table, and pages that later commits freed."""
+    folder = tmp_path_factory.mktemp("whole") / "store"
+    chance = random.Random(3)
+    shares = [1 / (place + 1) for place in range(len(WORDS))]
+    with Index(folder) as index:
+        with index.batch():
+            for number in range(OBJECTS):
+                index.push(C, B, f"object:{number}", " ".join(chance.choices(WORDS, shares, k=8)), "none")
+        index.consolidate()
+        for number in range(0, OBJECTS, 9):
+            index.push(C, B, f"object:{number}", "late", "none")
+    return folder
+
+
+@pytest.fixture
+def folder(whole: Path, tmp_path: Path) -> Path:
+    """A copy to be damaged."""
+    return shutil.copytree(whole, tmp_path / "store")
+
+
+def ask(folder: Path) -> dict[str, list[str] | str]:
+    """Return what each text finds, or the error."""
+    found: dict[str, list[str] | str] = {}
+    with sonicpy.open(folder, read_only=True) as index:
+        for text in ASKED:
+            try:
+                found[text] = list(index.query(C, B, text, limit=2000, lang="none"))
+            except StoreError as error:
+                found[text] = str(error)
+    return found
+
+
+# -- pages -------------------------------------------------------------------------------------------------------------
+
+Damage = Callable[[bytearray, int, random.Random], bytearray]
+
+
+def flip(data: bytearray, page: int, chance: random.Random) -> bytearray:
+    data[page * PAGE_BYTES + chance.randrange(PAGE_BYTES)] ^= 1 << chance.randrange(8)
+    return data
+
+
+def zero(data: bytearray, page: int, chance: random.Random) -> bytearray:
+    data[page * PAGE_BYTES : (page + 1) * PAGE_BYTES] = bytes(PAGE_BYTES)
+    return data
+
+
+def copy_over(data: bytearray, page: int, chance: random.Random) -> bytearray:
+    other = chance.randrange(2, len(data) // PAGE_BYTES)
+    data[page * PAGE_BYTES : (page + 1) * PAGE_BYTES] = data[other * PAGE_BYTES : (other + 1) * PAGE_BYTES]
+    return data
+
+
+@pytest.mark.parametrize("damage", [zero, copy_over])
+def test_many_damaged_pages_are_sentences(whole: Path, folder: Path, damage: Damage) -> None:
+    chance, content = random.Random(11), bytearray((whole / DATA_FILE).read_bytes())
+    for page in range(8, len(content) // PAGE_BYTES, 2):
+        content = damage(content, page, chance)
+    (folder / DATA_FILE).write_bytes(content)
+    status, printed, said = run_here(["verify", str(folder)], folder)
+    assert status == 1
+    assert said.count("\n") == 1 and said.startswith("sonicpy: ") and "Traceback" not in printed, said
+
+
+@pytest.mark.full
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("damage", [flip, zero, copy_over])
+def test_no_answer_is_wrong_where_the_check_finds_nothing(whole: Path, folder: Path, damage: Damage) -> None:
+    expected, content, chance = ask(whole), (whole / DATA_FILE).read_bytes(), random.Random(12)
+    outcomes = {"answers are right": 0, "the check names it": 0}
+    for page in chance.sample(range(2, len(content) // PAGE_BYTES), 40):
+        (folder / DATA_FILE).write_bytes(damage(bytearray(content), page, chance))
+        try:
+            faults = verify_in_child(folder)
+        except StoreError as error:
+            faults = [str(error)]
+        assert all(fault and "\n" not in fault for fault in faults)
+        command = [sys.executable, "-c", ASK, str(folder), json.dumps(ASKED)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        is_right = done.returncode == 0 and json.loads(done.stdout) == expected
+        assert is_right or faults, f"page {page}: {done.stdout[:500]} {done.stderr[-500:]}"
+        outcomes["the check names it" if faults else "answers are right"] += 1
+    print(damage.__name__, outcomes)
+    assert outcomes["the check names it"]
+
+
+class Taken:
+    """Which pages a check finds in use, and which ones free."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+        self.used: set[int] = set()
+        self.free: set[int] = set()
+        take = page_check._PageCheck._take
+
+        def note(check: page_check._PageCheck, name: str, first: int, pages: int) -> bool:
+            caller = sys._getframe(1).f_code.co_name
+            (self.free if caller == "_take_row" else self.used).update(range(first, first + pages))
+            return take(check, name, first, pages)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(page_check._PageCheck, "_take", note)
+            assert page_faults_of(folder) == []
+
+
+def page_faults_of(folder: Path) -> list[str]:
+    """Check the pages of the last commit, without LMDB."""
+    return list(page_check.page_faults(folder / DATA_FILE, commit_of(folder)))
+
+
+def commit_of(folder: Path) -> int:
+    """Return the number of the last commit, as the meta pages say."""
+    content = (folder / DATA_FILE).read_bytes()[: 2 * PAGE_BYTES]
+    return max(int.from_bytes(content[at + 144 : at + 152], sys.byteorder) for at in (0, PAGE_BYTES))
+
+
+def test_every_page_of_a_whole_store_is_in_use_once_or_free(
+    whole: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken = Taken(monkeypatch, whole)
+    pages = (whole / DATA_FILE).stat().st_size // PAGE_BYTES
+    assert taken.used and taken.free
+    assert taken.used | taken.free <= set(range(2, pages))
+    with Index(folder) as index:
+        for number in range(300):  # rows with pages of their own, flushed buckets, and a backup
+            index.push(C, f"b{number % 5}", f"o{number}", "amber birch", "none")
+        index.flush_bucket(C, "b3")
+        index.backup(folder / "backup")
+        assert index.verify() == []
+    assert page_faults_of(folder) == []
+    assert verify_in_child(folder / "backup") == []
+
+
+@pytest.mark.parametrize("damage", [zero, copy_over])
+def test_every_page_that_is_not_what_it_should_be_is_found(
+    whole: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, damage: Damage
+) -> None:
+    taken = Taken(monkeypatch, whole)
+    content, chance = (whole / DATA_FILE).read_bytes(), random.Random(13)
+    for page in range(2, max(taken.used | taken.free) + 1):
+        damaged = damage(bytearray(content), page, chance)
+        if damaged != content:
+            (folder / DATA_FILE).write_bytes(damaged)
+            assert bool(page_faults_of(folder)) == (page in taken.used), page
+
+
+def test_a_page_that_is_in_use_and_free_is_found(whole: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """LMDB would write over it."""
+    taken = Taken(monkeypatch, whole)
+    free, used = max(taken.free), max(taken.used)
+    content = (whole / DATA_FILE).read_bytes()
+    named, wrong = (number.to_bytes(8, sys.byteorder) for number in (free, used))
+    found = 0
+    for place in range(2 * PAGE_BYTES, len(content), 8):
+        if content[place : place + 8] == named and place % PAGE_BYTES:  # a page begins with its own number
+            (folder / DATA_FILE).write_bytes(content[:place] + wrong + content[place + 8 :])
+            if any(f"page {used} is used twice" in fault for fault in page_faults_of(folder)):
+                found += 1
+                (fault,) = verify_in_child(folder)
+                assert fault.startswith(f"page {used} is used twice, by the table ")
+    assert found == 1
+
+
+def test_a_page_that_nobody_has_is_found(whole: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would never be used again."""
+    free = max(Taken(monkeypatch, whole).free)
+    content, told = (whole / DATA_FILE).read_bytes(), set[str]()
+    for place in range(2 * PAGE_BYTES + 8, len(content), 8):
+        count = int.from_bytes(content[place - 8 : place], sys.byteorder)
+        if content[place : place + 8] == free.to_bytes(8, sys.byteorder) and 0 < count < 500:
+            fewer = (count - 1).to_bytes(8, sys.byteorder)
+            (folder / DATA_FILE).write_bytes(content[: place - 8] + fewer + content[place:])
+            told.update(page_faults_of(folder))
+    assert [fault.partition(",")[0] for fault in told] == ["1 pages are neither in use nor free"]
+
+
+def test_an_older_commit_is_not_checked_and_a_short_file_is_named(folder: Path) -> None:
+    path, commit = folder / DATA_FILE, commit_of(folder)
+    assert list(page_check.page_faults(path, commit - 2)) == []
+    with open(path, "r+b") as file:
+        file.truncate(10 * PAGE_BYTES)
+    (fault,) = page_check.page_faults(path, commit)
+    assert fault.startswith("the file has 10 pages, the last one in use is ")
+    with pytest.raises(StoreError, match="cannot read"):
+        list(page_check.page_faults(folder / "none", commit))
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
+def test_a_store_that_was_cut_off_is_a_sentence(folder: Path, share: float) -> None:
+    path = folder / DATA_FILE
+    with open(path, "r+b") as file:
+        file.truncate(int(path.stat().st_size * share) // PAGE_BYTES * PAGE_BYTES)
+    try:
+        (*_, last) = verify_in_child(folder)
+    except StoreError as error:
+        last = str(error)
+    assert str(folder) in last
+
+
+@pytest.mark.parametrize("number", ["SIGABRT", "SIGBUS", "SIGSEGV"])
+def test_a_check_that_a_page_ends_names_what_it_found_before(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, number: str
+) -> None:
+    monkeypatch.setattr(check_process, "CHILD", ENDING.format(number=number))
+    *before, last = verify_in_child(folder)
+    assert before == ["table words has 1 rows but counts 2"]
+    assert last == (
+        f"a page of the tables of {folder} is damaged or missing: "
+        f"reading it ended the check with {number} (mdb.c: Assertion failed)"
+    )
+
+
+ENDING = """
+import os, signal, sys
+print('{{"fault": "table words has 1 rows but counts 2"}}', flush=True)
+print("one line", "mdb.c: Assertion failed", sep="\\n", file=sys.stderr, flush=True)
+os.kill(os.getpid(), signal.{number})
+"""
+
+
+def test_a_check_that_is_killed_is_no_damage(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check_process, "CHILD", ENDING.format(number="SIGKILL"))
+    with pytest.raises(StoreError, match=r"ended with SIGKILL before it was done: mdb.c: Assertion failed"):
+        verify_in_child(folder)
+    monkeypatch.setattr(check_process, "CHILD", "import sys; sys.exit(7)")
+    with pytest.raises(StoreError, match=r"ended with status 7 before it was done: it said nothing"):
+        verify_in_child(folder)
+
+
+def test_errors_keep_their_class(tmp_path: Path) -> None:
+    (tmp_path / "sonicpy.backup").write_bytes(b"x" * 100)
+    with pytest.raises(StoreDamaged, match="is not a whole backup"):
+        verify_in_child(tmp_path)
+    with pytest.raises(StoreError, match="holds neither a store"):
+        verify_in_child(tmp_path / "empty")
+
+
+# -- rows --------------------------------------------------------------------------------------------------------------
+
+
+def change(folder: Path, work: Callable[[Transaction], None]) -> None:
+    """Change rows of a closed store."""
+    environment = Environment(folder, 1 << 30, sync=False)
+    try:
+        transaction = environment.begin(write=True)
+        work(transaction)
+        environment.commit(transaction)
+    finally:
+        environment.close()
+
+
+def rows_of(folder: Path, table: int) -> list[Row]:
+    environment = Environment(folder, 1 << 30, read_only=True)
+    try:
+        with environment.reading() as transaction:
+            return list(transaction.rows(table, bucket_key(0)))
+    finally:
+        environment.close()
+
+
+NOTICED = {
+    tables.COMMON: "the row of a common word is missing",
+    tables.POSTINGS: "blocks of postings are missing",
+    tables.IMPACTS: "postings, and its blocks have room for",
+    tables.OBJECTS: "postings name",
+}
+"""Tables of which a query that needs a missing row says so."""
+
+
+@pytest.mark.parametrize("table", NOTICED, ids=lambda table: tables.TABLE_NAMES[table].decode())
+def test_a_query_that_needs_a_missing_row_says_so(whole: Path, folder: Path, table: int) -> None:
+    expected = ask(whole)
+    change(folder, lambda transaction: transaction.delete_rows(table, bucket_key(0), 10_000) and None)
+    wrong = {text: found for text, found in ask(folder).items() if found != expected[text]}
+    assert wrong
+    for found in wrong.values():
+        assert isinstance(found, str) and NOTICED[table] in found, found
+    assert verify_in_child(folder)
+
+
+@pytest.mark.parametrize("table", NOTICED, ids=lambda table: tables.TABLE_NAMES[table].decode())
+def test_each_missing_row_is_noticed_or_not_needed(whole: Path, folder: Path, table: int) -> None:
+    expected = ask(whole)
+    rows = rows_of(whole, table)
+    for key, row in random.Random(table).sample(rows, min(3, len(rows))):
+        change(folder, lambda transaction, key=key: transaction.delete(table, key) and None)  # type: ignore[misc]
+        for text, found in ask(folder).items():
+            assert found == expected[text] or isinstance(found, str), (key, text)
+        change(folder, lambda transaction, key=key, row=row: transaction.put(table, key, row))  # type: ignore[misc]
+    assert ask(folder) == expected
+
+
+@pytest.mark.parametrize("window", [0, 200])
+def test_a_list_in_the_order_of_association_is_whole_or_damaged(tmp_path: Path, window: int) -> None:
+    settings: dict[str, object] = {"server__compat": "sonic", "store__kv__retain_word_objects": window}
+    settings["search__query_minimum_term_idf_default"] = 0  # no word is too common
+    with open_index(tmp_path, **settings) as index, index.batch():
+        for number in range(400):
+            index.push(C, B, f"o{number}", "amber", "none")
+    change(tmp_path / "store", lambda rows: rows.delete_rows(tables.POSTINGS, bucket_key(0), 2) and None)
+    with open_index(tmp_path, **settings) as index, pytest.raises(StoreDamaged, match="a word counts 400 postings"):
+        index.query(C, B, "amber", limit=10, lang="none")
+
+
+@pytest.mark.parametrize("table", range(len(tables.TABLE_NAMES)), ids=[name.decode() for name in tables.TABLE_NAMES])
+def test_the_check_reads_every_row_of_every_table_and_raises_nothing_else(folder: Path, table: int) -> None:
+    environment = Environment(folder, 1 << 30, read_only=True)
+    with environment.reading() as transaction:
+        rows = list(transaction.rows(table, b""))
+    environment.close()
+    chance = random.Random(table)
+    for key, row in chance.sample(rows, len(rows) if table == tables.META else min(2, len(rows))):
+        change(folder, lambda transaction, key=key: transaction.delete(table, key) and None)  # type: ignore[misc]
+        assert faults_of(folder), f"without the row {key!r}"
+        value = bytearray(row or b"x")
+        value[chance.randrange(len(value))] ^= 1 << chance.randrange(8)
+        change(folder, lambda transaction, key=key, value=value: transaction.put(table, key, bytes(value)))  # type: ignore[misc]
+        faults_of(folder)
+        change(folder, lambda transaction, key=key, row=row: transaction.put(table, key, row))  # type: ignore[misc]
+    assert faults_of(folder) == []
+
+
+def faults_of(folder: Path) -> list[str]:
+    try:
+        return verify_folder(folder)
+    except SonicError as error:
+        return [str(error)]

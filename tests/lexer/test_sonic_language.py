@@ -1,0 +1,54 @@
+"""Guesses of compat mode."""
+
+import pytest
+
+from sonicpy.lexer import sonic_language
+from sonicpy.lexer.sonic_language import SonicGuesser, has_whatlang
+from sonicpy.lexer.sonic_scripts import main_script
+from sonicpy.lexer.stopwords import StopWords
+
+GUESSES = [
+    ("the cat and the dog", (None, "short"), "19 bytes"),
+    ("12345678901234567890 !?", (None, "unknown"), "no letters"),
+    ("\u03ba\u03b1\u03bb\u03b7\u03bc\u03ad\u03c1\u03b1 \u03ba\u03cc\u03c3\u03bc\u03b5", ("ell", "script"), "Greek"),
+    ("please send it to me as soon as you can, or call me later this day", ("eng", "words"), "stop words decide"),
+    ("bitte schick es mir so bald wie du kannst, oder ruf mich an wenn es geht", ("deu", "words"), "in any language"),
+    ("\u6211\u6765\u5230\u5317\u4eac\u6e05\u534e\u5927\u5b66", ("cmn", "letters"), "Han"),
+    ("\u6771\u4eac\u306b\u4f4f\u3093\u3067\u3044\u307e\u3059", ("jpn", "script"), "kana"),
+]
+
+
+@pytest.fixture(params=["extra", "without"])
+def guesser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> SonicGuesser:
+    if request.param == "without":
+        monkeypatch.setattr(sonic_language, "find_spec", lambda name: None)
+    elif not has_whatlang():
+        pytest.skip("needs the extra [compat]")
+    return SonicGuesser(StopWords())
+
+
+@pytest.mark.parametrize(("text", "expected", "why"), GUESSES)
+def test_guesses(guesser: SonicGuesser, text: str, expected: tuple[str | None, str], why: str) -> None:
+    assert guesser.explain(text) == expected, why
+    assert guesser.guess(text) == expected[0]
+
+
+def test_only_the_first_bytes_count(guesser: SonicGuesser) -> None:
+    german = "bitte schick es mir so bald wie du kannst, " * 5
+    assert guesser.guess(german + "the and of to in is it you that he was for on are with " * 20) == "deu"
+
+
+@pytest.mark.skipif(not has_whatlang(), reason="needs the extra [compat]")
+def test_a_short_text_of_the_detector() -> None:
+    guesser = SonicGuesser(StopWords())
+    assert guesser.has_whatlang
+    assert guesser.guess("Have a wonderful day!") == "aze", "by the word a, as Sonic does"
+    assert guesser.guess("Gman99999 zwitschern Nachrichten") == "deu"
+
+
+@pytest.mark.parametrize(
+    ("text", "script"),
+    [("abc", "Latin"), ("1", None), ("\uff41", "Hangul"), ("\u1f15", None), ("\u0430\u0431c", "Cyrillic")],
+)
+def test_scripts(text: str, script: str | None) -> None:
+    assert main_script(text) == script

@@ -1,0 +1,43 @@
+"""Wrong changes that no test notices because they change nothing that anybody could see, each with the reason.
+
+Keys are (path, line, before, after), as a run prints them; docs/testing.md shows this table.
+"""
+
+PASSWORDS = "sonicpy/server/passwords.py"
+FOLDER = "sonicpy/store/folder.py"
+CONVERSATION = "sonicpy/client/conversation.py"
+PUSHES = "sonicpy/client/pushes.py"
+
+FIRST_ONE = "the first wrong password sets it to 0, because the last one was infinitely long ago"
+A_BYTE_MORE = "a group of lines is a byte longer or shorter"
+
+HARMLESS: dict[tuple[str, str, str, str], str] = {
+    (PASSWORDS, "self.wrong = 0", "0", "(1)"): FIRST_ONE,
+    (PASSWORDS, "self.wrong = 0", "self.wrong = 0", "pass"): FIRST_ONE,
+    (
+        PASSWORDS,
+        "doublings = min(attempts.wrong - FREE - 1, 10)  # beyond that, 2**doublings would grow without need",
+        "10",
+        "(11)",
+    ): "the longest delay is reached with fewer doublings",
+    (FOLDER, "os.ftruncate(self._descriptor, 0)", "0", "(1)"): "the process id that is written over it is longer",
+    (
+        FOLDER,
+        "self._descriptor = os.open(folder / LOCK_FILE, os.O_RDONLY | os.O_CLOEXEC)",
+        "os.O_RDONLY | os.O_CLOEXEC",
+        "(os.O_RDONLY & os.O_CLOEXEC)",
+    ): "Python opens every file so that programs it starts do not inherit it",
+    (
+        CONVERSATION,
+        "return in_flight",
+        "return in_flight",
+        "return None",
+    ): "the caller looks only for what is complete, and a PENDING completes nothing",
+    (PUSHES, "size = 0", "0", "(1)"): A_BYTE_MORE,
+    (
+        PUSHES,
+        "while len(lines) < LINES_IN_FLIGHT_MAX and size < GROUP_BYTES_MAX:",
+        "size < GROUP_BYTES_MAX",
+        "(size <= GROUP_BYTES_MAX)",
+    ): A_BYTE_MORE,
+}

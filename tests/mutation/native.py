@@ -1,0 +1,98 @@
+"""Mutants of native code, made by hand: a few wrong changes where a mistake would lose or hide something.
+
+A run compiles a module again for each, so these are few.
+"""
+
+from dataclasses import dataclass
+
+NATIVE_FOLDER = "ext/sonicpy/_native"
+
+
+@dataclass(frozen=True, slots=True)
+class NativeMutant:
+    """One wrong change of a module.
+
+    Attributes:
+        module: its name.
+        before: a piece that stands in the file once.
+        tests: that judge it.
+        seconds: about what they take.
+    """
+
+    module: str
+    before: str
+    after: str
+    tests: tuple[str, ...]
+    seconds: float = 60.0
+
+    @property
+    def path(self) -> str:
+        """The file, from the root of the checkout."""
+        return f"{NATIVE_FOLDER}/{self.module}.pyx"
+
+
+LOG = ("tests/native/test_records.py", "tests/store/test_log.py")
+BUCKET = ("tests/store/test_bucket.py", "tests/store/test_mutations.py", "tests/store/test_verify.py")
+LISTS = ("tests/native/test_stored_postings.py", "tests/native/test_top_objects.py")
+COMMON = ("tests/store/test_common_words.py", "tests/store/test_bucket.py")
+CACHE = ("tests/store/test_waiting_rows.py", "tests/store/test_bucket.py", "tests/store/test_recover.py")
+NAMES = ("tests/native/test_names.py", "tests/store/test_names.py")
+
+NATIVE = (
+    NativeMutant("records", "put_u32(out + 4, crc32(out + FRAME_BYTES, size))", "put_u32(out + 4, 0)", LOG),
+    NativeMutant("records", "if size > RECORD_MAX:", "if size >= RECORD_MAX:", LOG),
+    NativeMutant(
+        "records", "        out += FRAME_BYTES + size\n    return framed", "        out += size\n    return framed", LOG
+    ),
+    NativeMutant(
+        "records",
+        '    if at[0] != end:\n        raise DamagedBytes("a list of terms has bytes',
+        '    if False:\n        raise DamagedBytes("a list of terms has bytes',
+        LOG,
+    ),
+    NativeMutant(
+        "stored_postings",
+        "if opened.iids[place] <= opened.iids[place - 1]:",
+        "if opened.iids[place] < opened.iids[place - 1]:",
+        LISTS,
+    ),
+    NativeMutant("stored_postings", "if opened.iids[0] < block.lower or (", "if (", LISTS),
+    NativeMutant("stored_postings", "if <uint64_t> count < df:", "if False:", LISTS),
+    NativeMutant(
+        "stored_postings",
+        "if self.blocks[number].lower <= self.blocks[number - 1].lower:",
+        "if self.blocks[number].lower < self.blocks[number - 1].lower:",
+        LISTS,
+    ),
+    NativeMutant(
+        "stored_postings", "mark(block.marks, opened.iids[place])", "mark(block.marks, opened.iids[0])", LISTS
+    ),
+    NativeMutant("term_rows", "if term_id_in(row) != term_id:", "if False:", COMMON),
+    NativeMutant("add_terms", "        edit.word.hidden_df += edit.hidden\n", "", BUCKET),
+    NativeMutant("add_terms", "        self.length_change += edit.tf\n", "", BUCKET),
+    NativeMutant("add_terms", "            edit.word.hidden_df -= 1\n", "", BUCKET),
+    NativeMutant("add_terms", "        if edit.tf > held.tf:", "        if edit.tf >= held.tf:", BUCKET),
+    NativeMutant("remove_terms", "            edit.word.df -= 1\n", "", BUCKET),
+    NativeMutant("remove_terms", "            edit.word.hidden_df -= held.hidden\n", "", BUCKET),
+    NativeMutant("remove_terms", "            self.length_change -= held.tf\n", "", BUCKET),
+    NativeMutant("remove_terms", "            if edit.word.df == 0:", "            if False:", BUCKET),
+    NativeMutant(
+        "term_cache",
+        "if entry.hash == hash and entry.key_size == size and memcmp(entry.key, key, size) == 0:",
+        "if entry.hash == hash:",
+        CACHE,
+    ),
+    NativeMutant("term_cache", "                entry.key_size = 0\n", "", CACHE),
+    NativeMutant(
+        "term_cache",
+        "            if end != NULL and compare(entry, end, end_size) > 0:",
+        "            if end != NULL and compare(entry, end, end_size) >= 0:",
+        CACHE,
+    ),
+    NativeMutant(
+        "lengths",
+        "        if iid // LENGTHS_PER_ROW != self._last_row:",
+        "        if False:",
+        (*BUCKET, "tests/native/test_lengths.py"),
+    ),
+)

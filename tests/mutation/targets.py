@@ -1,0 +1,50 @@
+"""What is mutated, how often at most, and which tests may notice."""
+
+from dataclasses import dataclass
+
+MUTANTS_MAX = 600
+"""Of Python and of native code together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A Python file.
+
+    Attributes:
+        most: mutants.
+        tests: files and folders whose tests are measured: those that run a line judge its mutants.
+        always: tests that judge every mutant, because they run the file in processes that are not measured.
+    """
+
+    most: int
+    tests: tuple[str, ...]
+    always: tuple[str, ...] = ()
+
+
+CLIENT = ("tests/client/test_conversation.py", "tests/client/test_pushes.py", "tests/client/test_resending.py",
+          "tests/client/test_faults.py")  # fmt: skip
+
+TARGETS = {
+    "sonicpy/store/log.py": Target(
+        130,
+        ("tests/store/test_log.py", "tests/store/test_damaged_log.py", "tests/store/test_verify.py",
+         "tests/store/test_recover.py", "tests/store/test_store.py"),
+        ("tests/store/test_synced.py",),
+    ),
+    "sonicpy/store/store.py": Target(
+        150,
+        ("tests/store/test_store.py", "tests/store/test_recover.py", "tests/store/test_readers.py",
+         "tests/store/test_mutations.py", "tests/index/test_push_many.py", "tests/index/test_open.py",
+         "tests/store/test_sweep.py", "tests/store/test_snapshot.py", "tests/index/test_suggest_cache.py"),
+        ("tests/store/test_synced.py",),
+    ),
+    "sonicpy/store/folder.py": Target(
+        60,
+        ("tests/store/test_folder.py", "tests/store/test_store.py", "tests/index/test_open.py",
+         "tests/index/test_read_only.py"),
+        ("tests/store/test_synced.py::test_the_boot_mark_is_replaced_whole_and_says_clean_last",),
+    ),
+    "sonicpy/server/passwords.py": Target(60, ("tests/server/test_passwords.py",)),
+    "sonicpy/client/conversation.py": Target(90, CLIENT),
+    "sonicpy/client/pushes.py": Target(70, CLIENT),
+}  # fmt: skip

@@ -1,0 +1,173 @@
+"""What happens before LMDB opens a store: going back to the checkpoint, and damage that a sentence names."""
+
+import json
+import os
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+
+from sonicpy.errors import StoreDamaged, StoreError
+from sonicpy.index.maintenance.verify import verify_folder
+from sonicpy.store import check_rows
+from sonicpy.store.boot_mark import BOOT_FILE
+from sonicpy.store.checkpoint import CHECKPOINT_FILE
+from sonicpy.store.environment import DATA_FILE
+from sonicpy.store.platform import boot_id
+from sonicpy.store.read_only import ReadOnlyStore
+from sonicpy.store.store import Store
+from tests.store.consistency import check_consistent
+from tests.store.shorthand import ANALYSER, MAP_BYTES, found, open_store, push
+
+PAGE_BYTES = 4096
+
+
+def filled(folder: Path, objects: int = 300) -> Store:
+    """Return an open store with a checkpoint of some objects, and as many objects in its log alone."""
+    store = open_store(folder)
+    for number in range(2 * objects):
+        store.apply(push(f"o{number}", f"word{number} alpha"))
+        if number % 7 == 0:
+            store.commit()
+        if number == objects:
+            store.sync()
+    store.seal()
+    return store
+
+
+def lose_power(folder: Path, into: Path, *, damage: bool = True) -> Path:
+    """Return a copy of an open store as another boot finds it: newer pages are lost, half of them at random."""
+    shutil.copytree(folder, into)
+    mark = json.loads((into / BOOT_FILE).read_text())
+    assert mark == {"version": 2, "boot": boot_id(), "clean": False}
+    (into / BOOT_FILE).write_text(json.dumps({**mark, "boot": "an older boot"}))
+    if damage:
+        (into / "lock.mdb").unlink()
+    return into
+
+
+def flip_pages(path: Path, places: list[int]) -> None:
+    content = bytearray(path.read_bytes())
+    for place in places:
+        content[place * PAGE_BYTES : (place + 1) * PAGE_BYTES] = random.Random(place).randbytes(PAGE_BYTES)
+    path.write_bytes(content)
+
+
+def test_a_store_goes_back_and_replays_its_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    store = filled(tmp_path / "store")
+    used = store._environment.used_bytes() // PAGE_BYTES
+    copy = lose_power(tmp_path / "store", tmp_path / "copy")
+    store.close()
+    flip_pages(copy / DATA_FILE, [0])  # the newest commit may be that of either meta page
+    recovered = open_store(copy)
+    assert "goes back to commit" in caplog.text and "can be read" in caplog.text
+    assert len(found(recovered, "alpha")) == 600 and used > 20
+    check_consistent(recovered)
+    recovered.close()
+    caplog.clear()
+    open_store(copy).close()
+    assert not caplog.text
+
+
+def test_nothing_goes_back_in_the_boot_that_wrote_it(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    store = filled(tmp_path / "store")
+    copy = tmp_path / "copy"
+    shutil.copytree(tmp_path / "store", copy)
+    store.close()
+    open_store(copy).close()
+    assert not caplog.text
+
+
+def test_the_file_of_another_store_does_not_go_back(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Who puts an older copy of data.mdb into the folder must not get a mixture of both."""
+    open_store(tmp_path / "other").close()
+    store = filled(tmp_path / "store")
+    copy = lose_power(tmp_path / "store", tmp_path / "copy")
+    store.close()
+    shutil.copy(tmp_path / "other" / DATA_FILE, copy / DATA_FILE)
+    shutil.rmtree(copy / "log")
+    recovered = open_store(copy)
+    assert "is not the file of the checkpoint beside it" in caplog.text and "goes back" not in caplog.text
+    assert found(recovered, "alpha") == []
+    recovered.close()
+
+
+def test_without_a_checkpoint_the_tables_are_compared(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    store = filled(tmp_path / "store")
+    copy = lose_power(tmp_path / "store", tmp_path / "copy")
+    store.close()
+    (copy / CHECKPOINT_FILE).unlink()
+    recovered = open_store(copy)
+    assert "goes back" not in caplog.text and "can be read" in caplog.text
+    assert len(found(recovered, "alpha")) == 600
+    recovered.close()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_damage_is_a_sentence_and_no_signal(tmp_path: Path, seed: int) -> None:
+    """Pages that the checkpoint needs are not what was written: a disk that lied."""
+    store = filled(tmp_path / "store")
+    copy = lose_power(tmp_path / "store", tmp_path / "copy")
+    store.close()
+    pages = (copy / DATA_FILE).stat().st_size // PAGE_BYTES
+    flip_pages(copy / DATA_FILE, random.Random(seed).sample(range(2, pages), pages // 2))
+    with pytest.raises(StoreDamaged, match=r"was damaged when the machine stopped \(.*\): restore a backup into it"):
+        open_store(copy)
+    assert json.loads((copy / BOOT_FILE).read_text())["boot"] == "an older boot", "the next start checks again"
+
+
+@pytest.mark.parametrize("share", [0.9, 0.5, 0.1])
+def test_a_truncated_file_is_a_sentence_and_no_signal(tmp_path: Path, share: float) -> None:
+    filled(tmp_path / "store").close()
+    data = tmp_path / "store" / DATA_FILE
+    os.truncate(data, int(data.stat().st_size * share) // PAGE_BYTES * PAGE_BYTES)
+    for use in (
+        lambda: open_store(tmp_path / "store"),
+        lambda: ReadOnlyStore(tmp_path / "store", ANALYSER, map_bytes=MAP_BYTES),
+        lambda: verify_folder(tmp_path / "store"),
+    ):
+        with pytest.raises(StoreDamaged, match=r"is damaged \(.*\): restore a backup into it"):
+            use()
+
+
+def test_a_file_that_lacks_only_free_pages_is_opened(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    store.apply(push("o1", "alpha"))
+    store.close()
+    data = tmp_path / DATA_FILE
+    content = data.read_bytes()
+    for short in range(len(content) - PAGE_BYTES, len(content) - 4 * PAGE_BYTES, -PAGE_BYTES):
+        os.truncate(data, short)
+        fault = check_rows.first_fault(tmp_path, compare=True)
+        if fault is not None:
+            break
+        open_store(tmp_path).close()
+        data.write_bytes(content)
+        return
+    pytest.skip("its last page is in use")
+
+
+def test_readers_wait_for_a_recovery(tmp_path: Path) -> None:
+    store = filled(tmp_path / "store", 20)
+    copy = lose_power(tmp_path / "store", tmp_path / "copy")
+    store.close()
+    for use in (
+        lambda: ReadOnlyStore(copy, ANALYSER, map_bytes=MAP_BYTES),
+        lambda: verify_folder(copy),
+    ):
+        with pytest.raises(StoreError, match="the machine stopped while the store .* open it for writing once"):
+            use()
+    open_store(copy).close()
+    ReadOnlyStore(copy, ANALYSER, map_bytes=MAP_BYTES).close()
+    assert verify_folder(copy) == []
+
+
+@pytest.mark.parametrize("content", [b"", b"x" * 100, bytes(2 * PAGE_BYTES)])
+def test_a_store_that_was_being_made_is_made_again(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / BOOT_FILE).write_text('{"version": 2, "boot": "an older boot", "clean": false}')
+    (tmp_path / DATA_FILE).write_bytes(content)
+    store = open_store(tmp_path)
+    store.apply(push("o1", "alpha"))
+    assert found(store, "alpha") == ["o1"]
+    store.close()
