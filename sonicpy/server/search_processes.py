@@ -56,7 +56,7 @@ class SearchProcesses:
         self._service = service
         self._is_auto = setting == AUTO
         self._wanted = 0 if self._is_auto else int(setting)
-        self._most = max((os.cpu_count() or 1) - 1, 0) if self._is_auto else self._wanted
+        self._most = processors() - 1 if self._is_auto else self._wanted
         self._processes: list[SearchProcess] = []
         self._is_stopping = False
         self._next_start_s = 0.0
@@ -222,11 +222,14 @@ class SearchProcesses:
         self._wanted = min(self._wanted + 1, self._most)
 
 
+def processors() -> int:
+    """Return how many processors this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def search_processes_of(service: "Service") -> SearchProcesses | None:
-    """Return the search processes that the settings ask for; None: there will never be any."""
+    """Return the search processes of a server whose settings ask for some; None: this system cannot have any."""
     setting = service.config.server.search_processes
-    if setting == 0 or service.config.server.compat == "sonic":
-        return None
     if not CAN_HAND_OVER:
         if setting != AUTO:
             logger.warning("server.search_processes has no effect: this system cannot hand over connections")

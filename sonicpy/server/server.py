@@ -7,6 +7,7 @@ import logging
 import signal
 from collections.abc import AsyncIterator, Callable
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from sonicpy.channel.session import Session
 from sonicpy.config import Config, Loaded
@@ -17,11 +18,13 @@ from sonicpy.server.connection import Connection
 from sonicpy.server.listeners import Listeners, tls_context
 from sonicpy.server.loop import run_loop, settle_garbage
 from sonicpy.server.notify import READY, STOPPING, notify
-from sonicpy.server.search_processes import search_processes_of
 from sonicpy.server.service import Service
 from sonicpy.server.serving import end_connections, limits_of
 from sonicpy.server.tasks import PeriodicTasks
 from sonicpy.version import VERSION
+
+if TYPE_CHECKING:
+    from sonicpy.server.search_processes import SearchProcesses
 
 logger = logging.getLogger(__name__)
 
@@ -84,7 +87,7 @@ class Server:
                 settle_garbage()
                 notify(READY)
                 tasks = [asyncio.create_task(PeriodicTasks(service).run())]
-                service.search = search_processes_of(service)
+                service.search = find_search_processes(service)
                 if service.search is not None:
                     tasks.append(asyncio.create_task(service.search.run()))
                 try:
@@ -136,6 +139,16 @@ class Server:
             rejected.abort()
         await service.maintenance.stop()
         service.maintenance.consolidate_within(CONSOLIDATE_S)
+
+
+def find_search_processes(service: Service) -> "SearchProcesses | None":
+    """Return the search processes that the settings ask for; None: there are never any."""
+    server = service.config.server
+    if server.search_processes == 0 or server.compat == "sonic":
+        return None
+    module = importlib.import_module("sonicpy.server.search_processes")  # few servers need it
+    found: SearchProcesses | None = module.search_processes_of(service)
+    return found
 
 
 def load_metrics() -> ModuleType:

@@ -19,7 +19,8 @@ from sonicpy.server.connection import Connection
 from sonicpy.server.handover import CAN_HAND_OVER, Link
 from sonicpy.server.search_messages import Shed, Stop
 from sonicpy.server.search_process import SearchProcess
-from sonicpy.server.search_processes import SearchProcesses, search_processes_of
+from sonicpy.server.search_processes import SearchProcesses
+from sonicpy.server.server import find_search_processes
 from sonicpy.server.service import Service
 from sonicpy.server.serving import limits_of
 from sonicpy.store.change_board import SLOTS, ChangeBoard, slot_of
@@ -89,7 +90,7 @@ class Pool(SearchProcesses):
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
     monkeypatch.setattr(pool, "time", clock)
-    monkeypatch.setattr(os, "cpu_count", lambda: CORES)
+    monkeypatch.setattr(pool, "processors", lambda: CORES)
     return clock
 
 
@@ -195,7 +196,7 @@ class TestWhere:
 )  # fmt: skip
 def test_who_has_any(server: dict[str, object], expected: bool) -> None:
     service = SimpleNamespace(config=Config.model_validate({"server": server}))
-    assert (search_processes_of(cast(Service, service)) is not None) == expected
+    assert (find_search_processes(cast(Service, service)) is not None) == expected
 
 
 class TestBoard:
