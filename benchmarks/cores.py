@@ -49,6 +49,10 @@ def main() -> None:
         time.sleep(READY_S)
         found: dict[Server, Figures] = {one: {}, more: {}}
         numbers = count(len(pushed))
+        for number in range(given.rounds):  # first, because the caches of both processes begin anew with each commit
+            for server in found:
+                lines = commands.lines(QUERY_3, number / given.rounds)
+                note(found[server], "QUERY", read_run(server, QUERY_3, EIGHT, lines, given.seconds))
         for _ in range(given.rounds):
             for server in found:
                 measure(server, found[server], commands, pushed, numbers, given.seconds)
@@ -64,9 +68,7 @@ def main() -> None:
 def measure(
     server: Server, figures: Figures, commands: Commands, pushed: list[str], numbers: "count[int]", seconds: float
 ) -> None:
-    """Measure one server once."""
-    run = read_run(server, QUERY_3, EIGHT, commands.lines(QUERY_3), seconds)
-    note(figures, "QUERY", run)
+    """Measure queries beside changes once."""
     for where, bucket in (("the same bucket", None), ("another bucket", OTHER_BUCKET)):
         with server.connect("search") as asking, server.connect("ingest") as pushing:
             asked = Lane(asking, commands.lines(QUERY_3), reply_lines=2, endless=True)

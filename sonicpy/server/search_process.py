@@ -57,6 +57,7 @@ class SearchProcess:
     Attributes:
         connections: how many it serves.
         fresh: how many of them it got since its last report.
+        heard_s: when it sent something last, by the monotonic clock.
         busy: the share of the time that its loop took before that.
         active: how many connections sent lines before that, if it was busy.
         is_retiring: it gets no new connections.
@@ -68,7 +69,7 @@ class SearchProcess:
         self.fresh = 0
         self.busy = 0.0
         self.active = 0
-        self.idle_since_s = time.monotonic()
+        self.idle_since_s = self.heard_s = time.monotonic()
         self.is_ready = self.was_ready = self.is_retiring = self.is_leaving = False
         self._service = service
         self._on_end = on_end
@@ -147,6 +148,7 @@ class SearchProcess:
     # -- inside ------------------------------------------------------------------------------------------------------
 
     def _receive(self, message: object, descriptor: int) -> None:
+        self.heard_s = time.monotonic()
         if isinstance(message, Handover):
             self._take_back(message, descriptor)
         else:

@@ -21,7 +21,7 @@ from sonicpy.config.kinds import AUTO
 from sonicpy.errors import SonicError
 from sonicpy.server.handover import CAN_HAND_OVER
 from sonicpy.server.loop_load import BUSY_SHARE, LoopLoad
-from sonicpy.server.search_messages import Shed, Stop
+from sonicpy.server.search_messages import AskReport, Shed, Stop
 from sonicpy.server.search_process import SearchProcess
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ RETRY_S = 30.0
 """The same if the last one died before it was ready, or could not be started."""
 REPORT_S = 0.5
 """How long INFO and the metrics wait for the figures of a search process."""
+SILENCE_S = 12.0
+"""A process that told nothing for this time, although it was asked, is killed."""
 UNEQUAL_SHARE = 0.3
 """So much less busy a loop must be for connections to move to it."""
 NEW_CONNECTION_LOAD = 0.1
@@ -124,6 +126,7 @@ class SearchProcesses:
             await asyncio.sleep(TICK_S)
             self._here.measure()
             self._kept = 0
+            self._end_silent()
             if self._is_auto:
                 self._adapt()
             self._balance()
@@ -171,6 +174,15 @@ class SearchProcesses:
                 process.pid,
                 process.connections,
             )
+
+    def _end_silent(self) -> None:
+        """Kill processes that are stopped, or wait for ever; others take their places."""
+        for process in list(self._processes):
+            silence_s = time.monotonic() - process.heard_s
+            if silence_s > SILENCE_S:
+                self._ended(process, expected=False)
+            elif silence_s > SILENCE_S / 2:
+                process.send(AskReport())
 
     def _balance(self) -> None:
         """Let connections of the busiest loop move, so many that it would be as busy as the idlest one."""

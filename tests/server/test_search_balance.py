@@ -17,7 +17,7 @@ from sonicpy.channel.session import Session
 from sonicpy.server import search_processes as pool
 from sonicpy.server.connection import Connection
 from sonicpy.server.handover import CAN_HAND_OVER, Link
-from sonicpy.server.search_messages import Shed, Stop
+from sonicpy.server.search_messages import AskReport, Shed, Stop
 from sonicpy.server.search_process import SearchProcess
 from sonicpy.server.search_processes import SearchProcesses
 from sonicpy.server.server import find_search_processes
@@ -43,11 +43,18 @@ class Process:
     takes_connections: bool = True
     is_retiring: bool = False
     is_leaving: bool = False
+    was_ready: bool = True
+    is_killed: bool = False
+    pid: int = 0
+    heard_s: float = 0.0
     idle_since_s: float = 0.0
     sent: list[object] = field(default_factory=list)
 
     def send(self, message: object) -> None:
         self.sent.append(message)
+
+    def kill(self) -> None:
+        self.is_killed = True
 
 
 @dataclass
@@ -148,6 +155,21 @@ class TestHowMany:
         ticks(subject, TICKS)
         assert not process.is_retiring
         assert subject.wanted == 0, "it counts already"
+
+
+def test_one_that_tells_nothing_is_asked_and_then_killed(clock: Clock) -> None:
+    silent, talkative = Process(heard_s=clock.now), Process(heard_s=clock.now)
+    subject = Pool(2, silent, talkative)
+    subject._end_silent()
+    assert silent.sent == []
+    clock.now += pool.SILENCE_S / 2 + 1
+    subject._end_silent()
+    assert silent.sent == talkative.sent == [AskReport()]
+    talkative.heard_s = clock.now
+    clock.now += pool.SILENCE_S / 2
+    subject._end_silent()
+    assert (silent.is_killed, talkative.is_killed) == (True, False)
+    assert subject.connections == 1
 
 
 class TestWhere:

@@ -227,11 +227,3 @@ def test_connections_with_tls_stay(tmp_path: Path) -> None:
             with Peer(running, "search", tls=certificates.client()) as peer:
                 assert peer.ask("PING") == "PONG"
                 assert sockets(found[0]) == before
-
-
-def test_compat_mode_has_none(tmp_path: Path) -> None:
-    with Server(tmp_path, {"server.search_processes": 2, "server.compat": "sonic"}) as running:
-        with Peer(running, "search") as peer:
-            assert peer.ask("PING") == "PONG"
-        time.sleep(0.3)
-        assert search_processes(running) == []
