@@ -22,6 +22,8 @@ from benchmarks.versus.workload import COLLECTION, EIGHT, QUERY_3, SIXTEEN, Comm
 
 READY_S = 1.5
 """After this time the search processes are there, and what the pushes left behind is done."""
+WARM = 3
+"""The first round, which fills the caches and does not count, is so many times longer."""
 OTHER_BUCKET = "other"
 Figures = dict[str, list[float]]
 Line = Callable[[int], bytes]
@@ -49,10 +51,11 @@ def main() -> None:
         time.sleep(READY_S)
         found: dict[Server, Figures] = {one: {}, more: {}}
         numbers = count(len(pushed))
-        for number in range(given.rounds):  # first, because the caches of both processes begin anew with each commit
+        for number in range(given.rounds + 1):  # first, because each commit ends the caches of all processes
             for server in found:
-                lines = commands.lines(QUERY_3, number / given.rounds)
-                note(found[server], "QUERY", read_run(server, QUERY_3, EIGHT, lines, given.seconds))
+                run = read_run(server, QUERY_3, EIGHT, commands.lines(QUERY_3), given.seconds * (1 if number else WARM))
+                if number:
+                    note(found[server], "QUERY", run)
         for _ in range(given.rounds):
             for server in found:
                 measure(server, found[server], commands, pushed, numbers, given.seconds)
