@@ -10,7 +10,6 @@ a process did not report before it died is not in the statistics.
 """
 
 import asyncio
-import contextlib
 import logging
 import math
 import os
@@ -41,6 +40,8 @@ REPORT_S = 0.5
 """How long INFO and the metrics wait for the figures of a search process."""
 SILENCE_S = 12.0
 """A process that told nothing for this time, although it was asked, is killed."""
+START_S = 60.0
+"""The same for one that is not ready yet."""
 UNEQUAL_SHARE = 0.3
 """So much less busy a loop must be for connections to move to it."""
 NEW_CONNECTION_LOAD = 0.1
@@ -60,6 +61,7 @@ class SearchProcesses:
         self._wanted = 0 if self._is_auto else int(setting)
         self._most = processors() - 1 if self._is_auto else self._wanted
         self._processes: list[SearchProcess] = []
+        self._leaving: list[SearchProcess] = []  # told to end, without connections
         self._is_stopping = False
         self._next_start_s = 0.0
         self._here = LoopLoad()
@@ -83,10 +85,6 @@ class SearchProcesses:
     def is_there(self) -> bool:
         """Whether there is a process."""
         return bool(self._processes) and not self._is_stopping
-
-    def process_ids(self) -> list[int]:
-        """Return the process ids."""
-        return [process.pid for process in self._processes if process.pid is not None]
 
     def choose(self, *, keeps: bool = True) -> SearchProcess | None:
         """Return the process to give a connection to; None: the main process.
@@ -143,7 +141,7 @@ class SearchProcesses:
     def close(self) -> None:
         """Kill what is left."""
         self._is_stopping = True
-        for process in list(self._processes):
+        for process in (*self._processes, *self._leaving):
             process.kill()
         self._processes.clear()
 
@@ -156,7 +154,7 @@ class SearchProcesses:
             try:
                 await process.start()
             except BaseException:
-                with contextlib.suppress(ValueError):
+                if process in self._processes:
                     self._processes.remove(process)
                 process.kill()
                 self._next_start_s = time.monotonic() + RETRY_S
@@ -164,8 +162,9 @@ class SearchProcesses:
 
     def _ended(self, process: SearchProcess, *, expected: bool) -> None:
         """Forget a process that has closed its end."""
-        with contextlib.suppress(ValueError):
-            self._processes.remove(process)
+        for known in (self._processes, self._leaving):
+            if process in known:
+                known.remove(process)
         process.kill()
         self._next_start_s = time.monotonic() + (REPLACE_S if process.was_ready else RETRY_S)
         if not expected and not self._is_stopping:
@@ -179,9 +178,9 @@ class SearchProcesses:
         """Kill processes that are stopped, or wait for ever; others take their places."""
         for process in list(self._processes):
             silence_s = time.monotonic() - process.heard_s
-            if silence_s > SILENCE_S:
+            if silence_s > (SILENCE_S if process.was_ready else START_S):
                 self._ended(process, expected=False)
-            elif silence_s > SILENCE_S / 2:
+            elif process.is_ready and silence_s > SILENCE_S / 2:
                 process.send(AskReport())
 
     def _balance(self) -> None:
@@ -224,6 +223,7 @@ class SearchProcesses:
                 process.send(Stop(0.0, 1.0))
                 process.is_leaving = True
                 self._processes.remove(process)
+                self._leaving.append(process)
 
     def _add_one(self) -> None:
         for process in self._processes:

@@ -233,6 +233,7 @@ class SearchService(Serving):
         while True:
             await asyncio.sleep(REPORT_S)
             self._load.measure()
+            self.sheds = 0  # what was not handed over by now need not be
             self._maintainer.drop_idle_reads()
             self._maintainer.close_idle_graphs(graphs_s)
             is_idle = self._lines() == self._lines_reported and self._load.busy < IDLE_SHARE

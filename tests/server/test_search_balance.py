@@ -43,6 +43,7 @@ class Process:
     takes_connections: bool = True
     is_retiring: bool = False
     is_leaving: bool = False
+    is_ready: bool = True
     was_ready: bool = True
     is_killed: bool = False
     pid: int = 0
