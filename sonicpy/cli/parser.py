@@ -9,13 +9,14 @@ from rapidfuzz import fuzz, process
 from sonicpy.version import VERSION
 
 MODULES = {
-    "serve": "serve", "ping": "ping", "config": "config",
+    "serve": "serve", "ping": "ping", "config": "config", "browse": "browse",
     "query": "search", "suggest": "search", "list": "search", "count": "search", "explain": "search", "stats": "search",
     "ls": "ls",
     "push": "ingest", "pop": "ingest", "flush": "ingest", "import": "importing.verb",
     "eval": "eval", "load": "load",
     "export": "maintenance", "backup": "maintenance", "restore": "maintenance", "verify": "maintenance",
     "consolidate": "maintenance",
+    "cluster": "cluster",
     "help": "help", "completion": "completion",
 }  # fmt: skip
 """From each verb to the module of this package that adds it. Only the module of the given verb is loaded, because a
@@ -26,6 +27,8 @@ server
   serve        run the server
   ping         check whether a server answers
   config       check or show the settings
+  cluster      make a cluster of several machines, show it, or try one on this machine
+  browse       show an index in a browser
 
 search
   query        print the objects that match a text

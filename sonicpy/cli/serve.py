@@ -3,7 +3,9 @@
 import argparse
 
 from sonicpy.cli.arguments import Verbs
+from sonicpy.cli.cluster_room import load_cluster
 from sonicpy.cli.settings import SOURCES, add_flags, load_settings
+from sonicpy.errors import ConfigError
 from sonicpy.server import server
 
 DESCRIPTION = f"Run the server, which speaks the Sonic Channel protocol. {SOURCES}"
@@ -15,6 +17,16 @@ def add_verbs(verbs: Verbs) -> None:
         "serve", description=DESCRIPTION, epilog="example: sonicpy serve --data ./data/store --inet 127.0.0.1:1491"
     )
     add_flags(parser)
+    parser.add_argument(
+        "--cluster", metavar="URLS", help="be a node of the cluster on these NATS servers; needs the extra [cluster]"
+    )
+    parser.add_argument("--node", metavar="NAME", help="name of this node, the same at each start; with --cluster")
+    parser.add_argument(
+        "--consistency",
+        choices=("node", "strong"),
+        default="node",
+        help="what a read of a node sees: all that this node has acknowledged, or all that any node has",
+    )
     parser.set_defaults(run=run)
 
 
@@ -26,7 +38,21 @@ def run(arguments: argparse.Namespace) -> int:
     """
     loaded = load_settings(arguments)
     quiet = loaded.config.server.log_level in ("off", "error")
-    return server.serve(loaded, _announce_nothing if quiet else _announce)
+    announce = _announce_nothing if quiet else _announce
+    if arguments.cluster is None:
+        _need_no_cluster(arguments)
+        return server.serve(loaded, announce)
+    if not arguments.node:
+        raise ConfigError("--node is missing; allowed with --cluster is a name of letters, digits, - and _.")
+    node = load_cluster("server")
+    is_strong = arguments.consistency == "strong"
+    status: int = node.serve(loaded, announce, arguments.cluster, arguments.node, is_strong=is_strong)
+    return status
+
+
+def _need_no_cluster(arguments: argparse.Namespace) -> None:
+    if arguments.node is not None or arguments.consistency != "node":
+        raise ConfigError("--node and --consistency are for a node; allowed with them is --cluster.")
 
 
 def _announce(line: str) -> None:

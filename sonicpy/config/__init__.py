@@ -14,6 +14,7 @@ from sonicpy.config.kinds import split_address
 from sonicpy.config.sections import (
     ChannelConfig,
     FstConfig,
+    HttpConfig,
     KvConfig,
     MetricsConfig,
     NormalizationConfig,
@@ -34,6 +35,7 @@ __all__ = [
     "FstConfig",
     "KvConfig",
     "Loaded",
+    "HttpConfig",
     "MetricsConfig",
     "NormalizationConfig",
     "SearchConfig",

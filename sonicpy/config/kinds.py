@@ -61,6 +61,12 @@ def _refuse_boolean(value: object) -> object:
     return value
 
 
+def _check_origin(value: str) -> str:
+    if ORIGIN.fullmatch(value) is None:
+        raise ValueError("not an origin")
+    return value
+
+
 def _split_words(value: object) -> object:
     if not isinstance(value, str):
         return value
@@ -134,6 +140,14 @@ INET = 'an address and a port, such as "127.0.0.1:1491", "[::1]:1491" or "localh
 Inet = Annotated[str, AfterValidator(_check_inet)]
 InetOrNone = Annotated[Inet | None, BeforeValidator(_empty_is_none), Allowed(INET)]
 Inets = Annotated[tuple[Inet, ...], BeforeValidator(_split_words), Allowed(f"{INET}, or a list of them")]
+
+ORIGIN = re.compile(r"\*|https?://[^/\s\"]+")
+Origin = Annotated[str, AfterValidator(_check_origin)]
+Origins = Annotated[
+    tuple[Origin, ...],
+    BeforeValidator(_split_words),
+    Allowed('"*", or a list of origins such as "https://example.com"'),
+]
 
 Compat = Annotated[Literal["none", "sonic"], BeforeValidator(_fold)]
 LogLevel = Annotated[Literal["off", "error", "warn", "info", "debug", "trace"], BeforeValidator(_fold)]

@@ -19,6 +19,7 @@ from sonicpy.config.kinds import (
     Limit,
     LogLevel,
     Megabytes,
+    Origins,
     Password,
     ProcessesOrAuto,
     Ranking,
@@ -83,6 +84,21 @@ class MetricsConfig(Section):
     @property
     def address(self) -> tuple[str, int] | None:
         """Return `inet` as (IP address or name, port)."""
+        return None if self.inet is None else split_address(self.inet)
+
+
+class HttpConfig(Section):
+    """[http]: HTTP and JSON, and a page to look at the index."""
+
+    inet: InetOrNone = None
+    read_only: Switch = False
+    page: Switch = True
+    origins: Origins = ()
+    without_password: Switch = False
+
+    @property
+    def address(self) -> tuple[str, int] | None:
+        """Return `inet` as (IP address, port)."""
         return None if self.inet is None else split_address(self.inet)
 
 

@@ -13,6 +13,7 @@ from pydantic.fields import FieldInfo
 from sonicpy.config.problems import describe, show
 from sonicpy.config.sections import (
     ChannelConfig,
+    HttpConfig,
     MetricsConfig,
     NormalizationConfig,
     SearchConfig,
@@ -77,6 +78,7 @@ class Config(Section):
 
     server: ServerConfig = ServerConfig()
     channel: ChannelConfig = ChannelConfig()
+    http: HttpConfig = HttpConfig()
     metrics: MetricsConfig = MetricsConfig()
     normalization: NormalizationConfig = NormalizationConfig()
     tokenization: TokenizationConfig = TokenizationConfig()

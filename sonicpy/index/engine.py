@@ -77,9 +77,7 @@ class Engine:
         self.live_words = self.config.search.live_words
         """Whether words are completed, corrected, listed and counted from the moment they are pushed."""
         self.is_compat = self.config.server.compat == "sonic"
-        self.lexer = Lexer(
-            self.config.normalization, self.config.tokenization, self.config.stopwords, compat=self.is_compat
-        )
+        self.lexer = self._make_lexer()
         self.folder = Path(path or kv.path)
         """The folder as it was given."""
         folder = self.folder.absolute()  # the program may change its working directory
@@ -231,6 +229,10 @@ class Engine:
         return store
 
     # -- inside ----------------------------------------------------------------------------------------------------
+
+    def _make_lexer(self) -> Lexer:
+        config = self.config
+        return Lexer(config.normalization, config.tokenization, config.stopwords, compat=self.is_compat)
 
     def _open_store(self, folder: Path) -> AnyStore:
         kv = self.config.store.kv

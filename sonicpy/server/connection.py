@@ -12,7 +12,7 @@ server hold at most one read, one unfinished line, and WRITE_HIGH_BYTES of repli
 import asyncio
 import math
 import time
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from sonicpy.channel import replies
 from sonicpy.channel.commands import Command, Mode
@@ -179,7 +179,7 @@ class Connection(asyncio.BufferedProtocol):
             self._is_queued = True
         elif not isinstance(stop, Stop):
             long_command = stop
-        synced: asyncio.Future[None] | None = None
+        synced: asyncio.Future[Any] | None = None
         if promises:
             synced = self._seal(out, promises)
         elif out:
@@ -195,7 +195,7 @@ class Connection(asyncio.BufferedProtocol):
                 self._turns.enqueue_turn(self._take_turn)
         self._pause_or_resume_reading()
 
-    def _seal(self, out: list[bytes], promises: list[int]) -> "asyncio.Future[None] | None":
+    def _seal(self, out: list[bytes], promises: list[int]) -> "asyncio.Future[Any] | None":
         """Put the changes of a turn into the log; return what its replies have to wait for, or None."""
         try:
             return self._service.committer.seal(self)
@@ -205,7 +205,7 @@ class Connection(asyncio.BufferedProtocol):
 
     async def _answer_later(
         self,
-        synced: "asyncio.Future[None] | None",
+        synced: "asyncio.Future[Any] | None",
         out: list[bytes],
         promises: list[int],
         stop: Stop | Command | None,

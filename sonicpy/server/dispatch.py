@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from sonicpy.index.index import Index
 
 
+class Postponed(Exception):
+    """A call cannot answer within a turn: `Service.execute` is to carry out the command."""
+
+
 def push(index: "Index", command: Push) -> bytes:
     collection, bucket, oid, text, lang = command  # push(*command) would copy the tuple
     index.push(collection, bucket, oid, text, lang)

@@ -61,7 +61,7 @@ def server_figures(service: "Service") -> ServerFigures:
         sent_bytes_total=statistics.sent_bytes,
         verbs={
             tally.verb: VerbFigures(tally.count, tally.seconds, tally.up_to_bound())
-            for tally in statistics.tallies.values()
+            for tally in statistics.all_tallies()
         },
         errors_total=dict(statistics.errors),
         uncommitted=maintainer.uncommitted,

@@ -1,7 +1,7 @@
 """Carries out the lines of one session, counts them, and turns errors into replies. Sends nothing.
 
 line -> Session.next -> reply of the session's own             -> out
-                     -> command in dispatch.CALLS -> reply     -> out
+                     -> command in `Service.calls` -> reply    -> out
                      -> any other command: returned to the caller, because it takes longer than a turn
 """
 
@@ -16,7 +16,7 @@ from sonicpy.channel import replies
 from sonicpy.channel.commands import Command, Mode, Ping
 from sonicpy.channel.session import Session
 from sonicpy.errors import CommandError, SonicError, StoreError
-from sonicpy.server.dispatch import CALLS, CHANGES, REMOVES
+from sonicpy.server.dispatch import CHANGES, REMOVES, Postponed
 from sonicpy.server.slow import log_slow
 from sonicpy.server.statistics import QUICK_S, Tally
 
@@ -43,11 +43,12 @@ class Stop(enum.Enum):
 class Runner:
     """The commands of one session."""
 
-    __slots__ = ("_index", "_service", "_session", "_statistics", "transport")
+    __slots__ = ("_calls", "_service", "_session", "_statistics", "_target", "transport")
 
     def __init__(self, service: "Serving", session: Session) -> None:
         self._service = service
-        self._index = service.index
+        self._calls = service.calls
+        self._target = service.target
         self._statistics = service.statistics
         self._session = session
         self.transport: asyncio.BaseTransport | None = None
@@ -68,11 +69,11 @@ class Runner:
             limit_bytes: length of replies after which no further line is read.
 
         Returns:
-            None: no line is left. Why lines are left; or the command that takes longer than a turn, or whose answer
-            has to wait for a commit of another process, and has to be carried out before the next line.
+            None: no line is left. Why lines are left; or the command that takes longer than a turn, and has to be
+            carried out before the next line.
         """
-        session, tallies, is_behind = self._session, self._statistics.tallies, self._service.is_behind
-        late = Stop.TIME_IS_UP
+        session, tallies = self._session, self._statistics.tallies
+        calls, target, late = self._calls, self._target, Stop.TIME_IS_UP
         out_bytes = 0
         began = now = time.perf_counter()
         while (item := session.next()) is not None:
@@ -87,18 +88,18 @@ class Runner:
                         late, limit_s = Stop.SEARCH_BEGINS, -math.inf
                 if reply:
                     out.append(reply)
-            elif (call := CALLS.get(kind)) is not None:
-                if is_behind is not None and is_behind(item):
-                    return item
+            elif (call := calls.get(kind)) is not None:
                 try:
-                    reply = call(self._index, item)
+                    reply = call(target, item)
+                except Postponed:
+                    return item
                 except SonicError as error:
                     reply = self.refuse(error)
                 else:
                     if promises or kind in CHANGES:
                         promises.append(len(out))
                 out.append(reply)
-                if kind in REMOVES and self._index.maintainer.has_removals:
+                if kind in REMOVES and target.maintainer.has_removals:
                     return Stop.HALF_GONE
             else:
                 return item
@@ -124,6 +125,7 @@ class Runner:
             reply = self.refuse(error)
         seconds = time.perf_counter() - began
         tally = self._statistics.tallies[type(command)]
+        self._statistics.note_slow(tally.verb, command, seconds)
         tally.add(seconds)  # INFO's best and worst are those of commands carried out in a turn
         if seconds >= self._service.slow_command_s:
             log_slow(tally.verb, command, seconds, self.peer_name())
@@ -151,5 +153,6 @@ class Runner:
 
     def _note_duration(self, tally: Tally, item: bytes | Command, seconds: float) -> None:
         self._statistics.note_duration(tally, seconds)
+        self._statistics.note_slow(tally.verb, item, seconds)
         if seconds >= self._service.slow_command_s:
             log_slow(tally.verb, item, seconds, self.peer_name())

@@ -10,15 +10,18 @@ import logging
 import os
 import signal
 import socket
+from collections.abc import Callable
 from itertools import count
+from typing import Any
 
 from sonicpy.channel.commands import Command
 from sonicpy.channel.session import Session
 from sonicpy.config import Config
 from sonicpy.errors import SonicError
+from sonicpy.index.index import Index
 from sonicpy.index.read_only import ReadOnlyIndex
 from sonicpy.server import logs
-from sonicpy.server.dispatch import CALLS
+from sonicpy.server.dispatch import CALLS, Postponed
 from sonicpy.server.handed import go_on_with
 from sonicpy.server.handover import Link
 from sonicpy.server.loop import run_loop, settle_garbage
@@ -38,6 +41,8 @@ from sonicpy.server.search_messages import (
     Stop,
 )
 from sonicpy.server.serving import Peer, Serving, end_connections
+
+Call = Callable[[Index, Any], bytes]
 
 logger = logging.getLogger(__name__)
 
@@ -96,12 +101,9 @@ class SearchWorker:
 class SearchService(Serving):
     """What the connections of a search process share. To be made while the loop runs."""
 
-    index: ReadOnlyIndex
-
     def __init__(self, index: ReadOnlyIndex, config: Config, link: Link) -> None:
-        super().__init__(index, config)
-        self.committer = NoChanges()
-        self.is_behind = self._is_behind
+        calls = {kind: self._unless_behind(call) for kind, call in CALLS.items()}
+        super().__init__(config, calls, index, NoChanges())
         self._maintainer = index.maintainer
         self._link = link
         self._loop = asyncio.get_running_loop()
@@ -176,7 +178,7 @@ class SearchService(Serving):
         The main process, which sees it, answers the first few. More of them wait for a commit, which costs less then.
         """
         if len(self._replies) >= ASKED_MAX and await self._commit():
-            return CALLS[type(command)](self.index, command)
+            return CALLS[type(command)](self.target, command)
         number = next(self._numbers)
         asked = self._replies[number] = self._loop.create_future()
         self._link.send(AskReply(number, command))
@@ -184,9 +186,16 @@ class SearchService(Serving):
         self.statistics.note_error(reply)
         return reply
 
-    def _is_behind(self, command: Command) -> bool:
-        collection: str = getattr(command, "collection", "")
-        return self._maintainer.is_behind(collection, getattr(command, "bucket", None))
+    def _unless_behind(self, call: Call) -> Call:
+        """Return a call that leaves commands to `execute` that may not see here all that was acknowledged."""
+
+        def answer(index: Index, command: Any) -> bytes:
+            collection: str = getattr(command, "collection", "")
+            if self._maintainer.is_behind(collection, getattr(command, "bucket", None)):
+                raise Postponed
+            return call(index, command)
+
+        return answer
 
     async def _commit(self) -> bool:
         """Wait for the next commit; return whether it worked."""

@@ -5,9 +5,10 @@ import contextlib
 import importlib
 import logging
 import signal
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
+from functools import partial
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sonicpy.channel.session import Session
 from sonicpy.config import Config, Loaded
@@ -18,7 +19,7 @@ from sonicpy.server.connection import Connection
 from sonicpy.server.listeners import Listeners, tls_context
 from sonicpy.server.loop import run_loop, settle_garbage
 from sonicpy.server.notify import READY, STOPPING, notify
-from sonicpy.server.service import Service
+from sonicpy.server.service import BaseService, Service
 from sonicpy.server.serving import end_connections, limits_of
 from sonicpy.server.tasks import PeriodicTasks
 from sonicpy.version import VERSION
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from sonicpy.server.search_processes import SearchProcesses
 
 logger = logging.getLogger(__name__)
+
+PeriodicWork = Callable[[], Coroutine[Any, Any, None]]
+"""Runs beside the connections until it is cancelled."""
 
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT)
 DRAIN_S = 0.05
@@ -48,10 +52,15 @@ def serve(loaded: Loaded, announce: Callable[[str], None]) -> int:
     Raises:
         SonicError: the index cannot be opened or an address cannot be used.
     """
+    return run(Server(loaded.config, announce), loaded)
+
+
+def run(server: "Server", loaded: Loaded) -> int:
+    """Set up the log, and run a server until a stop signal; return the exit status. Raises SonicError like `serve`."""
     logs.set_up(loaded.config.server.log_level)
     for remark in loaded.remarks:
         logger.warning("%s", remark)
-    run_loop(Server(loaded.config, announce).run())
+    run_loop(server.run())
     return 0
 
 
@@ -71,37 +80,42 @@ class Server:
             loop.add_signal_handler(number, stopped.set)
         tls = tls_context(self._config.channel)
         metrics = None if self._config.metrics.address is None else load_metrics()
-        index = Index(config=self._config, autocommit=False)
-        try:
-            index.maintainer.prepare()
-            service = Service(index, self._config)
+        http = None if self._config.http.address is None else load_http()
+        async with self._opened() as (service, run_tasks):
             listeners = Listeners(self._config.channel, tls)
-            async with self._watched(service, metrics) as watched_on:
+            async with self._watched(service, metrics) as watched_on, self._over_http(service, http) as http_on:
                 await listeners.start(lambda: self._connection(service))
-                index.maintainer.note_server(listeners.url)
+                service.note_url(listeners.url)
                 self._announce(
-                    f"sonicpy {VERSION} listens on {', '.join(listeners.names)}, {watched_on}"
-                    f"its index is in {self._config.store.kv.path}"
+                    f"sonicpy {VERSION} listens on {', '.join(listeners.names)}, {http_on}{watched_on}"
+                    f"its index is in {service.where}"
                 )
                 service.unready = None
                 settle_garbage()
                 notify(READY)
-                tasks = [asyncio.create_task(PeriodicTasks(service).run())]
-                service.search = find_search_processes(service)
-                if service.search is not None:
-                    tasks.append(asyncio.create_task(service.search.run()))
+                tasks = asyncio.create_task(run_tasks())
                 try:
                     await stopped.wait()
                 finally:
                     service.unready = "the server is stopping"
                     notify(STOPPING)
                     await self._stop(service, listeners, tasks)
-        finally:
-            index.close()
         logger.info("stopped")
 
     @contextlib.asynccontextmanager
-    async def _watched(self, service: Service, metrics: ModuleType | None) -> AsyncIterator[str]:
+    async def _opened(self) -> AsyncIterator[tuple[BaseService, PeriodicWork]]:
+        """Open what is served inside a `with` block; yield it, and its periodic work."""
+        index = Index(config=self._config, autocommit=False)
+        try:
+            index.maintainer.prepare()
+            service = Service(index, self._config)
+            service.search = find_search_processes(service)
+            yield service, partial(run_tasks_of, service)
+        finally:
+            index.close()
+
+    @contextlib.asynccontextmanager
+    async def _watched(self, service: BaseService, metrics: ModuleType | None) -> AsyncIterator[str]:
         """Serve metrics inside a `with` block, if the settings ask for them; yield their part of the announcement."""
         address = self._config.metrics.address
         if metrics is None or address is None:
@@ -114,18 +128,26 @@ class Server:
         finally:
             await watched.stop()
 
-    def _connection(self, service: Service) -> Connection:
+    @contextlib.asynccontextmanager
+    async def _over_http(self, service: BaseService, http: ModuleType | None) -> AsyncIterator[str]:
+        """Serve HTTP inside a `with` block, if the settings ask for it; yield its part of the announcement."""
+        if http is None:
+            yield ""
+            return
+        async with http.open_http(service, self._config.http) as name:
+            yield f"HTTP on {name}, "
+
+    def _connection(self, service: BaseService) -> Connection:
         compat = self._config.server.compat == "sonic"
         session = Session(VERSION, self._config.channel.auth_password, self._limits, compat)
         return Connection(service, session)
 
-    async def _stop(self, service: Service, listeners: Listeners, tasks: "list[asyncio.Task[None]]") -> None:
+    async def _stop(self, service: BaseService, listeners: Listeners, tasks: "asyncio.Task[None]") -> None:
         """Stop to accept connections, answer what has arrived, close the connections, and end the maintenance."""
         listeners.close()
-        for task in tasks:
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
+        tasks.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await tasks
         await asyncio.sleep(DRAIN_S)
         if service.search is None:
             await end_connections(service, STOP_S - ANSWERS_S, STOP_S)
@@ -137,8 +159,16 @@ class Server:
             service.search.close()
         for rejected in list(service.rejected):
             rejected.abort()
-        await service.maintenance.stop()
-        service.maintenance.consolidate_within(CONSOLIDATE_S)
+        await service.finish(CONSOLIDATE_S)
+
+
+async def run_tasks_of(service: Service) -> None:
+    """Run the periodic tasks, and the search processes if there may be any, until this is cancelled."""
+    tasks = PeriodicTasks(service).run()
+    if service.search is None:
+        await tasks
+    else:
+        await asyncio.gather(tasks, service.search.run())
 
 
 def find_search_processes(service: Service) -> "SearchProcesses | None":
@@ -149,6 +179,22 @@ def find_search_processes(service: Service) -> "SearchProcesses | None":
     module = importlib.import_module("sonicpy.server.search_processes")  # few servers need it
     found: SearchProcesses | None = module.search_processes_of(service)
     return found
+
+
+def load_http() -> ModuleType:
+    """Return sonicpy.server.http. It is loaded only here, because it needs packages and 40 MB of memory.
+
+    Raises:
+        ConfigError: a package is not installed.
+    """
+    try:
+        return importlib.import_module("sonicpy.server.http")
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] == "sonicpy":
+            raise
+        raise ConfigError(
+            f"http.inet is set, but the package {error.name} is not installed: run pip install 'sonicpy-search[http]'."
+        ) from error
 
 
 def load_metrics() -> ModuleType:

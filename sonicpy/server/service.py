@@ -1,17 +1,20 @@
-"""What the connections of the main process share besides: the committer, the maintenance, and the search processes."""
+"""What the connections of the main process share besides: what carries out all commands, and the search processes."""
 
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sonicpy.channel import replies
 from sonicpy.channel.commands import Command, Info, Stats, Trigger, Verify
 from sonicpy.channel.session import Session
 from sonicpy.config import Config
 from sonicpy.server.committer import Committer
+from sonicpy.server.dispatch import CALLS
 from sonicpy.server.maintenance import Maintenance
 from sonicpy.server.readers import ReaderWatch
 from sonicpy.server.search_messages import Handover
-from sonicpy.server.serving import Serving
+from sonicpy.server.serving import Sealer, Serving
 from sonicpy.server.threads import in_thread
 
 if TYPE_CHECKING:
@@ -19,24 +22,26 @@ if TYPE_CHECKING:
     from sonicpy.server.search_processes import SearchProcesses
 
 
-class Service(Serving):
-    """The index that is written, and the connections of the main process.
+class BaseService(Serving):
+    """The connections of a main process. To be made while the loop runs.
 
     Args:
-        index: opened with autocommit=False on the loop's thread.
+        calls, target, committer: as in `Serving`.
+
+    Attributes:
+        where: in which place the index is, for the announcement.
+        search: the other processes, if the settings allow any.
     """
 
-    committer: Committer
+    where: object
 
-    def __init__(self, index: "Index", config: Config) -> None:
-        super().__init__(index, config)
-        self.committer = Committer(index.maintainer, syncs_before_reply=config.store.kv.durability == "commit")
-        self.maintenance = Maintenance(index.maintainer, config, self.committer, self.statistics)
-        self.readers = ReaderWatch(index.maintainer, self.maintenance, config.store.kv.reader_limit_mb << 20)
-        self.search: SearchProcesses | None = None
-        """The other processes, if the settings allow any."""
+    def __init__(
+        self, config: Config, calls: Mapping[type, Callable[[Any, Any], bytes]], target: Any, committer: Sealer
+    ) -> None:
+        super().__init__(config, calls, target, committer)
         self.unready: str | None = "the server is starting"
         """Why new clients should not come, as a sentence; None: they may."""
+        self.search: SearchProcesses | None = None
 
     @property
     def handed_over(self) -> int:
@@ -69,17 +74,64 @@ class Service(Serving):
         if self.search is not None:
             await self.search.refresh()
 
-    async def execute(self, command: Command) -> bytes:
-        """Carry out a command that takes longer than a turn, and return its reply.
+    @abstractmethod
+    def note_url(self, url: str) -> None:
+        """Take the URL at which clients are served."""
 
-        Raises:
-            CommandError: a name is not valid.
-            SonicError: the command failed.
-        """
+    @abstractmethod
+    async def finish(self, seconds: float) -> None:
+        """End all work; `seconds` may be spent on leaving the index in a better state."""
+
+    def _info(self, *, open_collections: int, open_graphs: int, pending_graphs: int) -> bytes:
+        return replies.info(
+            self.statistics.figures(
+                connections=len(self.peers) + self.handed_over,
+                lines_of_open=sum(peer.session.lines_handled for peer in self.peers) - 1,  # this INFO does not count
+                open_collections=open_collections,
+                open_graphs=open_graphs,
+                pending_graphs=pending_graphs,
+            )
+        )
+
+
+class Service(BaseService):
+    """An index and its connections. To be made while the loop runs.
+
+    Args:
+        index: opened with autocommit=False on the loop's thread.
+    """
+
+    committer: Committer
+
+    def __init__(self, index: "Index", config: Config) -> None:
+        syncs = config.store.kv.durability == "commit"
+        committer = Committer(index.maintainer, syncs_before_reply=syncs)
+        super().__init__(config, CALLS, index, committer)
+        self.index = index
+        self.where = config.store.kv.path
+        self.maintenance = Maintenance(index.maintainer, config, committer, self.statistics)
+        self.readers = ReaderWatch(index.maintainer, self.maintenance, config.store.kv.reader_limit_mb << 20)
+
+    def note_url(self, url: str) -> None:
+        """Tell other processes that want to open the folder at which URL this one serves it."""
+        self.index.maintainer.note_server(url)
+
+    async def finish(self, seconds: float) -> None:
+        """End the maintenance, then consolidate for at most `seconds`."""
+        await self.maintenance.stop()
+        self.maintenance.consolidate_within(seconds)
+
+    async def execute(self, command: Command) -> bytes:
+        """Carry out a command that takes longer than a turn; see `Serving.execute`."""
         match command:
             case Info():
                 await self.refresh_figures()
-                return self._info()
+                maintainer = self.index.maintainer
+                return self._info(
+                    open_collections=maintainer.open_collections(),
+                    open_graphs=maintainer.open_graphs(),
+                    pending_graphs=maintainer.pending_buckets(),
+                )
             case Stats(collection, bucket):
                 self.committer.commit()  # if that fails, the figures are those of the commit before
                 stats = self.index.stats
@@ -97,14 +149,3 @@ class Service(Serving):
                 await self.maintenance.restore(Path(folder))
                 return replies.OK
         raise AssertionError(f"{command} is carried out in a turn")
-
-    def _info(self) -> bytes:
-        return replies.info(
-            self.statistics.figures(
-                connections=len(self.peers) + self.handed_over,
-                lines_of_open=sum(peer.session.lines_handled for peer in self.peers) - 1,  # this INFO does not count
-                open_collections=self.index.maintainer.open_collections(),
-                open_graphs=self.index.maintainer.open_graphs(),
-                pending_graphs=self.index.maintainer.pending_buckets(),
-            )
-        )

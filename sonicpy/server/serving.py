@@ -1,15 +1,15 @@
-"""What connections share in every process of a server: the index, the counters, the turns, and the open connections.
+"""What connections share in every process of a server: the counters, the turns, and the open connections.
 
-Everything here runs on the loop's thread. `Service` is that of the main process, `SearchService` that of a search
-process.
+Everything here runs on the loop's thread. `BaseService` is that of a main process, `SearchService` that of a
+search process.
 """
 
 import asyncio
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
 
 from sonicpy.channel.commands import Command, Mode
 from sonicpy.channel.session import Session
@@ -19,9 +19,6 @@ from sonicpy.server.passwords import WrongPasswords
 from sonicpy.server.rejected import RejectedConnection
 from sonicpy.server.statistics import Statistics
 from sonicpy.server.turns import Turns
-
-if TYPE_CHECKING:
-    from sonicpy.index.index import Index
 
 READ_BYTES = 1 << 15
 """The most that is read from a connection at once: some hundred commands. The rest waits in the system's buffers."""
@@ -49,24 +46,35 @@ class Peer(Protocol):
     def abort(self) -> None: ...
 
 
-class Changes(Protocol):
-    """What connections need of `Committer`."""
+class Sealer(Protocol):
+    """What puts the changes of a turn where they last."""
 
-    def seal(self, connection: object) -> "asyncio.Future[None] | None": ...
+    def seal(self, connection: object) -> "asyncio.Future[Any] | None": ...
     def note_turn_without_changes(self) -> None: ...
     async def remove(self) -> None: ...
 
 
 class Serving(ABC):
-    """An index and its connections. To be made while the loop runs."""
+    """Open connections, and what carries out their commands. To be made while the loop runs.
 
-    committer: Changes
+    Args:
+        calls: what answers a command within a turn, by its type; the others are left to `execute`.
+        target: the first argument of each call.
+        committer: takes the changes of a turn.
+
+    Attributes:
+        sheds: how many of the connections in mode search another process should serve: those that take turns next.
+    """
+
     sheds = 0
-    """How many of the connections in mode search another process should serve: those that take turns next."""
 
-    def __init__(self, index: "Index", config: Config) -> None:
-        self.index = index
+    def __init__(
+        self, config: Config, calls: Mapping[type, Callable[[Any, Any], bytes]], target: Any, committer: Sealer
+    ) -> None:
         self.config = config
+        self.calls = calls
+        self.target = target
+        self.committer = committer
         self.statistics = Statistics()
         self.turns = Turns()
         self.peers: set[Peer] = set()
@@ -77,8 +85,6 @@ class Serving(ABC):
         self.idle_timeout_s = float(config.channel.tcp_timeout)
         self.slow_command_s = config.server.slow_command_ms / 1000 or math.inf
         self._seen: dict[Peer, int] = {}  # that each connection had sent at the last call of `count_active`
-        self.is_behind: Callable[[Command], bool] | None = None
-        """Returns whether a command has to wait, because it may not see all that was acknowledged; None: none has."""
 
     @property
     def is_full(self) -> bool:

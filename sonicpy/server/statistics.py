@@ -3,15 +3,18 @@
 import re
 import time
 from bisect import bisect_left
-from collections import Counter
-from typing import NamedTuple, get_args
+from collections import Counter, deque
+from typing import Any, NamedTuple, get_args
 
 from sonicpy.channel.commands import Command, Ping
 from sonicpy.channel.replies import InfoFigures
+from sonicpy.ids import NAME_MAX_BYTES
 
 QUICK_S = 50e-6
 """Commands below this are only counted: sorting their durations into BOUNDS_S would cost as much as a PING."""
 BOUNDS_S = (QUICK_S, 1e-4, 2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
+NOTED_S = 0.01
+SLOW_KEPT = 20
 INFO_S = 0.0005
 """INFO rounds to milliseconds; a duration that rounds to 0 is neither its best nor its worst."""
 REFUSAL = re.compile(rb"(?:ERR|ENDED) (?!quit\b)(\w+)")
@@ -50,6 +53,7 @@ class Counts(NamedTuple):
 
     tallies: dict[str, tuple[int, float, list[int]]]
     """By verb: count, seconds and `slower` of a tally; those that counted nothing are left out."""
+    slow: list[dict[str, Any]]
     errors: Counter[str]
     received_bytes: int
     sent_bytes: int
@@ -66,6 +70,10 @@ class Statistics:
         self.tallies: dict[type, Tally] = {kind: Tally(kind.__name__.upper()) for kind in kinds}
         """By type of command; bytes stands for other lines that the session answers itself."""
         self.tallies[bytes] = Tally("OTHER")
+        self.http: dict[str, Tally] = {}
+        """Requests over HTTP by the method of the index that they call."""
+        self.slow: deque[dict[str, Any]] = deque(maxlen=SLOW_KEPT)
+        """The last commands that took NOTED_S or more, without their texts."""
         self.errors: Counter[str] = Counter()
         """Refused lines by error code, and connections by the reason for which the server ended them."""
         self.connections = 0
@@ -77,6 +85,32 @@ class Statistics:
         self.lines_of_closed = 0
         self._best_ms = 0
         self._worst_ms = 0
+
+    def all_tallies(self) -> list[Tally]:
+        """Return the tallies of the channel and of HTTP."""
+        return [*self.tallies.values(), *self.http.values()]
+
+    def note_http(self, method: str, seconds: float) -> None:
+        """Count a request over HTTP."""
+        tally = self.http.get(method)
+        if tally is None:
+            tally = self.http[method] = Tally(f"HTTP {method}")
+        tally.add(seconds)
+        self.note_slow(tally.verb, None, seconds)
+
+    def note_slow(self, verb: str, command: object, seconds: float) -> None:
+        """Remember a command if it took NOTED_S or more."""
+        if seconds < NOTED_S:
+            return
+        names = (getattr(command, name, None) for name in ("collection", "bucket", "object"))
+        self.slow.append(
+            {
+                "when": time.strftime("%H:%M:%S"),
+                "verb": verb,
+                "ms": round(seconds * 1000, 1),
+                "scope": " ".join(name[:NAME_MAX_BYTES] for name in names if isinstance(name, str)),
+            }
+        )
 
     def note_closed(self, lines: int) -> None:
         """Count the lines of a connection that is closed."""
@@ -111,6 +145,7 @@ class Statistics:
         """
         found = Counts(
             {tally.verb: (tally.count, tally.seconds, tally.slower) for tally in self.tallies.values() if tally.count},
+            list(self.slow),
             self.errors,
             self.received_bytes,
             self.sent_bytes,
@@ -120,6 +155,7 @@ class Statistics:
         )
         for tally in self.tallies.values():
             tally.count, tally.seconds, tally.slower = 0, 0.0, [0] * len(tally.slower)
+        self.slow.clear()
         self.errors = Counter()
         self.received_bytes = self.sent_bytes = self._best_ms = self._worst_ms = 0
         return found
@@ -132,6 +168,7 @@ class Statistics:
             tally.seconds += seconds
             for place, more in enumerate(slower):
                 tally.slower[place] += more
+        self.slow.extend(counts.slow)
         self.errors.update(counts.errors)
         self.received_bytes += counts.received_bytes
         self.sent_bytes += counts.sent_bytes

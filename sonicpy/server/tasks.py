@@ -4,13 +4,18 @@ import asyncio
 import logging
 import time
 from bisect import bisect_right
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Protocol
 
+from sonicpy.config import Config
 from sonicpy.errors import SonicError
 from sonicpy.server.maintenance import batches
 
 if TYPE_CHECKING:
-    from sonicpy.server.service import Service
+    from sonicpy.index.index import Index
+    from sonicpy.server.committer import Committer
+    from sonicpy.server.maintenance import Maintenance
+    from sonicpy.server.readers import ReaderWatch
 
 logger = logging.getLogger(__name__)
 
@@ -23,10 +28,25 @@ LOOKED_AT_BETWEEN_TURNS = 100
 """The same between two turns: about 1 ms."""
 
 
+class Maintained(Protocol):
+    """What is kept fast and safe: a Service, or a replica of a cluster's node."""
+
+    @property
+    def index(self) -> "Index": ...
+    @property
+    def config(self) -> Config: ...
+    @property
+    def committer(self) -> "Committer": ...
+    @property
+    def maintenance(self) -> "Maintenance": ...
+    @property
+    def readers(self) -> "ReaderWatch": ...
+
+
 class PeriodicTasks:
     """Runs once a second, beside the connections, until it is cancelled."""
 
-    def __init__(self, service: "Service") -> None:
+    def __init__(self, service: Maintained) -> None:
         self._maintainer = service.index.maintainer
         self._config = service.config.store.fst
         self._live_words = service.config.search.live_words
@@ -40,14 +60,18 @@ class PeriodicTasks:
         """Run every task once a second; the error of one does not stop the others."""
         while True:
             await asyncio.sleep(TICK_S)
-            for task in (
-                self._commit, self._committer.sweep, self._shorten_log, self._committer.sync, self._check_readers,
-                self._consolidate_due, self._close_idle_graphs,
-            ):  # fmt: skip
+            for task in self._due():
                 try:
                     await task()
                 except SonicError as error:
                     logger.error("%s", error)
+
+    def _due(self) -> list[Callable[[], Awaitable[None]]]:
+        """Return what is to be done now."""
+        return [
+            self._commit, self._committer.sweep, self._shorten_log, self._committer.sync, self._check_readers,
+            self._consolidate_due, self._close_idle_graphs,
+        ]  # fmt: skip
 
     async def _commit(self) -> None:
         self._committer.commit_if_due()

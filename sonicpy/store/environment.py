@@ -516,14 +516,19 @@ class Environment:
             raise translated(error) from error
 
     def readers(self) -> list[Reader]:
-        """Return who reads which commit now, of all processes. It also clears the slots of readers that died."""
+        """Return who reads which commit now, of all processes, without the reader that keeps our checkpoint.
+
+        It also clears the slots of readers that died.
+        """
         try:
             self._env.reader_check()
             table: str = self._env.readers()
         except lmdb.Error as error:
             raise translated(error) from error
         rows = (line.split() for line in table.splitlines()[1:])
-        return [Reader(int(row[0]), row[1], int(row[2])) for row in rows if len(row) == 3 and row[2].isdigit()]
+        readers = [Reader(int(row[0]), row[1], int(row[2])) for row in rows if len(row) == 3 and row[2].isdigit()]
+        kept = None if self._checkpoints is None else (os.getpid(), self._checkpoints.saved)
+        return [reader for reader in readers if (reader.process, reader.commit) != kept]
 
     def _writer_checkpoints(self) -> Checkpoints:
         if self._checkpoints is None:

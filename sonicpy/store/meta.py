@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from sonicpy._native.varint import DamagedBytes, pack_varints, unpack_varints
 from sonicpy.errors import StoreDamaged, StoreError
@@ -122,7 +122,10 @@ def flushing(collection: str) -> MetaKey[int]:
     return MetaKey(FLUSHING + collection.encode(), _pack_number, _unpack_number)
 
 
-KEYS = (FORMAT, ANALYZER, POSITION, NEXT_BUCKET, CONVERSION)
+REPLICA: MetaKey[Mapping[str, Any]] = MetaKey(b"replica", _pack_settings, _unpack_settings)
+"""What `store.replica` notes with a position of the cluster's log. Missing in a store that is no replica."""
+
+KEYS = (FORMAT, ANALYZER, POSITION, NEXT_BUCKET, CONVERSION, REPLICA)
 
 
 def write_identity(transaction: Transaction, analyzer: Mapping[str, str]) -> None:

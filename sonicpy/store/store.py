@@ -70,7 +70,7 @@ class Store(StoreReader):
     ) -> None:
         self._lock = store_folder.WriterLock(folder)
         try:
-            self._log = Log(folder / "log")
+            self._log = self._make_log(folder)
             prepare(folder)
             super().__init__(folder, Environment(folder, map_bytes))
             self.durability = durability
@@ -358,6 +358,13 @@ class Store(StoreReader):
 
     # -- inside --------------------------------------------------------------------------------------------------
 
+    def _make_log(self, folder: Path) -> Log:
+        return Log(folder / "log")
+
+    def _note_position(self, view: WriteView) -> None:
+        """Write into a transaction that is about to be committed which part of the log it covers."""
+        POSITION.write(view.transaction, self._log.position)
+
     def _check_accepting(self) -> None:
         refusal = self._refusal or self._held_back
         if refusal is not None:
@@ -417,7 +424,7 @@ class Store(StoreReader):
             try:
                 view = self._writing()
                 view.flush()
-                POSITION.write(view.transaction, self._log.position)
+                self._note_position(view)
                 if self._is_new:
                     write_identity(view.transaction, self._analyzer)
                 self._view = None

@@ -14,8 +14,12 @@ from benchmarks.seeds.profiles import TINY
 from benchmarks.seeds.synapse_rows import shard_of
 from benchmarks.seeds.table import IN_PROCESS, Figure, Table
 
+LONG = ("S", "L")  # they start a dozen servers
 
-@pytest.mark.parametrize("letter", list(ROWS))
+
+@pytest.mark.parametrize(
+    "letter", [pytest.param(letter, marks=[pytest.mark.full] if letter in LONG else []) for letter in ROWS]
+)
 def test_every_row_runs(letter: str, tmp_path: Path) -> None:
     said: list[str] = []
     table = Table("tiny", said.append)

@@ -44,7 +44,7 @@ HINTS = [
         ["config", "show", "--dta", "d"],
         "sonicpy config show: error: unrecognized arguments: --dta d; did you mean --dat",
     ),
-    (["serve", "--colour"], "sonicpy serve: error: unrecognized arguments: --colour\n"),
+    (["serve", "--wxyz"], "sonicpy serve: error: unrecognized arguments: --wxyz\n"),
 ]
 
 

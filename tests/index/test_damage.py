@@ -183,13 +183,14 @@ def test_every_page_of_a_whole_store_is_in_use_once_or_free(
     assert verify_in_child(folder / "backup") == []
 
 
+@pytest.mark.parametrize("step", [31, pytest.param(1, marks=pytest.mark.full)])
 @pytest.mark.parametrize("damage", [zero, copy_over])
 def test_every_page_that_is_not_what_it_should_be_is_found(
-    whole: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, damage: Damage
+    whole: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, damage: Damage, step: int
 ) -> None:
     taken = Taken(monkeypatch, whole)
     content, chance = (whole / DATA_FILE).read_bytes(), random.Random(13)
-    for page in range(2, max(taken.used | taken.free) + 1):
+    for page in range(2, max(taken.used | taken.free) + 1, step):
         damaged = damage(bytearray(content), page, chance)
         if damaged != content:
             (folder / DATA_FILE).write_bytes(damaged)
@@ -209,7 +210,7 @@ def test_a_page_that_is_in_use_and_free_is_found(whole: Path, folder: Path, monk
             if any(f"page {used} is used twice" in fault for fault in page_faults_of(folder)):
                 found += 1
                 (fault,) = verify_in_child(folder)
-                assert fault.startswith(f"page {used} is used twice, by the table ")
+                assert fault.startswith(f"page {used} is used twice, by the ")
     assert found == 1
 
 

@@ -64,9 +64,6 @@ NATIVE = (
         "if self.blocks[number].lower < self.blocks[number - 1].lower:",
         LISTS,
     ),
-    NativeMutant(
-        "stored_postings", "mark(block.marks, opened.iids[place])", "mark(block.marks, opened.iids[0])", LISTS
-    ),
     NativeMutant("term_rows", "if term_id_in(row) != term_id:", "if False:", COMMON),
     NativeMutant("add_terms", "        edit.word.hidden_df += edit.hidden\n", "", BUCKET),
     NativeMutant("add_terms", "        self.length_change += edit.tf\n", "", BUCKET),

@@ -148,7 +148,7 @@ def test_a_commit_comes_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
             while service.index.maintainer.uncommitted:
                 await asyncio.sleep(0.01)
 
-    monkeypatch.setattr(committer, "COMMIT_AFTER_SYNCED_S", 0.2)
+    monkeypatch.setattr(committer, "COMMIT_AFTER_S", 0.2)
     run(tmp_path, talk, COMMIT)
 
 
@@ -197,7 +197,7 @@ def test_two_consolidations_follow_each_other(tmp_path: Path, monkeypatch: pytes
         for bucket in range(3):
             await ingest.ask(PUSH.replace(b" b ", b" b%d " % bucket))
         maintainer = service.index.maintainer
-        for name in ("build_graph", "publish_graphs", "prune_pending"):
+        for name in ("build_graph", "publish_graphs", "prune_small"):
             monkeypatch.setattr(maintainer, name, noted(name, getattr(maintainer, name)))
         answers = await asyncio.gather(*(control.ask(b"TRIGGER consolidate\n") for control in controls))
         assert answers == [[b"OK\r\n"]] * 2
@@ -210,7 +210,7 @@ def test_two_consolidations_follow_each_other(tmp_path: Path, monkeypatch: pytes
         return call
 
     run(tmp_path, talk, {})
-    pruned = steps.index("prune_pending")
+    pruned = steps.index("prune_small")
     assert steps[:pruned].count("build_graph") == 3, "the second one begins when the first one has published"
     assert steps.count("build_graph") == 3, "and finds nothing to do"
 

@@ -7,7 +7,7 @@ import pytest
 
 from sonicpy.errors import StoreDamaged
 from sonicpy.store.environment import META
-from sonicpy.store.meta import ANALYZER, CONVERSION, FORMAT, KEYS, NEXT_BUCKET, POSITION, MetaKey
+from sonicpy.store.meta import ANALYZER, CONVERSION, FORMAT, KEYS, NEXT_BUCKET, POSITION, REPLICA, MetaKey
 from tests.store.shorthand import open_store, push
 
 FORMAT_PAGE = Path(__file__).parents[2] / "docs" / "storage-format.md"
@@ -18,12 +18,14 @@ VALUES: dict[bytes, tuple[Any, bytes]] = {
     POSITION.name: (300, b"\xac\x02"),
     NEXT_BUCKET.name: (0, b"\0"),
     CONVERSION.name: ((3, 300), b"\3\xac\x02"),
+    REPLICA.name: ({"position": 3, "chain": "0f"}, b'{"chain": "0f", "position": 3}'),
 }
 DAMAGED: dict[bytes, list[bytes]] = {
     ANALYZER.name: [b"", b"\xff{", b"[]"],
     POSITION.name: [b"", b"\x80", b"\1\2"],
     NEXT_BUCKET.name: [b"", b"\x80", b"\1\2"],
     CONVERSION.name: [b"", b"\x80", b"\1"],
+    REPLICA.name: [b"", b"\xff{", b"[]"],
 }
 
 
@@ -46,7 +48,7 @@ def test_a_store_has_these_rows_and_no_other(tmp_path: Path) -> None:
     store.commit()
     with store.snapshot() as view:
         assert sorted(name for name, _ in view.transaction.rows(META, b"")) == sorted(
-            key.name for key in KEYS if key is not CONVERSION
+            key.name for key in KEYS if key not in (CONVERSION, REPLICA)
         )
     store.close()
 

@@ -48,12 +48,12 @@ def test_the_log_goes_after_a_replay_only_when_the_environment_is_on_the_disk(tm
         assert not disk.lacks(DATA)
 
 
-def test_with_durability_commit_a_seal_and_a_commit_are_on_the_disk(tmp_path: Path) -> None:
-    code = "store = filled('commit'); store.sync_log(); mark('sealed'); store.commit(); mark('committed'); os._exit(0)"
+def test_with_durability_commit_what_was_sealed_is_on_the_disk(tmp_path: Path) -> None:
+    code = "store = filled('commit'); store.sync_log(); mark('sealed'); store.sync(); mark('synced'); os._exit(0)"
     calls = record_calls(STORE + code, tmp_path / "f")
-    (sealed,), (committed,) = at(calls, "mark", "sealed"), at(calls, "mark", "committed")
+    (sealed,), (synced,) = at(calls, "mark", "sealed"), at(calls, "mark", "synced")
     assert not sealed.lacks(LOG, "/log"), "the log, and its name in its folder"
-    assert not committed.lacks(DATA), "also the page that names the commit"
+    assert not synced.lacks(DATA), "and what was committed, with the page that names the commit"
 
 
 def test_a_backup_is_on_the_disk_before_it_has_its_name_and_its_name_before_ok(tmp_path: Path) -> None:

@@ -1,0 +1,157 @@
+"""`sonicpy cluster`: make a cluster, show it, or try one on this machine."""
+
+import argparse
+import json
+from pathlib import Path
+
+from sonicpy.cli.arguments import Verbs
+from sonicpy.cli.cluster_room import load_cluster
+from sonicpy.errors import ConfigError
+
+DESCRIPTION = "Several machines that hold the same index; needs pip install 'sonicpy-search[cluster]'."
+PARTITIONS = 16
+PARTITIONS_MAX = 1024
+COPIES = 3
+
+
+def add_verbs(verbs: Verbs) -> None:
+    """Add `cluster` and the verbs below it to the command line."""
+    parser = verbs.add_parser(
+        "cluster", description=DESCRIPTION, epilog="example: sonicpy cluster dev --data ./cluster"
+    )
+    below = parser.add_subparsers(metavar="WHAT", required=True, help="init, status, snapshot, add, drain or dev")
+    _add_init(below)
+    _add_status(below)
+    _add_snapshot(below)
+    _add_change(below, "add", "Let one more node hold partitions")
+    _add_change(below, "drain", "Let a node hold no partitions any more")
+    _add_dev(below)
+
+
+def _add_init(below: Verbs) -> None:
+    parser = below.add_parser(
+        "init",
+        description="Make the cluster: once, before its nodes start. The number of partitions cannot change later.",
+        epilog="example: sonicpy cluster init --cluster nats://a,nats://b,nats://c "
+        "--monitor http://a:8222,http://b:8222,http://c:8222 --nodes n1,n2,n3",
+    )
+    _add_brokers(parser)
+    parser.add_argument("--monitor", metavar="URLS", required=True, help="the monitoring addresses of all brokers")
+    parser.add_argument("--nodes", metavar="NAMES", required=True, help="names of the nodes that hold partitions")
+    _add_layout(parser)
+    parser.set_defaults(run=init)
+
+
+def _add_status(below: Verbs) -> None:
+    parser = below.add_parser(
+        "status",
+        description="Show the partitions, and how far each node is. Exit status 1: a replica is missing or differs.",
+        epilog="example: sonicpy cluster status --cluster nats://a,nats://b,nats://c",
+    )
+    _add_brokers(parser)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(run=status)
+
+
+def _add_snapshot(below: Verbs) -> None:
+    parser = below.add_parser(
+        "snapshot",
+        description="Let the nodes give the brokers a snapshot of every partition, and cut off the part of the log "
+        "that two snapshots cover. Run it once a day or so: the log keeps every change until then.",
+        epilog="example: sonicpy cluster snapshot --cluster nats://a,nats://b,nats://c",
+    )
+    _add_brokers(parser)
+    parser.set_defaults(run=snapshot)
+
+
+def _add_change(below: Verbs, verb: str, what: str) -> None:
+    parser = below.add_parser(
+        verb,
+        description=f"{what}. Nodes take that over when they start: start those that gain partitions first, wait until "
+        "`sonicpy cluster status` has no complaint about them, then start the others again, one at a time.",
+        epilog=f"example: sonicpy cluster {verb} n4 --cluster nats://a,nats://b,nats://c",
+    )
+    parser.add_argument("node", metavar="NAME", help="name of the node")
+    _add_brokers(parser)
+    parser.set_defaults(run=change, change=verb)
+
+
+def _add_dev(below: Verbs) -> None:
+    parser = below.add_parser(
+        "dev",
+        description="Run three brokers and three nodes on this machine until a stop signal, to try a cluster. Prints "
+        "the address of each node, then `ready`.",
+        epilog="example: sonicpy cluster dev --data ./cluster",
+    )
+    parser.add_argument(
+        "--data", metavar="DIR", type=Path, help="keep everything here; without it in a folder that goes"
+    )
+    _add_layout(parser)
+    parser.set_defaults(run=dev)
+
+
+def _add_brokers(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--cluster", metavar="URLS", required=True, help="addresses of the NATS servers, by commas")
+
+
+def _add_layout(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--partitions", metavar="N", type=int, default=PARTITIONS, help="how many (default 16)")
+    parser.add_argument("--copies", metavar="N", type=int, default=COPIES, help="nodes that hold each (default 3)")
+
+
+def init(arguments: argparse.Namespace) -> int:
+    """Make a cluster. Raises SonicError."""
+    setup = load_cluster("setup")
+    nodes = arguments.nodes.split(",")
+    _check_layout(arguments)
+    setup.init(arguments.cluster, arguments.monitor.split(","), arguments.partitions, arguments.copies, nodes)
+    print(f"the cluster has {arguments.partitions} partitions on {', '.join(nodes)}")
+    return 0
+
+
+def status(arguments: argparse.Namespace) -> int:
+    """Show a cluster. Raises SonicError."""
+    found = load_cluster("status").status(arguments.cluster)
+    if arguments.json:
+        print(json.dumps(found.figures))
+    else:
+        for line in found.lines():
+            print(line)
+    return 0 if found.is_whole else 1
+
+
+def snapshot(arguments: argparse.Namespace) -> int:
+    """Take snapshots of all partitions. Raises SonicError."""
+    for done in load_cluster("snapshots").snapshot_all(arguments.cluster):
+        print(
+            f"partition {done['partition']}: a snapshot of {done['bytes']} bytes at {done['position']}, "
+            f"the log begins at {done['log_from']}"
+        )
+    return 0
+
+
+def change(arguments: argparse.Namespace) -> int:
+    """Change which nodes hold partitions. Raises SonicError."""
+    setup = load_cluster("setup")
+    layout = (setup.add if arguments.change == "add" else setup.drain)(arguments.cluster, arguments.node)
+    for node in layout.nodes:
+        print(f"{node}: {len(layout.of_node(node))} partitions from its next start on")
+    return 0
+
+
+def dev(arguments: argparse.Namespace) -> int:
+    """Run a cluster for trying. Raises SonicError."""
+    _check_layout(arguments)
+    said: int = load_cluster("dev").run(arguments.data, arguments.partitions, arguments.copies, _say)
+    return said
+
+
+def _check_layout(arguments: argparse.Namespace) -> None:
+    for name, most in (("partitions", PARTITIONS_MAX), ("copies", 7)):
+        number = getattr(arguments, name)
+        if not 1 <= number <= most:
+            raise ConfigError(f"--{name} is {number}; allowed is 1 to {most}.")
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)

@@ -1,0 +1,72 @@
+"""What keeps the cluster's log: one log per partition, replicated. `jetstream.py` is NATS; tests have one in memory.
+
+Positions of a log begin with 1 and have no gaps.
+"""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from sonicpy.errors import StoreError
+
+
+class Unacknowledged(StoreError):
+    """The broker did not say whether it holds an entry: append the same entry again."""
+
+
+class LogGone(StoreError):
+    """The log was made again, or does not reach back to what a replica needs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    """What is known of a log.
+
+    Attributes:
+        name: another one for a log that was lost and made again.
+        first: the position of the oldest entry that is kept.
+        last: the position of the newest entry, 0: there was none.
+    """
+
+    name: str
+    first: int
+    last: int
+
+
+class Broker(Protocol):
+    """Keeps the logs of all partitions."""
+
+    async def append(self, partition: int, entry: bytes, key: str) -> int:
+        """Add an entry; return its position once it is replicated and on the disks of most brokers.
+
+        Args:
+            key: the same for the same entry: a broker may use it to leave out what it got twice.
+
+        Raises:
+            Unacknowledged: it is not known whether the entry was added.
+        """
+        ...
+
+    def read(self, partition: int, position: int) -> AsyncIterator[tuple[int, bytes]]:
+        """Yield the entries behind `position` with their positions, new ones as they are added.
+
+        It ends when something went wrong: then ask for the epoch, because the log may be another one, and read again.
+
+        Raises:
+            LogGone: an entry behind `position` is not kept any more.
+            Unacknowledged: no broker answers.
+        """
+        ...
+
+    async def trim(self, partition: int, position: int) -> None:
+        """Delete the entries up to `position`."""
+        ...
+
+    async def epoch(self, partition: int) -> Epoch:
+        """Return what is known of a log.
+
+        Raises:
+            Unacknowledged: no broker answers.
+            LogGone: there is no such log.
+        """
+        ...

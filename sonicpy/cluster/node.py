@@ -1,0 +1,305 @@
+"""A node: its replicas, its writers, and the questions that nodes ask each other.
+
+Everything here runs on the loop's thread.
+"""
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.aio.subscription import Subscription
+from nats.errors import Error as NatsError
+from nats.errors import NoRespondersError
+
+from sonicpy.cluster import snapshots
+from sonicpy.cluster.jetstream import JetStream
+from sonicpy.cluster.partitions import partition_of
+from sonicpy.cluster.questions import (
+    CHANGES,
+    SNAPSHOT,
+    Question,
+    answer_read,
+    make_record,
+    pack_question,
+    subject_of_questions,
+    unpack_question,
+)
+from sonicpy.cluster.registry import Layout, Registry
+from sonicpy.cluster.replica import Answered, Replica, ReplicaTasks
+from sonicpy.cluster.status import SUBJECT as STATUS
+from sonicpy.cluster.writer import OpenBatch, PartitionWriter
+from sonicpy.config import Config
+from sonicpy.errors import CommandError, SonicError, StoreError
+from sonicpy.index.replica import Recorder, ReplicaIndex
+from sonicpy.server.statistics import Statistics
+
+logger = logging.getLogger(__name__)
+
+READ_S = 3.0
+"""Longest time for an answer of another node, all tries together."""
+TRY_S = 1.5
+CHANGE_S = 16.0
+"""Longest time for POP and FLUSH: a writer gives up before."""
+APPLY_S = 5.0
+"""Longest time until a replica has applied what was acknowledged."""
+PAUSE_S = 0.05
+ANSWER, REFUSAL, NOT_HERE, FAILED = b"+", b"!", b"-", b"?"
+"""The first byte of an answer: the rest is the answer; the code of an error and its detail; why another node has to be
+asked; or why a change failed or its outcome is unknown."""
+
+
+class NotHere(SonicError):
+    """This node cannot answer, but another one may; nothing was changed."""
+
+
+class Node:
+    """One process of a cluster.
+
+    Args:
+        name: of the node.
+        folder: gets one folder for each replica.
+        is_strong: every read sees all changes that any node has acknowledged before.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        folder: Path,
+        config: Config,
+        connection: Client,
+        registry: Registry,
+        layout: Layout,
+        incarnation: int,
+        recorder: Recorder,
+        *,
+        is_strong: bool,
+    ) -> None:
+        self.name = name
+        self.layout = layout
+        self.recorder = recorder
+        self.is_strong = is_strong
+        self.replicas: dict[int, Replica] = {}
+        self.turn: dict[int, OpenBatch] = {}
+        """The batches that changes of the turn under way are in, by partition."""
+        self.written = [0] * layout.partitions
+        """The position up to which this node has acknowledged changes, by partition."""
+        self._folder = folder
+        self._config = config
+        self._connection = connection
+        self._registry = registry
+        self._broker = JetStream(connection)
+        self._writers = [
+            PartitionWriter(self._broker, number, name, incarnation, self._acknowledged(number))
+            for number in range(layout.partitions)
+        ]
+        self._tasks: list[asyncio.Task[None]] = []
+        self._answering: set[asyncio.Task[None]] = set()
+        self._subscriptions: list[Subscription] = []
+
+    @classmethod
+    async def open(
+        cls, name: str, config: Config, connection: Client, statistics: Statistics, *, is_strong: bool
+    ) -> "Node":
+        """Return a node that follows the logs of its partitions and answers other nodes.
+
+        Raises:
+            ConfigError: the settings are not those of the cluster.
+            StoreError: a replica cannot be opened.
+        """
+        registry = await Registry.open(connection)
+        layout = await registry.layout()
+        recorder = Recorder(config)
+        recorder.lexer.prepare()
+        await registry.agree_on_analyzer(recorder.analyzer())
+        incarnation = await registry.incarnation(name)
+        folder = Path(config.store.kv.path)
+        node = cls(name, folder, config, connection, registry, layout, incarnation, recorder, is_strong=is_strong)
+        try:
+            await node._start(statistics)
+        except BaseException:
+            await node.close()
+            raise
+        return node
+
+    def partition_of(self, collection: str, bucket: str) -> int:
+        """Return the number of the partition that holds a bucket."""
+        return partition_of(collection, bucket, self.layout.partitions)
+
+    def add(self, partition: int, record: bytes) -> OpenBatch:
+        """Add a change to the next batch of a partition."""
+        return self._writers[partition].add(record)
+
+    def batches(self) -> int:
+        """Return how many batches of this node were acknowledged."""
+        return sum(writer.batches for writer in self._writers)
+
+    async def ask(self, partition: int, question: Question) -> bytes:
+        """Answer a question about a partition here, or let another node answer it.
+
+        Raises:
+            CommandError: it was refused.
+            StoreError: no node answered; after a change the outcome is unknown.
+        """
+        deadline = time.monotonic() + (CHANGE_S if question.kind in CHANGES else READ_S)
+        question = question.with_position(self.written[partition], self.is_strong)
+        while True:
+            try:
+                is_here = partition in self.replicas and self.replicas[partition].fault is None
+                asked = self._answer if is_here else self._ask_others
+                answer = await asked(partition, question)
+                return self._note_change(partition, answer) if question.kind in CHANGES else answer
+            except NotHere as error:
+                if time.monotonic() > deadline:
+                    raise StoreError(f"no node answers for partition {partition}: {error}") from error
+                await asyncio.sleep(PAUSE_S)
+
+    async def wait_for_own(self, replica: Replica) -> None:
+        """Wait until a replica has applied what this node has acknowledged. Raises StoreError."""
+        await replica.wait_for(self.written[replica.partition], APPLY_S)
+
+    async def close(self) -> None:
+        """Stop writing, applying and answering; release the folders."""
+        for writer in self._writers:
+            await writer.stop()
+        for subscription in self._subscriptions:
+            if not self._connection.is_closed:
+                await subscription.unsubscribe()
+        tasks = [*self._tasks, *self._answering]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for replica in self.replicas.values():
+            await replica.close()
+        await self._connection.close()
+
+    # -- inside --------------------------------------------------------------------------------------------------------
+
+    async def _start(self, statistics: Statistics) -> None:
+        for number in self.layout.of_node(self.name):
+            index = await self._open_replica(number)
+            self.replicas[number] = Replica(
+                number, index, self._broker, self._config, statistics, self._answered(number), self._broker.read_again
+            )
+        for number, replica in self.replicas.items():
+            self._tasks.append(asyncio.create_task(replica.run()))
+            self._tasks[-1].add_done_callback(replica.note_end)
+            self._tasks.append(asyncio.create_task(ReplicaTasks(replica).run()))
+            self._subscriptions.append(
+                await self._connection.subscribe(subject_of_questions(number), queue="replicas", cb=self._take)
+            )
+        self._subscriptions.append(await self._connection.subscribe(STATUS, cb=self._tell_status))
+
+    async def _open_replica(self, number: int) -> ReplicaIndex:
+        folder = self._folder / f"{number:04}"
+        index = ReplicaIndex(folder, self.recorder)
+        epoch = await self._broker.epoch_at_last(number)
+        if epoch.first > index.progress.position + 1 and index.progress.epoch in ("", epoch.name):
+            index.close()
+            await snapshots.replace_folder(number, epoch, self._broker, self._registry, folder)
+            index = ReplicaIndex(folder, self.recorder)
+        return index
+
+    async def _tell_status(self, message: Msg) -> None:
+        replicas = {str(number): replica.state() for number, replica in self.replicas.items()}
+        answer = {"name": self.name, "batches": self.batches(), "replicas": replicas}
+        try:
+            await message.respond(json.dumps(answer).encode())
+        except (NatsError, OSError) as error:
+            logger.warning("a question for the status was not answered: %s", error)
+
+    def _acknowledged(self, partition: int) -> Callable[[OpenBatch, int], None]:
+        def note(batch: OpenBatch, position: int) -> None:
+            self.written[partition] = max(position, self.written[partition])
+
+        return note
+
+    def _answered(self, partition: int) -> Answered:
+        def note(writer: str, incarnation: int, number: int, answers: list[int]) -> None:
+            if writer == self.name:
+                self._writers[partition].note_answers(incarnation, number, answers)
+
+        return note
+
+    async def _answer(self, partition: int, question: Question) -> bytes:
+        """Answer by the replica of this node. Raises as `ask`, and NotHere."""
+        replica = self.replicas[partition]
+        if replica.fault is not None:
+            raise NotHere(replica.fault)
+        if question.kind in CHANGES:
+            return await self._change(partition, question)
+        if question.kind == SNAPSHOT:
+            return str(await snapshots.save(replica, self._broker, self._registry)).encode()
+        position = question.position
+        if question.is_strong:
+            position = max(position, await asyncio.shield(self._writers[partition].barrier().done))
+        if replica.applied < position:
+            try:
+                await replica.wait_for(position, APPLY_S)
+            except StoreError as error:
+                raise NotHere(str(error)) from error
+        return answer_read(replica.index, replica.committer, question)
+
+    async def _change(self, partition: int, question: Question) -> bytes:
+        """Return the number that a change answers, and its position."""
+        record = make_record(self.recorder, question)
+        batch = self.add(partition, record)
+        place = len(batch.records) - 1
+        batch.wants_answers = True
+        try:
+            answers = await asyncio.wait_for(asyncio.shield(batch.answers), CHANGE_S)
+        except TimeoutError as error:
+            raise StoreError("the outcome of a change is unknown: it was not applied in time") from error
+        return f"{answers[place]} {await asyncio.shield(batch.done)}".encode()
+
+    def _note_change(self, partition: int, answer: bytes) -> bytes:
+        """Note up to where reads of this node have to see the log, wherever the change was made; return its number."""
+        number, position = answer.split()
+        self.written[partition] = max(int(position), self.written[partition])
+        return number
+
+    async def _ask_others(self, partition: int, question: Question) -> bytes:
+        is_change = question.kind in CHANGES
+        timeout_s = CHANGE_S if is_change else TRY_S
+        try:
+            message = await self._connection.request(
+                subject_of_questions(partition), pack_question(partition, question), timeout=timeout_s
+            )
+        except NoRespondersError as error:
+            raise NotHere("no node that holds it is there") from error
+        except (NatsError, OSError) as error:
+            if is_change:
+                raise StoreError("the outcome of a change is unknown: the node that was asked is silent") from error
+            raise NotHere("the node that was asked is silent") from error
+        state, answer = message.data[:1], message.data[1:]
+        if state == NOT_HERE:
+            raise NotHere(answer.decode())
+        if state == FAILED:
+            raise StoreError(answer.decode())
+        if state == REFUSAL:
+            code, _, detail = answer.decode().partition("\0")
+            raise CommandError(code, detail or None)
+        return answer
+
+    async def _take(self, message: Msg) -> None:
+        task = asyncio.create_task(self._answer_other(message))
+        self._answering.add(task)
+        task.add_done_callback(self._answering.discard)
+
+    async def _answer_other(self, message: Msg) -> None:
+        partition, question = unpack_question(message.data)
+        try:
+            answer = ANSWER + await self._answer(partition, question)
+        except CommandError as error:
+            answer = REFUSAL + f"{error.code}\0{error.detail or ''}".encode()
+        except (NotHere, StoreError) as error:
+            is_over = isinstance(error, StoreError) and question.kind in CHANGES
+            answer = (FAILED if is_over else NOT_HERE) + str(error).encode()
+        try:
+            await message.respond(answer)
+        except (NatsError, OSError) as error:
+            logger.warning("an answer for another node was not sent: %s", error)

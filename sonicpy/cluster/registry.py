@@ -1,0 +1,197 @@
+"""What all nodes know of the cluster: the bucket `sonicpy_meta` of the brokers' key-value store.
+
+cluster       what `sonicpy cluster init` fixed: Layout, as JSON
+analyser      what decides which terms of a text are stored: that of the first node that started
+snapshot.K    the newest snapshots of a partition, newest first: Manifest, as JSON
+writer.NODE   written at each start of a node; its revision is the incarnation of the node's batches
+"""
+
+import dataclasses
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from nats.aio.client import Client
+from nats.errors import Error as NatsError
+from nats.js.api import KeyValueConfig
+from nats.js.errors import BucketNotFoundError, KeyNotFoundError, KeyWrongLastSequenceError
+from nats.js.kv import KeyValue
+
+from sonicpy.cluster.partitions import holders_of
+from sonicpy.errors import ConfigError, StoreError
+
+BUCKET = "sonicpy_meta"
+FORMAT = 1
+HISTORY = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How a cluster is cut up; all but the nodes is fixed when it is made.
+
+    Attributes:
+        partitions: how many.
+        copies: how many nodes hold each partition.
+        nodes: the names of the nodes that hold partitions.
+        format: of this value and of batches.
+    """
+
+    partitions: int
+    copies: int
+    nodes: tuple[str, ...]
+    format: int = FORMAT
+
+    def of_node(self, node: str) -> list[int]:
+        """Return the partitions that a node holds."""
+        return [number for number in range(self.partitions) if node in self.holders(number)]
+
+    def holders(self, partition: int) -> list[str]:
+        """Return the nodes that hold a partition."""
+        return holders_of(partition, self.nodes, self.copies)
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """A snapshot of a partition.
+
+    Attributes:
+        position, epoch, chain: as in the `Progress` of the replica that it was taken of.
+        chunks: how many parts it has.
+        size: in bytes.
+    """
+
+    position: int
+    epoch: str
+    chain: str
+    chunks: int
+    size: int
+
+
+class Registry:
+    """Reads and writes that bucket.
+
+    Args:
+        store: the bucket.
+    """
+
+    def __init__(self, store: KeyValue) -> None:
+        self._store = store
+
+    @classmethod
+    async def create(cls, connection: Client, layout: Layout, copies: int) -> "Registry":
+        """Make the bucket with the layout of a new cluster.
+
+        Args:
+            copies: how many brokers keep it.
+
+        Raises:
+            StoreError: there is a cluster with another layout, or the brokers refuse.
+        """
+        try:
+            store = await connection.jetstream(timeout=10).create_key_value(
+                KeyValueConfig(bucket=BUCKET, history=HISTORY, replicas=copies)
+            )
+            registry = cls(store)
+            await registry._agree("cluster", json.dumps(dataclasses.asdict(layout), sort_keys=True))
+        except NatsError as error:
+            raise StoreError(f"the brokers did not make the bucket {BUCKET}: {error}") from error
+        if await registry.layout() != layout:
+            raise StoreError("these brokers hold a cluster with another layout: sonicpy cluster status shows it")
+        return registry
+
+    @classmethod
+    async def open(cls, connection: Client) -> "Registry":
+        """Return the registry of the cluster that the brokers hold.
+
+        Raises:
+            ConfigError: there is none, or the brokers do not answer.
+        """
+        try:
+            return cls(await connection.jetstream(timeout=10).key_value(BUCKET))
+        except BucketNotFoundError as error:
+            raise ConfigError("these brokers hold no cluster; run sonicpy cluster init first.") from error
+        except NatsError as error:
+            raise ConfigError(f"the brokers do not answer ({error}); allowed are brokers with JetStream.") from error
+
+    async def layout(self) -> Layout:
+        """Return the layout.
+
+        Raises:
+            ConfigError: another version of sonicpy wrote it.
+        """
+        found = json.loads(await self._get("cluster") or "{}")
+        if found.get("format") != FORMAT:
+            raise ConfigError(f"the cluster has format {found.get('format')}; this sonicpy knows format {FORMAT}.")
+        return Layout(found["partitions"], found["copies"], tuple(found["nodes"]))
+
+    async def change_nodes(self, change: Callable[[tuple[str, ...]], tuple[str, ...]]) -> Layout:
+        """Change which nodes hold partitions; return the new layout. Nodes read it when they start.
+
+        Args:
+            change: returns the names from now on. It may raise ConfigError.
+
+        Raises:
+            StoreError: somebody else changed the layout meanwhile, or no broker answers.
+        """
+        layout = await self.layout()
+        changed = dataclasses.replace(layout, nodes=change(layout.nodes))
+        try:
+            entry = await self._store.get("cluster")
+            if json.loads(entry.value or b"{}").get("nodes") != list(layout.nodes):
+                raise StoreError("the layout was changed by somebody else meanwhile: look at it and try again")
+            value = json.dumps(dataclasses.asdict(changed), sort_keys=True).encode()
+            await self._store.update("cluster", value, last=entry.revision)
+        except NatsError as error:
+            raise StoreError(f"the layout was not changed: {error}") from error
+        return changed
+
+    async def agree_on_analyzer(self, analyzer: Mapping[str, str]) -> None:
+        """Check that this node makes the same terms of a text as the others.
+
+        Raises:
+            ConfigError: it does not.
+        """
+        found = json.loads(await self._agree("analyser", json.dumps(dict(analyzer), sort_keys=True)))
+        for key in sorted({*found, *analyzer}):
+            if found.get(key) != analyzer.get(key):
+                raise ConfigError(
+                    f"{key} is {analyzer.get(key, 'unset')}; allowed is {found.get(key, 'unset')}, as on the other "
+                    "nodes of the cluster."
+                )
+
+    async def incarnation(self, node: str) -> int:
+        """Return a number that is above that of every earlier start of a node. Raises ConfigError."""
+        try:
+            return await self._store.put(f"writer.{node}", b"started")
+        except NatsError as error:
+            raise ConfigError(f"the brokers do not answer ({error}); allowed are brokers with JetStream.") from error
+
+    async def snapshots(self, partition: int) -> list[Manifest]:
+        """Return the snapshots of a partition, newest first. Raises ConfigError if no broker answers."""
+        found = await self._get(f"snapshot.{partition}")
+        return [Manifest(**manifest) for manifest in json.loads(found or "[]")]
+
+    async def note_snapshots(self, partition: int, manifests: Sequence[Manifest]) -> None:
+        """Replace the list of a partition's snapshots. Raises StoreError."""
+        value = json.dumps([dataclasses.asdict(manifest) for manifest in manifests])
+        try:
+            await self._store.put(f"snapshot.{partition}", value.encode())
+        except NatsError as error:
+            raise StoreError(f"the brokers did not note a snapshot: {error}") from error
+
+    async def _agree(self, key: str, value: str) -> str:
+        """Write a value unless there is one; return the one that is there."""
+        try:
+            await self._store.create(key, value.encode())
+        except KeyWrongLastSequenceError:
+            return await self._get(key) or ""
+        return value
+
+    async def _get(self, key: str) -> str | None:
+        try:
+            entry = await self._store.get(key)
+        except KeyNotFoundError:
+            return None
+        except NatsError as error:
+            raise ConfigError(f"the brokers do not answer ({error}); allowed are brokers with JetStream.") from error
+        return (entry.value or b"").decode()

@@ -1,0 +1,201 @@
+"""What carries out the commands of connections at a node.
+
+A PUSH, and a read that a replica of this node can answer at once, are carried out within the turn. Everything else is
+postponed to `execute`, which may wait and may ask other nodes. The replies of a turn with PUSHes wait until their
+batches are acknowledged.
+"""
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+from sonicpy.channel import replies
+from sonicpy.channel.commands import (
+    Buckets,
+    Collections,
+    Command,
+    Count,
+    CountB,
+    CountC,
+    CountO,
+    Exists,
+    Explain,
+    FlushB,
+    FlushC,
+    FlushO,
+    Info,
+    List,
+    Objects,
+    Pop,
+    Push,
+    Query,
+    Stats,
+    Suggest,
+    Trigger,
+    Verify,
+)
+from sonicpy.cluster.merge import merge_figures, merge_names
+from sonicpy.cluster.node import Node
+from sonicpy.cluster.questions import Question
+from sonicpy.config import Config
+from sonicpy.errors import StoreError
+from sonicpy.ids import check_collection
+from sonicpy.server.dispatch import CALLS, Postponed
+from sonicpy.server.service import BaseService
+
+
+def push(node: Node, command: Push) -> bytes:
+    """Add the record of a PUSH to the next batch."""
+    collection, bucket, oid, text, lang = command
+    node.recorder.push(collection, bucket, oid, text, lang)
+    partition = node.partition_of(collection, bucket)
+    node.turn[partition] = node.add(partition, node.recorder.take_record())
+    return replies.OK
+
+
+def read_here(call: Callable[[Any, Any], bytes]) -> Callable[[Node, Any], bytes]:
+    """Return the call that answers by a replica of this node, if that knows all that this node has acknowledged."""
+
+    def read(node: Node, command: Any) -> bytes:
+        partition = node.partition_of(command.collection, command.bucket)
+        replica = node.replicas.get(partition)
+        if (
+            replica is None
+            or replica.fault is not None
+            or replica.applied < node.written[partition]
+            or partition in node.turn
+            or node.is_strong
+        ):
+            raise Postponed
+        return call(replica.index, command)
+
+    return read
+
+
+def count_here(node: Node, command: Count) -> bytes:
+    """Answer COUNT of a bucket or an object."""
+    if command.bucket is None:
+        raise Postponed
+    return READ_COUNT(node, command)
+
+
+READ_COUNT = read_here(CALLS[Count])
+READS = (CountB, CountO, Exists, Explain, List, Objects, Query, Suggest)
+NODE_CALLS: dict[type, Callable[[Any, Any], bytes]] = {
+    Push: push,
+    Count: count_here,
+    **{kind: read_here(CALLS[kind]) for kind in READS},
+}
+
+
+class TurnSealer:
+    """Lets the replies of a turn wait for its batches."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+
+    def seal(self, connection: object) -> "asyncio.Future[Any] | None":
+        """Return what the replies of a turn have to wait for; None: nothing."""
+        turn, self._node.turn = self._node.turn, {}
+        if not turn:
+            return None
+        if len(turn) == 1:
+            return next(iter(turn.values())).done
+        return asyncio.gather(*(asyncio.shield(batch.done) for batch in turn.values()))
+
+    def note_turn_without_changes(self) -> None:
+        """Do nothing: replicas commit by the log, whoever takes turns."""
+
+    async def remove(self) -> None:
+        """Do nothing: a replica removes at once what an entry of the log removes."""
+
+
+class NodeService(BaseService):
+    """A node and its connections."""
+
+    def __init__(self, node: Node, config: Config) -> None:
+        super().__init__(config, NODE_CALLS, node, TurnSealer(node))
+        self.node = node
+        self.where = f"{config.store.kv.path}, and it is the node {node.name} of a cluster"
+
+    def note_url(self, url: str) -> None:
+        """Tell other processes that want to open a replica's folder at which URL this one serves it."""
+        for replica in self.node.replicas.values():
+            replica.index.maintainer.note_server(url)
+
+    async def finish(self, seconds: float) -> None:
+        """Do nothing: closing the node ends its work."""
+
+    async def execute(self, command: Command) -> bytes:
+        """Carry out a command that has to wait or that other nodes answer; see `BaseService.execute`."""
+        match command:
+            case Count(collection, None) | CountC(collection):
+                check_collection(collection)
+                return replies.result(sum(await self._ask_all("count_buckets", collection)))
+            case Collections(limit, after):
+                pages = await self._ask_all("collections_after", after, limit)
+                return replies.json_result(merge_names(pages, limit, by_length=True))
+            case Buckets(collection, limit, after):
+                pages = await self._ask_all("buckets_after", collection, after, limit)
+                return replies.json_result(merge_names(pages, limit))
+            case FlushC(collection):
+                check_collection(collection)
+                return replies.result(int(any(await self._ask_all("FlushC", collection))))
+            case Pop() | FlushB() | FlushO():
+                return replies.result(int(await self._ask(command)))
+            case Stats(str(collection), str(bucket)):
+                partition = self.node.partition_of(collection, bucket)
+                found = await self.node.ask(partition, Question("stats", (collection, bucket)))
+                return replies.json_result(json.loads(found))
+            case Stats(collection):
+                return replies.json_result(merge_figures(await self._ask_all("stats", collection)))
+            case Info():
+                return self._info_of_node()
+            case Verify():
+                return replies.json_result(await self._verify())
+            case Trigger(action="consolidate"):
+                for replica in self.node.replicas.values():
+                    await self.node.wait_for_own(replica)
+                    await replica.maintenance.consolidate()
+                return replies.OK
+            case Trigger(action=action):
+                raise StoreError(f"TRIGGER {action} is refused: a node of a cluster offers consolidate alone")
+        return await self._ask(command)
+
+    async def _ask(self, command: Any) -> bytes:
+        partition = self.node.partition_of(command.collection, command.bucket)
+        return await self.node.ask(partition, Question(type(command).__name__, tuple(command)))
+
+    async def _ask_all(self, kind: str, *fields: Any) -> list[Any]:
+        """Return the answers of all partitions.
+
+        Raises:
+            SonicError: one of them did not answer.
+        """
+        asked = [self.node.ask(number, Question(kind, fields)) for number in range(self.node.layout.partitions)]
+        found = await asyncio.gather(*asked, return_exceptions=True)
+        for answer in found:
+            if isinstance(answer, BaseException):
+                raise answer
+        return [json.loads(answer) for answer in found if isinstance(answer, bytes)]
+
+    async def _verify(self) -> list[str]:
+        faults = []
+        for replica in self.node.replicas.values():
+            if replica.fault is not None:
+                faults.append(f"partition {replica.partition}: {replica.fault}")
+                continue
+            await self.node.wait_for_own(replica)
+            found = await replica.maintenance.verify()
+            faults += [f"partition {replica.partition}: {fault}" for fault in found]
+        return faults
+
+    def _info_of_node(self) -> bytes:
+        replicas = self.node.replicas.values()
+        maintainers = [replica.index.maintainer for replica in replicas]
+        return self._info(
+            open_collections=len({name for replica in replicas for name in replica.index.collections()}),
+            open_graphs=sum(maintainer.open_graphs() for maintainer in maintainers),
+            pending_graphs=sum(maintainer.pending_buckets() for maintainer in maintainers),
+        )

@@ -1,0 +1,129 @@
+"""`sonicpy cluster init`: checks the brokers, makes the streams, notes the layout."""
+
+import asyncio
+import json
+import re
+from collections.abc import Callable, Sequence
+from urllib.error import URLError
+from urllib.request import urlopen
+
+from sonicpy.cluster.jetstream import JetStream, connect
+from sonicpy.cluster.registry import Layout, Registry
+from sonicpy.errors import ConfigError
+
+LOG_COPIES = 3
+MONITOR_S = 5.0
+NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+def init(brokers: str, monitors: Sequence[str], partitions: int, copies: int, nodes: Sequence[str]) -> None:
+    """Make a cluster; a second call with the same arguments changes nothing.
+
+    Args:
+        brokers: addresses of NATS servers, separated by commas.
+        monitors: where each of them is monitored, as http://HOST:PORT.
+        partitions: how many.
+        copies: how many nodes hold each.
+        nodes: their names.
+
+    Raises:
+        ConfigError: an argument is wrong, or a broker does not sync what it acknowledges.
+        StoreError: the brokers refuse, or hold another cluster.
+    """
+    for node in nodes:
+        _check_name(node)
+    if len(set(nodes)) < len(nodes) or len(nodes) < copies:
+        raise ConfigError(
+            f"--nodes names {len(set(nodes))} nodes; allowed are at least {copies} (--copies), each once."
+        )
+    for monitor in monitors:
+        check_broker(monitor)
+    asyncio.run(make(brokers, Layout(partitions, copies, tuple(nodes))))
+
+
+async def make(brokers: str, layout: Layout) -> None:
+    """Make the streams and the registry. Raises as `init`."""
+    connection = await connect(brokers, "sonicpy cluster init", patient=False)
+    try:
+        log = JetStream(connection)
+        for partition in range(layout.partitions):
+            await log.create(partition, LOG_COPIES)
+        await log.create_snapshots(LOG_COPIES)
+        await Registry.create(connection, layout, LOG_COPIES)
+    finally:
+        await connection.close()
+
+
+def add(brokers: str, node: str) -> Layout:
+    """Let a node hold partitions, once it and then the others are started again; return the new layout.
+
+    Raises:
+        ConfigError: the name is wrong, or the node holds partitions already.
+        StoreError: the brokers refuse.
+    """
+    _check_name(node)
+
+    def change(nodes: tuple[str, ...]) -> tuple[str, ...]:
+        if node in nodes:
+            raise ConfigError(f"the node is {node}; allowed is one that holds no partitions: not {', '.join(nodes)}.")
+        return (*nodes, node)
+
+    return asyncio.run(_change(brokers, change))
+
+
+def drain(brokers: str, node: str) -> Layout:
+    """Let the other nodes hold a node's partitions, once they are started again; return the new layout.
+
+    Raises:
+        ConfigError: the node holds none.
+        StoreError: the brokers refuse.
+    """
+
+    def change(nodes: tuple[str, ...]) -> tuple[str, ...]:
+        if node not in nodes or len(nodes) == 1:
+            raise ConfigError(
+                f"the node is {node}; allowed is one of several that hold partitions: {', '.join(nodes)}."
+            )
+        return tuple(name for name in nodes if name != node)
+
+    return asyncio.run(_change(brokers, change))
+
+
+async def _change(brokers: str, change: Callable[[tuple[str, ...]], tuple[str, ...]]) -> Layout:
+    connection = await connect(brokers, "sonicpy cluster", patient=False)
+    try:
+        return await (await Registry.open(connection)).change_nodes(change)
+    finally:
+        await connection.close()
+
+
+def _check_name(node: str) -> None:
+    if not NAME.fullmatch(node):
+        raise ConfigError(f"a node is named {node!r}; allowed are 1 to 64 letters, digits, - and _.")
+
+
+def check_broker(monitor: str) -> None:
+    """Check that a broker waits for its disk before it acknowledges.
+
+    Args:
+        monitor: its monitoring address.
+
+    Raises:
+        ConfigError: it does not, has no JetStream, or cannot be asked.
+    """
+    if not monitor.startswith(("http://", "https://")):
+        raise ConfigError(f"--monitor holds {monitor!r}; allowed are addresses such as http://10.0.0.1:8222.")
+    try:
+        with urlopen(f"{monitor}/jsz", timeout=MONITOR_S) as answer:
+            found = json.load(answer)
+    except (URLError, OSError, ValueError) as error:
+        raise ConfigError(
+            f"--monitor holds {monitor}, which does not answer ({error}); allowed are brokers."
+        ) from error
+    if "config" not in found:
+        raise ConfigError(f"the broker at {monitor} has no JetStream; allowed are brokers with JetStream.")
+    if not found["config"].get("sync_always"):
+        raise ConfigError(
+            f'the broker at {monitor} does not sync before it acknowledges; allowed is sync_interval: "always" in '
+            "its section jetstream, with the quotation marks."
+        )

@@ -1,0 +1,151 @@
+"""Snapshots of partitions, kept by the brokers: what a new replica begins with, so that the log need not be kept whole.
+
+A snapshot is the backup of a replica, cut into chunks. It counts once it was read back. The log is cut off below the
+older of the two newest snapshots, and never below what a replica that answers still needs.
+"""
+
+import asyncio
+import shutil
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from nats.aio.client import Client
+from nats.errors import Error as NatsError
+
+from sonicpy.cluster.broker import Epoch, LogGone
+from sonicpy.cluster.jetstream import JetStream, connect
+from sonicpy.cluster.questions import Question, pack_question, subject_of_questions
+from sonicpy.cluster.registry import Layout, Manifest, Registry
+from sonicpy.cluster.replica import Replica
+from sonicpy.cluster.status import ask_nodes
+from sonicpy.errors import StoreError
+from sonicpy.store.backup import BACKUP_FILE
+from sonicpy.store.replica import install_backup, progress_of_backup
+
+CHUNK_BYTES = 512 << 10
+KEPT = 2
+SNAPSHOT_S = 600.0
+"""Longest time for the snapshot of a partition."""
+
+
+async def save(replica: Replica, log: JetStream, registry: Registry) -> int:
+    """Take a snapshot of a replica, and drop those but the newest two; return its position; 0: it is empty.
+
+    Raises:
+        StoreError: it could not be taken; the earlier ones are still there.
+    """
+    if not replica.applied:
+        return 0
+    loop = asyncio.get_running_loop()
+    replica.committer.commit()
+    with TemporaryDirectory(dir=replica.index.folder.parent, prefix="snapshot-") as name:
+        folder = Path(name)
+        await loop.run_in_executor(None, replica.index.maintainer.backup_committed, folder)
+        progress = await loop.run_in_executor(None, progress_of_backup, folder)
+        path = folder / BACKUP_FILE
+        size = path.stat().st_size
+        manifest = Manifest(progress.position, progress.epoch, progress.chain, -(-size // CHUNK_BYTES), size)
+        kept = await registry.snapshots(replica.partition)
+        if kept and kept[0].position == manifest.position:
+            return manifest.position
+        with open(path, "rb") as file:
+            for number in range(manifest.chunks):
+                await log.put_chunk(chunk_name(replica.partition, manifest, number), file.read(CHUNK_BYTES))
+        await load(replica.partition, manifest, log, folder / "again")
+    await registry.note_snapshots(replica.partition, [manifest, *kept[: KEPT - 1]])
+    for old in kept[KEPT - 1 :]:
+        await log.drop_chunks(f"{replica.partition}.{old.position}")
+    return manifest.position
+
+
+async def load(partition: int, manifest: Manifest, log: JetStream, folder: Path) -> None:
+    """Read a snapshot back into a folder, as a backup.
+
+    Raises:
+        StoreError: it is not what was written.
+    """
+    folder.mkdir(parents=True)
+    with open(folder / BACKUP_FILE, "wb") as file:
+        for number in range(manifest.chunks):
+            file.write(await log.get_chunk(chunk_name(partition, manifest, number)))
+    loop = asyncio.get_running_loop()
+    progress = await loop.run_in_executor(None, progress_of_backup, folder)
+    if (progress.position, progress.epoch, progress.chain) != (manifest.position, manifest.epoch, manifest.chain):
+        raise StoreError(f"the snapshot of partition {partition} at {manifest.position} holds another position")
+
+
+async def replace_folder(partition: int, epoch: Epoch, log: JetStream, registry: Registry, folder: Path) -> None:
+    """Replace the folder of a replica that is too old by the newest snapshot.
+
+    Raises:
+        LogGone: no snapshot reaches the log.
+        StoreError: the snapshot cannot be read.
+    """
+    for manifest in await registry.snapshots(partition):
+        if manifest.epoch == epoch.name and manifest.position + 1 >= epoch.first:
+            fresh = folder.with_name(f"{folder.name}.new")
+            shutil.rmtree(fresh, ignore_errors=True)
+            await load(partition, manifest, log, fresh)
+            install_backup(fresh, folder)
+            shutil.rmtree(fresh)
+            return
+    raise LogGone(f"the log of partition {partition} begins at {epoch.first}, and no snapshot reaches it")
+
+
+def chunk_name(partition: int, manifest: Manifest, number: int) -> str:
+    """Return the name of a part of a snapshot."""
+    return f"{partition}.{manifest.position}.{number}"
+
+
+# -- the command -------------------------------------------------------------------------------------------------------
+
+
+def snapshot_all(brokers: str) -> list[dict[str, Any]]:
+    """Let the nodes take a snapshot of every partition, and cut the logs off; return what was done, by partition.
+
+    Raises:
+        ConfigError: the brokers hold no cluster, or do not answer.
+        StoreError: a partition has no new snapshot.
+    """
+    return asyncio.run(_snapshot_all(brokers))
+
+
+async def _snapshot_all(brokers: str) -> list[dict[str, Any]]:
+    connection = await connect(brokers, "sonicpy cluster snapshot")
+    try:
+        registry = await Registry.open(connection)
+        layout = await registry.layout()
+        log = JetStream(connection)
+        for partition in range(layout.partitions):
+            await _ask_for_snapshot(connection, partition)
+        answers = await ask_nodes(connection, layout)
+        return [await _trim(partition, log, registry, layout, answers) for partition in range(layout.partitions)]
+    finally:
+        await connection.close()
+
+
+async def _ask_for_snapshot(connection: Client, partition: int) -> None:
+    question = pack_question(partition, Question("snapshot", ()))
+    try:
+        message = await connection.request(subject_of_questions(partition), question, timeout=SNAPSHOT_S)
+    except (NatsError, OSError) as error:
+        raise StoreError(f"partition {partition} has no new snapshot: no node that holds it answers") from error
+    if message.data[:1] != b"+":
+        raise StoreError(f"partition {partition} has no new snapshot: {message.data[1:].decode()}")
+
+
+async def _trim(
+    partition: int, log: JetStream, registry: Registry, layout: Layout, answers: dict[str, Any]
+) -> dict[str, Any]:
+    manifests = await registry.snapshots(partition)
+    newest = manifests[0] if manifests else Manifest(0, "", "", 0, 0)
+    done: dict[str, Any] = {"partition": partition, "position": newest.position, "bytes": newest.size}
+    if len(manifests) < KEPT:
+        return {**done, "log_from": (await log.epoch(partition)).first}
+    needed = [manifests[-1].position]
+    for name in layout.holders(partition):
+        replica = answers.get(name, {}).get("replicas", {}).get(str(partition))
+        needed += [] if replica is None else [int(replica["position"])]
+    await log.trim(partition, min(needed))
+    return {**done, "log_from": min(needed) + 1}

@@ -1,0 +1,115 @@
+"""`sonicpy cluster status`: what each node says of its replicas, and whether they agree."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+
+from sonicpy.cluster.jetstream import JetStream, connect
+from sonicpy.cluster.registry import Layout, Registry
+
+SUBJECT = "sonicpy.status"
+ANSWERS_S = 1.0
+"""How long nodes have to answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What was found.
+
+    Attributes:
+        figures: for JSON.
+    """
+
+    figures: dict[str, Any]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every partition has all its replicas, and none differs."""
+        return not self.figures["faults"]
+
+    def lines(self) -> Iterator[str]:
+        """Yield what is shown on a terminal."""
+        figures = self.figures
+        yield f"{figures['partitions']} partitions, {figures['copies']} copies"
+        for name, node in figures["nodes"].items():
+            if node is None:
+                yield f"node {name}: silent"
+                continue
+            behind = sum(max(0, last - node["replicas"].get(number, {}).get("position", last))
+                         for number, last in figures["last"].items())  # fmt: skip
+            yield f"node {name}: {len(node['replicas'])} replicas, {behind} batches behind"
+        yield from figures["faults"]
+
+
+def status(brokers: str) -> Status:
+    """Return the state of a cluster.
+
+    Raises:
+        ConfigError: the brokers hold no cluster, or do not answer.
+        StoreError: a stream is missing.
+    """
+    return asyncio.run(_status(brokers))
+
+
+async def _status(brokers: str) -> Status:
+    connection = await connect(brokers, "sonicpy cluster status", patient=False)
+    try:
+        layout = await (await Registry.open(connection)).layout()
+        answers = await ask_nodes(connection, layout)
+        log = JetStream(connection)
+        last = {str(number): (await log.epoch(number)).last for number in range(layout.partitions)}
+    finally:
+        await connection.close()
+    nodes = {name: answers.get(name) for name in sorted({*layout.nodes, *answers})}
+    return Status(
+        {
+            "partitions": layout.partitions,
+            "copies": layout.copies,
+            "nodes": nodes,
+            "last": last,
+            "faults": list(faults(layout, answers)),
+        }
+    )
+
+
+async def ask_nodes(connection: Client, layout: Layout) -> dict[str, Any]:
+    """Return what the nodes say of themselves, by name; those that are silent are missing."""
+    answers: dict[str, Any] = {}
+    complete = asyncio.Event()
+
+    async def take(message: Msg) -> None:
+        answer = json.loads(message.data)
+        answers[answer["name"]] = answer
+        if answers.keys() >= set(layout.nodes):
+            complete.set()
+
+    inbox = connection.new_inbox()
+    await connection.subscribe(inbox, cb=take)
+    await connection.publish(SUBJECT, b"", reply=inbox)
+    try:
+        await asyncio.wait_for(complete.wait(), ANSWERS_S)
+    except TimeoutError:
+        return answers
+    return answers
+
+
+def faults(layout: Layout, answers: dict[str, Any]) -> Iterator[str]:
+    """Yield what is wrong, as sentences."""
+    for number in range(layout.partitions):
+        chains: dict[int, dict[str, str]] = {}
+        for name in layout.holders(number):
+            replica = answers.get(name, {}).get("replicas", {}).get(str(number))
+            if replica is None:
+                yield f"partition {number}: {name} does not answer"
+                continue
+            if replica["fault"] is not None:
+                yield f"partition {number} at {name}: {replica['fault']}"
+            chains.setdefault(replica["position"], {})[name] = replica["chain"]
+        for position, of_nodes in chains.items():
+            if len(set(of_nodes.values())) > 1:
+                yield f"partition {number}: {' and '.join(of_nodes)} differ at position {position}"

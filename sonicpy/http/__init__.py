@@ -1,0 +1,21 @@
+"""HTTP and JSON over an index or a client: an ASGI application, and a page to look at an index.
+
+    app = FastAPI()
+    app.mount("/search", sonicpy.http.app(sonicpy.open("./data/store")))
+
+application.py  makes the application: routes, middleware, page
+backend.py      what it asks: an index in this process, or a client of a server
+search.py, ingest.py, control.py   the operations, by what they need
+bulk.py         many rows in one request, a JSON object a line
+gate.py         before and behind every request: password, sizes, times, ids, caching
+problems.py     errors as problem+json
+models.py       the JSON of requests and answers
+page/           the page, served as it is
+
+It needs the extra [http]. The server serves it in its own process (sonicpy/server/http.py), `sonicpy browse` over a
+folder or another server (sonicpy/cli/browse.py).
+"""
+
+from sonicpy.http.application import app
+
+__all__ = ["app"]

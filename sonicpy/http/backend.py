@@ -1,0 +1,174 @@
+"""What the application asks: an index in this process, or a client of a server. All of them answer by method name."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Protocol
+
+from sonicpy.client.aio.client import AsyncClient
+from sonicpy.errors import ClientError, CommandError
+from sonicpy.index.index import Index
+
+LONG = frozenset({"consolidate", "backup", "restore", "verify", "stats", "objects"})
+"""Methods that may take longer than a turn: they run on a thread."""
+TURN_S = 0.0005
+"""Rows of a bulk request are pushed for this time, then the loop serves others."""
+STATS_SHARE = 20
+"""Reading the figures of a whole index may take a twentieth of the time, however many buckets there are."""
+
+Row = tuple[str, str, str, str, str | None]
+"""Collection, bucket, object, text, language."""
+Refusal = tuple[int, str]
+"""Place of a row that was refused, and why."""
+
+
+class Backend(Protocol):
+    """Who answers the requests."""
+
+    async def call(self, method: str, *args: Any, **options: Any) -> Any:
+        """Return what a method of Index or AsyncClient returns. Raises SonicError as it does."""
+
+    async def names(self, collection: str | None, after: str | None, limit: int) -> list[str]:
+        """Return a page of the names of buckets of a collection, or of collections (None), in an order that stays."""
+
+    async def push_rows(self, rows: Sequence[Row]) -> list[Refusal]:
+        """Push rows; return those that were refused. Raises SonicError if the others cannot be pushed."""
+
+    async def figures(self) -> dict[str, Any]:
+        """Return figures of this moment, for the page."""
+
+    async def unready(self) -> str | None:
+        """Return why requests cannot be answered, or None."""
+
+
+class WholeStats:
+    """The figures of a whole index, which take long where there are many buckets: all who ask share one reading.
+
+    Args:
+        read: reads them.
+    """
+
+    def __init__(self, read: Callable[[], Awaitable[dict[str, Any]]]) -> None:
+        self._read = read
+        self._reading: asyncio.Task[dict[str, Any]] | None = None
+        self._until = 0.0
+
+    async def get(self) -> dict[str, Any]:
+        """Return the figures; they may be STATS_SHARE times as old as reading them takes."""
+        if self._reading is None or (self._reading.done() and time.perf_counter() > self._until):
+            self._reading = asyncio.create_task(self._timed())
+        return await asyncio.shield(self._reading)
+
+    async def _timed(self) -> dict[str, Any]:
+        began = time.perf_counter()
+        found = await self._read()
+        now = time.perf_counter()
+        self._until = now + (now - began) * STATS_SHARE
+        return found
+
+
+class IndexBackend:
+    """An index of this process; queries run on the loop, because a hop to a thread costs more than a query."""
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+        self._began = time.monotonic()
+        self._whole = WholeStats(lambda: asyncio.to_thread(index.stats))
+
+    async def call(self, method: str, *args: Any, **options: Any) -> Any:
+        """Return what a method of the index returns."""
+        if method == "stats" and not any(args):
+            return await self._whole.get()
+        if method in LONG:
+            return await asyncio.to_thread(getattr(self._index, method), *args, **options)
+        return getattr(self._index, method)(*args, **options)
+
+    async def names(self, collection: str | None, after: str | None, limit: int) -> list[str]:
+        """Return a page of names."""
+        return names_of(self._index, collection, after, limit)
+
+    async def push_rows(self, rows: Sequence[Row]) -> list[Refusal]:
+        """Push rows in one commit on a thread."""
+
+        def push() -> list[Refusal]:
+            refused = []
+            with self._index.batch():
+                for place, row in enumerate(rows):
+                    try:
+                        self._index.push(*row)
+                    except CommandError as error:
+                        refused.append((place, str(error)))
+            return refused
+
+        return await asyncio.to_thread(push)
+
+    async def figures(self) -> dict[str, Any]:
+        """Return the figures of the index and how long it has been open here."""
+        held = await self.call("stats")
+        return {"index": held, "uptime_s": time.monotonic() - self._began}
+
+    async def unready(self) -> str | None:
+        """Return None: an index that is open answers."""
+        self._index.count_buckets("health")
+        return None
+
+
+class ClientBackend:
+    """A client of a server."""
+
+    def __init__(self, client: AsyncClient) -> None:
+        self._client = client
+        self._whole = WholeStats(client.stats)
+
+    async def call(self, method: str, *args: Any, **options: Any) -> Any:
+        """Return what a method of the client returns."""
+        if method == "stats" and not any(args):
+            return await self._whole.get()
+        act: Callable[..., Awaitable[Any]] = getattr(self._client, method)
+        return await act(*args, **options)
+
+    async def names(self, collection: str | None, after: str | None, limit: int) -> list[str]:
+        """Return a page of names."""
+        client = self._client
+        found = await (client.collections() if collection is None else client.buckets(collection))
+        return [name for name in found if after is None or name > after][:limit]
+
+    async def push_rows(self, rows: Sequence[Row]) -> list[Refusal]:
+        """Push rows, some hundred in flight."""
+        report = await self._client.push_many(list(rows))
+        return [(refused.row, refused.reason) for refused in report.refused]
+
+    async def figures(self) -> dict[str, Any]:
+        """Return the server's INFO and the figures of its index."""
+        return {"info": await self._client.info(), "index": await self._whole.get()}
+
+    async def unready(self) -> str | None:
+        """Return why the server does not answer, or None."""
+        try:
+            await self._client.ping()
+        except ClientError as error:
+            return str(error)
+        return None
+
+
+def names_of(index: Index, collection: str | None, after: str | None, limit: int) -> list[str]:
+    """Return at most `limit` names of buckets of a collection behind a name, or of collections (None)."""
+    if collection is None:
+        return index.collections_after(after, limit)
+    return index.buckets_after(collection, after, limit)
+
+
+def backend_of(source: Any) -> Backend:
+    """Return the backend over an index or a client; a backend is returned as it is.
+
+    Raises:
+        TypeError: it is neither.
+    """
+    if isinstance(source, Index):
+        return IndexBackend(source)
+    if isinstance(source, AsyncClient):
+        return ClientBackend(source)
+    if hasattr(source, "push_rows"):
+        backend: Backend = source
+        return backend
+    raise TypeError(f"an application is over an Index or an AsyncClient, not {type(source).__name__}")

@@ -1,0 +1,99 @@
+"""Many rows in one request: a JSON object a line, pushed as they come, so that memory stays bounded."""
+
+from collections.abc import AsyncIterator
+
+from sonicpy.errors import CommandError
+from sonicpy.http.backend import Backend, Row
+from sonicpy.http.flat import flat_json
+from sonicpy.http.models import BulkJson, PushBody, RefusedJson
+
+LINE_BYTES_MAX = 256 << 10
+"""As for a JSON body."""
+ROWS_MAX = 500
+"""Rows handed to the backend at a time."""
+NAMED_MAX = 100
+"""Refused rows that the answer names."""
+
+
+class Rows:
+    """The rows of a stream, and what became of them."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._waiting: list[Row] = []
+        self._places: list[int] = []
+        self._count = 0
+        self._pushed = 0
+        self._refused = 0
+        self._named: list[RefusedJson] = []
+
+    async def add(self, line: bytes) -> None:
+        """Take a line; push what is waiting if that is much."""
+        if not line.strip():
+            return
+        self._count += 1
+        try:
+            self._waiting.append(row_of(line))
+            self._places.append(self._count)
+        except CommandError as error:
+            self._refuse(self._count, str(error))
+        if len(self._waiting) >= ROWS_MAX:
+            await self.push()
+
+    async def push(self) -> None:
+        """Push what is waiting. Raises SonicError if that fails; what was pushed before stays."""
+        rows, places = self._waiting, self._places
+        self._waiting, self._places = [], []
+        if not rows:
+            return
+        refused = await self._backend.push_rows(rows)
+        self._pushed += len(rows) - len(refused)
+        for place, reason in refused:
+            self._refuse(places[place], reason)
+
+    def _refuse(self, number: int, reason: str) -> None:
+        self._refused += 1
+        if len(self._named) < NAMED_MAX:
+            self._named.append(RefusedJson(row=number, reason=reason))
+
+    def report(self) -> BulkJson:
+        """Return what became of the rows."""
+        return BulkJson(pushed=self._pushed, refused=self._refused, first_refused=self._named)
+
+
+async def push_stream(backend: Backend, parts: AsyncIterator[bytes]) -> BulkJson:
+    """Push the rows of a body as its parts arrive.
+
+    Raises:
+        CommandError: a line is longer than LINE_BYTES_MAX; the rows before it are pushed.
+        SonicError: rows cannot be pushed; the rows before them are.
+    """
+    rows = Rows(backend)
+    rest = bytearray()  # of a line whose end has not come
+    async for part in parts:
+        first, *lines = part.split(b"\n")
+        rest += first
+        if len(rest) > LINE_BYTES_MAX:
+            raise CommandError("invalid_format", f"a line of the body has more than {LINE_BYTES_MAX} bytes")
+        if not lines:
+            continue
+        await rows.add(bytes(rest))
+        for line in lines[:-1]:
+            await rows.add(line)
+        rest = bytearray(lines[-1])
+    await rows.add(bytes(rest))
+    await rows.push()
+    return rows.report()
+
+
+def row_of(line: bytes) -> Row:
+    """Return the row of a line. Raises CommandError if it holds no row."""
+    try:
+        held = flat_json(line)
+        row = (held["collection"], held["bucket"], held["object"], held["text"], held.get("lang"))
+    except ValueError as error:
+        raise CommandError("invalid_format", "the line is no JSON object") from error
+    except (KeyError, TypeError, AttributeError) as error:
+        keys = ", ".join(key for key in PushBody.model_fields if key != "lang")
+        raise CommandError("invalid_format", f"the line is no JSON object with {keys}") from error
+    return row

@@ -1,0 +1,74 @@
+"""Reads the JSON of a body: one object whose values are strings, numbers, true, false or null.
+
+No operation takes more, and building deep or wide values of a hostile body would take milliseconds, for which all
+others would wait. Strings are read by the json module, at its speed.
+"""
+
+import json
+import re
+from collections.abc import Callable
+from json import decoder
+from typing import Any
+
+scanstring: Callable[[str, int, bool], tuple[str, int]] = decoder.scanstring  # type: ignore[attr-defined]
+KEYS_MAX = 32
+PLAIN_BYTES = 2_000
+"""A shorter text is read by the json module alone: whatever it holds is quickly built."""
+SPACE = re.compile(r"[ \t\n\r]*")
+SIMPLE = re.compile(
+    r"(?:-?(?:0|[1-9]\d{0,18})(?:\.\d{1,20})?(?:[eE][+-]?\d{1,3})?|true|false|null)(?![\w.+-])", re.ASCII
+)
+
+
+def flat_json(body: bytes) -> Any:
+    """Return what a JSON text holds.
+
+    Raises:
+        JSONDecodeError: it is no JSON in UTF-8; or it is long, and no flat object.
+    """
+    try:
+        text = body.decode()
+    except UnicodeDecodeError as error:
+        raise json.JSONDecodeError("the body is not UTF-8", "", error.start) from error
+    if len(text) <= PLAIN_BYTES:
+        try:
+            return json.loads(text)
+        except RecursionError as error:
+            raise json.JSONDecodeError("it is nested too deeply", text, 0) from error
+    return _object(text)
+
+
+def _object(text: str) -> dict[str, Any]:
+    place = _skip(text, 0, "{")
+    held: dict[str, Any] = {}
+    while True:
+        key, place = scanstring(text, _skip(text, place, '"'), True)
+        held[key], place = _value(text, _skip(text, _skip(text, place, ":")))
+        if len(held) > KEYS_MAX:
+            raise json.JSONDecodeError("it has too many keys", text, place)
+        place = _skip(text, place)
+        if text[place : place + 1] == "}":
+            break
+        place = _skip(text, place, ",")
+    if _skip(text, place + 1) < len(text):
+        raise json.JSONDecodeError("something stands behind the object", text, place + 1)
+    return held
+
+
+def _value(text: str, place: int) -> tuple[Any, int]:
+    if text[place : place + 1] == '"':
+        return scanstring(text, place + 1, True)
+    found = SIMPLE.match(text, place)
+    if found is None:
+        raise json.JSONDecodeError("a value is none of string, number, true, false and null", text, place)
+    return json.loads(found[0]), found.end()
+
+
+def _skip(text: str, place: int, expected: str = "") -> int:
+    """Return the place behind white space, and behind the expected character."""
+    match = SPACE.match(text, place)
+    assert match is not None
+    place = match.end()
+    if expected and text[place : place + 1] != expected:
+        raise json.JSONDecodeError(f"expecting {expected}", text, place)
+    return place + len(expected)

@@ -1,0 +1,179 @@
+"""The JSON of requests and answers."""
+
+from typing import Annotated, Any
+
+from fastapi import Query
+from pydantic import BaseModel, ConfigDict, Field
+
+LIMIT_MAX = 1000
+"""Most items of one answer: more go page by page."""
+OFFSET_MAX = 2**31
+TEXT_MAX = 200_000
+QUERY_TEXT_MAX = 10_000
+"""Of a text in an address."""
+QUERY_BODY_MAX = 20_000
+"""As long as a line of the channel."""
+NAME_MAX = 128
+
+Name = Annotated[str, Field(min_length=1, max_length=NAME_MAX, examples=["messages"])]
+Collection = Annotated[str, Query(min_length=1, max_length=NAME_MAX, description="name of the collection")]
+Bucket = Annotated[str, Query(min_length=1, max_length=NAME_MAX, description="name of the bucket")]
+Text = Annotated[str, Query(max_length=QUERY_TEXT_MAX, description="what to look for")]
+Language = Annotated[
+    str | None, Query(max_length=35, description="ISO 639-1, ISO 639-3 or BCP 47, or none; left out: it is guessed")
+]
+Limit = Annotated[int, Query(ge=0, le=LIMIT_MAX, description="at most so many items")]
+Prefix = Annotated[str, Query(max_length=NAME_MAX, description="only those that begin with it")]
+After = Annotated[str | None, Query(max_length=NAME_MAX, description="only those behind it: the last one of a page")]
+Offset = Annotated[int, Query(ge=0, le=OFFSET_MAX, description="so many of the first ones are skipped")]
+
+
+class Strict(BaseModel):
+    """A body whose keys are known."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class HitJson(BaseModel):
+    """One object that answers."""
+
+    object: str
+    score: float | None = Field(description="None: the ranking has no scores")
+
+
+class HitsJson(BaseModel):
+    """The answer of a query, best first."""
+
+    hits: list[HitJson]
+    total: int | None = Field(description="how many objects answer in all, if it was asked for")
+
+
+class WordsJson(BaseModel):
+    """Words."""
+
+    words: list[str]
+
+
+class SearchJson(BaseModel):
+    """Everything for a search box in one answer."""
+
+    hits: list[HitJson]
+    total: int | None
+    suggestions: list[str] = Field(description="words that complete or correct the last word")
+    did_you_mean: str | None = Field(description="the text with corrected words; None: nothing needs it")
+
+
+class NamesJson(BaseModel):
+    """Names."""
+
+    names: list[str]
+
+
+class CountJson(BaseModel):
+    """A number."""
+
+    count: int
+
+
+class ExistsJson(BaseModel):
+    """Whether something is there."""
+
+    exists: bool
+
+
+class DoneJson(BaseModel):
+    """That it is done."""
+
+    done: bool = True
+
+
+class RemovedJson(BaseModel):
+    """How many words, or things, went."""
+
+    removed: int
+
+
+class FaultsJson(BaseModel):
+    """What a check found."""
+
+    faults: list[str]
+
+
+class HealthJson(BaseModel):
+    """Whether requests are answered."""
+
+    status: str
+
+
+class RefusedJson(BaseModel):
+    """A row that was refused."""
+
+    row: int = Field(description="its number, from 1 on")
+    reason: str
+
+
+class BulkJson(BaseModel):
+    """What became of the rows of a bulk request."""
+
+    pushed: int
+    refused: int
+    first_refused: list[RefusedJson]
+
+
+class ProblemJson(BaseModel):
+    """Why a request failed (RFC 9457)."""
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    detail: str
+    request_id: str | None = None
+
+
+class QueryBody(Strict):
+    """A query whose text is too long for an address."""
+
+    collection: Name
+    bucket: Name
+    text: str = Field(max_length=QUERY_BODY_MAX)
+    limit: int = Field(default=10, ge=0, le=LIMIT_MAX)
+    offset: int = Field(default=0, ge=0, le=OFFSET_MAX)
+    lang: str | None = Field(default=None, max_length=35)
+    stem: bool = True
+    total: bool = False
+
+
+class PushBody(Strict):
+    """A text for an object."""
+
+    collection: Name
+    bucket: Name
+    object: Name | int
+    text: str = Field(max_length=TEXT_MAX)
+    lang: str | None = Field(default=None, max_length=35)
+
+
+class PopBody(Strict):
+    """Words to take from an object."""
+
+    collection: Name
+    bucket: Name
+    object: Name | int
+    text: str = Field(max_length=TEXT_MAX)
+
+
+class FlushBody(Strict):
+    """What to erase: an object, a bucket, or a collection, by how many names are given."""
+
+    collection: Name
+    bucket: Name | None = None
+    object: Name | int | None = None
+
+
+class FolderBody(Strict):
+    """A folder on the machine of the index."""
+
+    folder: str = Field(min_length=1, max_length=4096)
+
+
+Figures = dict[str, Any]

@@ -1,0 +1,29 @@
+// Requests to this address. The password lives in this module alone: nothing is stored.
+
+let password = "";
+
+export class Failure extends Error {
+  constructor(status, detail) {
+    super(detail);
+    this.status = status;
+  }
+}
+
+export function usePassword(text) {
+  password = text;
+}
+
+export function hasPassword() {
+  return password !== "";
+}
+
+/** Return the JSON of a request. `parameters` go into the address; null and "" are left out. */
+export async function get(path, parameters = {}, signal = undefined) {
+  const given = Object.entries(parameters).filter(([, value]) => value !== null && value !== undefined && value !== "");
+  const query = new URLSearchParams(given).toString();
+  const headers = password ? { Authorization: `Bearer ${password}` } : {};
+  const response = await fetch(query ? `${path}?${query}` : path, { headers, signal });
+  const held = await response.json();
+  if (!response.ok) throw new Failure(response.status, held.detail ?? response.statusText);
+  return held;
+}

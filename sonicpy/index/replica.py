@@ -1,0 +1,129 @@
+"""What a node of a cluster makes of an Index: replicas, which change by the cluster's log alone, and the recorder,
+which turns changes into records of that log.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from sonicpy.config import Config
+from sonicpy.errors import StoreError
+from sonicpy.graph.pool import GraphPool, graph_folder
+from sonicpy.index.engine import Engine, sync_names
+from sonicpy.index.index import Index
+from sonicpy.index.maintenance.maintainer import Maintainer
+from sonicpy.index.search.suggest_cache import SuggestCache
+from sonicpy.lexer.lexer import Lexer
+from sonicpy.store.any_store import AnyStore
+from sonicpy.store.mutations import Mutation, PushTerms, pack_mutation
+from sonicpy.store.replica import Progress, ReplicaStore
+
+RECORD_BYTES_MAX = 900 << 10
+"""A broker takes messages of at most 1 MiB."""
+
+
+class RecorderEngine(Engine):
+    """An engine without a folder: `apply` keeps the record of a change."""
+
+    def __init__(self, config: Config) -> None:  # not Engine's: that one opens a folder
+        self.config = config
+        self.is_compat = config.server.compat == "sonic"
+        self.lexer = self._make_lexer()
+        self.record = b""
+
+    def apply(self, mutation: Mutation) -> int:
+        """Keep the record of a change; return 0.
+
+        Raises:
+            StoreError: the record is too long for the cluster's log.
+        """
+        record = pack_mutation(mutation)
+        if len(record) > RECORD_BYTES_MAX:
+            raise StoreError(
+                f"a change of {len(record)} bytes of terms is refused: a cluster accepts at most {RECORD_BYTES_MAX}; "
+                "split the text"
+            )
+        self.record = record
+        return 0
+
+    def apply_pushes(self, pushes: Sequence[PushTerms], *, new: bool) -> list[int]:
+        """Refuse: a node changes one object at a time. Raises StoreError."""
+        raise StoreError(f"{len(pushes)} changes at once are refused: a node of a cluster takes them one by one")
+
+
+class Recorder(Index):
+    """An index whose methods that change something only check their arguments and make a record: call one, then
+    `take_record`. It holds nothing and answers nothing.
+    """
+
+    _engine: RecorderEngine
+
+    def __init__(self, config: Config) -> None:  # not Index's: that one opens a folder
+        self._engine = RecorderEngine(config)
+        self.config = config
+
+    @property
+    def lexer(self) -> Lexer:
+        """For the replicas of the same node: its tables take memory."""
+        return self._engine.lexer
+
+    def analyzer(self) -> dict[str, str]:
+        """Return what decides which terms of a text are stored; see `Engine.analyzer`."""
+        return self._engine.analyzer()
+
+    def take_record(self) -> bytes:
+        """Return the record of the last change."""
+        return self._engine.record
+
+
+class ReplicaEngine(Engine):
+    """The folder of a replica.
+
+    Args:
+        path, config: as `Engine`.
+        lexer: that of the node's recorder.
+    """
+
+    def __init__(self, path: Path, config: Config, lexer: Lexer) -> None:
+        self._shared_lexer = lexer
+        super().__init__(path, config, autocommit=False)
+
+    def _make_lexer(self) -> Lexer:
+        return self._shared_lexer
+
+    def _open_store(self, folder: Path) -> AnyStore:
+        self.graphs = GraphPool(graph_folder(folder))
+        self.replica = ReplicaStore(folder, self.analyzer(), map_bytes=self.config.store.kv.map_size_mb << 20)
+        self.replica.sync_before(partial(sync_names, self.graphs.folder))
+        return self.replica
+
+
+class ReplicaIndex(Index):
+    """An index that answers as any other, and changes by `apply_batch` alone.
+
+    Args:
+        path: the folder, created if it is missing.
+        recorder: of the same node.
+
+    Raises:
+        StoreError: like `Index`, or the folder is no replica.
+    """
+
+    _engine: ReplicaEngine
+
+    def __init__(self, path: Path, recorder: Recorder) -> None:  # not Index's: that one makes another engine
+        self._engine = ReplicaEngine(path, recorder.config, recorder.lexer)
+        self.folder = self._engine.folder
+        self.config = self._engine.config
+        self.maintainer = Maintainer(self._engine)
+        self._suggestions: SuggestCache[list[str]] = SuggestCache()
+
+    @property
+    def progress(self) -> Progress:
+        """How far this replica is in the cluster's log."""
+        return self._engine.replica.progress
+
+    def apply_batch(self, records: Sequence[bytes], progress: Progress) -> list[int]:
+        """Carry out the next entry of the cluster's log; see `ReplicaStore.apply_batch`."""
+        with self._engine.lock:
+            return self._engine.replica.apply_batch(records, progress)

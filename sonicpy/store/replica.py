@@ -1,0 +1,217 @@
+"""The store of a replica: the cluster's log decides what it holds, so it keeps no log of its own on the disk.
+
+`apply_batch` carries out one entry of the cluster's log. Every commit notes, in the same transaction, the position of
+the last entry and what the replica has to know of it (`Progress`). The records since the last commit stay in memory:
+after a failed transaction they are applied again. After a crash the replica reads the cluster's log from the position
+of its last commit.
+
+A position is the number of an entry, beginning with 1; 0 is an empty replica.
+"""
+
+import dataclasses
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sonicpy.errors import StoreError
+from sonicpy.store.apply import apply_mutation
+from sonicpy.store.backup import BACKUP_FILE, SEAL, check_seal, open_backup
+from sonicpy.store.boot_mark import note_boot
+from sonicpy.store.environment import DATA_FILE
+from sonicpy.store.log import Log
+from sonicpy.store.meta import POSITION, REPLICA
+from sonicpy.store.mutations import unpack_mutation
+from sonicpy.store.platform import sync_folder
+from sonicpy.store.store import Store
+from sonicpy.store.write_view import WriteView
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a replica is in the cluster's log.
+
+    Attributes:
+        position: of the last entry that it holds.
+        epoch: which log: one that was lost and made again has another epoch.
+        chain: a hash over all entries up to the position, in hexadecimal digits: equal positions, equal chains.
+        writers: for each writer the incarnation and the number of its last batch.
+    """
+
+    position: int = 0
+    epoch: str = ""
+    chain: str = ""
+    writers: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+
+    def facts(self) -> dict[str, Any]:
+        """Return the attributes for JSON."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def of(cls, facts: Mapping[str, Any]) -> "Progress":
+        """Return the progress that `facts` described."""
+        writers = {str(writer): (int(pair[0]), int(pair[1])) for writer, pair in facts["writers"].items()}
+        return cls(int(facts["position"]), str(facts["epoch"]), str(facts["chain"]), writers)
+
+
+class RecordsInMemory(Log):
+    """Stands in for the log of a Store: the records since the last commit, and no file."""
+
+    def __init__(self) -> None:  # not Log's: that one opens a folder
+        self.position = 0
+        self._records: list[tuple[int, bytes]] = []
+
+    def replay(self, position: int) -> Iterator[tuple[int, bytes]]:
+        """Yield the records behind `position`, each with the position of its entry."""
+        return iter([(number, record) for number, record in self._records if number > position])
+
+    def keep(self, position: int, records: Sequence[bytes]) -> None:
+        """Add the records of the entry at `position`."""
+        self._records += [(position, record) for record in records]
+        self.position = position
+
+    def retire(self, position: int) -> None:
+        """Do nothing: a sync may call it from any thread, and `forget` comes before."""
+
+    def forget(self, position: int) -> None:
+        """Forget the records up to `position`."""
+        self._records = [(number, record) for number, record in self._records if number > position]
+
+    def append(self, payloads: list[bytes]) -> int:
+        """Refuse: only `keep` adds records. Raises StoreError."""
+        raise StoreError(f"{len(payloads)} changes are refused: a replica changes by the cluster's log alone")
+
+    def start(self, position: int) -> list[Path]:
+        """Go on at `position`."""
+        self.position = position
+        return []
+
+    def rotate(self) -> None:
+        """Do nothing: there are no segments."""
+
+    def sync(self) -> int:
+        """Do nothing: the cluster's log is on the disks of its brokers."""
+        return self.position
+
+    def bytes_in_segment(self) -> int:
+        """Return 0: there are no segments."""
+        return 0
+
+    def size_bytes(self) -> int:
+        """Return how many bytes of records are kept in memory."""
+        return sum(len(record) for _, record in self._records)
+
+    def close(self) -> None:
+        """Do nothing: there is no file."""
+
+
+class ReplicaStore(Store):
+    """A folder that holds one partition.
+
+    Args, errors: as `Store`; StoreError also for a folder that is no replica, or was changed by a program that does not
+        know of the cluster.
+    """
+
+    _log: RecordsInMemory
+
+    def __init__(self, folder: Path, analyzer: Mapping[str, str], *, map_bytes: int) -> None:
+        self.progress = Progress()
+        super().__init__(folder, analyzer, map_bytes=map_bytes)
+        try:
+            self._read_progress()
+        except BaseException:
+            super().close()
+            raise
+
+    def apply_batch(self, records: Sequence[bytes], progress: Progress) -> list[int]:
+        """Carry out the records of the next entry of the cluster's log; return the number that each answers.
+
+        Args:
+            progress: with this entry; the next commit notes it.
+
+        Raises:
+            StoreError: nothing of the entry was carried out; everything before it is.
+        """
+        self._check_accepting()
+        answers = []
+        weight = max(1, len(records))
+        self.uncommitted += weight  # from before it can be read: see readable_stamp
+        try:
+            for record in records:
+                mutation = unpack_mutation(record)
+                answers.append(self._at_most_twice(apply_mutation, mutation))
+                self._unsealed.append(record)  # a recovery inside this batch applies it again
+        except BaseException:
+            self._unsealed.clear()
+            self._recover(None)
+            self.uncommitted -= weight
+            raise
+        self._unsealed.clear()
+        self._writing()  # an entry without changes is noted, too
+        self._log.keep(progress.position, records)
+        self.progress = progress
+        return answers
+
+    def commit(self) -> None:
+        """Make everything applied visible to all; see `Store.commit`."""
+        super().commit()
+        self._log.forget(self._committed_position)
+
+    def _make_log(self, folder: Path) -> Log:
+        return RecordsInMemory()
+
+    def _note_position(self, view: WriteView) -> None:
+        super()._note_position(view)
+        if self.progress.position:
+            REPLICA.write(view.transaction, self.progress.facts())
+
+    def _read_progress(self) -> None:
+        with self._environment.reading() as transaction:
+            position = POSITION.read(transaction) or 0
+            facts = REPLICA.read(transaction)
+        if facts is not None:
+            self.progress = Progress.of(facts)
+        if self.progress.position != position:
+            raise StoreError(
+                f"{self.folder} is no replica of this cluster, or was changed outside of it: "
+                "give the node an empty folder"
+            )
+        self._log.position = position
+
+
+def progress_of_backup(folder: Path) -> Progress:
+    """Return how far the replica was whose backup is in a folder.
+
+    Raises:
+        StoreError: there is no whole backup, or it is not one of a replica.
+    """
+    with open_backup(folder) as environment, environment.reading() as transaction:
+        facts = REPLICA.read(transaction)
+    if facts is None:
+        raise StoreError(f"the backup in {folder} is not one of a replica")
+    return Progress.of(facts)
+
+
+def install_backup(source: Path, folder: Path) -> None:
+    """Make the backup in a folder the store in another one; what is there goes.
+
+    Args:
+        source: on the same file system; the backup in it is moved.
+        folder: no process may have it open.
+
+    Raises:
+        StoreError: the backup is not whole, or cannot be moved; the store is unchanged, or gone.
+    """
+    path = source / BACKUP_FILE
+    size = check_seal(path) - SEAL.size
+    try:
+        os.truncate(path, size)
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        os.replace(path, folder / DATA_FILE)
+        note_boot(folder, clean=True)
+        sync_folder(folder)
+    except OSError as error:
+        raise StoreError(f"cannot make {path} the store in {folder}: {error.strerror}") from error

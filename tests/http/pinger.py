@@ -1,0 +1,38 @@
+"""PING a server every few milliseconds until stdin ends; then print two numbers in seconds: the time that 99 of 100
+PINGs did not exceed, and the same of how much too long the pauses were, which is what the busy machine adds.
+
+A process of its own, so that the threads of an attacking test do not slow it down: python pinger.py HOST PORT
+"""
+
+import select
+import socket
+import sys
+import time
+
+PAUSE_S = 0.005
+
+
+def main(host: str, port: int) -> None:
+    """Print the numbers."""
+    pings: list[float] = []
+    late: list[float] = []
+    with socket.create_connection((host, port), 30) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        lines = connection.makefile("rb")
+        connection.sendall(b"START search\n")
+        lines.readline(), lines.readline()
+        print("pinging", flush=True)
+        while True:
+            began = time.perf_counter()
+            if select.select([sys.stdin], [], [], PAUSE_S)[0]:
+                break
+            late.append(time.perf_counter() - began - PAUSE_S)
+            began = time.perf_counter()
+            connection.sendall(b"PING\n")
+            assert lines.readline() == b"PONG\r\n"
+            pings.append(time.perf_counter() - began)
+    print(*(sorted(times)[len(times) * 99 // 100] for times in (pings, late)), len(pings), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]))

@@ -1,0 +1,268 @@
+"""HTTP and JSON over an index in this process and over a client: answers, errors, limits, caching, passwords."""
+
+import asyncio
+import gzip
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.processes import HOST, Server
+
+httpx = pytest.importorskip("httpx", reason="needs httpx")
+pytest.importorskip("fastapi", reason="needs the extra [http]")
+from starlette.testclient import TestClient  # noqa: E402
+
+import sonicpy  # noqa: E402
+from sonicpy.http import app  # noqa: E402
+from sonicpy.http.gate import BODY_BYTES_MAX  # noqa: E402
+
+PASSWORD = "secret"
+BEARER = {"Authorization": f"Bearer {PASSWORD}"}
+SCOPE = {"collection": "messages", "bucket": "default"}
+
+
+@pytest.fixture
+def index() -> Iterator[sonicpy.Index]:
+    with sonicpy.open(":memory:") as opened:
+        opened.push("messages", "default", "message:1", "Hello from Nantes, how is the weather?")
+        opened.push("messages", "default", "message:2", "Sunny weather in Lisbon")
+        yield opened
+
+
+@pytest.fixture
+def client(index: sonicpy.Index) -> TestClient:
+    return TestClient(app(index))
+
+
+def test_answers_are_those_of_the_library(index: sonicpy.Index, client: TestClient) -> None:
+    found = client.get("/v1/query", params={**SCOPE, "text": "weather nantes", "total": True}).json()
+    hits = index.query("messages", "default", "weather nantes", total=True)
+    assert found == {"hits": hits.to_dicts(), "total": hits.total}
+    body = {**SCOPE, "text": "weather nantes", "limit": 1, "offset": 1, "total": True}
+    assert client.post("/v1/query", json=body).json() == {"hits": hits.to_dicts()[1:2], "total": 2}
+    assert client.get("/v1/suggest", params={**SCOPE, "word": "wea"}).json() == {"words": ["weather"]}
+    assert client.get("/v1/words", params=SCOPE).json() == {"words": index.words("messages", "default")}
+    assert client.get("/v1/words", params={**SCOPE, "prefix": "we", "after": "wea"}).json() == {"words": ["weather"]}
+    assert client.get("/v1/collections").json() == {"names": ["messages"]}
+    assert client.get("/v1/collections", params={"after": "messages"}).json() == {"names": []}
+    assert client.get("/v1/buckets", params={"collection": "messages"}).json() == {"names": ["default"]}
+    assert client.get("/v1/objects", params={**SCOPE, "after": "message:1"}).json() == {"names": ["message:2"]}
+    assert client.get("/v1/exists", params={**SCOPE, "object": "message:3"}).json() == {"exists": False}
+    for more, count in (({}, index.count_words("messages", "default")), ({"objects": True}, 2),
+                        ({"object": "message:2"}, 4)):  # fmt: skip
+        assert client.get("/v1/count", params={**SCOPE, **more}).json() == {"count": count}
+    explained = client.get("/v1/explain", params={**SCOPE, "text": "wether"}).json()
+    assert explained == json.loads(index.explain("messages", "default", "wether").to_json())
+    assert client.get("/v1/stats").json()["objects"] == 2
+    assert client.get("/health").json() == {"status": "ok"}
+
+
+def test_one_request_is_enough_for_a_search_box(client: TestClient) -> None:
+    found = client.get("/v1/search", params={**SCOPE, "text": "suny wea"}).json()
+    assert [hit["object"] for hit in found["hits"]] == ["message:2", "message:1"]
+    assert found["suggestions"] == ["weather"]
+    assert found["did_you_mean"] == "sunny wea"
+    assert client.get("/v1/search", params={**SCOPE, "text": "  "}).json()["hits"] == []
+
+
+def test_changes_are_seen_at_once(index: sonicpy.Index, client: TestClient) -> None:
+    body = {**SCOPE, "object": 3, "text": "a third message", "lang": "en"}
+    assert client.post("/v1/push", json=body).json() == {"done": True}
+    assert index.query("messages", "default", "third") == ["3"]
+    assert client.post("/v1/pop", json={**SCOPE, "object": "3", "text": "third"}).json() == {"removed": 1}
+    assert client.post("/v1/flush", json={**SCOPE, "object": "3"}).json() == {"removed": 2}
+    assert client.post("/v1/flush", json={"collection": "messages"}).json() == {"removed": 1}
+    assert index.collections() == []
+
+
+def test_bulk_takes_rows_and_names_the_wrong_ones(index: sonicpy.Index, client: TestClient) -> None:
+    rows = [json.dumps({**SCOPE, "object": f"bulk:{number}", "text": f"row number{number}"}) for number in range(1200)]
+    rows[700] = '{"collection": "messages"}'
+    rows[900] = "[" * 100_000
+    rows[1100] = json.dumps({"collection": "a b", "bucket": "b", "object": "o", "text": "t"})
+    found = client.post("/v1/bulk", content="\n".join(rows)).json()
+    assert (found["pushed"], found["refused"]) == (1197, 3)
+    assert [row["row"] for row in found["first_refused"]] == [701, 901, 1101]
+    assert "a b" in found["first_refused"][2]["reason"]
+    assert index.query("messages", "default", "number1199") == ["bulk:1199"]
+    long = client.post("/v1/bulk", content="x" * (512 << 10))
+    assert long.status_code == 400
+    assert "more than 262144 bytes" in long.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("path", "parameters", "status", "says"),
+    [
+        ("/v1/query", {**SCOPE, "collection": "a b", "text": "x"}, 400, "'a b'"),
+        ("/v1/query", {"collection": "a", "text": "x"}, 422, "bucket: Field required"),
+        ("/v1/query", {**SCOPE, "text": "x", "limit": -1}, 422, "limit: Input should be greater than or equal to 0"),
+        ("/v1/query", {**SCOPE, "text": "x", "lang": "klingon"}, 400, "klingon"),
+        ("/v1/suggest", {**SCOPE, "word": "two words"}, 400, "word"),
+        ("/v1/count", {"collection": "a", "object": "o"}, 400, "without its bucket"),
+        ("/v1/objects", {**SCOPE, "after": "gone"}, 400, "gone"),
+        ("/v1/nothing", {}, 404, "Not Found"),
+        ("/page/secret.txt", {}, 404, "no file secret.txt"),
+    ],
+)
+def test_an_error_is_a_problem_with_a_sentence(
+    client: TestClient, path: str, parameters: dict[str, Any], status: int, says: str
+) -> None:
+    answer = client.get(path, params=parameters, headers={"X-Request-ID": "mine:1"})
+    assert answer.status_code == status
+    assert answer.headers["content-type"] == "application/problem+json"
+    held = answer.json()
+    assert (held["status"], held["request_id"]) == (status, "mine:1")
+    assert says in held["detail"]
+
+
+def test_bodies_have_limits(client: TestClient) -> None:
+    large = {**SCOPE, "object": "o", "text": "x" * BODY_BYTES_MAX}
+    answer = client.post("/v1/push", json=large)
+    assert answer.status_code == 413
+    assert "/v1/bulk" in answer.json()["detail"]
+
+    def chunks() -> Iterator[bytes]:
+        for _ in range(5):
+            yield b" " * 65536
+
+    assert client.post("/v1/push", content=chunks()).status_code == 413
+    for wrong in ("[" * 100_000, '{"a":' * 40_000, "{", "1", "\x00"):
+        answer = client.post("/v1/push", content=wrong, headers={"Content-Type": "application/json"})
+        assert answer.status_code in (400, 422)
+        assert answer.json()["detail"]
+    assert client.post("/v1/push", json={**SCOPE, "object": "o", "text": "x", "colour": 1}).status_code == 422
+
+
+def test_an_answer_that_did_not_change_is_not_sent_again(index: sonicpy.Index, client: TestClient) -> None:
+    asked = {"params": {**SCOPE, "text": "weather"}}
+    first = client.get("/v1/query", **asked)
+    again = client.get("/v1/query", **asked, headers={"If-None-Match": first.headers["etag"]})
+    assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", first.headers["etag"])
+    index.push("messages", "default", "message:4", "weather weather")
+    later = client.get("/v1/query", **asked, headers={"If-None-Match": first.headers["etag"]})
+    assert later.status_code == 200
+    assert len(later.json()["hits"]) == 3
+
+
+def test_long_answers_are_compressed(index: sonicpy.Index, client: TestClient) -> None:
+    with index.batch():
+        for number in range(500):
+            index.push("messages", "default", f"object:{number}", "common")
+    with client.stream("GET", "/v1/objects", params={**SCOPE, "limit": 500}) as answer:
+        assert answer.headers["content-encoding"] == "gzip"
+        assert len(json.loads(gzip.decompress(b"".join(answer.iter_raw())))["names"]) == 500
+    asked = {"params": {**SCOPE, "text": "common", "limit": 100}}
+    first = client.get("/v1/query", **asked)
+    assert first.headers["content-encoding"] == "gzip"
+    assert len(first.json()["hits"]) == 100
+    known = {"If-None-Match": first.headers["etag"]}
+    for more in ({}, {"Accept-Encoding": "identity"}):
+        assert client.get("/v1/query", **asked, headers={**known, **more}).status_code == 304
+
+
+def test_a_password_is_asked_for_and_the_page_is_not(index: sonicpy.Index) -> None:
+    client = TestClient(app(index, password=PASSWORD))
+    for headers, says in (({}, "missing"), ({"Authorization": "Bearer secre"}, "wrong"),
+                          ({"Authorization": "Bearer secrett"}, "wrong"),
+                          ({"Authorization": f"Basic {PASSWORD}"}, "wrong")):  # fmt: skip
+        answer = client.get("/v1/collections", headers=headers)
+        assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
+        assert says in answer.json()["detail"]
+    assert client.get("/v1/collections", headers=BEARER).status_code == 200
+    for path in ("/", "/page/main.js", "/health"):
+        assert client.get(path).status_code == 200
+    for path in ("/openapi.json", "/v1/figures", "/page/../v1/stats"):
+        assert client.get(path).status_code == 401
+
+
+def test_a_read_only_address_changes_nothing(index: sonicpy.Index) -> None:
+    client = TestClient(app(index, read_only=True))
+    for verb in ("push", "pop", "flush", "bulk", "consolidate", "backup", "restore"):
+        assert client.post(f"/v1/{verb}", json={}).status_code == 403
+    assert client.post("/v1/query", json={**SCOPE, "text": "weather"}).status_code == 200
+
+
+def test_pages_of_other_origins_may_ask_where_allowed(index: sonicpy.Index) -> None:
+    client = TestClient(app(index, password=PASSWORD, origins=["https://example.com"]))
+    ask = {"Origin": "https://example.com", "Access-Control-Request-Method": "GET",
+           "Access-Control-Request-Headers": "authorization"}  # fmt: skip
+    assert client.options("/v1/query", headers=ask).headers["access-control-allow-origin"] == "https://example.com"
+    assert client.options("/v1/query", headers={**ask, "Origin": "https://evil.example"}).status_code == 400
+    assert "access-control-allow-origin" not in TestClient(app(index)).get("/health", headers=ask).headers
+
+
+def test_pages_of_other_origins_change_nothing(index: sonicpy.Index) -> None:
+    row = json.dumps({**SCOPE, "object": "o", "text": "forged"})
+    for origins, origin, status in (
+        ((), "https://evil.example", 403),
+        ((), "null", 403),
+        ((), "http://testserver", 200),
+        (["https://a.example"], "https://a.example", 200),
+        ("*", "https://b.example", 200),
+    ):
+        client = TestClient(app(index, origins=origins))
+        headers = {"Origin": origin, "Content-Type": "text/plain"}
+        assert client.post("/v1/bulk", content=row, headers=headers).status_code == status
+        assert client.get("/v1/collections", headers=headers).status_code == 200
+
+
+def test_headers_protect_the_page(client: TestClient) -> None:
+    headers = client.get("/").headers
+    assert "default-src 'none'" in headers["content-security-policy"]
+    assert "unsafe" not in headers["content-security-policy"]
+    assert (headers["x-content-type-options"], headers["referrer-policy"]) == ("nosniff", "no-referrer")
+    assert "set-cookie" not in headers
+
+
+def test_it_can_be_mounted(index: sonicpy.Index) -> None:
+    fastapi = pytest.importorskip("fastapi")
+    outer = fastapi.FastAPI()
+    outer.mount("/search", app(index, password=PASSWORD))
+    client = TestClient(outer)
+    assert client.get("/search/v1/collections", headers=BEARER).json() == {"names": ["messages"]}
+    assert client.get("/search/v1/collections").status_code == 401
+    assert "page/main.js" in client.get("/search/").text
+    assert client.get("/search/page/main.js").status_code == 200
+
+
+def test_something_else_cannot_be_served() -> None:
+    with pytest.raises(TypeError, match="an Index or an AsyncClient, not str"):
+        app("./data")
+
+
+def test_the_schema_names_every_operation(client: TestClient) -> None:
+    schema = client.get("/openapi.json").json()
+    assert schema["openapi"].startswith("3.1")
+    operations = [operation for path in schema["paths"].values() for operation in path.values()]
+    assert all("422" in operation["responses"] and operation["description"] for operation in operations)
+    text = json.dumps(schema)
+    for name in {part.split('"')[0] for part in text.split("#/components/schemas/")[1:]}:
+        assert name in schema["components"]["schemas"]
+
+
+def test_a_client_of_a_server_is_served_too(tmp_path: Path) -> None:
+    async def ask(port: int) -> list[Any]:
+        async with await sonicpy.connect_async(f"sonic://{HOST}:{port}") as client:
+            transport = httpx.ASGITransport(app=app(client))
+            async with httpx.AsyncClient(transport=transport, base_url="http://here") as http:
+                body = {**SCOPE, "object": "o", "text": "over the wire"}
+                rows = "\n".join(json.dumps({**body, "object": f"o{number}"}) for number in range(5))
+                answers = [
+                    await http.post("/v1/push", json=body),
+                    await http.post("/v1/bulk", content=rows),
+                    await http.get("/v1/query", params={**SCOPE, "text": "wire"}),
+                    await http.get("/v1/figures"),
+                    await http.get("/health"),
+                ]
+                return [answer.json() for answer in answers]
+
+    with Server(tmp_path) as server:
+        pushed, bulk, found, figures, health = asyncio.run(ask(server.port))
+    assert pushed == {"done": True}
+    assert bulk["pushed"] == 5
+    assert len(found["hits"]) == 6
+    assert figures["info"]["clients_connected"] >= 1
+    assert health == {"status": "ok"}

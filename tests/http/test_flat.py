@@ -1,0 +1,53 @@
+"""Bodies are read as the json module reads them, as long as they are flat; others are refused quickly."""
+
+import json
+import time
+from typing import Any
+
+import pytest
+
+pytest.importorskip("fastapi", reason="needs the extra [http]")
+from hypothesis import given, settings
+from hypothesis import strategies as some
+
+from sonicpy.http.flat import PLAIN_BYTES, flat_json
+
+VALUES = some.none() | some.booleans() | some.integers(-(10**18), 10**18) | some.floats(-1e20, 1e20) | some.text()
+LONG = " " * PLAIN_BYTES
+
+
+@settings(max_examples=100, deadline=None)
+@given(some.dictionaries(some.text(), VALUES, min_size=1, max_size=8), some.booleans(), some.sampled_from([None, 1]))
+def test_flat_objects_are_read_as_json_reads_them(held: dict[str, Any], ascii_only: bool, indent: int | None) -> None:
+    try:
+        body = json.dumps(held, ensure_ascii=ascii_only, indent=indent).encode()
+    except UnicodeEncodeError:
+        return
+    assert flat_json(body) == json.loads(body)
+    assert flat_json(LONG.encode() + body + b"\n") == json.loads(body)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["", "{", "[]", "1", '{"a": [1]}', '{"a": {}}', '{"a": 1,}', '{"a" 1}', '{"a": 01}', '{"a": 1} {}', '{"a": nul}',
+     '{"a": "', "{a: 1}", '{"a": 1x}', '{"a": NaN}', "{" + ",".join(f'"k{n}": 1' for n in range(40)) + "}"],
+)  # fmt: skip
+def test_other_bodies_are_refused(wrong: str) -> None:
+    with pytest.raises(json.JSONDecodeError):
+        flat_json((LONG + wrong).encode())
+
+
+def test_a_hostile_body_takes_no_time() -> None:
+    began = time.perf_counter()
+    for body in (
+        b"[" * 250_000,
+        b"[" + b"[]," * 80_000 + b"1]",
+        b'{"a":' * 50_000,
+        b'{"a":' + b"9" * 200_000 + b"}",
+        b"\xff" * 3000,
+    ):
+        with pytest.raises(json.JSONDecodeError):
+            flat_json(body)
+    with pytest.raises(json.JSONDecodeError):
+        flat_json(b"[" * 1_999)
+    assert time.perf_counter() - began < 0.5

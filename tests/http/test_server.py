@@ -1,0 +1,308 @@
+"""HTTP in the process of `sonicpy serve`: one index for both ways, durability, passwords, settings, the end."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from unittest import mock
+
+import pytest
+
+pytest.importorskip("fastapi", reason="needs the extra [http]")
+pytest.importorskip("uvicorn", reason="needs the extra [http]")
+
+import sonicpy
+from sonicpy.server import http_protocol
+from tests.http.asking import Answer, Asking, ends, raw
+from tests.processes import HOST, Server, environment, free_port, refused_start
+from tests.server.peer import Peer
+from tests.server.test_start import is_one_sentence
+
+PASSWORD = "secret"
+SCOPE = {"collection": "messages", "bucket": "default"}
+EVERY_ADDRESS = "0.0.0.0"
+
+
+class WithHttp(Server):
+    """A server with HTTP."""
+
+    def __init__(self, folder: Path, password: str | None = None, host: str = HOST, **settings: str) -> None:
+        self.http_port = free_port()
+        super().__init__(folder, {"http.inet": f"{host}:{self.http_port}", **settings}, password=password)
+
+    def asking(self) -> Asking:
+        """Return a connection with the right password."""
+        return Asking(self.http_port, self.password)
+
+    def status(self, path: str, password: str | None = None) -> int:
+        """Return the status of one GET on a connection of its own."""
+        with Asking(self.http_port, password) as asking:
+            return asking.get(path).status
+
+    def count(self, collection: str) -> int:
+        """Return how many objects the bucket b of a collection has."""
+        with self.asking() as asking:
+            found: int = asking.get("/v1/count", collection=collection, bucket="b", objects="true").body["count"]
+            return found
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WithHttp]:
+    with WithHttp(tmp_path_factory.mktemp("http"), PASSWORD) as running:
+        yield running
+
+
+def objects_of(answer: Answer) -> list[str]:
+    assert answer.status == 200, answer
+    return [hit["object"] for hit in answer.body["hits"]]
+
+
+def test_both_ways_show_the_same_at_once(server: WithHttp) -> None:
+    with server.asking() as asking, Peer(server, "search") as search, Peer(server, "ingest") as ingest:
+        for number in range(20):
+            assert asking.post("/v1/push", **SCOPE, object=f"h{number}", text=f"overhttp{number}").status == 200
+            assert search.results(f'QUERY messages default "overhttp{number}"') == [f"h{number}"]
+            assert ingest.ask(f'PUSH messages default c{number} "overchannel{number}"') == "OK"
+            assert objects_of(asking.get("/v1/query", **SCOPE, text=f"overchannel{number}")) == [f"c{number}"]
+        assert asking.post("/v1/flush", **SCOPE).body == {"removed": 1}
+        assert ingest.ask("COUNTB messages default") == "RESULT 0"
+
+
+def test_every_operation_answers_from_the_server(server: WithHttp) -> None:
+    scope = {"collection": "all", "bucket": "operations"}
+    with server.asking() as asking:
+        asking.post("/v1/push", **scope, object="o1", text="weather in Nantes")
+        rows = b"".join(
+            json.dumps({**scope, "object": f"o{n}", "text": f"row{n}"}).encode() + b"\n" for n in range(2, 700)
+        )
+        assert asking.stream("/v1/bulk", [rows[:5000], rows[5000:5001], rows[5001:]]).body["pushed"] == 698
+        assert asking.post("/v1/consolidate").body == {"done": True}
+        assert asking.get("/v1/suggest", **scope, word="wether").body == {"words": ["weather"]}
+        assert "all" in asking.get("/v1/collections").body["names"]
+        assert asking.get("/v1/buckets", collection="all").body == {"names": ["operations"]}
+        assert asking.get("/v1/objects", **scope, after="o1", limit=2).body == {"names": ["o2", "o3"]}
+        assert asking.get("/v1/objects", **scope, prefix="o69", limit=20).body["names"][:2] == ["o69", "o690"]
+        assert asking.get("/v1/words", **scope, prefix="wea").body == {"words": ["weather"]}
+        assert asking.get("/v1/count", **scope, objects="true").body == {"count": 699}
+        assert asking.get("/v1/exists", **scope, object="o699").body == {"exists": True}
+        assert asking.get("/v1/explain", **scope, text="wether").body["total"] == 1
+        assert asking.get("/v1/stats", **scope).body["objects"] == 699
+        assert asking.post("/v1/verify").body == {"faults": []}
+        found = asking.get("/v1/search", **scope, text="weather in nant").body
+        assert (found["hits"][0]["object"], found["suggestions"]) == ("o1", ["nantes"])
+        figures = asking.get("/v1/figures").body
+        assert figures["verbs"]["HTTP push"]["count"] >= 1
+        assert figures["index"]["collections"] >= 1
+        backup = server.folder / "backup"
+        assert asking.post("/v1/backup", folder=str(backup)).status == 200
+        assert asking.post("/v1/flush", collection="all").status == 200
+        assert asking.post("/v1/restore", folder=str(backup)).status == 200
+        assert objects_of(asking.get("/v1/query", **scope, text="nantes")) == ["o1"]
+
+
+def test_an_endless_body_is_refused_and_ends(server: WithHttp) -> None:
+    part = b"10000\r\n" + b" " * 0x10000 + b"\r\n"
+    head = (
+        f"POST /v1/push HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer {PASSWORD}\r\nContent-Type: application/json\r\n"
+        "Transfer-Encoding: chunked\r\n\r\n"
+    )
+    with raw(server.http_port) as connection:
+        connection.sendall(head.encode())
+        with pytest.raises(ConnectionError):
+            while True:
+                connection.sendall(part)
+    with raw(server.http_port) as connection:
+        connection.sendall(head.encode() + part * 5)
+        assert ends(connection).startswith(b"HTTP/1.1 413 ")
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"GET / HTTP/1.1\r\nX: " + b"x" * 200_000,
+        b"GET /" + b"x" * 200_000,
+        b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 20_000,
+        b"GET /health HTTP/1.1\r\nHost: h\r\n\r\n" * 2_000 + b"GET",
+        b"\x00\xff" * 1_000,
+        b"POST /health HTTP/1.1\r\nHost: h\r\nContent-Length: 9999999999999999999999\r\n\r\n",
+    ],
+)
+def test_what_is_too_much_ends_the_connection(server: WithHttp, sent: bytes) -> None:
+    with raw(server.http_port) as connection:
+        try:
+            connection.sendall(sent)
+        except ConnectionError:
+            return
+        assert b"HTTP/1.1 " in ends(connection) + b"HTTP/1.1 "
+    assert server.status("/health") == 200
+
+
+def test_a_client_that_leaves_keeps_what_was_pushed(server: WithHttp) -> None:
+    rows = b"".join(
+        json.dumps({"collection": "left", "bucket": "b", "object": f"o{n}", "text": f"early{n}"}).encode() + b"\n"
+        for n in range(600)
+    )
+    head = f"POST /v1/bulk HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer {PASSWORD}\r\nContent-Length: 10000000\r\n\r\n"
+    with raw(server.http_port) as connection:
+        connection.sendall(head.encode() + rows + b'{"half a')
+        wait_until(lambda: server.count("left") >= 500)
+    assert server.status("/health") == 200  # the log holds no traceback: the fixture looks
+
+
+def test_pipelined_requests_are_answered_in_order(server: WithHttp) -> None:
+    asked = b"".join(
+        f"GET /health HTTP/1.1\r\nHost: h\r\nX-Request-ID: n{number}\r\n\r\n".encode() for number in range(10)
+    )
+    with raw(server.http_port) as connection:
+        connection.sendall(asked + b"GET /health HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+        answers = ends(connection)
+    places = [answers.index(f"x-request-id: n{number}\r".encode()) for number in range(10)]
+    assert places == sorted(places)
+    assert answers.count(b'{"status":"ok"}') == 11
+
+
+def test_wrong_passwords_wait_and_count_for_both_ways(tmp_path: Path) -> None:
+    with WithHttp(tmp_path, PASSWORD) as server:
+        began = time.monotonic()
+        for _ in range(3):
+            assert server.status("/v1/collections", "wrong") == 401
+        with Peer(server) as peer:
+            peer.line()
+            peer.ask("START search wrong")
+        assert server.status("/v1/collections", "wrong") == 401
+        assert time.monotonic() - began > 0.2, "the fifth waits"
+        with server.asking() as asking, Peer(server, "search") as search:
+            began = time.monotonic()
+            assert asking.get("/v1/collections").status == 200
+            assert search.ask("PING") == "PONG"
+            assert time.monotonic() - began < 5
+        assert server.status("/health") == 200
+
+
+@pytest.mark.parametrize("durability", ["interval", "commit"])
+def test_a_kill_loses_nothing_that_was_acknowledged(tmp_path: Path, durability: str) -> None:
+    server = WithHttp(tmp_path, **{"store.kv.durability": durability})
+    server.start()
+    try:
+        with server.asking() as asking:
+            rows = [json.dumps({**SCOPE, "object": f"b{n}", "text": f"bulk{n}"}).encode() + b"\n" for n in range(300)]
+            assert asking.stream("/v1/bulk", [b"".join(rows)]).body["pushed"] == 300
+            for number in range(30):
+                assert asking.post("/v1/push", **SCOPE, object=f"o{number}", text=f"kept{number}").status == 200
+    finally:
+        server.kill()
+    with sonicpy.open(server.folder / "store") as index:
+        assert index.count_objects(*SCOPE.values()) == 330
+        assert index.query(*SCOPE.values(), "kept29") == ["o29"]
+        assert index.query(*SCOPE.values(), "bulk299") == ["b299"]
+
+
+def test_other_machines_need_a_password_unless_told_otherwise(tmp_path: Path) -> None:
+    arguments = ["--inet", f"{HOST}:{free_port()}", "--data", str(tmp_path / "store")]
+    status, said = refused_start(arguments, tmp_path, {"http.inet": f"{EVERY_ADDRESS}:{free_port()}"})
+    assert status == 2
+    assert "channel.auth_password is not set" in said
+    assert "http.without_password" in said
+
+
+def test_a_public_address_that_changes_nothing_stops_in_time(tmp_path: Path) -> None:
+    allowed = {"http.without_password": "true", "http.read_only": "true", "http.page": "false"}
+    with WithHttp(tmp_path, host=EVERY_ADDRESS, **allowed) as server:
+        with server.asking() as asking:
+            refused = asking.post("/v1/push", **SCOPE, object="o", text="t")
+            assert (refused.status, refused.body["detail"]) == (403, "this address is read-only")
+            assert asking.get("/").status == 404
+        with server.asking() as asking:
+            assert asking.get("/v1/collections").body == {"names": []}
+        idle, slow = raw(server.http_port), raw(server.http_port)
+        with idle, slow:
+            slow.sendall(b"POST /v1/query HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\n{")
+            time.sleep(0.1)
+            assert server.stop() == 0
+            ends(idle)
+
+
+START = """\
+import sys
+sys.modules["uvicorn"] = None  # as if it were not installed
+from sonicpy.cli.main import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize("arguments", [["serve", "--inet", f"{HOST}:0"], ["browse", "store"]])
+def test_a_missing_package_is_one_sentence(tmp_path: Path, arguments: list[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", START, *arguments],
+        cwd=tmp_path,
+        env=environment({"http.inet": f"{HOST}:0"}),
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert (done.returncode, is_one_sentence(done.stderr)) == (2, True), done.stderr
+    assert "pip install 'sonicpy-search[http]'" in done.stderr
+
+
+def test_browse_shows_a_folder_to_this_machine_alone(tmp_path: Path) -> None:
+    with sonicpy.open(tmp_path / "store") as index:
+        index.push("notes", "mine", "note:1", "a small note")
+    command = [sys.executable, "-m", "sonicpy", "browse", str(tmp_path / "store"), "--no-open"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment({})) as process:
+        assert process.stdout is not None
+        shown = re.search(r"http://127.0.0.1:(\d+)/", process.stdout.readline())
+        assert shown is not None
+        with Asking(int(shown[1])) as asking:
+            assert objects_of(asking.get("/v1/query", collection="notes", bucket="mine", text="small")) == ["note:1"]
+            assert asking.post("/v1/push", collection="n", bucket="b", object="o", text="t").status == 403
+        with raw(int(shown[1])) as connection:
+            connection.sendall(b"GET /v1/collections HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n")
+            assert ends(connection).startswith(b"HTTP/1.1 400")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(10) == 130
+
+
+def test_a_server_without_http_imports_nothing_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPROFILEIMPORTTIME", "1")
+    with Server(tmp_path) as server:
+        pass
+    imported = {line.rpartition("|")[2].strip().partition(".")[0] for line in server.log().splitlines() if "|" in line}
+    whole = {line.rpartition("|")[2].strip() for line in server.log().splitlines() if "|" in line}
+    assert "sonicpy.server.server" in whole
+    assert not imported & {"fastapi", "starlette", "uvicorn", "httptools", "h11"}
+    assert not [name for name in whole if name.startswith(("sonicpy.http", "sonicpy.server.http"))]
+
+
+def test_slow_headers_end_in_time(server: WithHttp) -> None:
+    """The sweep, with a clock of its own: waiting for the limits takes too long for the gate."""
+    protocol = mock.Mock(spec=http_protocol.LimitedProtocol)
+    now = time.monotonic()
+    protocol.cycle, protocol._due, protocol._stuck_since = None, now + 5, float("inf")
+    protocol.is_waiting = True
+    overdue = http_protocol.LimitedProtocol.is_overdue
+    assert not overdue(protocol, now)
+    assert overdue(protocol, now + 6)
+    protocol.is_waiting = False
+    assert not overdue(protocol, now + 6)
+    protocol._stuck_since = now
+    assert overdue(protocol, now + http_protocol.STUCK_S + 1)
+
+
+@pytest.mark.parametrize("origin", ['["https://a.example"]', "https://a.example/", "a.example"])
+def test_what_is_no_origin_is_refused(tmp_path: Path, origin: str) -> None:
+    status, said = refused_start(["--inet", f"{HOST}:0"], tmp_path, {"http.origins": origin})
+    assert (status, is_one_sentence(said)) == (2, True), said
+    assert "http.origins" in said
+    assert "https://example.com" in said
