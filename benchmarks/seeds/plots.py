@@ -18,6 +18,8 @@ WIDTH, HEIGHT, LEFT, TOP, BOTTOM, RIGHT = 720, 380, 80, 40, 50, 220
 COLOURS = ("#0b6e99", "#d9730d", "#448361", "#9065b0", "#c14c8a", "#787774", "#cb912f", "#337ea9")
 CONNECTIONS = re.compile(r"(.*), (\d+) (?:connections|agents)$")
 COMMON_CASE = re.compile(r"QUERY(?!.* typo).*|pair")
+MARKED_MAX = 16
+"""With more different values across, the points have no marks, and the axis has round numbers."""
 QUANTILES = {"p50 us": 50, "p95 us": 95, "p99 us": 99}
 
 Lines = Mapping[str, Sequence[tuple[float, float]]]
@@ -93,7 +95,9 @@ def svg(title: str, across: str, up: str, lines: Lines) -> str:
         _, at = place(0, y)
         parts.append(f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at:.1f}" y2="{at:.1f}" stroke="#dddddd"/>')
         parts.append(f'<text x="{LEFT - 8}" y="{at + 4:.1f}" text-anchor="end">{y:,.0f}</text>')
-    for x in sorted({x for x, _ in points}):
+    marked = sorted({x for x, _ in points})
+    are_marked = len(marked) <= MARKED_MAX
+    for x in marked if are_marked else round_steps(widest):
         at, _ = place(x, 0)
         parts.append(f'<text x="{at:.1f}" y="{HEIGHT - BOTTOM + 18}" text-anchor="middle">{x:g}</text>')
     parts.append(f'<text x="{LEFT}" y="{HEIGHT - 10}">{escape(across)} (across), {escape(up)} (up)</text>')
@@ -102,11 +106,18 @@ def svg(title: str, across: str, up: str, lines: Lines) -> str:
         placed = [place(x, y) for x, y in sorted(some)]
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in placed)
         parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
-        parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in placed]
+        if are_marked:
+            parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in placed]
         row = TOP + 18 * number
         parts.append(f'<rect x="{WIDTH - RIGHT + 14}" y="{row}" width="10" height="10" fill="{colour}"/>')
         parts.append(f'<text x="{WIDTH - RIGHT + 30}" y="{row + 9}">{escape(name)}</text>')
     return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def round_steps(widest: float) -> list[float]:
+    """Return round numbers from 0 to `widest`."""
+    step = nice(widest / 8)
+    return [number * step for number in range(int(widest / step) + 1)]
 
 
 def nice(value: float) -> float:

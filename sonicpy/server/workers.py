@@ -182,8 +182,9 @@ class Worker:
 
     @property
     def pid(self) -> int | None:
-        """The process id; None: the process is not there yet."""
-        return None if self._process is None else self._process.pid
+        """The process id; None: the process is not there yet, or not any more."""
+        with self._lock:
+            return None if self._process is None else self._process.pid
 
     async def run(self, job: Job, limit_s: float) -> Any:
         """Return what the process answers to a job.
@@ -307,13 +308,19 @@ class Worker:
     def _reap(self) -> None:
         with self._lock:
             process = self._process
-        if process is not None:
-            process.kill()
-            process.join()
+        if process is None:
+            return
+        process.kill()
+        process.join()
+        # Its pipes would stay open until the garbage of old objects is collected. A start looks for processes that have
+        # ended, too: `close` would refuse what it finds half done.
+        with _starting, self._lock:
+            self._process = None
+            process.close()
 
 
 _starting = threading.Lock()
-"""One start at a time, because `nothing_to_import` changes what all threads see."""
+"""One start or close at a time: `nothing_to_import` and multiprocessing change what all threads see."""
 
 
 @contextmanager

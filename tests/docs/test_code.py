@@ -67,7 +67,8 @@ def test_the_code_of_a_page(page: Path, tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def _need_packages(page: Path) -> None:
-    for name in sorted(packages_of(page)):
+    behind_explore = {"pandas", "matplotlib"} if "from sonicpy import explore" in page.read_text("utf-8") else set()
+    for name in sorted(packages_of(page) | behind_explore):
         assert name in EXTRAS, f"{name_of(page)} imports {name}, which no extra brings"
         if importlib.util.find_spec(name) is None:
             extra = f": pip install 'sonicpy-search[{EXTRAS[name]}]'" if EXTRAS[name] else ""

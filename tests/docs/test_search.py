@@ -52,7 +52,7 @@ def sections() -> Iterator[sonicpy.Bucket]:
 
 @pytest.mark.parametrize(("text", "page"), ASKED)
 def test_a_page_answers(sections: sonicpy.Bucket, text: str, page: str) -> None:
-    found = [name.partition("#")[0] for name in sections.query(text, limit=8, lang="eng")]
+    found = [name.partition("#")[0] for name in sections.query(text, limit=12, lang="eng")]
     assert page in found
 
 

@@ -138,7 +138,11 @@ def compare(index: Index, model: SonicBucket, chance: random.Random, texts: Text
     assert index.count_words(C, B) == len(model.graph)
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(case, marks=[pytest.mark.full] if place % 3 else []) for place, case in enumerate(CASES)],
+    ids=str,
+)
 def test_random_corpora(tmp_path: Path, case: Settings) -> None:
     run(tmp_path, case)
 

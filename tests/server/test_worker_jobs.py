@@ -212,6 +212,32 @@ def test_stop_ends_an_idle_worker_and_may_be_called_at_any_time() -> None:
     with_workers(test)
 
 
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc to count descriptors")
+def test_the_pipes_of_a_worker_are_closed_when_it_ends() -> None:
+    """At once, not when Python collects garbage: a server lets old objects lie for a long time."""
+
+    async def test(workers: Workers) -> None:
+        await workers.run(add, 1, 2)
+        workers.stop()
+        await until(lambda: not worker_numbers(), "the first worker ends")
+        before = descriptors()
+        gc.disable()
+        try:
+            for _ in range(3):
+                os.kill(await workers.run(own_number), signal.SIGKILL)
+                assert await workers.run(add, 1, 2) == 3
+                workers.stop()
+            await until(lambda: descriptors() <= before, "their pipes are closed")
+        finally:
+            gc.enable()
+
+    with_workers(test)
+
+
+def descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
 def test_stop_gives_up_the_jobs_that_wait_too(tmp_path: Path) -> None:
     begun = tmp_path / "begun"
 

@@ -1,0 +1,104 @@
+"""Bounds on the scores of objects that have not been looked at, for native code."""
+
+from libc.math cimport pow
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+
+from sonicpy._native.impacts cimport Block
+from sonicpy._native.query_terms cimport LEVELS, Slot, Term
+from sonicpy._native.term_windows cimport TermWindows
+from sonicpy._native.top_k cimport Kind, ScoredObject, TopK
+
+cdef enum:
+    LENGTHS = 256  # packed ones
+    SHARED_TERMS = 6  # whose shares are remembered
+    SHARES = 1 << SHARED_TERMS
+    BOUNDED_TERMS = 64  # of a query, whose bounds are remembered for each length
+
+
+cdef class ScoreBounds(TermWindows):
+    cdef Py_ssize_t *_drivers  # terms in the order in which they drive; those that only add behind them
+    cdef Py_ssize_t _driver_count
+    cdef Py_ssize_t _bringing  # terms that bring objects, which come first
+    cdef double *_rest_weight  # of the terms behind each driver
+    cdef Kind *_rest_kind
+    cdef double *_parts_at_most  # by term, level and length: the largest part of an object that is not shorter
+    cdef double _shares[SHARES]  # by the terms that are missing, a bit each in the order in which they drive
+    cdef Py_ssize_t *_places  # of each term among the drivers
+    cdef Py_ssize_t _driver, _slot  # the place of the term whose holders are looked at, and the number of its slot
+    cdef Kind _kind  # the best that they can have
+    cdef double _share
+    cdef int _limits[LEVELS]  # no longer object is among the best, by how often it holds the driver
+    cdef int64_t _worst_iid  # of the worst of the best objects when these were found; -1: find them again
+    cdef double _worst_score
+    cdef int _without[BOUNDED_TERMS]  # the same of an object that lacks a term, by its place behind the driver
+    cdef Py_ssize_t _without_count  # how many of these were found
+    cdef TopK _top
+
+    cdef int begin_bounds(self) except -1
+    cdef void put_in_order(self) noexcept
+    cdef bint drives_before(self, Py_ssize_t one, Py_ssize_t other) noexcept nogil
+    cdef double score_bound(self, int level, uint64_t leveled, Py_ssize_t without, uint8_t packed) noexcept nogil
+    cdef int limit(
+        self, int level, uint64_t leveled, Py_ssize_t without, Kind kind, double share, uint32_t iid, int high
+    ) noexcept nogil
+    cdef void find_limits(self, uint32_t iid) noexcept nogil
+    cdef void find_levels(self, uint64_t leveled, uint32_t iid, int any, int *limits) noexcept nogil
+    cdef int limit_without(self, Py_ssize_t at, uint32_t newest) noexcept nogil
+    cdef Kind best_kind(self) noexcept nogil
+    cdef double best_share(self) noexcept nogil
+    cdef double block_bound(self, const Slot *slot, Py_ssize_t source, const Block *block) noexcept nogil
+    cdef double others_of(self, const Slot *slot, Py_ssize_t source) noexcept nogil
+
+    cdef inline const Slot *own_slot(self) noexcept nogil:
+        return &self._slots[self._terms[self._drivers[self._driver]].first + self._slot]
+
+    cdef inline double part_at_most(self, Py_ssize_t number, int level, uint8_t packed) noexcept nogil:
+        """Return the largest part that a term can add to an object that is not shorter than this.
+
+        Args:
+            level: how often the object holds the term, at most; see LEVELS.
+        """
+        cdef double *most
+        if number >= BOUNDED_TERMS:
+            return self.find_part(&self._terms[number], level, packed)
+        most = &self._parts_at_most[(number * LEVELS + level) * LENGTHS + packed]
+        if most[0] != most[0]:
+            most[0] = self.find_part(&self._terms[number], level, packed)
+        return most[0]
+
+    cdef inline double share_without(self, uint64_t missing, double weight) noexcept nogil:
+        """Return the factor for an object that lacks some terms.
+
+        Args:
+            missing: the places of the terms among the drivers, as bits.
+            weight: of these terms together.
+        """
+        cdef double share
+        if missing >= SHARES:
+            return pow(max(self._total - weight, 0.0) / self._total, self._exponent)
+        share = self._shares[missing]
+        if share != share:
+            share = self._shares[missing] = pow(max(self._total - weight, 0.0) / self._total, self._exponent)
+        return share
+
+    cdef inline bint enters(self, Kind kind, double score, uint32_t iid) noexcept nogil:
+        """Whether an object with at most this score, and at most this IID, can be among the best."""
+        cdef const ScoredObject *worst
+        if self._top.size < self._top.k:
+            return True
+        worst = &self._top.objects[0]
+        if kind != worst.kind:
+            return kind < worst.kind
+        return score > worst.score or (score == worst.score and iid > worst.iid)
+
+    cdef inline bint is_as_before(self, uint32_t iid) noexcept nogil:
+        """Whether the limits are those that were found last: they depend on the worst of the best objects alone, unless an
+        equal object would be newer."""
+        cdef const ScoredObject *worst = &self._top.objects[0]
+        if self._top.size < self._top.k:
+            return False
+        if worst.iid == self._worst_iid and worst.score == self._worst_score and iid < self._worst_iid:
+            return True
+        self._worst_iid = <int64_t> worst.iid if iid < worst.iid else -1
+        self._worst_score = worst.score
+        return False

@@ -1,0 +1,218 @@
+"""Bounds on the scores of objects that have not been looked at.
+
+Terms drive in turn, those that fewest objects hold first. An object that stands in a list of a term before was looked at
+there. So what the objects of a driver can score falls from driver to driver. Most objects hold a word once, and then
+their length decides: from some length on, the limit, none can be among the best.
+"""
+
+from libc.math cimport pow
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport free
+from libc.string cimport memset
+
+from sonicpy._native.bm25 cimport part_of_score
+from sonicpy._native.impacts cimport Block
+from sonicpy._native.list_lookup cimport Source
+from sonicpy._native.memory cimport zeroed
+from sonicpy._native.query_terms cimport ANY, LEVELS, SLACK, TF_MAX, UNTYPED, Slot, Term
+from sonicpy._native.top_k cimport CORRECTED, EXACT, FULL, Kind, end_top
+
+
+cdef class ScoreBounds(TermWindows):
+    """The terms of a query in the order in which they drive, the best objects so far, and what others can score."""
+
+    def __dealloc__(self):
+        free(self._drivers)
+        free(self._places)
+        free(self._parts_at_most)
+        free(self._rest_weight)
+        free(self._rest_kind)
+        end_top(&self._top)
+
+    cdef int begin_bounds(self) except -1:
+        """Make room for bounds, and put the terms in order."""
+        cdef Py_ssize_t count = self._term_count
+        self._drivers = <Py_ssize_t *> zeroed(count, sizeof(Py_ssize_t))
+        self._places = <Py_ssize_t *> zeroed(count, sizeof(Py_ssize_t))
+        self._parts_at_most = <double *> zeroed(min(count, BOUNDED_TERMS) * LEVELS * LENGTHS, sizeof(double))
+        memset(self._parts_at_most, 0xFF, min(count, BOUNDED_TERMS) * LEVELS * LENGTHS * sizeof(double))  # NaN
+        self._rest_weight = <double *> zeroed(count, sizeof(double))
+        self._rest_kind = <Kind *> zeroed(count, sizeof(Kind))
+        memset(self._shares, 0xFF, sizeof(self._shares))
+        self.put_in_order()
+        return 0
+
+    cdef void put_in_order(self) noexcept:
+        """Put the terms in the order in which they drive, and add up what stands behind each."""
+        cdef Py_ssize_t number, at, term, count = self._term_count
+        cdef double weight = 0.0
+        cdef Kind kind = CORRECTED
+        for number in range(count):  # insertion sort: few terms
+            at = number
+            while at > 0 and self.drives_before(number, self._drivers[at - 1]):
+                self._drivers[at] = self._drivers[at - 1]
+                at -= 1
+            self._drivers[at] = number
+        for at in range(count):
+            self._places[self._drivers[at]] = at
+        self._driver_count = 0
+        for at in range(count - 1, -1, -1):
+            term = self._drivers[at]
+            self._rest_weight[at], self._rest_kind[at] = weight, kind
+            if self._terms[term].brings:
+                self._driver_count = max(self._driver_count, at + 1)
+                weight += self._terms[term].weight
+                kind = min(kind, self._terms[term].kind)
+        self._bringing = self._driver_count
+        for at in range(self._driver_count):
+            if self._terms[self._drivers[at]].required:
+                self._driver_count = at + 1  # whoever answers holds this term
+                break
+
+    cdef bint drives_before(self, Py_ssize_t one, Py_ssize_t other) noexcept nogil:
+        cdef const Term *a = &self._terms[one]
+        cdef const Term *b = &self._terms[other]
+        if a.brings != b.brings:
+            return a.brings
+        return a.df < b.df
+
+    cdef double score_bound(self, int level, uint64_t leveled, Py_ssize_t without, uint8_t packed) noexcept nogil:
+        """Return a bound on the score of an object of the driver before it is scaled by its share of the query: added up
+        in the order in which a score is, so that no rounding makes it smaller.
+
+        Args:
+            level: how often the object holds each of some terms, at most; see `part_at_most`.
+            leveled: these terms, by their places among the drivers, as bits.
+            without: the place of a term that it lacks; -1: of none.
+            packed: the object's length, or a shorter one.
+        """
+        cdef Py_ssize_t number, place
+        cdef double bound = 0.0
+        for number in range(self._term_count):
+            place = self._places[number]
+            if place == self._driver and self._terms[number].count > 1:
+                bound += self.slot_at_most(self.own_slot(), level if leveled else ANY, packed)
+            elif place >= self._driver and place != without:
+                bound += self.part_at_most(number, level if place < 64 and leveled >> place & 1 else 0, packed)
+        return bound
+
+    cdef int limit(
+        self, int level, uint64_t leveled, Py_ssize_t without, Kind kind, double share, uint32_t iid, int high
+    ) noexcept nogil:
+        """Return the packed length from which on no object at most as new as `iid` can be among the best: bounds fall with
+        the length.
+
+        Args:
+            level, leveled, without: see `score_bound`.
+            kind, share: the best kind and share that the object can have.
+            high: the limit is at most this one.
+        """
+        cdef int low = 0, middle
+        if self._top.size < self._top.k or kind < self._top.objects[0].kind:
+            return high
+        if kind > self._top.objects[0].kind:
+            return 0
+        if high and self.enters(
+            kind, self.score_bound(level, leveled, without, <uint8_t> (high - 1)) * share, iid
+        ):
+            return high
+        while low < high:
+            middle = (low + high) // 2
+            if self.enters(kind, self.score_bound(level, leveled, without, <uint8_t> middle) * share, iid):
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    cdef void find_limits(self, uint32_t iid) noexcept nogil:
+        """Find the lengths from which on objects of the driver cannot be among the best, by how often they hold it."""
+        cdef uint64_t own = <uint64_t> 1 << self._driver if self._driver < 64 else 0
+        if self.is_as_before(iid):
+            return
+        self._without_count = 0
+        self.find_levels(own, iid, self.limit(ANY, 0, -1, self._kind, self._share, iid, LENGTHS), self._limits)
+
+    cdef void find_levels(self, uint64_t leveled, uint32_t iid, int any, int *limits) noexcept nogil:
+        """Find the limit of each level; see `limit`."""
+        cdef int level
+        limits[ANY] = any
+        for level in range(TF_MAX, ANY, -1):
+            any = limits[level] = self.limit(level, leveled, -1, self._kind, self._share, iid, any)
+        limits[UNTYPED] = self.limit(UNTYPED, leveled, -1, self._kind, self._share, iid, any)
+
+    cdef int limit_without(self, Py_ssize_t at, uint32_t newest) noexcept nogil:
+        """Return the length from which on an object of the driver that lacks a term cannot be among the best."""
+        cdef const Term *term = &self._terms[self._drivers[at]]
+        cdef Kind kind = self.own_slot().kind
+        cdef Py_ssize_t other
+        cdef double weight = self.weight_of(&self._terms[self._drivers[self._driver]], self.own_slot()), share = 1.0
+        if term.required:
+            return 0
+        for other in range(self._driver + 1, self._bringing):
+            if other != at:
+                kind = min(kind, self._terms[self._drivers[other]].kind)
+                weight += self._terms[self._drivers[other]].weight
+        if self._total > 0:
+            share = pow(min(weight / self._total * SLACK, 1.0), self._exponent)
+        return self.limit(0, 0, at, kind, share, newest, self._limits[ANY])
+
+    cdef Kind best_kind(self) noexcept nogil:
+        """Return the best kind that an object of the driver may have."""
+        cdef Py_ssize_t at
+        cdef const Slot *slot = self.own_slot()
+        if self._full_first and self._driver == 0 and slot.kind == EXACT and self._total > 0:
+            for at in range(self._term_count):
+                if self._terms[at].brings and self._terms[at].kind != EXACT:
+                    break
+            else:
+                return FULL
+        return min(slot.kind, self._rest_kind[self._driver])
+
+    cdef double best_share(self) noexcept nogil:
+        """Return the largest factor for the share of the query that an object of the driver can have."""
+        cdef double weight
+        if self._kind == FULL or self._total <= 0:
+            return 1.0
+        weight = self.weight_of(&self._terms[self._drivers[self._driver]], self.own_slot())
+        weight += self._rest_weight[self._driver]
+        return pow(min(weight / self._total * SLACK, 1.0), self._exponent)
+
+    cdef double block_bound(self, const Slot *slot, Py_ssize_t source, const Block *block) noexcept nogil:
+        """Return a bound on the scores of the objects that hold a word of the driver, by the impacts of their block."""
+        cdef double weight = slot.weight + (slot.exact_weight if source == slot.first else 0.0)
+        cdef double most = 0.0, part, others = self.others_of(slot, source)
+        cdef Py_ssize_t term, at
+        cdef uint8_t length
+        cdef int number
+        for number in range(block.impacts.count):
+            length = block.impacts.pairs[number].length
+            part = part_of_score(weight, block.impacts.pairs[number].tf, self._norms[length], self._k1) + others
+            for term in range(self._term_count):
+                if self._places[term] > self._driver:
+                    part += self.part_at_most(term, 0, length)
+            if part > most:
+                most = part
+        return most * self._share * SLACK
+
+    cdef double others_of(self, const Slot *slot, Py_ssize_t source) noexcept nogil:
+        """Return what the other words of a slot can add to the part of an object that holds one of them."""
+        cdef Py_ssize_t number
+        cdef uint32_t tf = 0
+        cdef uint8_t shortest = 255
+        cdef double bound
+        if slot.count == 1:
+            return 0.0
+        for number in range(slot.first, slot.first + slot.count):
+            if number != source:
+                tf += self._sources[number].tf_max
+                shortest = min(shortest, self._sources[number].length_min)
+        if not tf:
+            return 0.0
+        # BM25 is concave in tf: two words together never score more than each by itself.
+        bound = part_of_score(slot.weight, tf, self._norms[shortest], self._k1)
+        if source != slot.first:
+            bound += part_of_score(
+                slot.exact_weight, self._sources[slot.first].tf_max, self._norms[self._sources[slot.first].length_min],
+                self._k1,
+            )
+        return bound * SLACK

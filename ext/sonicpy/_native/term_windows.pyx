@@ -1,0 +1,129 @@
+"""Who holds the terms of a query in one window of objects, as bits.
+
+Windows of common words and of families of common words are kept beside the lists, for later queries; those of others are
+gathered from the blocks of their lists each time.
+"""
+
+from libc.stdint cimport int64_t, uint32_t
+from libc.stdlib cimport free
+from libc.string cimport memset
+
+from sonicpy._native.list_lookup cimport Source, has_window, is_read, put_postings
+from sonicpy._native.memory cimport zeroed
+from sonicpy._native.query_terms cimport Term
+from sonicpy._native.stored_postings cimport StoredPostings, Windows, windows_of
+from sonicpy._native.windows cimport ROW_BYTES, WINDOW_BITS, Gathered, Holders, gather_all, list_many
+
+
+cdef inline void clear(Gathered *gathered) noexcept nogil:
+    gathered.summary = gathered.many = 0
+    memset(gathered.bits, 0, ROW_BYTES)
+    memset(gathered.twice, 0, ROW_BYTES)
+
+
+cdef inline void take_holders(Gathering *gathering, Holders *held) noexcept nogil:
+    held.summary = gathering.gathered.summary
+    held.bits = gathering.gathered.bits
+    held.many = list_many(&gathering.gathered, gathering.places, gathering.tfs)
+    held.places, held.tfs = gathering.places, gathering.tfs
+    held.shortest = held.shortest_many = 0  # not known
+
+
+cdef class TermWindows(QueryTerms):
+    """The terms of a query, and who holds them in the windows that are looked at."""
+
+    def __cinit__(self):
+        self._windows = []
+
+    def __dealloc__(self):
+        cdef Py_ssize_t number
+        if self._here != NULL:
+            for number in range(self._term_count + 1):
+                free(self._here[number].gathering)
+                free(self._here[number].typed_gathering)
+        free(self._here)
+
+    cdef int find_all_windows(self) except -1:
+        """Find the windows of each term."""
+        cdef Py_ssize_t number
+        cdef const Term *term
+        self._here = <TermWindow *> zeroed(self._term_count + 1, sizeof(TermWindow))
+        for number in range(self._term_count):
+            term = &self._terms[number]
+            self.find_windows(&self._here[number], self.first_source(term), self.end_source(term))
+            self._here[number].has_family = term.count == 1 and self._slots[term.first].count > 1
+        return 0
+
+    cdef int find_windows(self, TermWindow *here, Py_ssize_t first, Py_ssize_t end) except -1:
+        """Find the windows of some words together, if they are common."""
+        cdef Windows windows = None
+        if first < end:
+            windows = windows_of(self._postings[first:end], (self._packed.count >> WINDOW_BITS) + 1)
+        here.first, here.end, here.window = first, end, -1
+        here.has_family = False
+        here.typed.bits = NULL
+        here.kept = len(self._windows)
+        here.windows, here.window_count = NULL, 0
+        self._windows.append(windows)
+        if windows is not None:
+            here.windows, here.window_count = windows.made, windows.count
+        return 0
+
+    cdef int hold_window(self, TermWindow *here, int64_t window) except -2:
+        """Find who holds a term, or the driver's slot, in a window; 0: blocks are missing."""
+        cdef Py_ssize_t at
+        cdef bint kept = window < here.window_count
+        cdef Source *source
+        if here.window == window:
+            return 1
+        if kept and here.windows[window] != NULL:
+            here.held = here.windows[window][0]
+            here.typed.bits = NULL
+            here.window = window
+            return 1
+        for at in range(here.first, here.end):
+            if not has_window(&self._sources[at], window) and not is_read(&self._sources[at], window):
+                return 0
+        here.window = window
+        here.typed.bits = NULL
+        if here.gathering == NULL:
+            here.gathering = <Gathering *> zeroed(1, sizeof(Gathering))
+        clear(&here.gathering.gathered)
+        for at in range(here.first, here.end):
+            source = &self._sources[at]
+            if at == here.first and here.has_family:
+                self.hold_typed(here, window)
+                gather_all(&here.gathering.gathered, &here.typed, <uint32_t> (window << WINDOW_BITS))
+            elif has_window(source, window):
+                gather_all(&here.gathering.gathered, source.windows[window], <uint32_t> (window << WINDOW_BITS))
+            else:
+                put_postings(source, window, &here.gathering.gathered)
+        if kept:
+            self.made_bytes += (<Windows> self._windows[here.kept]).keep(window, &here.gathering.gathered, &self._packed)
+            here.held = here.windows[window][0]
+        else:
+            take_holders(here.gathering, &here.held)
+        return 1
+
+    cdef int hold_typed(self, TermWindow *here, int64_t window) except -2:
+        """Find who holds the typed word of a family in a window; 0: blocks are missing."""
+        cdef Source *source = &self._sources[here.first]
+        cdef Windows windows
+        if here.typed.bits != NULL:
+            return 1
+        if has_window(source, window):
+            here.typed = source.windows[window][0]
+            return 1
+        if not is_read(source, window):
+            return 0
+        if here.typed_gathering == NULL:
+            here.typed_gathering = <Gathering *> zeroed(1, sizeof(Gathering))
+        clear(&here.typed_gathering.gathered)
+        put_postings(source, window, &here.typed_gathering.gathered)
+        if window < source.window_count:
+            windows = (<StoredPostings> self._postings[here.first]).windows
+            self.made_bytes += windows.keep(window, &here.typed_gathering.gathered, &self._packed)
+            here.typed = source.windows[window][0]
+        else:
+            take_holders(here.typed_gathering, &here.typed)
+        return 1

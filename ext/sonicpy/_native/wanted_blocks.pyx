@@ -1,0 +1,120 @@
+"""Which blocks a walk needs next: those of its window, and some behind it that look worth it by now.
+
+Where blocks of a list have not been read yet, their impacts tell whether they have to be (Ding and Suel, "Faster top-k
+document retrieval using block-max indexes", 2011).
+"""
+
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+
+from sonicpy._native.bm25 cimport packed_length
+from sonicpy._native.list_lookup cimport block_for
+from sonicpy._native.query_terms cimport ANY, TF_MAX, Term
+from sonicpy._native.stored_postings cimport OpenBlock, decode_block
+from sonicpy._native.windows cimport WINDOW_BITS, WINDOW_OBJECTS, highest_bit
+
+cdef enum:
+    AHEAD_MAX = 64  # blocks of a driver's list read with those that are needed
+    WANTED_MAX = 256  # blocks asked for at once, but for a driver that needs all of them
+
+
+cdef class WantedBlocks(ScoreBounds):
+    """The place of a walk, and the blocks that it asks for from there."""
+
+    cdef bint may_enter(self) noexcept nogil:
+        """Whether some object of the window that holds the driver's slot may be among the best, by the impacts of blocks."""
+        cdef Py_ssize_t source, block
+        for source in range(self._own.first, self._own.end):
+            block = self.newest_block(source)
+            while block >= 0:
+                if self.block_may_enter(self.own_slot(), source, block):
+                    return True
+                if self._sources[source].blocks[block].lower <= <uint64_t> self._window << WINDOW_BITS:
+                    break
+                block -= 1
+        return False
+
+    cdef Py_ssize_t newest_block(self, Py_ssize_t source) noexcept nogil:
+        """Return the number of the newest block that may hold objects of the window."""
+        cdef uint32_t newest = <uint32_t> (self._window << WINDOW_BITS | (WINDOW_OBJECTS - 1))
+        return block_for(&self._sources[source], newest, self._sources[source].top)
+
+    cdef Py_ssize_t count_blocks(self, Py_ssize_t number) noexcept nogil:
+        """Return how many blocks of a term are still to be read for the window."""
+        cdef const Term *term = &self._terms[number]
+        cdef Py_ssize_t source, block, count = 0
+        for source in range(self.first_source(term), self.end_source(term)):
+            block = self.newest_block(source)
+            while block >= 0:
+                count += self._sources[source].blocks[block].packed == NULL
+                if self._sources[source].blocks[block].lower <= <uint64_t> self._window << WINDOW_BITS:
+                    break
+                block -= 1
+        return count
+
+    cdef int ask_window(self, const TermWindow *here) except -1:
+        """Ask for the blocks of a term that may hold objects of the window."""
+        cdef Py_ssize_t source, block
+        for source in range(here.first, here.end):
+            block = self.newest_block(source)
+            while block >= 0:
+                self.ask(source, block)
+                if self._sources[source].blocks[block].lower <= <uint64_t> self._window << WINDOW_BITS:
+                    break
+                block -= 1
+        return 0
+
+    cdef int ask_ahead(self) except -1:
+        """Ask for the blocks of the driver's slot for the window, and for some behind it that look worth it by now."""
+        cdef Py_ssize_t source, block, asked
+        self.ask_window(self._own)
+        for source in range(self._own.first, self._own.end):
+            block = self.newest_block(source)
+            asked = 0
+            while block >= 0 and asked < self._ahead:
+                if self._sources[source].blocks[block].packed == NULL and (
+                    self.block_may_enter(self.own_slot(), source, block)
+                ):
+                    self.ask(source, block)
+                    asked += 1
+                block -= 1
+        self._ahead = min(2 * self._ahead, AHEAD_MAX)
+        return 0
+
+    cdef int ask_for_others(self) except -1:
+        """Ask for the blocks of other lists that the chosen objects, and the next ones behind the window, are to be looked
+        up in."""
+        cdef Py_ssize_t word, source, number, place
+        cdef uint64_t left, objects = 0
+        cdef uint64_t most = WANTED_MAX if self._top.size == self._top.k else 2 * self._top.k
+        cdef uint8_t packed
+        cdef OpenBlock block
+        for word in range(WINDOW_WORDS - 1, -1, -1):
+            left = self._chosen[word] if self._summary >> word & 1 else 0
+            while left and len(self._asked) < WANTED_MAX:
+                self.ask_for(<uint32_t> (self._window << WINDOW_BITS | word << 6 | highest_bit(left)))
+                left &= ~(<uint64_t> 1 << highest_bit(left))
+                objects += 1
+        for source in range(self._own.first, self._own.end):
+            number = self.newest_block(source)
+            while number >= 0 and self._sources[source].blocks[number].packed != NULL:
+                decode_block(&self._sources[source].blocks[number], &block)
+                for place in range(block.count - 1, -1, -1):
+                    if objects >= most or len(self._asked) >= WANTED_MAX:
+                        return 0
+                    if block.iids[place] >> WINDOW_BITS >= <uint64_t> self._window:
+                        continue
+                    packed = packed_length(&self._packed, block.iids[place])
+                    if packed < self._limits[block.tfs[place] if block.tfs[place] <= TF_MAX else ANY]:
+                        self.ask_for(block.iids[place])
+                        objects += 1
+                number -= 1
+        return 0
+
+    cdef int ask_for(self, uint32_t iid) except -1:
+        """Ask for the blocks that an object is to be looked up in."""
+        cdef Py_ssize_t number, found
+        for number in range(self._source_count):
+            found = block_for(&self._sources[number], iid, self._sources[number].block)
+            if found >= 0:
+                self.ask(number, found)
+        return 0

@@ -1,0 +1,3 @@
+from sonicpy._native.term_windows import TermWindows
+
+class ScoreBounds(TermWindows): ...

@@ -1,0 +1,3 @@
+from sonicpy._native.score_bounds import ScoreBounds
+
+class WantedBlocks(ScoreBounds): ...
