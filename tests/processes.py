@@ -26,6 +26,8 @@ import pytest
 from sonicpy.cli.main import main
 
 HOST = "127.0.0.1"
+KEPT_VARIABLE = "SONIC_SERVER__SEARCH_PROCESSES"
+"""Set it to let all servers of the tests have search processes."""
 FREE_PORTS = (10_000, 32_000)
 START_S = 30.0
 STOP_S = 5.0
@@ -204,7 +206,11 @@ def run_here(
 
 def environment(settings: Mapping[str, object]) -> dict[str, str]:
     """Return the environment of this process, with these settings instead of any others."""
-    inherited = {name: value for name, value in os.environ.items() if not name.upper().startswith("SONIC_")}
+    inherited = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.upper().startswith("SONIC_") or name == KEPT_VARIABLE
+    }
     given = {f"SONIC_{key.upper().replace('.', '__')}": str(value) for key, value in settings.items()}
     return {**inherited, **given}
 

@@ -117,6 +117,20 @@ class Session:
         except (CommandError, ShuttingDown) as refusal:
             return replies.error(refusal)
 
+    def take_rest(self) -> bytes | None:
+        """Return the bytes that `next` has not read, and forget them; None: a line is too long, and some are gone."""
+        return self._lines.take_rest()
+
+    def resume(self, mode: Mode, rest: bytes) -> None:
+        """Go on where the session of another process stopped right after START.
+
+        Args:
+            mode: that START asked for.
+            rest: what that session's `take_rest` returned.
+        """
+        self._enter(mode)
+        self.feed(rest)
+
     def end_of_input(self) -> bytes:
         """End the session because the client sends no more; return the last line for it.
 
@@ -147,10 +161,14 @@ class Session:
         self._lines.close()
 
     def _start(self, line: bytes) -> bytes:
-        self.mode = self._admit(line)
-        self._syntaxes = self._commands[self.mode]
-        self._plain = _plain_reader(self.mode, self._rules, self._commands is SONIC_COMMANDS_OF_MODE)
-        return replies.started(self.mode)
+        mode = self._admit(line)
+        self._enter(mode)
+        return replies.started(mode)
+
+    def _enter(self, mode: Mode) -> None:
+        self.mode = mode
+        self._syntaxes = self._commands[mode]
+        self._plain = _plain_reader(mode, self._rules, self._commands is SONIC_COMMANDS_OF_MODE)
 
     def _admit(self, line: bytes) -> Mode:
         try:

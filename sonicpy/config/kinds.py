@@ -9,7 +9,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +83,20 @@ def _refuse_no_path(value: object) -> object:
     return value
 
 
+def _read_processes(value: object) -> int | str:
+    value = _refuse_boolean(_fold(value))
+    if value == AUTO:
+        return AUTO
+    number = int(value) if isinstance(value, int | str) else -1
+    if not 0 <= number <= PROCESSES_MAX:
+        raise ValueError("not so many processes")
+    return number
+
+
+AUTO = "auto"
 U16_MAX = 0xFFFF
 U32_MAX = 0xFFFF_FFFF
+PROCESSES_MAX = 256
 MAP_SIZE_MB_MAX = 16 * 1024 * 1024
 """16 TiB: with more, a few stores side by side would use up the address space of a 48-bit processor."""
 
@@ -93,6 +105,11 @@ Limit = Annotated[
 ]
 Count = Annotated[
     int, Field(ge=0, le=U32_MAX), BeforeValidator(_refuse_boolean), Allowed(f"a whole number from 0 to {U32_MAX}")
+]
+ProcessesOrAuto = Annotated[
+    int | Literal["auto"],
+    PlainValidator(_read_processes),
+    Allowed(f'"auto", or a whole number from 0 to {PROCESSES_MAX}'),
 ]
 Seconds = Annotated[
     int,

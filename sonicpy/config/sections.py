@@ -21,6 +21,7 @@ from sonicpy.config.kinds import (
     Megabytes,
     Origins,
     Password,
+    ProcessesOrAuto,
     Ranking,
     Seconds,
     Share,
@@ -50,6 +51,7 @@ class ServerConfig(Section):
     log_level: LogLevel = "warn"
     slow_command_ms: Count = 0
     worker_time_limit: Seconds = 3600
+    search_processes: ProcessesOrAuto = 0
 
 
 class ChannelConfig(Section):

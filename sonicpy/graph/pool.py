@@ -79,6 +79,11 @@ class GraphPool:
         opened.used_s = time.monotonic()
         return opened.graph
 
+    def take_broken(self) -> set[int]:
+        """Return the buckets in `broken`, and forget them."""
+        broken, self.broken = self.broken, set()
+        return broken
+
     def path(self, bucket: int, version: int) -> Path:
         """Return the path of the file for a graph."""
         return self.folder / f"{bucket}-{version}.graph"

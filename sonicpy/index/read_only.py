@@ -38,6 +38,7 @@ class ReaderGraphPool(GraphPool):
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         self._unreadable: dict[int, int] = {}
+        self._missing: set[int] = set()
 
     def get(self, bucket: int, version: int) -> WordGraph | None:
         """Return the graph of a bucket; None: there is none, or it cannot be read.
@@ -58,6 +59,12 @@ class ReaderGraphPool(GraphPool):
         logger.error("the word graph %s is missing; until the writer builds it again, words are not corrected",
                      self.path(bucket, version))  # fmt: skip
         self._unreadable[bucket] = version
+        self._missing.add(bucket)
+
+    def take_broken(self) -> set[int]:
+        """Return the buckets whose graph could not be read or is missing, and forget them."""
+        missing, self._missing = self._missing, set()
+        return missing | super().take_broken()
 
 
 class ReadOnlyEngine(Engine):

@@ -6,6 +6,7 @@ between turns, so LMDB never holds a change that the log does not hold.
 
 import asyncio
 import logging
+import time
 from typing import TYPE_CHECKING
 
 from sonicpy.errors import StoreError, WorkerError
@@ -25,6 +26,10 @@ FLUSH_ROWS_CHANGES = 64
 """While several connections take turns, term rows are written every FLUSH_ROWS_CHANGES changes: then the others wait
 for fewer rows at a time. Writing them turn by turn would cost more than the shorter waits are worth."""
 COMMIT_AFTER_S = 0.05
+SHARED_COMMIT_S = 0.002
+"""Commits for search processes that wait for what was acknowledged are at least so far apart."""
+SHARED_COMMIT_PAUSE = 2.0
+"""And at least this many times as long as one of them took."""
 SWEEP_ROWS = 200
 """Rows of flushed buckets deleted between two turns: about 0.2 ms."""
 SWEEPS_PER_COMMIT = 50
@@ -46,6 +51,8 @@ class Committer:
         self._syncs_before_reply = syncs_before_reply
         self._commit_timer: asyncio.TimerHandle | None = None
         self._log_sync: asyncio.Future[None] | None = None
+        self._shared_commit: asyncio.Future[bool] | None = None
+        self._next_shared_s = 0.0
         self._log_position = 0  # at the last call of shorten_log
         self._last_writer: object = None  # the connection of the last turn with changes since the last commit
         self._is_shared = False  # whether other connections had turns since then
@@ -93,6 +100,31 @@ class Committer:
             logger.error("%s", error)
             return False
         return True
+
+    def commit_soon(self) -> "asyncio.Future[bool]":
+        """Return the future of whether everything that was changed until now is committed.
+
+        All who ask within SHARED_COMMIT_S share one commit.
+        """
+        if self._shared_commit is None:
+            self._shared_commit = self._loop.create_future()
+            self._loop.call_at(self._next_shared_s, self._commit_shared)
+        return self._shared_commit
+
+    def commit_within(self, seconds: float) -> None:
+        """Let the next commit come in that time, if there is anything to commit."""
+        timer = self._commit_timer
+        if timer is not None and timer.when() > self._loop.time() + seconds:
+            timer.cancel()
+            self._commit_timer = self._loop.call_later(seconds, self.commit)
+
+    def _commit_shared(self) -> None:
+        done, self._shared_commit = self._shared_commit, None
+        assert done is not None
+        began = time.perf_counter()
+        done.set_result(self.commit())
+        took_s = time.perf_counter() - began
+        self._next_shared_s = self._loop.time() + max(SHARED_COMMIT_S, took_s * SHARED_COMMIT_PAUSE)
 
     def commit_if_due(self) -> None:
         """Commit if there are changes, or if the store refuses changes and may have become writable again."""

@@ -15,7 +15,7 @@ import time
 from typing import TYPE_CHECKING, Any, cast
 
 from sonicpy.channel import replies
-from sonicpy.channel.commands import Command
+from sonicpy.channel.commands import Command, Mode
 from sonicpy.channel.session import WRONG_PASSWORD, Session
 from sonicpy.errors import StoreError
 from sonicpy.server.passwords import DelayedRefusal, network_of
@@ -23,7 +23,7 @@ from sonicpy.server.rejected import RejectedConnection
 from sonicpy.server.runner import Runner, Stop
 
 if TYPE_CHECKING:
-    from sonicpy.server.service import BaseService
+    from sonicpy.server.serving import Serving
 
 TURN_S = 0.0005
 SHORT_TURN_S = 0.00005
@@ -41,7 +41,7 @@ WRITE_TIMEOUT_S = 300.0
 class Connection(asyncio.BufferedProtocol):
     """The socket side of a session."""
 
-    def __init__(self, service: "BaseService", session: Session) -> None:
+    def __init__(self, service: "Serving", session: Session) -> None:
         self.session = session
         self._service = service
         self._turns = service.turns
@@ -64,16 +64,20 @@ class Connection(asyncio.BufferedProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         service = self._service
-        self._transport = self._runner.transport = cast(asyncio.Transport, transport)
+        accepted = cast(asyncio.Transport, transport)
         if service.is_full:
-            reason = replies.ended(TOO_MANY_CONNECTIONS)
-            RejectedConnection(self._transport, reason, service.rejected, service.read_buffer)
+            RejectedConnection(accepted, replies.ended(TOO_MANY_CONNECTIONS), service.rejected, service.read_buffer)
             return
-        self._is_tls = transport.get_extra_info("sslcontext") is not None
-        self._transport.set_write_buffer_limits(high=WRITE_HIGH_BYTES)
-        service.connected(self)
-        self._transport.write(self.session.greeting())
+        service.statistics.connections += 1
+        self._begin(accepted)
+        accepted.write(self.session.greeting())
         self._check_time()
+
+    def _begin(self, transport: asyncio.Transport) -> None:
+        self._transport = self._runner.transport = transport
+        self._is_tls = transport.get_extra_info("sslcontext") is not None
+        transport.set_write_buffer_limits(high=WRITE_HIGH_BYTES)
+        self._service.connected(self)
 
     def get_buffer(self, sizehint: int) -> memoryview:
         return self._service.read_buffer
@@ -147,7 +151,12 @@ class Connection(asyncio.BufferedProtocol):
         out: list[bytes] = []
         promises: list[int] = []
         try:
-            self._end_turn(self._runner.run(out, promises, limit_s, limit_bytes), out, promises)
+            stop = self._runner.run(out, promises, limit_s, limit_bytes)
+            if stop is Stop.SEARCH_BEGINS:
+                if self._hand_over(out):
+                    return
+                stop = self._runner.run(out, promises, limit_s, limit_bytes)
+            self._end_turn(stop, out, promises)
         except BaseException:
             self.abort()  # an unexpected error: otherwise the client would wait for an answer that never comes
             raise
@@ -156,6 +165,8 @@ class Connection(asyncio.BufferedProtocol):
         """Seal what a turn changed, and send its replies or defer them."""
         if self.session.wrong_password:
             self._delay_refusal()
+            return
+        if self._service.sheds and self._moves_away(stop, out):
             return
         long_command: Command | None = None
         if stop is None:
@@ -166,7 +177,7 @@ class Connection(asyncio.BufferedProtocol):
             self._is_queued = True
         elif stop is Stop.REPLIES_ARE_LONG:
             self._is_queued = True
-        elif stop is not Stop.HALF_GONE:
+        elif not isinstance(stop, Stop):
             long_command = stop
         synced: asyncio.Future[Any] | None = None
         if promises:
@@ -220,6 +231,37 @@ class Connection(asyncio.BufferedProtocol):
             self._close()
         else:
             self._go_on()
+
+    def _moves_away(self, stop: Stop | Command | None, out: list[bytes]) -> bool:
+        """Hand over this connection although it was served here until now; return whether it was."""
+        if self.session.mode is not Mode.SEARCH or self.session.ended or self.session.shutting_down:
+            return False
+        if stop not in (None, Stop.TIME_IS_UP, Stop.REPLIES_ARE_LONG) or not self._hand_over(out):
+            return False
+        self._service.sheds -= 1
+        return True
+
+    def _hand_over(self, out: list[bytes]) -> bool:
+        """Let another process go on with this connection; return whether one does.
+
+        A connection with TLS stays, because the state of its encryption cannot be passed on.
+        """
+        transport = self._transport
+        if transport is None or transport.is_closing() or self._is_tls or self._is_at_end:
+            return False
+        if transport.get_write_buffer_size():  # what waits here could come after what the other process sends
+            return False
+        transport.pause_reading()
+        if not self._service.hand_over(transport.get_extra_info("socket").fileno(), self.session, b"".join(out)):
+            self._is_paused = True
+            return False
+        if self._timer is not None:
+            self._timer.cancel()
+        self._transport = self._runner.transport = None
+        transport.set_protocol(asyncio.Protocol())  # which hears that the transport closes, and does nothing
+        transport.close()
+        self._service.disconnected(self)
+        return True
 
     # -- a wrong password ----------------------------------------------------------------------------------------
 

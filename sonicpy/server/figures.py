@@ -24,6 +24,7 @@ class ServerFigures:
 
     connections: dict[str, int]
     """By mode; `none`: before START."""
+    search_processes: int
     connections_total: int
     received_bytes_total: int
     sent_bytes_total: int
@@ -50,9 +51,11 @@ def server_figures(service: "Service") -> ServerFigures:
         StoreError: the store cannot be read.
     """
     maintainer, statistics = service.index.maintainer, service.statistics
-    modes = Counter(peer.session.mode or "none" for peer in service.peers)
+    modes = Counter[str](peer.session.mode or "none" for peer in service.peers)
+    modes["search"] += service.handed_over
     return ServerFigures(
         connections={mode: modes[mode] for mode in ("none", "search", "ingest", "control")},
+        search_processes=0 if service.search is None else service.search.ready,
         connections_total=statistics.connections,
         received_bytes_total=statistics.received_bytes,
         sent_bytes_total=statistics.sent_bytes,

@@ -100,6 +100,7 @@ class MetricsServer:
         """Return what `question` returns on the loop's thread."""
 
         async def ask() -> Answer:
+            await self._service.refresh_figures()
             return question(self._service)
 
         if self._loop.is_closed():
@@ -162,6 +163,7 @@ class FiguresCollector:
         yield CounterMetricFamily("sonicpy_received_bytes", "Bytes of commands.", now.received_bytes_total)
         yield CounterMetricFamily("sonicpy_sent_bytes", "Bytes of replies.", now.sent_bytes_total)
         yield command_seconds(now)
+        yield gauge("sonicpy_search_processes", "Search processes that serve connections.", now.search_processes)
         errors = CounterMetricFamily("sonicpy_errors", "Lines refused, and connections ended for it.", labels=["code"])
         for code, count in sorted(now.errors_total.items()):
             errors.add_metric([code], count)

@@ -8,11 +8,12 @@ line -> Session.next -> reply of the session's own             -> out
 import asyncio
 import enum
 import logging
+import math
 import time
 from typing import TYPE_CHECKING
 
 from sonicpy.channel import replies
-from sonicpy.channel.commands import Command, Ping
+from sonicpy.channel.commands import Command, Mode, Ping
 from sonicpy.channel.session import Session
 from sonicpy.errors import CommandError, SonicError, StoreError
 from sonicpy.server.dispatch import CHANGES, REMOVES, Postponed
@@ -20,7 +21,7 @@ from sonicpy.server.slow import log_slow
 from sonicpy.server.statistics import QUICK_S, Tally
 
 if TYPE_CHECKING:
-    from sonicpy.server.service import BaseService
+    from sonicpy.server.serving import Serving
 
 logger = logging.getLogger(__name__)
 
@@ -35,6 +36,8 @@ class Stop(enum.Enum):
     HALF_GONE = enum.auto()
     """The last reply has to wait until everything that its command removed is gone."""
     REPLIES_ARE_LONG = enum.auto()
+    SEARCH_BEGINS = enum.auto()
+    """START was accepted in mode search, and a search process may go on."""
 
 
 class Runner:
@@ -42,7 +45,7 @@ class Runner:
 
     __slots__ = ("_calls", "_service", "_session", "_statistics", "_target", "transport")
 
-    def __init__(self, service: "BaseService", session: Session) -> None:
+    def __init__(self, service: "Serving", session: Session) -> None:
         self._service = service
         self._calls = service.calls
         self._target = service.target
@@ -70,7 +73,7 @@ class Runner:
             carried out before the next line.
         """
         session, tallies = self._session, self._statistics.tallies
-        calls, target = self._calls, self._target
+        calls, target, late = self._calls, self._target, Stop.TIME_IS_UP
         out_bytes = 0
         began = now = time.perf_counter()
         while (item := session.next()) is not None:
@@ -81,6 +84,8 @@ class Runner:
                     kind = Ping
                 else:
                     self._count_own_reply(reply)
+                    if session.mode is Mode.SEARCH and not session.lines_handled and self._service.hands_over:
+                        late, limit_s = Stop.SEARCH_BEGINS, -math.inf
                 if reply:
                     out.append(reply)
             elif (call := calls.get(kind)) is not None:
@@ -106,7 +111,7 @@ class Runner:
                 self._note_duration(tally, item, now - before)
             out_bytes += len(reply)
             if now - began > limit_s:
-                return Stop.TIME_IS_UP
+                return late
             if out_bytes > limit_bytes:
                 return Stop.REPLIES_ARE_LONG
         return None

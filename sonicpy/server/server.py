@@ -2,33 +2,30 @@
 
 import asyncio
 import contextlib
-import gc
 import importlib
 import logging
 import signal
-import sys
-import time
 from collections.abc import AsyncIterator, Callable, Coroutine
+from functools import partial
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sonicpy.channel.session import Session
-from sonicpy.channel.syntax import Limits
 from sonicpy.config import Config, Loaded
 from sonicpy.errors import ConfigError
 from sonicpy.index.index import Index
 from sonicpy.server import logs
 from sonicpy.server.connection import Connection
 from sonicpy.server.listeners import Listeners, tls_context
+from sonicpy.server.loop import run_loop, settle_garbage
 from sonicpy.server.notify import READY, STOPPING, notify
 from sonicpy.server.service import BaseService, Service
+from sonicpy.server.serving import end_connections, limits_of
 from sonicpy.server.tasks import PeriodicTasks
 from sonicpy.version import VERSION
 
-if sys.platform == "win32" or sys.implementation.name != "cpython":
-    from asyncio import run as run_loop
-else:
-    from uvloop import run as run_loop
+if TYPE_CHECKING:
+    from sonicpy.server.search_processes import SearchProcesses
 
 logger = logging.getLogger(__name__)
 
@@ -42,8 +39,6 @@ STOP_S = 2.5
 """Longest time of a stop for answering what has arrived, and for peers to read the answers."""
 ANSWERS_S = 1.0
 """The part of STOP_S that is kept for reading."""
-GARBAGE_OBJECTS = 10_000
-"""New Python objects between two collections: a few hundred commands; a collection takes about 0.1 ms."""
 CONSOLIDATE_S = 1.0
 """Longest time of a stop for consolidating; other words stay pending."""
 
@@ -75,15 +70,7 @@ class Server:
     def __init__(self, config: Config, announce: Callable[[str], None]) -> None:
         self._config = config
         self._announce = announce
-        search = config.search
-        self._limits = Limits(
-            query_default=search.query_limit_default,
-            query_maximum=search.query_limit_maximum,
-            suggest_default=search.suggest_limit_default,
-            suggest_maximum=search.suggest_limit_maximum,
-            list_default=search.list_limit_default,
-            list_maximum=search.list_limit_maximum,
-        )
+        self._limits = limits_of(config)
 
     async def run(self) -> None:
         """Serve until a stop signal. Raises SonicError if it cannot start."""
@@ -104,10 +91,7 @@ class Server:
                     f"its index is in {service.where}"
                 )
                 service.unready = None
-                # Objects that exist now stay. Later collections look only at those of commands, which have few cycles.
-                gc.collect()
-                gc.freeze()
-                gc.set_threshold(GARBAGE_OBJECTS)
+                settle_garbage()
                 notify(READY)
                 tasks = asyncio.create_task(run_tasks())
                 try:
@@ -125,7 +109,8 @@ class Server:
         try:
             index.maintainer.prepare()
             service = Service(index, self._config)
-            yield service, PeriodicTasks(service).run
+            service.search = find_search_processes(service)
+            yield service, partial(run_tasks_of, service)
         finally:
             index.close()
 
@@ -164,16 +149,36 @@ class Server:
         with contextlib.suppress(asyncio.CancelledError):
             await tasks
         await asyncio.sleep(DRAIN_S)
-        deadline = time.monotonic() + STOP_S  # loop.time() would stand still while peers are answered
-        for peer in list(service.peers):
-            peer.shut_down(max(0.0, deadline - ANSWERS_S - time.monotonic()))
-        while service.peers and time.monotonic() < deadline:
-            await asyncio.sleep(0.01)
-        for peer in list(service.peers):
-            peer.abort()
+        if service.search is None:
+            await end_connections(service, STOP_S - ANSWERS_S, STOP_S)
+        else:
+            elsewhere = asyncio.create_task(service.search.stop(STOP_S - ANSWERS_S, STOP_S))
+            await asyncio.sleep(0)  # so that they begin at the same time
+            await end_connections(service, STOP_S - ANSWERS_S, STOP_S)
+            await elsewhere
+            service.search.close()
         for rejected in list(service.rejected):
             rejected.abort()
         await service.finish(CONSOLIDATE_S)
+
+
+async def run_tasks_of(service: Service) -> None:
+    """Run the periodic tasks, and the search processes if there may be any, until this is cancelled."""
+    tasks = PeriodicTasks(service).run()
+    if service.search is None:
+        await tasks
+    else:
+        await asyncio.gather(tasks, service.search.run())
+
+
+def find_search_processes(service: Service) -> "SearchProcesses | None":
+    """Return the search processes that the settings ask for; None: there are never any."""
+    server = service.config.server
+    if server.search_processes == 0 or server.compat == "sonic":
+        return None
+    module = importlib.import_module("sonicpy.server.search_processes")  # few servers need it
+    found: SearchProcesses | None = module.search_processes_of(service)
+    return found
 
 
 def load_http() -> ModuleType:

@@ -1,14 +1,9 @@
-"""What all connections share: the index, the counters, the turns, the committer, and the open connections.
+"""What the connections of the main process share besides: what carries out all commands, and the search processes."""
 
-Everything here runs on the loop's thread.
-"""
-
-import asyncio
-import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from sonicpy.channel import replies
 from sonicpy.channel.commands import Command, Info, Stats, Trigger, Verify
@@ -17,47 +12,25 @@ from sonicpy.config import Config
 from sonicpy.server.committer import Committer
 from sonicpy.server.dispatch import CALLS
 from sonicpy.server.maintenance import Maintenance
-from sonicpy.server.passwords import WrongPasswords
 from sonicpy.server.readers import ReaderWatch
-from sonicpy.server.rejected import RejectedConnection
-from sonicpy.server.statistics import Statistics
+from sonicpy.server.search_messages import Handover
+from sonicpy.server.serving import Sealer, Serving
 from sonicpy.server.threads import in_thread
-from sonicpy.server.turns import Turns
 
 if TYPE_CHECKING:
     from sonicpy.index.index import Index
-
-READ_BYTES = 1 << 15
-"""The most that is read from a connection at once: some hundred commands. The rest waits in the system's buffers."""
+    from sonicpy.server.search_processes import SearchProcesses
 
 
-class Peer(Protocol):
-    """A connection, as the service sees it."""
-
-    session: Session
-
-    def shut_down(self, limit_s: float) -> None: ...
-    def abort(self) -> None: ...
-
-
-class Sealer(Protocol):
-    """What puts the changes of a turn where they last."""
-
-    def seal(self, connection: object) -> "asyncio.Future[Any] | None": ...
-    def note_turn_without_changes(self) -> None: ...
-    async def remove(self) -> None: ...
-
-
-class BaseService(ABC):
-    """Open connections, and what carries out their commands. To be made while the loop runs.
+class BaseService(Serving):
+    """The connections of a main process. To be made while the loop runs.
 
     Args:
-        calls: what answers a command within a turn, by its type; the others are left to `execute`.
-        target: the first argument of each call.
-        committer: takes the changes of a turn.
+        calls, target, committer: as in `Serving`.
 
     Attributes:
         where: in which place the index is, for the announcement.
+        search: the other processes, if the settings allow any.
     """
 
     where: object
@@ -65,45 +38,41 @@ class BaseService(ABC):
     def __init__(
         self, config: Config, calls: Mapping[type, Callable[[Any, Any], bytes]], target: Any, committer: Sealer
     ) -> None:
-        self.config = config
-        self.calls = calls
-        self.target = target
-        self.committer = committer
-        self.statistics = Statistics()
-        self.turns = Turns()
-        self.peers: set[Peer] = set()
-        self.rejected: set[RejectedConnection] = set()
-        self.wrong_passwords = WrongPasswords()
+        super().__init__(config, calls, target, committer)
         self.unready: str | None = "the server is starting"
         """Why new clients should not come, as a sentence; None: they may."""
-        self.read_buffer = memoryview(bytearray(READ_BYTES))
-        """One for all connections: each takes out what was read before another one reads."""
-        self.idle_timeout_s = float(config.channel.tcp_timeout)
-        self.slow_command_s = config.server.slow_command_ms / 1000 or math.inf
+        self.search: SearchProcesses | None = None
+
+    @property
+    def handed_over(self) -> int:
+        """How many open connections search processes serve."""
+        return 0 if self.search is None else self.search.connections
 
     @property
     def is_full(self) -> bool:
         """Whether there are as many connections as the settings allow."""
-        return 0 < self.config.channel.max_connections <= len(self.peers)
+        return 0 < self.config.channel.max_connections <= len(self.peers) + self.handed_over
 
-    def connected(self, peer: Peer) -> None:
-        """Add a new connection."""
-        self.peers.add(peer)
-        self.statistics.connections += 1
+    @property
+    def hands_over(self) -> bool:
+        """Whether a search process is there."""
+        return self.search is not None and self.search.is_there
 
-    def disconnected(self, peer: Peer) -> None:
-        """Remove a connection that is closed."""
-        self.peers.discard(peer)
-        self.statistics.note_closed(peer.session.lines_handled)
+    def hand_over(self, descriptor: int, session: Session, unsent: bytes) -> bool:
+        """Let the search process with the least to do go on with a connection; return whether one does."""
+        chosen = None if self.search is None else self.search.choose(keeps=not self.sheds)
+        rest = None if chosen is None else session.take_rest()
+        if chosen is None or rest is None:
+            return False
+        if chosen.take(Handover(unsent, rest), descriptor):
+            return True
+        session.feed(rest)
+        return False
 
-    @abstractmethod
-    async def execute(self, command: Command) -> bytes:
-        """Carry out a command that takes longer than a turn, and return its reply.
-
-        Raises:
-            CommandError: a name is not valid.
-            SonicError: the command failed.
-        """
+    async def refresh_figures(self) -> None:
+        """Ask the search processes for what they have counted."""
+        if self.search is not None:
+            await self.search.refresh()
 
     @abstractmethod
     def note_url(self, url: str) -> None:
@@ -116,7 +85,7 @@ class BaseService(ABC):
     def _info(self, *, open_collections: int, open_graphs: int, pending_graphs: int) -> bytes:
         return replies.info(
             self.statistics.figures(
-                connections=len(self.peers),
+                connections=len(self.peers) + self.handed_over,
                 lines_of_open=sum(peer.session.lines_handled for peer in self.peers) - 1,  # this INFO does not count
                 open_collections=open_collections,
                 open_graphs=open_graphs,
@@ -153,9 +122,10 @@ class Service(BaseService):
         self.maintenance.consolidate_within(seconds)
 
     async def execute(self, command: Command) -> bytes:
-        """Carry out a command that takes longer than a turn; see `BaseService.execute`."""
+        """Carry out a command that takes longer than a turn; see `Serving.execute`."""
         match command:
             case Info():
+                await self.refresh_figures()
                 maintainer = self.index.maintainer
                 return self._info(
                     open_collections=maintainer.open_collections(),

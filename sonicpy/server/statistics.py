@@ -4,7 +4,7 @@ import re
 import time
 from bisect import bisect_left
 from collections import Counter, deque
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 from sonicpy.channel.commands import Command, Ping
 from sonicpy.channel.replies import InfoFigures
@@ -48,6 +48,20 @@ class Tally:
         return sums
 
 
+class Counts(NamedTuple):
+    """What a search process counted, for the statistics of the server."""
+
+    tallies: dict[str, tuple[int, float, list[int]]]
+    """By verb: count, seconds and `slower` of a tally; those that counted nothing are left out."""
+    slow: list[dict[str, Any]]
+    errors: Counter[str]
+    received_bytes: int
+    sent_bytes: int
+    lines: int
+    best_ms: int
+    worst_ms: int
+
+
 class Statistics:
     """Counts over all connections since the start."""
 
@@ -68,7 +82,7 @@ class Statistics:
         self.consolidations = 0
         self.consolidation_s = 0.0
         self._started_s = time.monotonic()
-        self._lines_of_closed = 0
+        self.lines_of_closed = 0
         self._best_ms = 0
         self._worst_ms = 0
 
@@ -100,7 +114,7 @@ class Statistics:
 
     def note_closed(self, lines: int) -> None:
         """Count the lines of a connection that is closed."""
-        self._lines_of_closed += lines
+        self.lines_of_closed += lines
 
     def note_duration(self, tally: Tally, seconds: float) -> None:
         """Note the duration of a command that took more than QUICK_S and that its tally has counted already."""
@@ -123,6 +137,45 @@ class Statistics:
         self.consolidations += 1
         self.consolidation_s += seconds
 
+    def take_counts(self, lines: int) -> Counts:
+        """Return what was counted since the last call, and begin again.
+
+        Args:
+            lines: that connections sent meanwhile.
+        """
+        found = Counts(
+            {tally.verb: (tally.count, tally.seconds, tally.slower) for tally in self.tallies.values() if tally.count},
+            list(self.slow),
+            self.errors,
+            self.received_bytes,
+            self.sent_bytes,
+            lines,
+            self._best_ms,
+            self._worst_ms,
+        )
+        for tally in self.tallies.values():
+            tally.count, tally.seconds, tally.slower = 0, 0.0, [0] * len(tally.slower)
+        self.slow.clear()
+        self.errors = Counter()
+        self.received_bytes = self.sent_bytes = self._best_ms = self._worst_ms = 0
+        return found
+
+    def add(self, counts: Counts) -> None:
+        """Add what another process counted."""
+        for tally in self.tallies.values():
+            count, seconds, slower = counts.tallies.get(tally.verb, (0, 0.0, ()))
+            tally.count += count
+            tally.seconds += seconds
+            for place, more in enumerate(slower):
+                tally.slower[place] += more
+        self.slow.extend(counts.slow)
+        self.errors.update(counts.errors)
+        self.received_bytes += counts.received_bytes
+        self.sent_bytes += counts.sent_bytes
+        self.lines_of_closed += counts.lines
+        self._worst_ms = max(self._worst_ms, counts.worst_ms)
+        self._best_ms = min(filter(None, (self._best_ms, counts.best_ms)), default=0)
+
     def figures(
         self, *, connections: int, lines_of_open: int, open_collections: int, open_graphs: int, pending_graphs: int
     ) -> InfoFigures:
@@ -130,7 +183,7 @@ class Statistics:
         return InfoFigures(
             uptime=int(time.monotonic() - self._started_s),
             clients_connected=connections,
-            commands_total=self._lines_of_closed + lines_of_open,
+            commands_total=self.lines_of_closed + lines_of_open,
             command_latency_best=self._best_ms,
             command_latency_worst=self._worst_ms,
             kv_open_count=open_collections,

@@ -267,7 +267,7 @@ class Worker:
         ours, theirs = context.Pipe()
         process = context.Process(target=serve_jobs, args=(theirs,), daemon=True)
         try:
-            with _starting, nothing_to_import():
+            with nothing_to_import():
                 process.start()
         except BaseException:
             ours.close()
@@ -330,12 +330,13 @@ def nothing_to_import() -> Iterator[None]:
     multiprocessing makes a worker import `__main__` again, with settings, loop and all, in case a job is a function of
     it; no job here is.
     """
-    program = sys.modules["__main__"]
-    sys.modules["__main__"] = ModuleType("__main__")
-    try:
-        yield
-    finally:
-        sys.modules["__main__"] = program
+    with _starting:
+        program = sys.modules["__main__"]
+        sys.modules["__main__"] = ModuleType("__main__")
+        try:
+            yield
+        finally:
+            sys.modules["__main__"] = program
 
 
 # -- in the worker process -------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NoReturn, Protocol, TypeVar
 
 from sonicpy.errors import IndexClosed, StoreError
+from sonicpy.store.change_board import ChangeBoard
 from sonicpy.store.environment import Reader
 from sonicpy.store.mutations import Mutation, PushTerms
 from sonicpy.store.view import View
@@ -59,6 +60,9 @@ class AnyStore(Protocol):
     def map_bytes(self) -> int: ...
     def log_bytes(self) -> int: ...
     def pending_buckets(self) -> set[int]: ...
+    def is_behind(self, collection: str, bucket: str | None) -> bool: ...
+    def drop_idle_reads(self) -> None: ...
+    def share_changes(self) -> ChangeBoard: ...
 
     def apply(self, mutation: Mutation, *, in_steps: bool = False) -> int: ...
     def take_step(self) -> bool: ...
@@ -124,6 +128,10 @@ class RefusesChanges:
         raise self.refusal()
 
     def flush_term_rows(self) -> NoReturn:
+        """Refuse."""
+        raise self.refusal()
+
+    def share_changes(self) -> NoReturn:
         """Refuse."""
         raise self.refusal()
 
@@ -266,6 +274,14 @@ class ClosedStore(RefusesChanges):
         raise self.refusal()
 
     def pending_buckets(self) -> NoReturn:
+        """Refuse."""
+        raise self.refusal()
+
+    def is_behind(self, collection: str, bucket: str | None) -> NoReturn:
+        """Refuse."""
+        raise self.refusal()
+
+    def drop_idle_reads(self) -> NoReturn:
         """Refuse."""
         raise self.refusal()
 

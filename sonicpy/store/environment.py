@@ -353,6 +353,7 @@ class Environment:
             0 if read_only else IDLE_MAX  # another process writes: every read needs a new transaction
         )
         self._copies = 0
+        self._followed = 0  # the commit that `follow` was told last
         self._checkpoints: Checkpoints | None = None
         try:
             if not read_only:
@@ -418,6 +419,21 @@ class Environment:
         """End reading; the next reader may use the same transaction if nothing was committed since."""
         if not self._open.keep(transaction, transaction._commits):
             self.abort(transaction)
+
+    def follow(self, commit: int) -> None:
+        """Let reads of a process that does not write share transactions until the next commit, as the writer's do.
+
+        Args:
+            commit: the newest one that the caller knows of. The caller has to tell often, because an idle transaction
+                of an older commit keeps pages from being used again.
+        """
+        if commit == self._followed:
+            return
+        if not self._followed:
+            self._open = OpenTransactions(IDLE_MAX)
+        self._followed = commit
+        for idle in self._open.note_commit():
+            idle._abort()
 
     def commit(self, transaction: Transaction) -> None:
         """Make the transaction's rows visible to other transactions and processes.

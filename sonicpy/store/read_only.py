@@ -11,11 +11,13 @@ from pathlib import Path
 from sonicpy.errors import ReadOnly, StoreError
 from sonicpy.store.any_store import RefusesChanges
 from sonicpy.store.boot_mark import refuse_unrecovered
+from sonicpy.store.change_board import ChangeBoard
 from sonicpy.store.environment import DATA_FILE, Environment
 from sonicpy.store.folder import LMDB_LOCK_FILE, ReaderLock, holds_store
 from sonicpy.store.meta import FORMAT, check_analyzer, check_format
 from sonicpy.store.reader import StoreReader
 from sonicpy.store.startup import refuse_damaged_file
+from sonicpy.store.view import View
 
 
 class ReadOnlyStore(StoreReader, RefusesChanges):
@@ -53,6 +55,33 @@ class ReadOnlyStore(StoreReader, RefusesChanges):
             self.leave_to_parent()
             raise
         super().__init__(folder, environment)
+        self._board: ChangeBoard | None = None
+
+    def watch_changes(self, board: ChangeBoard) -> None:
+        """Learn from the board of the writing process which commit is the last. `drop_idle_reads` has to be called."""
+        self._board = board
+        self.drop_idle_reads()
+
+    def is_behind(self, collection: str, bucket: str | None) -> bool:
+        """Return whether a change that the writing process has carried out is in no commit yet, by its board.
+
+        Args:
+            bucket: None: a change of any bucket counts.
+        """
+        board = self._board
+        assert board is not None, "it watches no board"
+        return board.newest(collection, bucket) > board.committed
+
+    def drop_idle_reads(self) -> None:
+        """End idle transactions of older commits: the writer cannot use pages again that they show."""
+        if self._board is not None:
+            self._environment.follow(self._board.committed)
+
+    def take_snapshot(self) -> View:
+        """Return a view of the last commit; `give_back` has to follow on the same thread."""
+        if self._board is not None:
+            self._environment.follow(self._board.committed)
+        return super().take_snapshot()
 
     def refusal(self) -> ReadOnly:
         """Return why changes are refused."""
@@ -78,6 +107,9 @@ class ReadOnlyStore(StoreReader, RefusesChanges):
     def close(self) -> None:
         """End reading."""
         self._environment.close()
+        if self._board is not None:
+            self._board.close()
+            self._board = None
         self.leave_to_parent()
 
 

@@ -81,6 +81,13 @@ class StoreReader:
         """
         return write_backup(self._environment, folder)
 
+    def is_behind(self, collection: str, bucket: str | None) -> bool:
+        """Return whether reads may lack a change that was acknowledged: never in the process that writes."""
+        return False
+
+    def drop_idle_reads(self) -> None:
+        """End idle transactions of older commits: in the process that writes, each commit ends them."""
+
     def readers(self) -> list[Reader]:
         """Return who reads which commit now, of all processes."""
         return self._environment.readers()

@@ -22,12 +22,13 @@ from sonicpy.store import folder as store_folder
 from sonicpy.store.apply import apply_mutation, apply_pushes, take_step
 from sonicpy.store.background_sync import BackgroundSync
 from sonicpy.store.boot_mark import note_boot
+from sonicpy.store.change_board import ChangeBoard
 from sonicpy.store.checkpoint import CHECKPOINT_BYTES, REPLACED_BYTES_MAX
 from sonicpy.store.convert import Conversion, is_convertible
 from sonicpy.store.environment import PENDING, Environment, MapFull
 from sonicpy.store.log import RECORD_MAX_BYTES, Log
 from sonicpy.store.meta import FORMAT, POSITION, check_analyzer, check_format, read_position, write_identity
-from sonicpy.store.mutations import Mutation, PushTerms, pack_mutation, unpack_mutation
+from sonicpy.store.mutations import FlushCollection, Mutation, PushTerms, pack_mutation, unpack_mutation
 from sonicpy.store.reader import StoreReader
 from sonicpy.store.startup import prepare
 from sonicpy.store.sweep import sweep
@@ -79,6 +80,7 @@ class Store(StoreReader):
             self._view: WriteView | None = None
             self._owner = 0
             self._write_cache = WriteCache()
+            self._board: ChangeBoard | None = None
             self._is_lost = False  # the open transaction failed, and its recovery has not passed yet
             self._unsealed: list[bytes] = []
             self._refusal: StoreError | None = None
@@ -120,6 +122,8 @@ class Store(StoreReader):
             self.uncommitted -= 1
             raise
         self._unsealed.append(record)
+        if self._board is not None:
+            self._mark(self._board, mutation)
         return result
 
     def apply_pushes(self, pushes: Sequence[PushTerms], *, new: bool = False) -> list[int]:
@@ -143,6 +147,9 @@ class Store(StoreReader):
             del records[place]
         self.uncommitted -= len(left_out)
         self._unsealed += records
+        if self._board is not None:
+            for push in pushes:
+                self._mark(self._board, push)
         return left_out
 
     def seal(self) -> None:
@@ -255,6 +262,19 @@ class Store(StoreReader):
         if view is not None and view.terms.changed:
             self.maintain(WriteView.flush_term_rows)
 
+    def share_changes(self) -> ChangeBoard:
+        """Return the board on which readers in other processes see which buckets have changes that no commit holds.
+
+        For the thread that changes the store.
+        """
+        if self._board is None:
+            self._board = ChangeBoard.create()
+            committed = self._environment.last_commit()
+            self._board.note_commit(committed)
+            if self.uncommitted:
+                self._board.mark_all(committed + 1)
+        return self._board
+
     def pending_buckets(self) -> set[int]:
         """Return the ids of the buckets that may have words waiting for consolidation."""
         return self._write_cache.pending_buckets.copy()
@@ -350,6 +370,15 @@ class Store(StoreReader):
         if refusal is not None:
             raise refusal
 
+    def _mark(self, board: ChangeBoard, mutation: Mutation) -> None:
+        """Note on the board which commit will hold a mutation that the open transaction holds."""
+        assert self._view is not None
+        number = self._view.transaction.number
+        if isinstance(mutation, FlushCollection):
+            board.mark_all(number)
+        else:
+            board.mark(mutation.collection, mutation.bucket, number)
+
     def _begin_segment(self) -> None:
         try:
             self._log.rotate()
@@ -401,6 +430,8 @@ class Store(StoreReader):
                 self._view = None
                 number = view.transaction.number
                 self._environment.commit(view.transaction)
+                if self._board is not None:
+                    self._board.note_commit(number)
             except MapFull as error:
                 self._is_lost = True
                 self._recover(error)
@@ -482,6 +513,9 @@ class Store(StoreReader):
         self._drop_transaction()
         self._log.close()
         self._environment.close()
+        if self._board is not None:
+            self._board.close()
+            self._board = None
 
     def _drop_transaction(self) -> None:
         if self._view is not None:

@@ -86,6 +86,14 @@ cdef class LineReader:
                 self.compact()
         return command
 
+    def take_rest(self):
+        """Return all bytes that have not been taken, and forget them; None: some that followed were dropped."""
+        if self.choked:
+            return None
+        rest = PyBytes_FromStringAndSize(<const char*>self.data + self.begin, self.end - self.begin)
+        self.clear()
+        return rest
+
     def clear(self):
         """Drop all bytes that have not been taken."""
         self.begin = self.tail = self.end = 0

@@ -15,7 +15,9 @@ from sonicpy.index.maintenance.check_process import verify_in_child
 from sonicpy.index.maintenance.consolidate import Built, GraphLimits, gather_words, prune_pending, publish, write_graph
 from sonicpy.index.maintenance.verify import check_backup
 from sonicpy.store.backup import open_backup
+from sonicpy.store.change_board import ChangeBoard
 from sonicpy.store.environment import Reader as Reader
+from sonicpy.store.read_only import ReadOnlyStore
 from sonicpy.store.restore import Restoration, drop_staged
 from sonicpy.store.view import View
 from sonicpy.store.write_view import WriteView
@@ -119,6 +121,36 @@ class Maintainer:
     def sweep(self, rows: int) -> bool:
         """Delete about `rows` rows of flushed buckets at most, and a few graphs; return whether any are left."""
         return self.engine.sweep(rows)
+
+    # -- readers in other processes --------------------------------------------------------------------------------
+
+    def share_changes(self) -> int:
+        """Return the descriptor of shared memory that tells which buckets have changes that no commit holds yet.
+
+        For `watch_changes` in processes that open the folder for reading. Raises OSError if there is no memory.
+        """
+        return self.engine.store.share_changes().descriptor
+
+    def watch_changes(self, descriptor: int) -> None:
+        """Learn from that shared memory what this process, which only reads, may not see yet.
+
+        Reads of one commit share transactions from now on, so `drop_idle_reads` has to be called about once a second.
+        """
+        store = self.engine.store
+        assert isinstance(store, ReadOnlyStore), "the process that writes sees everything"
+        store.watch_changes(ChangeBoard(descriptor))
+
+    def is_behind(self, collection: str, bucket: str | None) -> bool:
+        """Return whether reads of a bucket may lack changes that were acknowledged.
+
+        Args:
+            bucket: None: changes of every bucket count.
+        """
+        return self.engine.store.is_behind(collection, bucket)
+
+    def drop_idle_reads(self) -> None:
+        """End what keeps pages of older commits from being used again, and is not in use."""
+        self.engine.store.drop_idle_reads()
 
     # -- texts -----------------------------------------------------------------------------------------------------
 
@@ -229,6 +261,14 @@ class Maintainer:
     def broken_buckets(self) -> set[int]:
         """Return the buckets whose graph could not be read."""
         return self.engine.graphs.broken.copy()
+
+    def take_broken_buckets(self) -> set[int]:
+        """Return the buckets whose graph could not be read, and forget them."""
+        return self.engine.graphs.take_broken()
+
+    def note_broken_buckets(self, buckets: set[int]) -> None:
+        """Note that another process could not read the graphs of these buckets."""
+        self.engine.graphs.broken.update(buckets)
 
     def needs_consolidation(self, bucket: int, times: int = 1) -> bool:
         """Return whether so many words of a bucket are pending that comparing them one by one takes long.

@@ -1,0 +1,103 @@
+"""Compare a server with search processes and one without, in turns: rates and CPU time of QUERY, and PUSH beside QUERY.
+
+    python -m benchmarks.cores [--processes N] [--messages N] [--rounds N] [--seconds S]
+
+Each ratio is the median over the rounds, in each of which both servers run one after the other. The machine should have
+a free core for each process, and one for the client.
+"""
+
+import argparse
+import tempfile
+import time
+from collections.abc import Callable
+from itertools import count, cycle
+from pathlib import Path
+from statistics import median
+
+from benchmarks.versus.client import Lane, drive
+from benchmarks.versus.rates import push_run, read_run
+from benchmarks.versus.results import Run, percentile
+from benchmarks.versus.servers import Server, Sonicpy, ask
+from benchmarks.versus.workload import COLLECTION, EIGHT, QUERY_3, SIXTEEN, Commands, push_line, texts
+
+READY_S = 1.5
+"""After this time the search processes are there, and what the pushes left behind is done."""
+WARM = 3
+"""The first round, which fills the caches and does not count, is so many times longer."""
+OTHER_BUCKET = "other"
+Figures = dict[str, list[float]]
+Line = Callable[[int], bytes]
+
+
+def main() -> None:
+    """Measure, and print a line for each figure."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.cores", description=__doc__.splitlines()[0])
+    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--messages", type=int, default=20_000)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--seconds", type=float, default=1.0)
+    given = parser.parse_args()
+    pushed = texts(given.messages)
+    commands = Commands(pushed)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Sonicpy("one process", Path(folder, "one")) as one,
+        Sonicpy("more", Path(folder, "more"), {"server.search_processes": given.processes}) as more,
+    ):
+        for server in (one, more):
+            push_run(server, SIXTEEN, [push_line(number, text) for number, text in enumerate(pushed)])
+            with server.connect("control") as control:
+                ask(control, b"TRIGGER consolidate\n")
+        time.sleep(READY_S)
+        found: dict[Server, Figures] = {one: {}, more: {}}
+        numbers = count(len(pushed))
+        for number in range(given.rounds + 1):  # first, because each commit ends the caches of all processes
+            for server in found:
+                run = read_run(server, QUERY_3, EIGHT, commands.lines(QUERY_3), given.seconds * (1 if number else WARM))
+                if number:
+                    note(found[server], "QUERY", run)
+        for _ in range(given.rounds):
+            for server in found:
+                measure(server, found[server], commands, pushed, numbers, given.seconds)
+    for name, alone in found[one].items():
+        ratios = [b / a for a, b in zip(alone, found[more][name], strict=True)]
+        low, high = min(ratios), max(ratios)
+        print(
+            f"{name:44} {median(alone):10.1f} {median(found[more][name]):10.1f}   x {median(ratios):.2f}"
+            f" ({low:.2f} to {high:.2f})"
+        )
+
+
+def measure(
+    server: Server, figures: Figures, commands: Commands, pushed: list[str], numbers: "count[int]", seconds: float
+) -> None:
+    """Measure queries beside changes once."""
+    for where, bucket in (("the same bucket", None), ("another bucket", OTHER_BUCKET)):
+        with server.connect("search") as asking, server.connect("ingest") as pushing:
+            asked = Lane(asking, commands.lines(QUERY_3), reply_lines=2, endless=True)
+            lines = (line_of(next(numbers), text, bucket) for text in cycle(pushed))
+            changed = Lane(pushing, lines, in_flight=16)
+            took_s, _ = drive([changed, asked], seconds)
+        figures.setdefault(f"PUSH/s into {where}", []).append(len(changed.latencies_s) / took_s)
+        figures.setdefault(f"QUERY/s beside it ({where})", []).append(len(asked.latencies_s) / took_s)
+        p99 = percentile(sorted(asked.latencies_s), 99)
+        figures.setdefault(f"QUERY p99 beside it ({where}), ms", []).append(p99 * 1e3)
+
+
+def line_of(number: int, text: str, bucket: str | None) -> bytes:
+    """Return a PUSH into the bucket of the queries, or into another one."""
+    line = push_line(number, text)
+    if bucket is None:
+        return line
+    words = line.split(b" ", 3)
+    return b" ".join([words[0], COLLECTION.encode(), bucket.encode(), words[3]])
+
+
+def note(figures: Figures, name: str, run: Run) -> None:
+    """Note the rate and the CPU time of a run."""
+    figures.setdefault(f"{name}/s over 8 connections", []).append(len(run.latencies_s) / run.seconds)
+    figures.setdefault(f"CPU us a {name}", []).append(run.cpu_s / len(run.latencies_s) * 1e6)
+
+
+if __name__ == "__main__":
+    main()

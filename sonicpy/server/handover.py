@@ -1,0 +1,146 @@
+"""Messages between two processes of a server over a Unix socket, each with an open file if need be.
+
+    frame    size u32 | whether a descriptor belongs to it u8 | the message, pickled          (little-endian)
+
+A descriptor arrives with the first byte of its frame at the latest. Both ends are ours, so pickles are safe.
+"""
+
+import asyncio
+import logging
+import os
+import pickle
+import socket
+import struct
+from collections import deque
+from collections.abc import Callable
+
+logger = logging.getLogger(__name__)
+
+FRAME = struct.Struct("<IB")
+READ_BYTES = 1 << 16
+DESCRIPTORS_MAX = 16
+"""Descriptors that one read may bring."""
+CAN_HAND_OVER = hasattr(socket, "send_fds") and hasattr(socket, "AF_UNIX")
+"""Whether this system passes descriptors between processes."""
+CLOSE_ON_EXEC: int = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
+
+
+class Link:
+    """One end. To be made while the loop runs.
+
+    Args:
+        ours: the socket, of which the link is the owner.
+        on_message: called with each message and its descriptor, which is then the callee's; -1: it has none.
+        on_end: called once when the other end is closed; not after `close`.
+    """
+
+    def __init__(
+        self, ours: socket.socket, on_message: Callable[[object, int], None], on_end: Callable[[], None]
+    ) -> None:
+        self._socket = ours
+        self.on_message = on_message
+        self._on_end = on_end
+        self._loop = asyncio.get_running_loop()
+        self._received = bytearray()
+        self._descriptors: deque[int] = deque()
+        self._unsent = bytearray()
+        self._is_waiting = False  # until the other end takes more
+        self.is_open = True
+        ours.setblocking(False)
+        self._loop.add_reader(ours.fileno(), self._receive)
+
+    @property
+    def is_blocked(self) -> bool:
+        """Whether the other end does not take what was sent."""
+        return bool(self._unsent)
+
+    def send(self, message: object) -> None:
+        """Send a message; what the other end does not take now is sent later. Nothing is sent after the end."""
+        if self.is_open:
+            self._unsent += _framed(message, has_descriptor=False)
+            if not self._is_waiting:
+                self._write()
+
+    def pass_on(self, message: object, descriptor: int) -> bool:
+        """Send a message with a descriptor, of which the other end gets a duplicate; return whether that worked."""
+        if not self.is_open or self._unsent:
+            return False
+        frame = _framed(message, has_descriptor=True)
+        try:
+            sent = socket.send_fds(self._socket, [frame], [descriptor])
+        except OSError as error:  # it is blocked, or gone
+            logger.debug("a descriptor cannot be passed on: %s", error)
+            return False
+        if sent < len(frame):
+            self._unsent += frame[sent:]
+            self._write()
+        return True
+
+    async def drain(self) -> None:
+        """Wait until everything is sent."""
+        while self.is_open and self._unsent:
+            await asyncio.sleep(0.001)
+
+    def close(self) -> None:
+        """Close this end."""
+        if not self.is_open:
+            return
+        self.is_open = False
+        self._loop.remove_reader(self._socket.fileno())
+        self._loop.remove_writer(self._socket.fileno())
+        self._socket.close()
+        while self._descriptors:
+            os.close(self._descriptors.popleft())
+
+    def _write(self) -> None:
+        try:
+            sent = self._socket.send(self._unsent)
+        except BlockingIOError:
+            sent = 0
+        except OSError:
+            self._end()
+            return
+        del self._unsent[:sent]
+        if bool(self._unsent) == self._is_waiting:
+            return
+        self._is_waiting = bool(self._unsent)
+        if self._is_waiting:
+            self._loop.add_writer(self._socket.fileno(), self._write)
+        else:
+            self._loop.remove_writer(self._socket.fileno())
+
+    def _receive(self) -> None:
+        try:
+            data, descriptors, _, _ = socket.recv_fds(self._socket, READ_BYTES, DESCRIPTORS_MAX, CLOSE_ON_EXEC)
+        except BlockingIOError:
+            return
+        except OSError:
+            data, descriptors = b"", []
+        self._descriptors.extend(descriptors)
+        if not data:
+            self._end()
+            return
+        self._received += data
+        self._take_messages()
+
+    def _take_messages(self) -> None:
+        begin = 0
+        while self.is_open and len(self._received) - begin >= FRAME.size:
+            size, has_descriptor = FRAME.unpack_from(self._received, begin)
+            end = begin + FRAME.size + size
+            if len(self._received) < end:
+                break
+            message = pickle.loads(self._received[begin + FRAME.size : end])
+            begin = end
+            self.on_message(message, self._descriptors.popleft() if has_descriptor else -1)
+        del self._received[:begin]
+
+    def _end(self) -> None:
+        if self.is_open:
+            self.close()
+            self._on_end()
+
+
+def _framed(message: object, *, has_descriptor: bool) -> bytes:
+    packed = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
+    return FRAME.pack(len(packed), has_descriptor) + packed

@@ -1,0 +1,214 @@
+"""One search process, as the main process sees it."""
+
+import asyncio
+import contextlib
+import logging
+import multiprocessing
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable
+from multiprocessing.process import BaseProcess
+from typing import TYPE_CHECKING, Protocol
+
+from sonicpy.channel import replies
+from sonicpy.errors import SonicError
+from sonicpy.server.dispatch import CALLS
+from sonicpy.server.handed import go_on_with
+from sonicpy.server.handover import Link
+from sonicpy.server.search_messages import (
+    AskCommit,
+    AskReply,
+    AskReport,
+    Closed,
+    Committed,
+    Handover,
+    Ready,
+    Reply,
+    Report,
+    Setup,
+)
+from sonicpy.server.search_worker import serve_searches
+from sonicpy.server.threads import in_thread
+from sonicpy.server.workers import nothing_to_import
+
+if TYPE_CHECKING:
+    from sonicpy.server.service import Service
+
+logger = logging.getLogger(__name__)
+
+COMMIT_WITHIN_S = 0.01
+"""Commits follow each other no faster because of commands that were carried out here."""
+
+
+class OnEnd(Protocol):
+    """Called when a process has closed its end."""
+
+    def __call__(self, process: "SearchProcess", *, expected: bool) -> None: ...
+
+
+class SearchProcess:
+    """A process that serves connections in mode search.
+
+    Args:
+        on_end: called once, unless `kill` was called before.
+
+    Attributes:
+        connections: how many it serves.
+        fresh: how many of them it got since its last report.
+        heard_s: when it sent something last, by the monotonic clock.
+        busy: the share of the time that its loop took before that.
+        active: how many connections sent lines before that, if it was busy.
+        is_retiring: it gets no new connections.
+        is_leaving: it was told to end.
+    """
+
+    def __init__(self, service: "Service", on_end: OnEnd) -> None:
+        self.connections = 0
+        self.fresh = 0
+        self.busy = 0.0
+        self.active = 0
+        self.idle_since_s = self.heard_s = time.monotonic()
+        self.is_ready = self.was_ready = self.is_retiring = self.is_leaving = False
+        self._service = service
+        self._on_end = on_end
+        self._process: BaseProcess | None = None
+        self._link: Link | None = None
+        self._reported: asyncio.Future[None] | None = None
+        self._take: dict[type, Callable[..., None]] = {
+            Ready: self._note_ready,
+            Closed: self._note_closed,
+            AskCommit: self._commit,
+            AskReply: self._answer,
+            Report: self._note_report,
+        }
+        self._opening: set[asyncio.Task[bool]] = set()
+
+    @property
+    def pid(self) -> int | None:
+        """Its process id; None: it was not started."""
+        return None if self._process is None else self._process.pid
+
+    @property
+    def takes_connections(self) -> bool:
+        """Whether it can be given a connection."""
+        return self.is_ready and not self.is_retiring and self._link is not None and not self._link.is_blocked
+
+    async def start(self) -> None:
+        """Start the process; it is ready some tenths of a second later.
+
+        Raises:
+            OSError: it cannot be started.
+            WorkerError: no thread can be started.
+        """
+        board = self._service.index.maintainer.share_changes()
+        ours, theirs = socket.socketpair()
+        try:
+            self._process = await in_thread(_started, theirs)
+        except BaseException:
+            ours.close()
+            raise
+        finally:
+            theirs.close()
+        self._link = Link(ours, self._receive, self._end)
+        self._link.pass_on(Setup(self._service.index.maintainer.folder, self._service.config), board)
+
+    def take(self, handover: Handover, descriptor: int) -> bool:
+        """Give it a connection; return whether that worked."""
+        if self._link is None or not self._link.pass_on(handover, descriptor):
+            return False
+        self.connections += 1
+        self.fresh += 1
+        return True
+
+    async def report(self) -> None:
+        """Wait until the statistics have what it has counted until now, or it ends."""
+        if self._reported is None:
+            self._reported = asyncio.get_running_loop().create_future()
+            self.send(AskReport())
+        await asyncio.shield(self._reported)
+
+    def send(self, message: object) -> None:
+        """Send it a message, if it is there."""
+        if self._link is not None:
+            self._link.send(message)
+
+    def kill(self) -> None:
+        """End it at once."""
+        if self._link is not None:
+            self._link.close()
+        self.is_ready = False
+        self._settle_report()
+        if self._process is not None:
+            self._process.kill()
+            with contextlib.suppress(RuntimeError):  # no thread: it is reaped when the next one is started
+                threading.Thread(target=self._process.join, name="search process", daemon=True).start()
+
+    # -- inside ------------------------------------------------------------------------------------------------------
+
+    def _receive(self, message: object, descriptor: int) -> None:
+        self.heard_s = time.monotonic()
+        if isinstance(message, Handover):
+            self._take_back(message, descriptor)
+        else:
+            self._take[type(message)](message)
+
+    def _take_back(self, handover: Handover, descriptor: int) -> None:
+        """Give a connection that this process sheds to another one, or serve it in the main process."""
+        chosen = None if self._service.search is None else self._service.search.choose()
+        if chosen is not None and chosen is not self and chosen.take(handover, descriptor):
+            os.close(descriptor)
+            return
+        opening = asyncio.get_running_loop().create_task(go_on_with(self._service, handover, descriptor))
+        self._opening.add(opening)
+        opening.add_done_callback(self._opening.discard)
+
+    def _end(self) -> None:
+        self._on_end(self, expected=self.is_leaving)
+
+    def _note_ready(self, message: Ready) -> None:
+        self.is_ready = self.was_ready = True
+
+    def _note_closed(self, message: Closed) -> None:
+        self.connections -= message.connections
+
+    def _note_report(self, message: Report) -> None:
+        self._service.statistics.add(message.counts)
+        self.busy = message.busy
+        self.active = message.active
+        self._service.index.maintainer.note_broken_buckets(message.broken_buckets)
+        self.fresh = 0
+        if message.was_asked:
+            self._settle_report()
+
+    def _settle_report(self) -> None:
+        reported, self._reported = self._reported, None
+        if reported is not None and not reported.done():
+            reported.set_result(None)
+
+    def _commit(self, message: AskCommit) -> None:
+        """Answer once everything that was acknowledged until now is committed."""
+
+        def answer(done: asyncio.Future[bool]) -> None:
+            self.send(Committed(message.number, done.result()))
+
+        self._service.committer.commit_soon().add_done_callback(answer)
+
+    def _answer(self, message: AskReply) -> None:
+        """Carry out a command here, where reads see what is not committed; those that follow need not come here."""
+        self._service.committer.commit_within(COMMIT_WITHIN_S)
+        try:
+            reply = CALLS[type(message.command)](self._service.index, message.command)
+        except SonicError as error:
+            logger.error("%s", error)
+            reply = replies.error(error)
+        self.send(Reply(message.number, reply))
+
+
+def _started(theirs: socket.socket) -> BaseProcess:
+    """Start a search process: this blocks for up to 0.1 s."""
+    process = multiprocessing.get_context("spawn").Process(target=serve_searches, args=(theirs,), daemon=True)
+    with nothing_to_import():
+        process.start()
+    return process

@@ -1,0 +1,94 @@
+"""The change board: shared memory in which a writing process notes which commit holds the newest change of each bucket.
+
+    word 0           the last commit
+    word 1           the commit of the newest change of a whole collection
+    word 2           the commit of the newest change of all
+    words 3 to 4098  the same of the buckets whose names have this hash
+
+A word is an unsigned number of 8 bytes, written and read in one piece. A change is noted before it is acknowledged,
+with the number of the commit that will hold it; so a reader that finds its word above word 0 knows that its snapshot
+may lack an acknowledged change. Buckets that share a word make a reader wait without need, never too little.
+"""
+
+import mmap
+import os
+import tempfile
+from functools import lru_cache
+from zlib import crc32
+
+COMMITTED, COLLECTIONS, ANY, FIRST_SLOT = range(4)
+SLOTS = 4096
+SIZE_BYTES = 8 * (FIRST_SLOT + SLOTS)
+
+
+class ChangeBoard:
+    """A board; one process writes it, on one thread.
+
+    Args:
+        descriptor: of the shared memory; `close` closes it.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+        """To be passed to other processes."""
+        self._map = mmap.mmap(descriptor, SIZE_BYTES)
+        self._words = memoryview(self._map).cast("Q")
+
+    @classmethod
+    def create(cls) -> "ChangeBoard":
+        """Return a new board. Raises OSError."""
+        descriptor = _memory()
+        try:
+            os.ftruncate(descriptor, SIZE_BYTES)
+            return cls(descriptor)
+        except OSError:
+            os.close(descriptor)
+            raise
+
+    # -- of the writing process ------------------------------------------------------------------------------------
+
+    def mark(self, collection: str, bucket: str, commit: int) -> None:
+        """Note that a bucket has a change that `commit` will hold."""
+        self._words[slot_of(collection, bucket)] = commit
+        self._words[ANY] = commit
+
+    def mark_all(self, commit: int) -> None:
+        """Note that every bucket may have a change that `commit` will hold."""
+        self._words[COLLECTIONS] = commit
+        self._words[ANY] = commit
+
+    def note_commit(self, commit: int) -> None:
+        """Note the last commit, once readers can see it."""
+        self._words[COMMITTED] = commit
+
+    # -- of all processes ------------------------------------------------------------------------------------------
+
+    @property
+    def committed(self) -> int:
+        """The last commit."""
+        return self._words[COMMITTED]
+
+    def newest(self, collection: str, bucket: str | None) -> int:
+        """Return the commit of the newest change that a bucket may have; of any bucket if it is None."""
+        if bucket is None:
+            return self._words[ANY]
+        return max(self._words[slot_of(collection, bucket)], self._words[COLLECTIONS])
+
+    def close(self) -> None:
+        """Release the memory."""
+        self._words.release()
+        self._map.close()
+        os.close(self.descriptor)
+
+
+@lru_cache(maxsize=SLOTS)
+def slot_of(collection: str, bucket: str) -> int:
+    """Return the word of a bucket; the same in every process, unlike `hash`."""
+    return FIRST_SLOT + crc32(f"{collection} {bucket}".encode()) % SLOTS
+
+
+def _memory() -> int:
+    if hasattr(os, "memfd_create"):
+        return os.memfd_create("sonicpy-changes", os.MFD_CLOEXEC)
+    with tempfile.TemporaryFile() as file:
+        return os.dup(file.fileno())

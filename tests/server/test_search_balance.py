@@ -1,0 +1,324 @@
+"""How many search processes there are, and where connections go: decided by how busy the loops were."""
+
+import asyncio
+import os
+import socket
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+from zlib import crc32
+
+import pytest
+
+from sonicpy import Config, Index
+from sonicpy.channel.session import Session
+from sonicpy.server import search_processes as pool
+from sonicpy.server.connection import Connection
+from sonicpy.server.handover import CAN_HAND_OVER, Link
+from sonicpy.server.search_messages import AskReport, Shed, Stop
+from sonicpy.server.search_process import SearchProcess
+from sonicpy.server.search_processes import SearchProcesses
+from sonicpy.server.server import find_search_processes
+from sonicpy.server.service import Service
+from sonicpy.server.serving import limits_of
+from sonicpy.store.change_board import SLOTS, ChangeBoard, slot_of
+from tests.processes import HOST
+
+pytestmark = pytest.mark.skipif(not CAN_HAND_OVER, reason="this system cannot hand over connections")
+
+CORES = 4
+TICKS = round(pool.BUSY_S / pool.TICK_S)
+
+
+@dataclass(eq=False)
+class Process:
+    """A process that only its figures tell of."""
+
+    busy: float = 0.0
+    fresh: int = 0
+    active: int = 0
+    connections: int = 1
+    takes_connections: bool = True
+    is_retiring: bool = False
+    is_leaving: bool = False
+    is_ready: bool = True
+    was_ready: bool = True
+    is_killed: bool = False
+    pid: int = 0
+    heard_s: float = 0.0
+    idle_since_s: float = 0.0
+    sent: list[object] = field(default_factory=list)
+
+    def send(self, message: object) -> None:
+        self.sent.append(message)
+
+    def kill(self) -> None:
+        self.is_killed = True
+
+
+@dataclass
+class Serving:
+    """A main process of which only the figures matter."""
+
+    active: int = 0
+    sheds: int = 0
+
+    def count_active(self) -> int:
+        return self.active
+
+
+@dataclass
+class Clock:
+    now: float = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+class Pool(SearchProcesses):
+    """A pool with processes that nobody started."""
+
+    def __init__(self, setting: int | str, *processes: Process, here: float = 0.0, active: int = 0) -> None:
+        self.serving = Serving(active)
+        super().__init__(cast(Service, self.serving), setting)
+        self._here.busy = here
+        self._processes = cast(list[SearchProcess], list(processes))
+
+    def become_busy(self, busy: float) -> None:
+        self._here.busy = busy
+
+    @property
+    def wanted(self) -> int:
+        return self._wanted
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(pool, "time", clock)
+    monkeypatch.setattr(pool, "processors", lambda: CORES)
+    return clock
+
+
+def ticks(subject: Pool, count: int) -> None:
+    for _ in range(count):
+        subject._adapt()
+
+
+class TestHowMany:
+    def test_one_more_after_two_busy_seconds(self) -> None:
+        subject = Pool("auto", here=0.9)
+        ticks(subject, TICKS - 1)
+        assert subject.wanted == 0
+        ticks(subject, 1)
+        assert subject.wanted == 1
+
+    def test_a_pause_begins_the_time_anew(self) -> None:
+        subject = Pool("auto", here=0.9)
+        ticks(subject, TICKS - 1)
+        subject.become_busy(0.5)
+        ticks(subject, 1)
+        subject.become_busy(0.9)
+        ticks(subject, TICKS - 1)
+        assert subject.wanted == 0
+
+    def test_none_while_one_of_the_loops_has_time(self) -> None:
+        subject = Pool("auto", Process(busy=0.9), Process(busy=0.3), here=0.9)
+        ticks(subject, 3 * TICKS)
+        assert subject.wanted == 0
+
+    def test_at_most_one_less_than_there_are_processors(self) -> None:
+        subject = Pool("auto", here=1.0)
+        ticks(subject, 10 * TICKS)
+        assert subject.wanted == CORES - 1
+
+    def test_one_that_was_idle_for_long_gets_no_connections_and_ends_without_any(self, clock: Clock) -> None:
+        process = Process(idle_since_s=clock.now, connections=1)
+        subject = Pool("auto", process)
+        clock.now += pool.IDLE_S - 1
+        ticks(subject, 1)
+        assert not process.is_retiring
+        clock.now += 2
+        ticks(subject, 1)
+        assert process.is_retiring
+        assert process.sent == [], "it serves its last connection"
+        process.connections = 0
+        ticks(subject, 1)
+        [stop] = process.sent
+        assert isinstance(stop, Stop)
+        assert subject.connections == 0
+
+    def test_one_that_leaves_is_kept_when_it_is_needed_again(self) -> None:
+        process = Process(is_retiring=True, takes_connections=False)
+        subject = Pool("auto", process, here=0.9)
+        ticks(subject, TICKS)
+        assert not process.is_retiring
+        assert subject.wanted == 0, "it counts already"
+
+
+def test_one_that_tells_nothing_is_asked_and_then_killed(clock: Clock) -> None:
+    silent, talkative = Process(heard_s=clock.now), Process(heard_s=clock.now)
+    subject = Pool(2, silent, talkative)
+    subject._end_silent()
+    assert silent.sent == []
+    clock.now += pool.SILENCE_S / 2 + 1
+    subject._end_silent()
+    assert silent.sent == talkative.sent == [AskReport()]
+    talkative.heard_s = clock.now
+    clock.now += pool.SILENCE_S / 2
+    subject._end_silent()
+    assert (silent.is_killed, talkative.is_killed) == (True, False)
+    assert subject.connections == 1
+
+
+class TestWhere:
+    def test_connections_at_the_same_time_are_shared_out(self) -> None:
+        process = Process()
+        subject = Pool(1, process)
+        chosen = []
+        for _ in range(8):
+            chosen.append(subject.choose())
+            process.fresh += chosen[-1] is not None
+        assert chosen.count(None) == 4
+
+    def test_a_busy_loop_gets_none(self) -> None:
+        idle = Process(busy=0.1)
+        assert Pool(2, Process(busy=0.9), idle, here=0.8).choose() is cast(Any, idle)
+        assert Pool(1, Process(busy=0.9), here=0.2).choose() is None
+        assert Pool(1, Process(takes_connections=False), here=1.0).choose() is None
+
+    def test_a_busy_main_process_gives_some_away(self) -> None:
+        subject = Pool(1, Process(), here=1.0, active=8)
+        subject._balance()
+        assert subject.serving.sheds == 4
+        subject._balance()
+        assert subject.serving.sheds == 0, "first it looks what that has changed"
+        subject._balance()
+        assert subject.serving.sheds == 4
+
+    def test_a_busy_process_gives_some_back(self) -> None:
+        busy = Process(busy=1.0, active=6)
+        subject = Pool(1, busy, here=0.0)
+        subject._balance()
+        assert busy.sent == [Shed(3)]
+
+    @pytest.mark.parametrize(("here", "there"), [(0.6, 0.0), (0.9, 0.7), (0.2, 0.6)])
+    def test_small_differences_move_nothing(self, here: float, there: float) -> None:
+        process = Process(busy=there, active=10)
+        subject = Pool(1, process, here=here, active=10)
+        subject._balance()
+        assert (subject.serving.sheds, process.sent) == (0, [])
+
+
+@pytest.mark.parametrize(
+    ("server", "expected"),
+    [({"search_processes": 0}, False), ({"search_processes": 1}, True), ({"search_processes": "auto"}, True),
+     ({"search_processes": 1, "compat": "sonic"}, False)],
+)  # fmt: skip
+def test_who_has_any(server: dict[str, object], expected: bool) -> None:
+    service = SimpleNamespace(config=Config.model_validate({"server": server}))
+    assert (find_search_processes(cast(Service, service)) is not None) == expected
+
+
+class TestBoard:
+    @pytest.fixture
+    def boards(self) -> Iterator[tuple[ChangeBoard, ChangeBoard]]:
+        writer = ChangeBoard.create()
+        reader = ChangeBoard(os.dup(writer.descriptor))
+        yield writer, reader
+        writer.close()
+        reader.close()
+
+    def test_what_is_behind(self, boards: tuple[ChangeBoard, ChangeBoard]) -> None:
+        writer, reader = boards
+        other = next(f"b{number}" for number in range(SLOTS) if slot_of("c", f"b{number}") != slot_of("c", "b"))
+        writer.note_commit(7)
+        writer.mark("c", "b", 8)
+        assert (reader.newest("c", "b"), reader.newest("c", other), reader.newest("c", None)) == (8, 0, 8)
+        assert reader.committed == 7
+        writer.note_commit(8)
+        assert reader.committed == 8
+        writer.mark_all(9)
+        assert (reader.newest("c", "b"), reader.newest("c", other), reader.newest("c", None)) == (9, 9, 9)
+
+    def test_the_slot_of_a_bucket_is_the_same_everywhere(self) -> None:
+        assert slot_of("messages", "user:1") == 3 + crc32(b"messages user:1") % SLOTS
+        assert len({slot_of("c", f"b{number}") for number in range(1000)}) > 850
+
+
+class TestLink:
+    async def exchanged(self) -> None:
+        loop = asyncio.get_running_loop()
+        ended, got = loop.create_future(), asyncio.Queue[tuple[object, int]]()
+        ours, theirs = socket.socketpair()
+        left = Link(ours, lambda *message: got.put_nowait(message), lambda: None)
+        right = Link(theirs, lambda *message: got.put_nowait(message), lambda: ended.set_result(None))
+        read, write = os.pipe()
+        large = b"x" * 3_000_000
+        assert left.pass_on("first", write)
+        left.send(large)
+        assert left.is_blocked
+        assert not left.pass_on("too much", write), "nothing overtakes what waits"
+        os.close(write)
+        message, passed = await got.get()
+        assert message == "first"
+        os.write(passed, b"through")
+        assert os.read(read, 10) == b"through"
+        os.close(passed)
+        os.close(read)
+        assert await got.get() == (large, -1)
+        right.send({"back": 1})
+        assert await got.get() == ({"back": 1}, -1)
+        left.close()
+        await asyncio.wait_for(ended, 5)
+        right.close()
+
+    def test_messages_and_descriptors(self) -> None:
+        asyncio.run(self.exchanged())
+
+
+class TestCommitsThatFail:
+    """The main process answers what could not be committed."""
+
+    async def asked(self, folder: Path) -> None:
+        config = Config.model_validate({"server": {"search_processes": 1}})
+        with Index(folder, config, autocommit=False) as index:
+            service = Service(index, config)
+            service.search = SearchProcesses(service, 1)
+            listener = await asyncio.get_running_loop().create_server(
+                lambda: Connection(service, Session("1", None, limits_of(config), False)), HOST, 0
+            )
+            starting = asyncio.create_task(service.search.run())
+            while not service.search.ready:
+                await asyncio.sleep(0.01)
+            service.committer.commit = lambda: False  # type: ignore[method-assign]
+            address = listener.sockets[0].getsockname()
+            writers = []
+            while not service.search.connections:
+                reader, writer = await asyncio.open_connection(*address)
+                writers.append(writer)
+                writer.write(b"START search\n")
+                assert (await reader.readline()).startswith(b"CONNECTED")
+                assert (await reader.readline()).startswith(b"STARTED")
+            index.push("c", "b", "o", "unseen elsewhere")
+            writer.write(b'QUERY c b "unseen"\nEXISTS c b o\nQUERY c other "unseen"\nLIST c " "\n' * 5)
+            lines = [await reader.readline() for _ in range(30)]
+            assert [line.split()[-1] for line in lines[1::6]] == [b"o"] * 5
+            assert lines[2::6] == [b"RESULT 1\r\n"] * 5
+            for writer in writers:
+                writer.close()
+            listener.close()
+            starting.cancel()
+            service.search.close()
+            for peer in list(service.peers):
+                peer.abort()
+            while service.peers:
+                await asyncio.sleep(0.01)
+            del service.committer.commit
+            service.committer.commit()
+
+    def test_the_main_process_answers(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.undo()
+        asyncio.run(self.asked(tmp_path / "store"))

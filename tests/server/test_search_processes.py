@@ -1,0 +1,229 @@
+"""Search processes: connections in mode search that other processes serve, as if the main process did."""
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.processes import Server
+from tests.server.certificates import write_certificates
+from tests.server.history import History
+from tests.server.peer import Peer
+from tests.server.search_tree import is_running, search_processes, sockets, wait_for
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc")
+
+MOST = 12
+STARTED = b"STARTED search protocol(1) buffer(20000)\r\n"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("search")
+    settings = {
+        "server.search_processes": 1,
+        "server.slow_command_ms": 1,
+        "channel.max_connections": MOST,
+        "channel.unix_socket": folder / "s.sock",
+    }
+    with Server(folder, settings, password="secret") as running:
+        wait_for(running)
+        yield running
+
+
+@pytest.fixture
+def process(server: Server) -> int:
+    """The search process of the server, which serves no connection yet."""
+    [found] = wait_for(server)
+    deadline = time.monotonic() + 5
+    while not is_empty(server):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    return found
+
+
+def is_empty(server: Server) -> bool:
+    with Peer(server, "control") as control:
+        return "clients_connected(1)" in control.ask("INFO")
+
+
+def moved(server: Server, process: int, unix: Path | None = None) -> Peer:
+    """Return a connection that the search process serves."""
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        before = sockets(process)
+        peer = Peer(server, "search", unix=unix)
+        if sockets(process) > before:
+            return peer
+        peer.close()
+        time.sleep(0.02)
+    pytest.fail("no connection went to the search process")
+
+
+def close(*peers: Peer) -> None:
+    for peer in peers:
+        peer.close()
+
+
+def test_lines_behind_start_are_answered_in_order(server: Server, process: int) -> None:
+    with Peer(server, "ingest") as ingest:
+        assert ingest.ask('PUSH messages pipe o:1 "the quick fox" LANG(eng)') == "OK"
+        for _ in range(3):  # of these, one process serves some and the other the rest
+            with Peer(server) as peer:
+                peer.line()
+                peer.send(
+                    b'START search secret\nPING\nEXISTS messages pipe o:1\nHELP nothing\nQUERY messages pipe "qui'
+                )
+                assert peer.lines(4) == [STARTED.decode().strip(), "PONG", "RESULT 1", "ERR not_found"]
+                peer.send(b'ck fox"\nQUIT\n')
+                pending, event, ended = peer.lines(3)
+                assert event == pending.replace("PENDING ", "EVENT QUERY ") + " o:1"
+                assert ended == "ENDED quit"
+                assert peer.rest() == b""
+
+
+def test_a_connection_moves(server: Server, process: int) -> None:
+    before = sockets(server.pid)
+    peer = moved(server, process)
+    with peer:
+        assert peer.ask("PING") == "PONG"
+        assert sockets(server.pid) <= before, "the main process has no socket of it any more"
+
+
+def test_a_connection_of_the_unix_socket_moves(server: Server, process: int) -> None:
+    peer = moved(server, process, server.folder / "s.sock")
+    assert peer.ask("PING") == "PONG"
+    peer.close()
+
+
+def test_long_lines_before_the_move(server: Server, process: int) -> None:
+    for _ in range(3):
+        with Peer(server) as peer:
+            peer.line()
+            peer.send(b"START search secret\nPING\n" + b"x" * 25_000)
+            assert peer.rest() == STARTED + b"PONG\r\n", "a line that is too long ends the connection"
+
+
+def test_the_password_is_checked_before(server: Server, process: int) -> None:
+    with Peer(server) as peer:
+        peer.line()
+        peer.send(b"START search wrong\n")
+        assert peer.rest() == b"ENDED authentication_failed\r\n"
+
+
+def test_figures_count_all_processes(server: Server, process: int) -> None:
+    peer = moved(server, process)
+    with Peer(server, "control") as control, peer:
+        before = figures(control.ask("INFO"))
+        peer.send(b"PING\n" * 100 + b"QUERY messages none\n")
+        peer.lines(101)
+        after = figures(control.ask("INFO"))
+        assert after["commands_total"] == before["commands_total"] + 102, "and one INFO"
+        assert after["clients_connected"] == 2
+
+
+def figures(info: str) -> dict[str, int]:
+    return {name: int(value) for name, value in (item[:-1].split("(") for item in info.split()[1:])}
+
+
+def test_the_limit_of_connections_counts_all_processes(server: Server, process: int) -> None:
+    peers = [Peer(server, "search") for _ in range(MOST)]
+    assert sockets(process) >= 3 + 2, "some of them went there"
+    with Peer(server) as one_more:
+        assert one_more.rest() == b"ENDED too_many_connections\r\n"
+    close(*peers)
+    deadline = time.monotonic() + 5
+    while True:
+        with Peer(server) as peer:
+            if peer.line().startswith("CONNECTED"):
+                return
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_slow_commands_are_logged(server: Server, process: int) -> None:
+    peer = moved(server, process)
+    words = " ".join(f"slow{number}" for number in range(2000))
+    with peer:
+        port = peer.socket.getsockname()[1]
+        peer.results(f'QUERY messages pipe "{words[:19_000]}" LANG(eng)')
+        for _ in range(100):
+            if f"peer=127.0.0.1:{port}" in server.log():
+                break
+            time.sleep(0.01)
+        assert "verb=QUERY" in server.log()
+        assert f"peer=127.0.0.1:{port}" in server.log()
+
+
+def test_everything_acknowledged_is_seen(server: Server, process: int) -> None:
+    History(server, writers=2, readers=4, floods=1).run(seconds=1.0)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("processes", [1, 3])
+def test_everything_acknowledged_is_seen_for_long(tmp_path: Path, processes: int) -> None:
+    with Server(tmp_path, {"server.search_processes": processes}) as running:
+        wait_for(running, processes)
+        seen = History(running, writers=4, readers=8, floods=2).run(seconds=20.0)
+        assert seen > 2_000
+
+
+def test_one_that_dies_is_replaced(tmp_path: Path) -> None:
+    with Server(tmp_path, {"server.search_processes": 1}) as running:
+        [first] = wait_for(running)
+        peer = moved(running, first)
+        with Peer(running, "ingest") as ingest:
+            assert ingest.ask('PUSH c b o "still here"') == "OK"
+            os.kill(first, signal.SIGKILL)
+            assert peer.rest() == b""
+            assert ingest.ask("COUNTB c b") == "RESULT 1"
+            [second] = wait_for(running)
+            assert second != first
+            assert "search process" in running.log()
+            peer.close()
+            again = moved(running, second)
+            assert again.results('QUERY c b "still here"') == ["o"]
+        with Peer(running, "control") as control:
+            assert figures(control.ask("INFO"))["clients_connected"] == 2
+        # A service manager sends this to all processes; the main process alone acts on it.
+        os.kill(second, signal.SIGTERM)
+        assert again.ask("PING") == "PONG"
+        running.stop()
+        assert again.rest() == b""
+        assert not is_running(second)
+        again.close()
+        running.start()
+        wait_for(running)
+
+
+def test_none_outlives_the_server(tmp_path: Path) -> None:
+    running = Server(tmp_path, {"server.search_processes": 2})
+    running.start()
+    found = wait_for(running, 2)
+    peer = moved(running, found[1])
+    running.kill()
+    assert peer.rest() == b""
+    deadline = time.monotonic() + 5
+    while any(map(is_running, found)):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    peer.close()
+
+
+def test_connections_with_tls_stay(tmp_path: Path) -> None:
+    certificates = write_certificates(tmp_path / "certificates")
+    with Server(tmp_path / "server", {"server.search_processes": 1, **certificates.settings()}) as running:
+        deadline = time.monotonic() + 15
+        while not (found := search_processes(running)):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        time.sleep(1)
+        before = sockets(found[0])
+        for _ in range(3):
+            with Peer(running, "search", tls=certificates.client()) as peer:
+                assert peer.ask("PING") == "PONG"
+                assert sockets(found[0]) == before
