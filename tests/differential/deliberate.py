@@ -140,7 +140,8 @@ def order(scenario: Scenario, difference: Difference) -> Scenario | None:
     if not line.startswith(b"QUERY ") or not (any(step.is_restart for step in before) or repeats(before)):
         return None
     if difference.step.is_set:
-        return None
+        is_oldest = scenario.profile.startswith("window") and any(step.is_restart for step in before)
+        return without_step(scenario, at) if is_oldest else None
     return with_step(scenario, at, replace(difference.step, line=META.sub(b"", line) + ALL, is_set=True))
 
 

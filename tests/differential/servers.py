@@ -73,7 +73,7 @@ class Player(ServerProcess):
     def play(self, scenario: Scenario) -> list[bytes]:
         """Return the answer to each step, in a collection that no scenario before has used."""
         self._played += 1
-        collection = b"c%d" % self._played
+        collection = b"played-%d-" % self._played
         with Connections(self) as connections:
             return [self._answer(connections, step, collection) for step in scenario.steps]
 
@@ -89,7 +89,7 @@ class Player(ServerProcess):
         answer = connections.ask(step.connection, line)
         if step == CONSOLIDATE:
             return b""  # a consolidation says OK, or that one is under way; what it did shows later
-        answer = comparable(answer.replace(collection, PLACE))
+        answer = comparable(answer).replace(collection, PLACE)
         return EVENT.sub(sorted_objects, answer) if step.is_set else answer
 
 
