@@ -277,7 +277,7 @@ class ClosedStore(RefusesChanges):
         """Refuse."""
         raise self.refusal()
 
-    def is_behind(self, collection: str, bucket: str | None) -> NoReturn:
+    def is_behind(self, *_: object) -> NoReturn:
         """Refuse."""
         raise self.refusal()
 

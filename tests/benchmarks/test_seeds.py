@@ -14,7 +14,7 @@ from benchmarks.seeds.profiles import TINY
 from benchmarks.seeds.synapse_rows import shard_of
 from benchmarks.seeds.table import IN_PROCESS, Figure, Table
 
-LONG = ("S", "R", "Y", "L")  # they start a dozen servers
+LONG = ("S", "R", "Y", "K", "L")  # they start a dozen servers, or many databases
 
 
 @pytest.mark.parametrize(

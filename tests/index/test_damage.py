@@ -104,7 +104,7 @@ def copy_over(data: bytearray, page: int, chance: random.Random) -> bytearray:
     return data
 
 
-@pytest.mark.parametrize("damage", [zero, copy_over])
+@pytest.mark.parametrize("damage", [zero, pytest.param(copy_over, marks=pytest.mark.full)])
 def test_many_damaged_pages_are_sentences(whole: Path, folder: Path, damage: Damage) -> None:
     chance, content = random.Random(11), bytearray((whole / DATA_FILE).read_bytes())
     for page in range(8, len(content) // PAGE_BYTES, 2):

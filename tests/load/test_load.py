@@ -82,6 +82,7 @@ def test_runs_over_three_servers_with_agents_of_its_own(tmp_path: Path) -> None:
     assert math.isclose(held["roundtrip_s"]["Mean"], sum(roundtrips) / 40)
 
 
+@pytest.mark.full
 def test_agents_come_first_and_serve_many_runs(tmp_path: Path) -> None:
     set_file = tmp_path / "set.json"
     hub = f"{HOST}:{free_port()}"

@@ -60,6 +60,7 @@ def test_a_stopped_worker_is_killed_and_its_job_repeated(
     with_workers(test)
 
 
+@pytest.mark.full
 def test_a_job_that_takes_too_long_is_tried_again_then_given_up(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
