@@ -20,7 +20,17 @@ from typing import Final
 
 from sonicpy.errors import StoreError
 from sonicpy.store.data_file import (
-    BIG_DATA, BRANCH_PAGE, DATABASE, LEAF_PAGE, META_HEAD, META_PAGES, NO_PAGE, NODE, PAGE_HEADER, MetaPage, meta_pages
+    BIG_DATA,
+    BRANCH_PAGE,
+    DATABASE,
+    LEAF_PAGE,
+    META_HEAD,
+    META_PAGES,
+    NO_PAGE,
+    NODE,
+    PAGE_HEADER,
+    MetaPage,
+    meta_pages,
 )  # fmt: skip
 
 NUMBER: Final = struct.Struct("=Q")

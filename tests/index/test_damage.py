@@ -18,8 +18,8 @@ import sonicpy
 from sonicpy import Index
 from sonicpy.errors import SonicError, StoreDamaged, StoreError
 from sonicpy.index.maintenance.verify import verify_folder, verify_in_child
-from sonicpy.store import environment as tables
 from sonicpy.store import check_process, check_rows, page_check
+from sonicpy.store import environment as tables
 from sonicpy.store.data_file import BRANCH_PAGE, PAGE_HEADER
 from sonicpy.store.environment import DATA_FILE, Environment, Row, Transaction
 from sonicpy.store.keys import bucket_key
