@@ -10,8 +10,9 @@ import sqlite3
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from multiprocessing.pool import Pool
 from pathlib import Path
 from typing import Any
@@ -58,20 +59,19 @@ def run(table: Table, profile: Profile, folder: Path, wanted: Callable[[str], bo
         systems["3 Sonic"] = [Sonic(f"Sonic {number}", folder / f"sonic {number}", sonic) for number in range(SHARDS)]
     else:
         table.skip("L", "Sonic", "not installed ($SONIC_BIN)")
-    with multiprocessing.get_context("spawn").Pool(max(profile.agents)) as pool:
+    with multiprocessing.get_context("spawn").Pool(max(profile.agents)) as pool, ExitStack() as stack:
         pool.map(len, ["warm"] * max(profile.agents), chunksize=1)
+        asked: dict[str, Shards] = {}
         for name, servers in systems.items():
-            with ExitStack() as stack:
-                for server in servers:
-                    stack.enter_context(server)
-                load(table, name, servers, sharded if len(servers) > 1 else [rows])
-                if wanted("L2"):
-                    sets(table, pool, profile, name, "L2", [(HOST, server.port) for server in servers], None)
-            if wanted("L3") and name == "3 sonicpy serve":
-                first_queries(table, servers)
+            for server in servers:
+                stack.enter_context(server)
+            load(table, name, servers, sharded if len(servers) > 1 else [rows])
+            asked[name] = Shards("L2", [(HOST, server.port) for server in servers])
         if wanted("L4"):
-            files = fts5_files(folder, sharded)
-            sets(table, pool, profile, "3 SQLite FTS5", "L4", [], files)
+            asked["3 SQLite FTS5"] = Shards("L4", [], fts5_files(folder, sharded))
+        sets(table, pool, profile, {name: shards for name, shards in asked.items() if wanted(shards.row)})
+    if wanted("L3"):
+        first_queries(table, sonicpys)
 
 
 def load(table: Table, name: str, servers: Sequence[Server], rows: Sequence[Sequence[tuple[str, str]]]) -> None:
@@ -103,51 +103,68 @@ def push_lines(article: str, text: str) -> list[bytes]:
     return lines
 
 
-def sets(
-    table: Table,
-    pool: Pool,
-    profile: Profile,
-    name: str,
-    row: str,
-    servers: list[tuple[str, int]],
-    files: list[str] | None,
-) -> None:
-    """Ask every set with every number of agents, each a process."""
+@dataclass(frozen=True, slots=True)
+class Shards:
+    """Where the agents ask: servers, or files of SQLite."""
+
+    row: str
+    servers: list[tuple[str, int]]
+    files: list[str] | None = None
+
+
+def sets(table: Table, pool: Pool, profile: Profile, systems: Mapping[str, Shards]) -> None:
+    """Ask every set with every number of agents, each a process; the systems take turns, round by round."""
     for path in sorted(SETS.glob("*.json")):
-        asked, _ = read_test_set(path)
-        if files is not None and asked.Op != "query":
-            continue
-        asked = asked.model_copy(update={"Iterations": min(asked.Iterations, profile.iterations)})
+        given, _ = read_test_set(path)
+        asked = given.model_copy(
+            update={"Iterations": max(1, min(given.Iterations, profile.iterations) // profile.rounds)}
+        )
+        fit = {name: shards for name, shards in systems.items() if shards.files is None or asked.Op == "query"}
         for agents in profile.agents:
-            seconds, results = run_agents(pool, agents, asked, servers, files)
-            roundtrips = [end - begun for begun, end, _ in results]
-            figure = Figure(row, f"{path.stem}, {agents} agents", name, NETWORK, in_flight=f"1 on each of {agents}")
-            figure.rounds = [len(results) / seconds]
-            found = sum(hits > 0 for _, _, hits in results) / len(results)
-            figure.note = "" if found > 0.5 or path.stem == "mixed" else f"finds something in {found:.0%}"
-            figure.more = {f"roundtrip {key} s": value for key, value in timings(roundtrips).items()}
-            table.add(figure)
+            rates: dict[str, list[float]] = {name: [] for name in fit}
+            every: dict[str, list[tuple[float, float, int]]] = {name: [] for name in fit}
+            for _ in range(profile.rounds):
+                for name, shards in fit.items():
+                    seconds, results = run_agents(
+                        pool, agents, asked, shards.servers, shards.files, SET_S / profile.rounds
+                    )
+                    rates[name].append(len(results) / seconds)
+                    every[name] += results
+            for name, results in every.items():
+                case = f"{path.stem}, {agents} agents"
+                figure = Figure(fit[name].row, case, name, NETWORK, in_flight=f"1 on each of {agents}")
+                figure.rounds = rates[name]
+                found = sum(hits > 0 for _, _, hits in results) / len(results)
+                figure.note = "" if found > 0.5 or path.stem == "mixed" else f"finds something in {found:.0%}"
+                roundtrips = [end - begun for begun, end, _ in results]
+                figure.more = {f"roundtrip {key} s": value for key, value in timings(roundtrips).items()}
+                table.add(figure)
 
 
 def run_agents(
-    pool: Pool, agents: int, asked: TestSet, servers: list[tuple[str, int]], files: list[str] | None
+    pool: Pool,
+    agents: int,
+    asked: TestSet,
+    servers: list[tuple[str, int]],
+    files: list[str] | None,
+    seconds_max: float,
 ) -> tuple[float, list[tuple[float, float, int]]]:
     """Return the seconds of all agents together, and (start, end, hits) of each query."""
-    work = [(asked.model_dump(), servers, files, number) for number in range(agents)]
+    work = [(asked.model_dump(), servers, files, number, seconds_max) for number in range(agents)]
     found = [row for some in pool.map(be_agent, work, chunksize=1) for row in some]
     return max(row[1] for row in found) - min(row[0] for row in found), found
 
 
 def be_agent(
-    work: tuple[dict[str, Any], list[tuple[str, int]], list[str] | None, int],
+    work: tuple[dict[str, Any], list[tuple[str, int]], list[str] | None, int, float],
 ) -> list[tuple[float, float, int]]:
     """Ask the queries of one agent; clocks of processes of one machine are the same."""
-    held, servers, files, number = work
+    held, servers, files, number, seconds_max = work
     asked = TestSet.model_validate(held)
     if files is None:
         addresses = [Address(host, port, password=PASSWORD) for host, port in servers]
         stopped = threading.Event()
-        timer = threading.Timer(SET_S, stopped.set)
+        timer = threading.Timer(seconds_max, stopped.set)
         timer.start()
         results = ask_servers(addresses, asked, 10.0, number, stopped)
         timer.cancel()

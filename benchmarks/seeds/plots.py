@@ -8,6 +8,7 @@ import math
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from benchmarks.seeds.__main__ import RESULTS
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM, RIGHT = 720, 380, 80, 40, 50, 220
 COLOURS = ("#0b6e99", "#d9730d", "#448361", "#9065b0", "#c14c8a", "#787774", "#cb912f", "#337ea9")
 CONNECTIONS = re.compile(r"(.*), (\d+) (?:connections|agents)$")
+SIZE = re.compile(r"(PUSH|QUERY).* (?:at|up to) (\d+) texts$")
 COMMON_CASE = re.compile(r"QUERY(?!.* typo).*|pair")
 MARKED_MAX = 16
 """With more different values across, the points have no marks, and the axis has round numbers."""
@@ -24,6 +26,17 @@ QUANTILES = {"p50 us": 50, "p95 us": 95, "p99 us": 99}
 
 Lines = Mapping[str, Sequence[tuple[float, float]]]
 """Points by the name of the line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """Lines over one axis; both axes begin at 0, unless the one across is logarithmic."""
+
+    title: str
+    across: str
+    up: str
+    lines: Lines
+    is_logarithmic: bool = False
 
 
 def draw(results: Path, folder: Path) -> list[Path]:
@@ -35,20 +48,21 @@ def draw(results: Path, folder: Path) -> list[Path]:
     """
     figures = json.loads(results.read_text())["figures"]
     plots = {
-        "rate-by-connections": (
-            "QUERY per second, by connections",
-            "connections",
-            "per second",
-            by_connections(figures, "S1"),
+        "rate-by-connections": Plot(
+            "QUERY per second, by connections", "connections", "per second", by_connections(figures, "S1")
         ),
-        "latency": ("QUERY over one connection: latency", "percentile", "microseconds", latencies(figures)),
-        "rate-by-agents": ("Queries per second, by agents", "agents", "per second", by_connections(figures, "L2")),
+        "latency": Plot("QUERY over one connection: latency", "percentile", "microseconds", latencies(figures)),
+        "query-cost-by-size": Plot(
+            "CPU of a QUERY, by texts", "texts", "microseconds", by_size(figures, "QUERY"), True
+        ),
+        "push-cost-by-size": Plot("CPU of a PUSH, by texts", "texts", "microseconds", by_size(figures, "PUSH"), True),
+        "rate-by-agents": Plot("Queries per second, by agents", "agents", "per second", by_connections(figures, "L2")),
     }
     written = []
-    for name, (title, across, up, lines) in plots.items():
-        if any(len(points) > 1 for points in lines.values()):
+    for name, plot in plots.items():
+        if any(len(points) > 1 for points in plot.lines.values()):
             path = folder / f"{name}.svg"
-            path.write_text(svg(title, across, up, lines), encoding="utf-8")
+            path.write_text(svg(plot), encoding="utf-8")
             written.append(path)
     return written
 
@@ -63,6 +77,16 @@ def by_connections(figures: Iterable[dict[str, Any]], row: str) -> Lines:
     return lines
 
 
+def by_size(figures: Iterable[dict[str, Any]], command: str) -> Lines:
+    """Return the CPU microseconds of a command by the number of texts that are there."""
+    lines: dict[str, list[tuple[float, float]]] = {}
+    for figure in figures:
+        found = SIZE.match(figure["case"])
+        if found and found[1] == command and figure["cpu_us"]:
+            lines.setdefault(figure["peer"], []).append((float(found[2]), figure["cpu_us"]))
+    return lines
+
+
 def latencies(figures: Iterable[dict[str, Any]]) -> Lines:
     """Return the percentiles of queries over one connection."""
     return {
@@ -72,15 +96,16 @@ def latencies(figures: Iterable[dict[str, Any]]) -> Lines:
     }
 
 
-def svg(title: str, across: str, up: str, lines: Lines) -> str:
-    """Return a plot of lines; both axes begin at 0."""
-    points = [point for some in lines.values() for point in some]
-    widest = max(x for x, _ in points)
+def svg(plot: Plot) -> str:
+    """Return a plot of lines."""
+    points = [point for some in plot.lines.values() for point in some]
+    least, widest = min(x for x, _ in points), max(x for x, _ in points)
     highest = nice(max(y for _, y in points))
 
     def place(x: float, y: float) -> tuple[float, float]:
+        share = math.log(x / least) / math.log(widest / least) if plot.is_logarithmic else x / widest
         return (
-            LEFT + x / widest * (WIDTH - LEFT - RIGHT),
+            LEFT + share * (WIDTH - LEFT - RIGHT),
             HEIGHT - BOTTOM - y / highest * (HEIGHT - TOP - BOTTOM),
         )
 
@@ -88,7 +113,7 @@ def svg(title: str, across: str, up: str, lines: Lines) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" '
         'font-size="12">',
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>',
-        f'<text x="{LEFT}" y="22" font-size="15">{escape(title)}</text>',
+        f'<text x="{LEFT}" y="22" font-size="15">{escape(plot.title)}</text>',
     ]
     for step in range(5):
         y = highest * step / 4
@@ -99,9 +124,9 @@ def svg(title: str, across: str, up: str, lines: Lines) -> str:
     are_marked = len(marked) <= MARKED_MAX
     for x in marked if are_marked else round_steps(widest):
         at, _ = place(x, 0)
-        parts.append(f'<text x="{at:.1f}" y="{HEIGHT - BOTTOM + 18}" text-anchor="middle">{x:g}</text>')
-    parts.append(f'<text x="{LEFT}" y="{HEIGHT - 10}">{escape(across)} (across), {escape(up)} (up)</text>')
-    for number, (name, some) in enumerate(lines.items()):
+        parts.append(f'<text x="{at:.1f}" y="{HEIGHT - BOTTOM + 18}" text-anchor="middle">{x:,g}</text>')
+    parts.append(f'<text x="{LEFT}" y="{HEIGHT - 10}">{escape(plot.across)} (across), {escape(plot.up)} (up)</text>')
+    for number, (name, some) in enumerate(plot.lines.items()):
         colour = COLOURS[number % len(COLOURS)]
         placed = [place(x, y) for x, y in sorted(some)]
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in placed)

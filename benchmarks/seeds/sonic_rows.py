@@ -9,8 +9,9 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from itertools import cycle
 from pathlib import Path
 from statistics import mean
@@ -36,6 +37,10 @@ PIECE = 18_000
 """Characters of the longest line."""
 KINDS = {1: 0.5, 2: 0.35, 3: 0.15}
 """Words of a query, and how often."""
+SIZES = (0.01, 0.03, 0.1, 0.3, 1)
+"""S1: shares of the messages after which every operation is measured."""
+ROUND_S = 0.2
+"""Shortest time of one round of queries."""
 ARTICLE_QUERIES = 6
 GROUP = 5
 """Questions that ask the same in other words."""
@@ -70,40 +75,65 @@ def servers_in(table: Table, row: str, folder: Path) -> list[Server]:
 
 
 def push_and_ask(table: Table, profile: Profile, folder: Path) -> None:
+    """S1: the servers take turns, first at growing sizes, then in rounds over growing numbers of connections."""
     folder.mkdir(parents=True)
     made = corpora.described("messages", corpora.messages(profile.messages), table.say)
     oracle = Oracle((number, text) for number, text in enumerate(made))
-    pushes = [line for number, text in enumerate(made) for line in push_lines(number, text)]
     asked = queries(made, profile.queries)
     wrong = misspelt(made, oracle, profile.queries // 10)
-    for server in servers_in(table, "S1", folder):
-        with server:
+    lines = [query_line(" ".join(words)) for words in asked]
+    typed = [query_line(word) for word, _ in wrong]
+    with ExitStack() as stack:
+        servers = [stack.enter_context(server) for server in servers_in(table, "S1", folder)]
+        push_in_steps(table, profile, servers, made, lines)
+        notes = {server.name: check(server, asked, oracle) for server in servers if "newest" in server.name}
+        ask_over(table, profile, ("S1", "QUERY of one to three words"), servers, lines, (1, 2, 4, 8), notes)
+        notes = {server.name: found_share(server, wrong, oracle) for server in servers}
+        ask_over(table, profile, ("S1", "QUERY with a typo"), servers, typed, (1,), notes)
+
+
+def push_in_steps(
+    table: Table, profile: Profile, servers: Sequence[Server], made: Sequence[str], lines: Sequence[bytes]
+) -> None:
+    """Push the messages in steps; after each, consolidate and ask: what an operation costs at each size."""
+    pushed: dict[str, list[Figure]] = {server.name: [] for server in servers}
+    peaks: dict[str, int] = dict.fromkeys(pushed, 0)
+    latencies: dict[str, list[float]] = {name: [] for name in pushed}
+    done = 0
+    for share in SIZES:
+        count = max(1, round(share * len(made)))
+        pushes = [line for number in range(done, count) for line in push_lines(number, made[number])]
+        done = count
+        for server in servers:
             with MemoryWatch(server.pid) as watch, server.connect("ingest") as connection:
-                before_s = server.cpu_s()
-                lane = Lane(connection, pushes)
+                before_s, lane = server.cpu_s(), Lane(connection, pushes)
                 took_s, _ = drive([lane])
-                figure = mean_figure("S1", "PUSH, 1 connection", server, lane.latencies_s, took_s)
-                figure.cpu_us = (server.cpu_s() - before_s) / len(pushes) * 1e6
-                figure.more["one core"] = (server.cpu_s() - before_s) / took_s
-            figure.more["peak MB"] = watch.peak_bytes / 1e6
+                spent_s = server.cpu_s() - before_s
+            peaks[server.name] = max(peaks[server.name], watch.peak_bytes)
+            latencies[server.name] += lane.latencies_s
+            figure = Figure("S1", f"PUSH up to {count} texts", server.name, NETWORK, rounds=[len(pushes) / took_s])
+            figure.cpu_us = spent_s / len(pushes) * 1e6
+            figure.more["one core"] = spent_s / took_s
+            pushed[server.name].append(table.add(figure))
+            consolidate(table, "S1", f"consolidate at {count} texts", server)
+            asked = ask_for(server, lines, 1, max(profile.seconds, 0.2))
+            figure = mean_figure("S1", f"QUERY of one to three words at {count} texts", server, asked)
             table.add(figure)
-            with server.connect("control") as connection:
-                ask(connection, b"TRIGGER consolidate\n")
-            figure.more["disk MB"] = server.disk_bytes() / 1e6
-            lines = [query_line(" ".join(words)) for words in asked]
-            note = check(server, asked, oracle) if "newest" in server.name else ""
-            ask_over(table, "S1", "QUERY of one to three words", server, lines, (1, 2, 4, 8), profile.seconds, note)
-            typed = [query_line(word) for word, _ in wrong]
-            ask_over(
-                table,
-                "S1",
-                "QUERY with a typo",
-                server,
-                typed,
-                (1,),
-                profile.seconds,
-                found_share(server, wrong, oracle),
-            )
+    for server in servers:
+        steps = pushed[server.name]
+        whole = mean_figure("S1", "PUSH, 1 connection", server, Asked(latencies[server.name], 0.0, 0.0))
+        whole.rounds = [figure.rounds[0] for figure in steps]
+        whole.cpu_us = mean(figure.cpu_us for figure in steps if figure.cpu_us is not None)
+        whole.more |= {"peak MB": peaks[server.name] / 1e6, "disk MB": server.disk_bytes() / 1e6}
+        table.add(whole)
+
+
+def consolidate(table: Table, row: str, case: str, server: Server) -> None:
+    with server.connect("control") as control:
+        began = time.perf_counter()
+        ask(control, b"TRIGGER consolidate\n")
+        took_s = time.perf_counter() - began
+    table.add(Figure(row, case, server.name, NETWORK, unit=" ms", rounds=[took_s * 1e3]))
 
 
 def push_lines(number: int, text: str) -> list[bytes]:
@@ -144,11 +174,23 @@ def misspelt(made: Sequence[str], oracle: Oracle, count: int) -> list[tuple[str,
     return found
 
 
-def mean_figure(row: str, case: str, server: Server, latencies_s: Sequence[float], took_s: float) -> Figure:
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One round of one server."""
+
+    latencies_s: Sequence[float]
+    took_s: float
+    cpu_s: float
+
+
+def mean_figure(row: str, case: str, server: Server, *rounds: Asked) -> Figure:
     """Return the published table's figures: means of 1,000 operations, eight of them, best and worst of all."""
+    latencies_s = [latency for asked in rounds for latency in asked.latencies_s]
     means = [mean(latencies_s[start : start + EVERY]) * 1e6 for start in range(0, len(latencies_s), EVERY)]
     ordered = sorted(latencies_s)
-    figure = Figure(row, case, server.name, NETWORK, rounds=[len(latencies_s) / took_s])
+    figure = Figure(row, case, server.name, NETWORK)
+    figure.rounds = [len(asked.latencies_s) / asked.took_s for asked in rounds if asked.took_s]
+    figure.cpu_us = sum(asked.cpu_s for asked in rounds) / len(latencies_s) * 1e6
     figure.more = {
         "mean us": mean(means), "best mean us": min(means), "worst mean us": max(means),
         "eight means us": [means[at * len(means) // REPORTED] for at in range(REPORTED)],
@@ -158,29 +200,39 @@ def mean_figure(row: str, case: str, server: Server, latencies_s: Sequence[float
     return figure
 
 
+def ask_for(server: Server, lines: Sequence[bytes], connections: int, seconds: float) -> Asked:
+    """Ask a server over some connections for some time."""
+    with ExitStack() as stack:
+        given: Iterator[bytes] = cycle(lines)
+        opened = [stack.enter_context(server.connect("search")) for _ in range(connections)]
+        lanes = [Lane(connection, given, reply_lines=2) for connection in opened]
+        before_s = server.cpu_s()
+        took_s, _ = drive(lanes, seconds)
+        spent_s = server.cpu_s() - before_s
+    return Asked([latency for lane in lanes for latency in lane.latencies_s], took_s, spent_s)
+
+
 def ask_over(
     table: Table,
-    row: str,
-    case: str,
-    server: Server,
+    profile: Profile,
+    named: tuple[str, str],
+    servers: Sequence[Server],
     lines: Sequence[bytes],
     counts: Sequence[int],
-    seconds: float,
-    note: str,
+    notes: Mapping[str, str],
 ) -> None:
-    """Ask over several numbers of connections."""
+    """Ask the servers in turn, round by round, over several numbers of connections; `named`: the row and the case."""
+    seconds = max(profile.seconds / profile.rounds, ROUND_S)
     for count in counts:
-        with ExitStack() as stack:
-            given: Iterator[bytes] = cycle(lines)
-            lanes = [Lane(stack.enter_context(server.connect("search")), given, reply_lines=2) for _ in range(count)]
-            before_s = server.cpu_s()
-            took_s, _ = drive(lanes, max(seconds, 0.2))
-        latencies = [latency for lane in lanes for latency in lane.latencies_s]
-        figure = mean_figure(row, f"{case}, {count} connections", server, latencies, took_s)
-        figure.cpu_us = (server.cpu_s() - before_s) / len(latencies) * 1e6
-        figure.in_flight = f"1 on each of {count}"
-        figure.note = note or figure.note
-        table.add(figure)
+        rounds: dict[str, list[Asked]] = {server.name: [] for server in servers}
+        for _ in range(profile.rounds):
+            for server in servers:
+                rounds[server.name].append(ask_for(server, lines, count, seconds))
+        for server in servers:
+            figure = mean_figure(named[0], f"{named[1]}, {count} connections", server, *rounds[server.name])
+            figure.in_flight = f"1 on each of {count}"
+            figure.note = notes.get(server.name) or figure.note
+            table.add(figure)
 
 
 def answers(server: Server, texts_asked: Sequence[str]) -> Iterator[list[int]]:
@@ -215,32 +267,42 @@ def push_articles(table: Table, profile: Profile, folder: Path) -> None:
     asked = [f"{words[300 + 7 * number]} {words[900 + 11 * number]}" for number in range(ARTICLE_QUERIES)]
     lines = [line for number, text in enumerate(made) for line in push_lines(number, text)]
     size = sum(map(len, made))
-    for server in servers_in(table, "S2", folder):
-        with server:
-            with server.connect("ingest") as ingest, server.connect("control") as control:
-                done = 0
-                for count in (10, 100, 1000):
-                    if count > len(lines):
-                        break
-                    drive([Lane(ingest, lines[done:count], in_flight=16)])
-                    done = count
-                    began = time.perf_counter()
-                    ask(control, b"TRIGGER consolidate\n")
-                    figure = Figure("S2", f"consolidate {count} articles", server.name, NETWORK, unit=" ms")
-                    figure.rounds = [(time.perf_counter() - began) * 1e3]
-                    table.add(figure)
-                began, before_s = time.perf_counter(), server.cpu_s()
-                drive([Lane(ingest, lines[done:], in_flight=16)])
-                ask(control, b"TRIGGER consolidate\n")
-                took_s = time.perf_counter() - began
-            pushed = size * (len(lines) - done) / len(lines)
+    with ExitStack() as stack:
+        servers = [stack.enter_context(server) for server in servers_in(table, "S2", folder)]
+        done = 0
+        for count in (10, 100, 1000):
+            if count > len(lines):
+                break
+            for server in servers:
+                push_share(server, lines[done:count])
+                consolidate(table, "S2", f"consolidate {count} articles", server)
+            done = count
+        shares = [lines[done + at :: profile.rounds] for at in range(profile.rounds)]
+        taken: dict[str, list[tuple[float, float]]] = {server.name: [] for server in servers}
+        for share in shares:
+            for server in servers:
+                taken[server.name].append(push_share(server, share, consolidates=True))
+        for server in servers:
             figure = Figure("S2", "push and consolidate", server.name, NETWORK, unit=" MB/s", in_flight="16")
-            figure.rounds = [pushed / took_s / 1e6]
-            figure.more["CPU s"] = server.cpu_s() - before_s
+            a_line = size / len(lines) / 1e6
+            figure.rounds = [
+                a_line * len(share) / took_s for share, (took_s, _) in zip(shares, taken[server.name], strict=True)
+            ]
+            figure.more["CPU s"] = sum(cpu_s for _, cpu_s in taken[server.name])
             table.add(figure)
-            for limit in (10, 100):
-                given = [f'QUERY messages default "{text}" LIMIT({limit})\n'.encode() for text in asked]
-                ask_over(table, "S2", f"QUERY of articles, LIMIT {limit}", server, given, (1,), profile.seconds, "")
+        for limit in (10, 100):
+            given = [f'QUERY messages default "{text}" LIMIT({limit})\n'.encode() for text in asked]
+            ask_over(table, profile, ("S2", f"QUERY of articles, LIMIT {limit}"), servers, given, (1,), {})
+
+
+def push_share(server: Server, lines: Sequence[bytes], *, consolidates: bool = False) -> tuple[float, float]:
+    """Push lines, 16 in flight; return wall-clock and CPU seconds."""
+    with server.connect("ingest") as ingest, server.connect("control") as control:
+        began, before_s = time.perf_counter(), server.cpu_s()
+        drive([Lane(ingest, lines, in_flight=16)])
+        if consolidates:
+            ask(control, b"TRIGGER consolidate\n")
+        return time.perf_counter() - began, server.cpu_s() - before_s
 
 
 def recall(table: Table, profile: Profile, folder: Path) -> None:
