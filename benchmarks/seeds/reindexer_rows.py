@@ -4,16 +4,18 @@ Left out: R2 for identifier indexes, which hold no fields. Equality is shown as 
 """
 
 import random
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from functools import partial
 from itertools import cycle
 from pathlib import Path
 
 import sonicpy
-from benchmarks.seeds import corpora, texts
+from benchmarks.seeds import corpora, postgres, served, texts
 from benchmarks.seeds.oracle import BOTH, EITHER, PREFIX, TYPO, WORD, Oracle
 from benchmarks.seeds.profiles import Profile
-from benchmarks.seeds.table import IN_PROCESS, NETWORK, Figure, Table, in_rounds
+from benchmarks.seeds.table import CLIENT, IN_PROCESS, NETWORK, Figure, Table, in_rounds
 from benchmarks.seeds.texts import Item, TextPeer
 from benchmarks.versus.accounting import cpu_s
 from benchmarks.versus.client import Lane, drive
@@ -71,25 +73,44 @@ def in_process(
             peers.append(kind(folder / kind.__name__))
     for peer in peers:
         peer.load(items)
+    if wanted("R2"):
+        conditions(table, profile, folder, items, peers)
+    one_after_the_other(table, profile, peers, items, oracle, wanted, IN_PROCESS)
+    for peer in peers:
+        peer.close()
+
+
+def one_after_the_other(
+    table: Table,
+    profile: Profile,
+    peers: Sequence[TextPeer],
+    items: Sequence[Item],
+    oracle: Oracle,
+    wanted: Callable[[str], bool],
+    place: str,
+) -> None:
+    """Measure calls of one thread: by number, by words, and updates that the next query sees."""
     chance = random.Random(7)
+    spent = {peer.name: partial(spent_s, getattr(peer, "pids", ())) for peer in peers}
     if wanted("R1"):
         numbers = [chance.randrange(len(items)) for _ in range(profile.queries)]
         acts = {peer.name: each(peer.point) for peer in peers}
-        in_rounds(table, figures("R1", "by number", acts, IN_PROCESS), acts, numbers, profile.rounds)
-    if wanted("R2"):
-        conditions(table, profile, folder, items, peers)
+        in_rounds(table, figures("R1", "by number", acts, place), acts, numbers, profile.rounds, spent)
     for row, kinds in KINDS.items():
         for kind in kinds if wanted(row) else ():
-            searching(table, profile, row, peers, queries(items, oracle, kind, profile.queries), oracle)
+            asked = queries(items, oracle, kind, profile.queries)
+            searching(table, profile, row, peers, asked, oracle, place, spent)
     if wanted("R6"):
         count = max(profile.rounds, profile.queries // 20)
         changes = [(chance.randrange(len(items)), f"{chance.choice(items)[3]} fresh{at}") for at in range(count)]
         acts = {peer.name: updating(peer) for peer in peers}
-        in_rounds(
-            table, figures("R6", "update, then a query that finds it", acts, IN_PROCESS), acts, changes, profile.rounds
-        )
-    for peer in peers:
-        peer.close()
+        made = figures("R6", "update, then a query that finds it", acts, place)
+        in_rounds(table, made, acts, changes, profile.rounds, spent)
+
+
+def spent_s(pids: Sequence[int]) -> float:
+    """Return the CPU seconds of this process and of those that serve it."""
+    return time.process_time() + sum(map(cpu_s, pids))
 
 
 def figures(row: str, case: str, acts: dict[str, Callable[..., object]], place: str, **more: str) -> dict[str, Figure]:
@@ -108,12 +129,19 @@ def each(act: Callable[..., object]) -> Callable[[Sequence[object]], None]:
 
 
 def searching(
-    table: Table, profile: Profile, row: str, peers: Sequence[TextPeer], asked: Sequence[Query], oracle: Oracle
+    table: Table,
+    profile: Profile,
+    row: str,
+    peers: Sequence[TextPeer],
+    asked: Sequence[Query],
+    oracle: Oracle,
+    place: str,
+    spent: dict[str, Callable[[], float]],
 ) -> None:
     kind = asked[0][0]
     acts, made = {}, {}
     for peer in peers:
-        figure = made[peer.name] = Figure(row, kind, peer.name, IN_PROCESS)
+        figure = made[peer.name] = Figure(row, kind, peer.name, place)
         checked = asked[:CHECKED]
         answers = [peer.find(kind, words) for _, words, _ in checked]
         if any(answer is None for answer in answers):
@@ -133,7 +161,7 @@ def searching(
             table.add(made.pop(peer.name))
             continue
         acts[peer.name] = each(lambda query, peer=peer: peer.find(kind, query[1]))
-    in_rounds(table, made, acts, asked, profile.rounds)
+    in_rounds(table, made, acts, asked, profile.rounds, spent)
 
 
 def updating(peer: TextPeer) -> Callable[[Sequence[tuple[int, str]]], None]:
@@ -184,6 +212,7 @@ def over_sockets(
         for server in servers:
             stack.enter_context(server)
             fill(server, items)
+        through_clients(table, profile, folder, servers, items, oracle, wanted)
         if wanted("R1"):
             by_number: list[Server] = [*servers]
             if redis is not None:
@@ -203,6 +232,29 @@ def over_sockets(
             tries(
                 table, profile, "R6", "update (FLUSHO, PUSH)", servers, {server.name: updates for server in servers}, 2
             )
+
+
+def through_clients(
+    table: Table,
+    profile: Profile,
+    folder: Path,
+    servers: Sequence[Server],
+    items: Sequence[Item],
+    oracle: Oracle,
+    wanted: Callable[[str], bool],
+) -> None:
+    """Measure one connection and one call at a time, as a program in Python has them, beside PostgreSQL."""
+    default, exact, *others = servers
+    with ExitStack() as stack:
+        peers: list[TextPeer] = [served.Served(exact, default), *map(served.Served, others)]
+        if reason := postgres.missing():
+            table.skip("R", postgres.NAME, reason)
+        else:
+            peers.append(served.Postgres(stack.enter_context(postgres.open_postgres(folder / "postgres"))))
+            peers[-1].load(items)
+        for peer in peers:
+            stack.callback(peer.close)
+        one_after_the_other(table, profile, peers, items, oracle, wanted, CLIENT)
 
 
 def number_lines(items: Sequence[Item]) -> dict[str, list[str]]:

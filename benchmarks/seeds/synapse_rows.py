@@ -18,11 +18,11 @@ import lmdb
 import sonicpy
 from benchmarks.seeds import corpora, postgres
 from benchmarks.seeds.profiles import Profile
-from benchmarks.seeds.table import IN_PROCESS, NETWORK, NOTHING, SYSTEM_CACHE, Figure, Table, in_rounds
+from benchmarks.seeds.served import address
+from benchmarks.seeds.table import CLIENT, IN_PROCESS, NETWORK, NOTHING, SYSTEM_CACHE, Figure, Table, in_rounds
 from benchmarks.versus.accounting import cpu_s
 from benchmarks.versus.client import Lane, drive
 from benchmarks.versus.servers import Sonicpy, ask
-from tests.processes import HOST
 
 COLLECTION, BUCKET = "intel", "fqdn"
 COMMIT = 1000
@@ -39,6 +39,7 @@ class NamePeer(ABC):
 
     name: str
     durability = SYSTEM_CACHE
+    place = IN_PROCESS
 
     @abstractmethod
     def add(self, rows: Rows) -> None:
@@ -131,8 +132,26 @@ class Sqlite(NamePeer):
         self._database.close()
 
 
+class Served(NamePeer):
+    """Our server, through its client."""
+
+    name, place = "sonicpy serve", CLIENT
+
+    def __init__(self, server: Sonicpy) -> None:
+        self._client = sonicpy.connect(address(server))
+
+    def add(self, rows: Rows) -> None:
+        self._client.push_many(rows, collection=COLLECTION, bucket=BUCKET, lang="none")
+
+    def has(self, name: str) -> bool:
+        return self._client.count(COLLECTION, BUCKET, name) > 0
+
+    def close(self) -> None:
+        self._client.close()
+
+
 class Postgres(NamePeer):
-    name = postgres.NAME
+    name, place = postgres.NAME, CLIENT
 
     def __init__(self, names: postgres.Names) -> None:
         self._names = names
@@ -149,8 +168,9 @@ def run(table: Table, profile: Profile, folder: Path, wanted: Callable[[str], bo
     if wanted("Y1") or wanted("Y2") or wanted("Y3"):
         gate(table, profile, folder / "gate")
         with ExitStack() as stack:
+            server = stack.enter_context(Sonicpy("sonicpy serve", folder / "server"))
             peers: list[NamePeer] = [Ours(folder / "index"), Ours(":memory:"), Dict(), Lmdb(folder / "lmdb"),
-                                     Sqlite(folder / "sqlite")]  # fmt: skip
+                                     Sqlite(folder / "sqlite"), Served(server)]  # fmt: skip
             if reason := postgres.missing():
                 table.skip("Y", postgres.NAME, reason)
             else:
@@ -186,7 +206,7 @@ def adding(table: Table, profile: Profile, peers: Sequence[NamePeer], wanted: Ca
 
 
 def empty(row: str, case: str, peers: Sequence[NamePeer]) -> dict[str, Figure]:
-    return {peer.name: Figure(row, case, peer.name, IN_PROCESS, durability=peer.durability) for peer in peers}
+    return {peer.name: Figure(row, case, peer.name, peer.place, durability=peer.durability) for peer in peers}
 
 
 def each_name(peer: NamePeer) -> Callable[[Sequence[str]], None]:
@@ -227,7 +247,7 @@ def gate(table: Table, profile: Profile, folder: Path) -> None:
             took_s, _ = drive(lanes)
         with server.connect("ingest") as connection:
             counts = [ask(connection, f"COUNT gate b object:{number}\n".encode()) for number in range(profile.gate)]
-        with sonicpy.connect(f"sonic://:versus@{HOST}:{server.port}") as client:
+        with sonicpy.connect(address(server)) as client:
             found = [name for word in range(7) for name in client.query("gate", "b", f"same{word}", limit=profile.gate)]
     exact = len(found) == len(set(found)) == profile.gate and set(counts) == {"RESULT 1\r\n"}
     if not exact:

@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-IN_PROCESS, NETWORK = "in process", "over a socket"
+IN_PROCESS, NETWORK, CLIENT = "in process", "over a socket", "over a socket, through a client in Python"
 HEAD = "| case | peer | median | lowest to highest | CPU us | in flight | after a crash | note |"
 RULE = "|---|---|---:|---|---:|---|---|---|"
 NOTHING, SYSTEM_CACHE = "nothing is kept", "survives the process, not the machine"
@@ -24,7 +24,7 @@ class Figure:
     case: str
     peer: str
     place: str
-    """IN_PROCESS or NETWORK; the two never share a table."""
+    """IN_PROCESS, NETWORK or CLIENT, which never share a table."""
     unit: str = "/s"
     rounds: list[float] = field(default_factory=list)
     """One value for each round."""
