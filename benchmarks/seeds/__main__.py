@@ -14,6 +14,7 @@ from pathlib import Path
 from benchmarks.seeds import letarette_rows, reindexer_rows, sniper_rows, sonic_rows, synapse_rows
 from benchmarks.seeds.profiles import PROFILES
 from benchmarks.seeds.table import Table
+from benchmarks.seeds.versions import versions
 
 ROWS = {"S": sonic_rows, "R": reindexer_rows, "Y": synapse_rows, "K": sniper_rows, "L": letarette_rows}
 NUMBERS = {"S": 4, "R": 6, "Y": 4, "K": 4, "L": 4}
@@ -33,7 +34,7 @@ def main() -> None:
     rows = [row.strip().upper() for row in arguments.rows.split(",")]
     if unknown := [row for row in rows if row not in every]:
         parser.error(f"there is no row {unknown[0]}; allowed are {', '.join(every)}")
-    table = Table(arguments.profile, lambda line: print(line, flush=True))
+    table = Table(arguments.profile, lambda line: print(line, flush=True), versions=versions())
     profile = PROFILES[arguments.profile]
     with tempfile.TemporaryDirectory(prefix="sonicpy-seeds-") as work:
         for letter, module in ROWS.items():

@@ -117,7 +117,7 @@ def svg(plot: Plot) -> str:
     ]
     for step in range(5):
         y = highest * step / 4
-        _, at = place(0, y)
+        _, at = place(least, y)
         parts.append(f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at:.1f}" y2="{at:.1f}" stroke="#dddddd"/>')
         parts.append(f'<text x="{LEFT - 8}" y="{at + 4:.1f}" text-anchor="end">{y:,.0f}</text>')
     marked = sorted({x for x, _ in points})

@@ -51,6 +51,7 @@ class Table:
     figures: list[Figure] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     """Which peers were not there, and why."""
+    versions: Mapping[str, str] = field(default_factory=dict)
 
     def add(self, figure: Figure) -> Figure:
         """Add a figure and say it."""
@@ -69,6 +70,7 @@ class Table:
         held = {
             "profile": self.profile,
             "machine": machine(),
+            "versions": self.versions,
             "figures": [asdict(figure) | {"median": figure.middle} for figure in self.figures],
             "missing": self.missing,
         }
@@ -131,23 +133,41 @@ def as_line(figure: Figure) -> str:
     return f"{figure.row:3} {figure.case}, {figure.peer}: {value}{spread}{cpu}{note}"
 
 
-def as_markdown(held: dict[str, Any]) -> str:
+def as_markdown(held: Mapping[str, Any]) -> str:
     """Return results.json as tables: one for each row and place."""
-    lines = [f"Profile {held['profile']}; {held['machine']['cores']} cores, {held['machine']['system']}, "
-             f"Python {held['machine']['python']}, {held['machine']['date']}.", ""]  # fmt: skip
-    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for figure in held["figures"]:
-        groups.setdefault((figure["row"], figure["place"]), []).append(figure)
-    for (row, place), figures in groups.items():
-        lines += [f"### {row}, {place}", "", HEAD, RULE]
-        for figure in figures:
-            rates = figure["rounds"]
-            spread = f"{rounded(min(rates))} to {rounded(max(rates))}" if len(rates) > 1 else ""
-            middle = "" if figure["median"] is None else f"{rounded(figure['median'])}{figure['unit']}"
-            cpu = "" if figure["cpu_us"] is None else f"{figure['cpu_us']:,.1f}"
-            lines.append(f"| {figure['case']} | {figure['peer']} | {middle} | {spread} | {cpu} | {figure['in_flight']} "
-                         f"| {figure['durability']} | {figure['note']} |")  # fmt: skip
-        lines.append("")
+    lines = [about(held), ""]
+    for row in dict.fromkeys(figure["row"] for figure in held["figures"]):
+        lines += tables(held, row)
     if held["missing"]:
         lines += ["Not measured:", "", *(f"- {reason}" for reason in held["missing"]), ""]
     return "\n".join(lines)
+
+
+def about(held: Mapping[str, Any]) -> str:
+    """Return where, when, and with which versions results were measured, as a sentence."""
+    machine, named = held["machine"], held.get("versions", {})
+    told = [f"Profile {held['profile']}", f"{machine['cores']} cores", machine["system"], f"Python {machine['python']}"]
+    return ", ".join([*told, machine["date"], *(f"{name} {version}" for name, version in named.items())]) + "."
+
+
+def tables(held: Mapping[str, Any], row: str) -> list[str]:
+    """Return the lines of the tables of one row: one table for each place."""
+    lines: list[str] = []
+    own = [figure for figure in held["figures"] if figure["row"] == row]
+    for place in dict.fromkeys(figure["place"] for figure in own):
+        lines += [f"### {row}, {place}", "", HEAD, RULE]
+        lines += [cells(figure) for figure in own if figure["place"] == place]
+        lines.append("")
+    return lines
+
+
+def cells(figure: Mapping[str, Any]) -> str:
+    """Return a figure as a row of a table."""
+    rates = figure["rounds"]
+    spread = f"{rounded(min(rates))} to {rounded(max(rates))}" if len(rates) > 1 else ""
+    middle = "" if figure["median"] is None else f"{rounded(figure['median'])}{figure['unit']}"
+    cpu = "" if figure["cpu_us"] is None else f"{figure['cpu_us']:,.1f}"
+    return (
+        f"| {figure['case']} | {figure['peer']} | {middle} | {spread} | {cpu} | {figure['in_flight']} "
+        f"| {figure['durability']} | {figure['note']} |"
+    )

@@ -10,7 +10,7 @@ BOOSTS = {
     "library.md": 2.0,
     "recipes/": 2.0,
     "architecture.md": 0.3,
-    "benchmarks.md": 0.3,
+    "benchmarks/": 0.3,
     "changelog.md": 0.2,
     "decisions.md": 0.2,
     "quality.md": 0.5,

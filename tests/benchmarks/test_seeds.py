@@ -2,13 +2,16 @@
 
 import hashlib
 import json
+import re
+import shutil
 from pathlib import Path
 
 import pytest
 
 from benchmarks.seeds import corpora
-from benchmarks.seeds.__main__ import NUMBERS, ROWS
+from benchmarks.seeds.__main__ import NUMBERS, RESULTS, ROWS
 from benchmarks.seeds.oracle import BOTH, EITHER, PREFIX, TYPO, WORD, Oracle
+from benchmarks.seeds.pages import PAGES, write
 from benchmarks.seeds.plots import draw
 from benchmarks.seeds.profiles import TINY
 from benchmarks.seeds.synapse_rows import shard_of
@@ -71,3 +74,42 @@ def test_plots_hold_every_measured_point(tmp_path: Path) -> None:
     text = drawn[0].read_text()
     assert text.count("<circle") == 6
     assert "&lt;theirs&gt; &amp; co" in text
+
+
+def test_plots_show_what_an_operation_costs_by_size(tmp_path: Path) -> None:
+    table = Table("tiny", lambda line: None)
+    for size in (10, 100, 1000):
+        for command in ("PUSH up to", "QUERY of one to three words at"):
+            case = f"{command} {size} texts"
+            table.add(Figure("S1", case, "ours", IN_PROCESS, rounds=[1.0], cpu_us=float(size)))
+    table.write(tmp_path)
+    drawn = draw(tmp_path / "results.json", tmp_path)
+    assert [path.name for path in drawn] == ["query-cost-by-size.svg", "push-cost-by-size.svg"]
+    across = re.findall(r'<circle cx="([\d.]+)"', drawn[0].read_text())
+    first, middle, last = map(float, across)
+    assert middle - first == pytest.approx(last - middle), "the axis is logarithmic"
+
+
+def test_pages_hold_the_figures_of_their_rows(tmp_path: Path) -> None:
+    table = Table("tiny", lambda line: None, versions={"Peer": "1.2"})
+    for peer, rate in (("sonicpy", 900.0), ("tantivy", 300.0)):
+        table.add(Figure("R3", "one word", peer, IN_PROCESS, rounds=[rate]))
+    table.write(tmp_path)
+    page = tmp_path / "page.md"
+    page.write_text(
+        "before\n<!-- about -->\nold\n<!-- end -->\n<!-- R3 -->\n<!-- end -->\n<!-- summary -->\n<!-- end -->\n"
+    )
+    for _ in range(2):  # writing again changes nothing
+        assert write(tmp_path / "results.json", tmp_path)[0] == page
+        text = page.read_text()
+        assert text.startswith("before\n<!-- about -->\nProfile tiny, ") and ", Peer 1.2.\n" in text
+        assert text.count("| one word | sonicpy | 900/s |") == 1 and "## R3, in process" in text
+        assert "| one word, in process | sonicpy | 900/s | tantivy | 300/s | x 3.00 |" in text
+        assert "old" not in text
+
+
+def test_the_pages_of_the_docs_are_those_of_the_last_results(tmp_path: Path) -> None:
+    folder = shutil.copytree(PAGES, tmp_path / "pages")
+    write(RESULTS / "results.json", folder)
+    for page in folder.iterdir():
+        assert page.read_bytes() == (PAGES / page.name).read_bytes(), page.name
