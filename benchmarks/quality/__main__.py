@@ -1,8 +1,8 @@
-"""Print the tables of docs/quality.md: our server beside plain BM25 and the original Sonic.
+"""Print the tables of docs/quality.md: our server beside plain BM25, stemming engines, and the original Sonic.
 
     SONIC_BIN=/path/to/sonic python -m benchmarks.quality [PART ...] [--data ../shared/data] [--typos 5000]
 
-Parts: relevance, typos, languages, window, guesses, pieces, extras (default: all). Needs the extra [eval].
+Parts: finding, relevance, typos, languages, window, guesses, pieces, extras (default: all). Needs the extra [eval].
 """
 
 import argparse
@@ -12,12 +12,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.quality import variants
-from benchmarks.quality.systems import BM25, OURS, all_systems
+from benchmarks.quality.finding import finding_table
+from benchmarks.quality.peers import Fts5Porter, TantivyStem
+from benchmarks.quality.systems import OURS, all_systems
 from benchmarks.quality.tables import languages_table, relevance_table, typos_table
 from sonicpy.evaluation import languages, relevance, typos
 from sonicpy.evaluation.inputs import Collection, Sentences, Typos, read_inputs, read_rows, read_words
 from tests.support.paths import SHARED
+from tests.support.plain_bm25 import PlainBm25
 
+BM25 = "plain BM25"
 SEED = 5
 MESSAGES_BESIDE = 100_000
 
@@ -31,6 +35,9 @@ def print_relevance(data: Path, _: int) -> None:
     """Print the relevance of every system on every collection."""
     given = collections(data)
     with tempfile.TemporaryDirectory() as folder, all_systems(Path(folder)) as systems:
+        systems = {**systems, BM25: PlainBm25(), "SQLite FTS5, porter": Fts5Porter()}
+        if TantivyStem.is_installed():
+            systems["tantivy, en_stem"] = TantivyStem()
         figures = {
             name: [relevance.evaluate(system, f"relevance{number}", of) for number, of in enumerate(given)]
             for name, system in systems.items()
@@ -51,7 +58,6 @@ def print_typos(data: Path, most: int) -> None:
         figures = {
             name: [typos.evaluate(system, f"typos{number}", given, words) for number, given in enumerate(lists)]
             for name, system in systems.items()
-            if name != BM25
         }
     print(typos_table(figures))
 
@@ -61,6 +67,7 @@ def print_languages(data: Path, _: int) -> None:
     given = read_rows(data / "multilingual" / "sentences.tsv")
     assert isinstance(given, Sentences), given
     with tempfile.TemporaryDirectory() as folder, all_systems(Path(folder)) as systems:
+        systems = {**systems, BM25: PlainBm25()}
         figures = {
             name: languages.evaluate(system, "languages", given, guesses=name == OURS)
             for name, system in systems.items()
@@ -78,6 +85,7 @@ def print_window(data: Path, _: int) -> None:
 
 
 PARTS: dict[str, Callable[[Path, int], None]] = {
+    "finding": lambda data, _: print(finding_table(data)),
     "relevance": print_relevance,
     "typos": print_typos,
     "languages": print_languages,

@@ -1,4 +1,4 @@
-"""The systems to compare: our server, plain BM25, and the original Sonic if it is installed."""
+"""The servers to compare: ours, and the original Sonic if it is installed."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -8,10 +8,9 @@ from benchmarks.versus.servers import Server, Sonic, Sonicpy
 from sonicpy.client.blocking.connect import connect
 from sonicpy.evaluation.searched import Searched
 from tests.processes import HOST
-from tests.support.plain_bm25 import PlainBm25
 from tests.support.server_process import PASSWORD, find_sonic
 
-OURS, BM25, SONIC = "sonicpy", "plain BM25", "Sonic"
+OURS, SONIC = "sonicpy", "Sonic"
 TIMEOUT_S = 600.0
 """A consolidation may take minutes."""
 
@@ -36,7 +35,7 @@ def all_systems(folder: Path) -> Iterator[Mapping[str, Searched]]:
     """Start the servers and yield every system by name."""
     found = servers(folder)
     with asked(found[0]) as ours:
-        systems: dict[str, Searched] = {OURS: ours, BM25: PlainBm25()}
+        systems: dict[str, Searched] = {OURS: ours}
         if len(found) == 1:
             yield systems
             return

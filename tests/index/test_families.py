@@ -181,3 +181,14 @@ def test_the_ranking_newest_knows_them(tmp_path: Path) -> None:
         push(index, "two", "engines cafe")
         push(index, "three", "engines")
         assert index.query(C, B, "engine cafe") == ["two", "one"]
+
+
+@pytest.mark.parametrize("pair", ["Haus Häuser", "Baum Bäume", "Buch Bücher", "Stadt Städte", "Vater Väter"])
+def test_german_forms_with_an_umlaut_are_one_family(tmp_path: Path, pair: str) -> None:
+    singular, plural = pair.split()
+    with open_index(tmp_path, search__query_alternates_try=0) as index:
+        index.push(C, B, "one", singular, "deu")
+        index.push(C, B, "many", plural, "deu")
+        for lang in ("deu", None):
+            assert index.query(C, B, singular, lang=lang).objects == ["one", "many"], "the exact spelling is first"
+            assert index.query(C, B, plural, lang=lang).objects == ["many", "one"]

@@ -43,6 +43,9 @@ OWN_LETTERS = {
 }
 """Letters with marks that a language counts as its own: they are not the same as the letters without."""
 
+MARKS_OF_FORMS = {"german": frozenset("äöü")}
+"""By algorithm, letters with marks that inflection brings (Haus, Häuser), which the algorithm takes off for the stem."""
+
 MARKS_MATTER = frozenset(("pol", "ces", "slk", "hrv", "lit", "vie"))
 """Languages in which a word that is typed with marks is meant with them."""
 
@@ -113,13 +116,18 @@ class _Kin:
 
     Attributes:
         folded: the typed word, folded.
+        own: see `fold`.
         stems: by algorithm, its stem, folded.
-        prefixes: the beginnings of candidates, folded.
+        start: the typed word as the beginnings of candidates are folded.
+        kept: letters that stay as they are in beginnings: those of `own` that no form of a word brings.
+        prefixes: the beginnings of candidates.
     """
 
     folded: str
     own: str | None
     stems: tuple[tuple[str, str], ...]
+    start: str
+    kept: str | None
     prefixes: tuple[str, ...]
 
     def holds(self, stemmers: "Stemmers", words: Sequence[str]) -> list[bytes]:
@@ -130,6 +138,9 @@ class _Kin:
             stems = stemmers[algorithm].stemWords(rest)
             found.update(word for word, its in zip(rest, stems, strict=True) if fold(its, self.own) == stem)
         return sorted(word.encode() for word in found)
+
+
+_NO_KIN = _Kin("", None, (), "", None, ())
 
 
 class Stemmers(dict[str, Stemmer.Stemmer]):
@@ -181,7 +192,7 @@ class Families:
             taken = 0 if source is None else len(source)
             words = [] if kin is None else kin.holds(self._stemmers, list(_candidates(reader, kin)))
             words = [each for each in words if each != word]
-            family = _Family(_nearest(word, words), kin or _Kin("", None, (), ()), moment, source, taken)
+            family = _Family(_nearest(word, words), kin or _NO_KIN, moment, source, taken)
         if len(self._cached) >= FAMILIES_MAX:
             self._cached.clear()
         self._cached[key] = family
@@ -220,15 +231,21 @@ class Families:
             return None
         folded = fold(text, own)
         stems = tuple((name, fold(self._stemmers[name].stemWord(text), own)) for name in algorithms)
-        beginnings = {folded[: _common(folded, _beginning(stem))] for _, stem in stems} or {folded}
+        kept = own and "".join(letter for letter in own if not any(letter in _brought(name) for name in algorithms))
+        start = fold(text, kept)
+        beginnings = {start[: _common(start, _beginning(stem))] for _, stem in stems} or {start}
         prefixes = [
             one for one in beginnings if not any(one != other and one.startswith(other) for other in beginnings)
         ]
-        return _Kin(folded, own, stems, tuple(sorted(prefixes)))
+        return _Kin(folded, own, stems, start, kept, tuple(sorted(prefixes)))
+
+
+def _brought(algorithm: str) -> frozenset[str]:
+    return MARKS_OF_FORMS.get(algorithm, frozenset())
 
 
 def _begins(word: str, kin: _Kin) -> bool:
-    return not any(map(str.isdigit, word)) and fold(word, kin.own).startswith(kin.prefixes)
+    return not any(map(str.isdigit, word)) and fold(word, kin.kept).startswith(kin.prefixes)
 
 
 def _beginning(stem: str) -> str:
@@ -258,7 +275,7 @@ def _candidates(reader: BucketReader, kin: _Kin) -> Iterator[str]:
     left = CANDIDATES_MAX
     longest = 4 * WORD_CHARACTERS_MAX
     for prefix in kin.prefixes:
-        for beginning in _spelled(reader, kin.folded, len(prefix), kin.own):
+        for beginning in _spelled(reader, kin.start, len(prefix), kin.kept):
             for word in reader.words_with(beginning, left)[:left]:
                 left -= 1
                 if len(word) <= longest and (text := word.decode()).isalpha():
