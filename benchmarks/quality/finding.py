@@ -22,7 +22,7 @@ VOCABULARY = 20_000
 FIRST = 10
 FORMS = {
     "eng": ["engine engines", "café cafe", "walk walking", "resume résumé"],
-    "deu": ["Motor Motoren", "Mädchen Madchen", "laufen lauft", "Haus Häuser"],
+    "deu": ["Motor Motoren", "Mädchen Madchen", "Katze Katzen", "Haus Häuser"],
     "fra": ["moteur moteurs", "élève eleve", "cheval chevaux", "continuer continuation"],
     "spa": ["motor motores", "canción cancion", "canciones canción", "rápido rapidos"],
     "ita": ["motore motori", "città citta", "gatto gatti", "amico amici"],
