@@ -149,6 +149,8 @@ def measure_servers(
         results.rates.update(read_rates(servers, commands, profile.rounds, profile.read_s))
         for server in servers:
             results.figures[scenes.ASKED_MB, server.name] = server.memory_bytes() / scenes.MB
+        say("restart and rest")
+        scenes.rest(servers, results, profile)
         say("QUERY beside PUSH, and starts")
         for server in servers:
             scenes.queries_beside_pushes(server, results, profile, commands, pushed)

@@ -61,6 +61,16 @@ def cpu(operation: str, limit: float) -> Bar:
     return Bar(f"{operation}: CPU against Sonic, worst mode", limit, False, value)
 
 
+def cpu_in(operation: str, mode: str, limit: float) -> Bar:
+    """CPU time per operation in one mode: ours divided by Sonic's."""
+    return Bar(
+        f"{operation}, {mode}: CPU against Sonic",
+        limit,
+        False,
+        lambda results: results.ratio(operation, mode, "cpu_us", OURS, THEIRS),
+    )
+
+
 def figure(name: str, limit: float) -> Bar:
     """A figure of our server, at most `limit`."""
     return Bar(name, limit, False, lambda results: results.figures.get((name, OURS)))
@@ -98,7 +108,7 @@ BARS = (
     Bar("SUGGEST, 1 connection: ops/s against our PING", 0.8, True, suggest_against_ping),
     speed(SUGGEST, EIGHT.name, 2.5),
     speed(SUGGEST, SIXTEEN.name, 8.0),
-    cpu(PUSH, 1 / 3),
+    *(cpu_in(PUSH, mode.name, limit) for mode, limit in ((ONE, 0.55), (EIGHT, 0.3), (SIXTEEN, 0.23))),
     *(cpu(operation, 1 / 8) for operation in QUERIES),
     cpu(SUGGEST, 1 / 4),
     Bar("QUERY, 1 connection: p99 of the slowest kind, ms", 1.0, False, slowest_query_p99_ms),
@@ -106,7 +116,12 @@ BARS = (
     figure(scenes.CONSOLIDATE_PING_MS, 20.0),
     figure(scenes.IDLE_MB, 45.0),
     figure(scenes.LOADED_MB, 80.0),
-    share("disk against Sonic, both consolidated", 1.0, (scenes.DISK_MB, OURS), (scenes.DISK_MB, THEIRS)),
+    share(
+        "disk against Sonic, both consolidated, restarted and idle",
+        0.8,
+        (scenes.IDLE_DISK_MB, OURS),
+        (scenes.IDLE_DISK_MB, THEIRS),
+    ),
     share(
         "PUSH, 8 connections: durability commit against interval",
         1 / 3,

@@ -36,6 +36,7 @@ CONSOLIDATE_S = "consolidation, s"
 CONSOLIDATE_PING_MS = "slowest PING during consolidation, ms"
 ASKED_MB = "memory after all queries, MB"
 DISK_MB = "disk after consolidation, MB"
+IDLE_DISK_MB = "disk after a restart and an idle minute, MB"
 OBJECTS = "objects"
 BESIDE_P99_MS = "QUERY p99 beside PUSH with 16 in flight, ms"
 BESIDE_PUSH_S = "PUSH ops/s beside QUERY"
@@ -95,6 +96,16 @@ def consolidate(server: Server, results: Results, profile: Profile) -> None:
         after = Lane(pinging, repeat(b"PING\n"))
         drive([after], profile.settle_s)
     results.figures[CONSOLIDATE_PING_MS, server.name] = 1e3 * max(*beside.latencies_s, *after.latencies_s)
+
+
+def rest(servers: Sequence[Server], results: Results, profile: Profile) -> None:
+    """Restart the servers and leave them alone; record what their indexes take on the disk then."""
+    for server in servers:
+        server.stop()
+        server.start()
+    time.sleep(profile.idle_s)
+    for server in servers:
+        results.figures[IDLE_DISK_MB, server.name] = server.disk_bytes() / MB
 
 
 def queries_beside_pushes(
