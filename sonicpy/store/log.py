@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sonicpy._native.records import RECORD_BYTES_MAX, frame_records
+from sonicpy.disk import sync_file, sync_folder
 from sonicpy.errors import StoreDamaged, StoreError, StoreFull
-from sonicpy.store.platform import make_folder, sync_file, sync_folder
+from sonicpy.store.platform import make_folder
 
 MAGIC = b"SONICLOG"
 FORMAT_VERSION = 1
