@@ -4,6 +4,7 @@ import hashlib
 import math
 import random
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from itertools import accumulate
 from typing import TypeVar
 
@@ -37,11 +38,16 @@ def described(name: str, made: Made, say: Callable[[str], None]) -> Made:
 
 def made_up_words(count: int, seed: int) -> list[str]:
     """Return different words of 2 to 5 syllables, which no language and no stop list has."""
+    return list(_made_up_words(count, seed))
+
+
+@cache
+def _made_up_words(count: int, seed: int) -> tuple[str, ...]:
     chance = random.Random(seed)
     words: dict[str, None] = {}
     while len(words) < count:
         words["x" + "".join(chance.choices(SYLLABLES, k=chance.randint(2, 5)))] = None
-    return list(words)
+    return tuple(words)
 
 
 def messages(count: int) -> list[str]:

@@ -204,8 +204,7 @@ def fts5_files(folder: Path, sharded: Sequence[Sequence[tuple[str, str]]]) -> li
 
 def first_queries(table: Table, servers: Sequence[Server]) -> None:
     """L3: the first queries after a start, and the same again."""
-    words = [word for number in range(FIRST) for word in corpora.made_up_words(FIRST, 5)[number : number + 1]]
-    lines = [f'QUERY wp default "{word}"\n'.encode() for word in words]
+    lines = [f'QUERY wp default "{word}"\n'.encode() for word in corpora.made_up_words(FIRST, 5)]
     with ExitStack() as stack:
         for server in servers:
             stack.enter_context(server)

@@ -20,7 +20,7 @@ class Profile:
     items: int
     """R1 to R6: documents."""
     seconds: float
-    """R over 50 connections: of one try."""
+    """S1, S2: of a case of queries; S4: of a function, at most 0.2; R over 50 connections: of one try."""
     tries: int
     names: int
     """Y: objects."""
@@ -40,7 +40,7 @@ class Profile:
     """S4: files of benches."""
 
 
-TINY = Profile("tiny", 1, 300, 60, 8, 60, 300, 0.05, 1, 300, 200, 500, 0.03, 200, (1,), 10, 1)
+TINY = Profile("tiny", 1, 150, 30, 5, 20, 150, 0.03, 1, 150, 80, 300, 0.01, 100, (1,), 5, 1)
 SMALL = Profile(
     "small", 5, 20_000, 2_000, 300, 4_000, 20_000, 0.5, 3, 10_000, 2_000, 50_000, 1.0, 5_000, (1, 2, 4), 100, 5
 )

@@ -39,8 +39,6 @@ KINDS = {1: 0.5, 2: 0.35, 3: 0.15}
 """Words of a query, and how often."""
 SIZES = (0.01, 0.03, 0.1, 0.3, 1)
 """S1: shares of the messages after which every operation is measured."""
-ROUND_S = 0.2
-"""Shortest time of one round of queries."""
 ARTICLE_QUERIES = 6
 GROUP = 5
 """Questions that ask the same in other words."""
@@ -116,7 +114,7 @@ def push_in_steps(
             figure.more["one core"] = spent_s / took_s
             pushed[server.name].append(table.add(figure))
             consolidate(table, "S1", f"consolidate at {count} texts", server)
-            asked = ask_for(server, lines, 1, max(profile.seconds, 0.2))
+            asked = ask_for(server, lines, 1, profile.seconds)
             figure = mean_figure("S1", f"QUERY of one to three words at {count} texts", server, asked)
             table.add(figure)
     for server in servers:
@@ -222,7 +220,7 @@ def ask_over(
     notes: Mapping[str, str],
 ) -> None:
     """Ask the servers in turn, round by round, over several numbers of connections; `named`: the row and the case."""
-    seconds = max(profile.seconds / profile.rounds, ROUND_S)
+    seconds = profile.seconds / profile.rounds
     for count in counts:
         rounds: dict[str, list[Asked]] = {server.name: [] for server in servers}
         for _ in range(profile.rounds):
@@ -346,7 +344,7 @@ def functions(table: Table, profile: Profile, folder: Path) -> None:
     folder.mkdir(parents=True)
     report = folder / "report.json"
     command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "--benchmark-only", f"--benchmark-json={report}",
-               "--benchmark-max-time=0.2", "--benchmark-min-rounds=2",
+               f"--benchmark-max-time={min(0.2, profile.seconds)}", "--benchmark-min-rounds=2",
                *(str(ROOT / "benchmarks" / name) for name in FUNCTION_BENCHES[: profile.benches])]  # fmt: skip
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode:

@@ -247,12 +247,28 @@ def _pyarrow(rows: object, part: str = "") -> Any:
 
 def _pandas_batches(frame: Any) -> Iterator[Columns]:
     if frame.ndim == 1:  # a Series: the index names the objects
+        if frame.index.nlevels > 1:
+            raise InvalidArgument(
+                f"the index of the Series has {frame.index.nlevels} levels; allowed is one, the objects"
+            )
         frame = frame.to_frame(TEXT_COLUMN).rename_axis("id")
-    if any(name is not None for name in frame.index.names):
+    index = [name for name in frame.index.names if name is not None]
+    _check_distinct([*index, *frame.columns])
+    if index:
         frame = frame.reset_index()
     for start in range(0, max(len(frame), 1), BATCH_ROWS):
         part = frame.iloc[start : start + BATCH_ROWS]
         yield {name: part[name].tolist for name in part.columns}
+
+
+def _check_distinct(names: Sequence[object]) -> None:
+    """Check the names of the columns of a pandas table and of the levels of its index."""
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise InvalidArgument(
+            f"the table has {names.count(twice)} columns with the name {shown(twice)}, its index included; "
+            "rename or drop all but one"
+        )
 
 
 def _arrow_batches(table: Any) -> Iterator[Columns]:

@@ -4,7 +4,6 @@
 """
 
 import contextlib
-import ctypes
 import logging
 import os
 import re
@@ -15,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+from sonicpy.disk import sync_file, sync_file_system
 from sonicpy.errors import GraphError
 from sonicpy.graph.word_graph import WordGraph
 
@@ -104,7 +104,7 @@ class GraphPool:
                 file.write(content)
                 if sync:
                     file.flush()
-                    os.fsync(file.fileno())
+                    sync_file(file.fileno())
             if sync:
                 os.replace(fresh, path)
         except OSError as error:
@@ -120,7 +120,8 @@ class GraphPool:
         try:
             if len(names) < SYNCED_TOGETHER or not sync_file_system(self.folder):
                 for name in names:
-                    sync_file(self.path(*name))
+                    with open(self.path(*name), "rb") as file:
+                        sync_file(file.fileno())
         except OSError as error:
             raise GraphError(f"cannot write the word graphs in {self.folder}: {error.strerror}") from error
 
@@ -198,33 +199,6 @@ class GraphPool:
             logger.error("%s; consolidation builds it again", error)
             self.broken.add(bucket)
             return None
-
-
-def sync_file(path: Path) -> None:
-    """Wait until the disk holds a file."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def sync_file_system(folder: Path) -> bool:
-    """Wait until the disk holds all files of the file system of a folder; False: this system has no call for that.
-
-    For thousands of small files this takes a hundredth of the time of syncing each.
-    """
-    try:
-        syncfs = ctypes.CDLL(None, use_errno=True).syncfs
-    except (OSError, AttributeError):
-        return False
-    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        if syncfs(descriptor):
-            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-    finally:
-        os.close(descriptor)
-    return True
 
 
 def graph_folder(store: Path) -> Path:

@@ -5,53 +5,63 @@ from starlette.exceptions import HTTPException
 
 from sonicpy.http.backend import Backend
 from sonicpy.http.models import DoneJson, FaultsJson, Figures, FolderBody, HealthJson
-from sonicpy.http.routes import router
+from sonicpy.http.routes import Operation, router
 
 
 def control_routes(backend: Backend) -> APIRouter:
     """Return the operations over a backend."""
-    routes = router("control")
+    operations = ControlOperations(backend)
+    return router(
+        "control",
+        [
+            Operation("GET", "/v1/stats", operations.stats),
+            Operation("GET", "/v1/figures", operations.figures),
+            Operation("POST", "/v1/consolidate", operations.consolidate),
+            Operation("POST", "/v1/verify", operations.verify),
+            Operation("POST", "/v1/backup", operations.backup),
+            Operation("POST", "/v1/restore", operations.restore),
+            Operation("GET", "/health", operations.health),
+        ],
+    )
 
-    @routes.get("/v1/stats")
-    async def stats(collection: str | None = None, bucket: str | None = None) -> Figures:
+
+class ControlOperations:
+    """Operations that look after an index, and health checks."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+
+    async def stats(self, collection: str | None = None, bucket: str | None = None) -> Figures:
         """Return figures about the index, a collection or a bucket."""
-        found: Figures = await backend.call("stats", collection, bucket)
+        found: Figures = await self._backend.call("stats", collection, bucket)
         return found
 
-    @routes.get("/v1/figures")
-    async def figures() -> Figures:
+    async def figures(self) -> Figures:
         """Return the figures of this moment: rates, latencies, memory."""
-        return await backend.figures()
+        return await self._backend.figures()
 
-    @routes.post("/v1/consolidate")
-    async def consolidate() -> DoneJson:
+    async def consolidate(self) -> DoneJson:
         """Build the word graphs of all buckets whose words changed."""
-        await backend.call("consolidate")
+        await self._backend.call("consolidate")
         return DoneJson()
 
-    @routes.post("/v1/verify")
-    async def verify() -> FaultsJson:
+    async def verify(self) -> FaultsJson:
         """Check the tables against each other."""
-        return FaultsJson(faults=await backend.call("verify"))
+        return FaultsJson(faults=await self._backend.call("verify"))
 
-    @routes.post("/v1/backup")
-    async def backup(body: FolderBody) -> DoneJson:
+    async def backup(self, body: FolderBody) -> DoneJson:
         """Write a backup into a folder of the index's machine."""
-        await backend.call("backup", body.folder)
+        await self._backend.call("backup", body.folder)
         return DoneJson()
 
-    @routes.post("/v1/restore")
-    async def restore(body: FolderBody) -> DoneJson:
+    async def restore(self, body: FolderBody) -> DoneJson:
         """Replace the collections that a backup holds."""
-        await backend.call("restore", body.folder)
+        await self._backend.call("restore", body.folder)
         return DoneJson()
 
-    @routes.get("/health")
-    async def health() -> HealthJson:
+    async def health(self) -> HealthJson:
         """Return 200 if requests are answered, else 503. Needs no password."""
-        reason = await backend.unready()
+        reason = await self._backend.unready()
         if reason is not None:
             raise HTTPException(503, reason)
         return HealthJson(status="ok")
-
-    return routes

@@ -5,7 +5,7 @@ from fastapi import APIRouter, Request
 from sonicpy.http.backend import Backend
 from sonicpy.http.bulk import push_stream
 from sonicpy.http.models import BulkJson, DoneJson, FlushBody, PopBody, PushBody, RemovedJson
-from sonicpy.http.routes import router
+from sonicpy.http.routes import Operation, router
 
 NDJSON = {
     "requestBody": {
@@ -22,27 +22,39 @@ NDJSON = {
 
 def ingest_routes(backend: Backend) -> APIRouter:
     """Return the operations over a backend."""
-    routes = router("ingest")
+    operations = IngestOperations(backend)
+    return router(
+        "ingest",
+        [
+            Operation("POST", "/v1/push", operations.push),
+            Operation("POST", "/v1/pop", operations.pop),
+            Operation("POST", "/v1/flush", operations.flush),
+            Operation("POST", "/v1/bulk", operations.bulk, extra=NDJSON),
+        ],
+    )
 
-    @routes.post("/v1/push")
-    async def push(body: PushBody) -> DoneJson:
+
+class IngestOperations:
+    """Operations that change what is indexed."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+
+    async def push(self, body: PushBody) -> DoneJson:
         """Add a text to an object. To push the same text again changes nothing."""
-        await backend.call("push", body.collection, body.bucket, body.object, body.text, body.lang)
+        await self._backend.call("push", body.collection, body.bucket, body.object, body.text, body.lang)
         return DoneJson()
 
-    @routes.post("/v1/pop")
-    async def pop(body: PopBody) -> RemovedJson:
+    async def pop(self, body: PopBody) -> RemovedJson:
         """Remove the words of a text from an object."""
-        return RemovedJson(removed=await backend.call("pop", body.collection, body.bucket, body.object, body.text))
+        return RemovedJson(
+            removed=await self._backend.call("pop", body.collection, body.bucket, body.object, body.text)
+        )
 
-    @routes.post("/v1/flush")
-    async def flush(body: FlushBody) -> RemovedJson:
+    async def flush(self, body: FlushBody) -> RemovedJson:
         """Erase a collection, a bucket or an object."""
-        return RemovedJson(removed=await backend.call("flush", body.collection, body.bucket, body.object))
+        return RemovedJson(removed=await self._backend.call("flush", body.collection, body.bucket, body.object))
 
-    @routes.post("/v1/bulk", openapi_extra=NDJSON)
-    async def bulk(request: Request) -> BulkJson:
+    async def bulk(self, request: Request) -> BulkJson:
         """Push many rows in one request, a JSON object with the keys of push a line. The body may be of any length."""
-        return await push_stream(backend, request.stream())
-
-    return routes
+        return await push_stream(self._backend, request.stream())

@@ -1,6 +1,7 @@
-"""Routes whose bodies are read within bounds."""
+"""Tables of operations become routes, whose bodies are read within bounds."""
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -30,6 +31,32 @@ class FlatRoute(APIRoute):
         return handle_flat
 
 
-def router(tag: str) -> APIRouter:
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """A line of a table of operations.
+
+    Attributes:
+        handler: its arguments and docstring are those of the operation.
+        id: its name in the schema; None: made of the handler's name, the path and the method.
+        extra: what the schema says besides.
+    """
+
+    method: str
+    path: str
+    handler: Callable[..., Coroutine[Any, Any, Any]]
+    id: str | None = None
+    extra: dict[str, Any] | None = None
+
+
+def router(tag: str, operations: Sequence[Operation]) -> APIRouter:
     """Return a router for one group of operations."""
-    return APIRouter(tags=[tag], route_class=FlatRoute)
+    routes = APIRouter(tags=[tag], route_class=FlatRoute)
+    for operation in operations:
+        routes.add_api_route(
+            operation.path,
+            operation.handler,
+            methods=[operation.method],
+            operation_id=operation.id,
+            openapi_extra=operation.extra,
+        )
+    return routes

@@ -29,7 +29,7 @@ from sonicpy.http.models import (
     Text,
     WordsJson,
 )
-from sonicpy.http.routes import router
+from sonicpy.http.routes import Operation, router
 
 CORRECTED_MAX = 5
 """Words of a text that "did you mean" looks at."""
@@ -37,88 +37,102 @@ CORRECTED_MAX = 5
 
 def search_routes(backend: Backend) -> APIRouter:
     """Return the operations over a backend."""
-    routes = router("search")
+    operations = SearchOperations(backend)
+    return router(
+        "search",
+        [
+            Operation("GET", "/v1/query", operations.query),
+            Operation("POST", "/v1/query", operations.query_by_body, id="query_by_body"),
+            Operation("GET", "/v1/suggest", operations.suggest),
+            Operation("GET", "/v1/search", operations.search),
+            Operation("GET", "/v1/words", operations.words),
+            Operation("GET", "/v1/explain", operations.explain),
+            Operation("GET", "/v1/collections", operations.collections),
+            Operation("GET", "/v1/buckets", operations.buckets),
+            Operation("GET", "/v1/objects", operations.objects),
+            Operation("GET", "/v1/exists", operations.exists),
+            Operation("GET", "/v1/count", operations.count),
+        ],
+    )
 
-    @routes.get("/v1/query")
+
+class SearchOperations:
+    """Operations that search."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+
     async def query(
-        collection: Collection, bucket: Bucket, text: Text, limit: Limit = 10, offset: Offset = 0,
+        self, collection: Collection, bucket: Bucket, text: Text, limit: Limit = 10, offset: Offset = 0,
         lang: Language = None, stem: bool = True, total: bool = False,
     ) -> HitsJson:  # fmt: skip
         """Return the objects that answer a text, best first."""
         options: dict[str, Any] = {"limit": limit, "offset": offset, "lang": lang, "stem": stem, "total": total}
-        return hits_json(await backend.call("query", collection, bucket, text, **options))
+        return hits_json(await self._backend.call("query", collection, bucket, text, **options))
 
-    @routes.post("/v1/query", operation_id="query_by_body")
-    async def query_by_body(body: QueryBody) -> HitsJson:
+    async def query_by_body(self, body: QueryBody) -> HitsJson:
         """Return the objects that answer a text that is too long for an address."""
         options = body.model_dump(exclude={"collection", "bucket", "text"})
-        return hits_json(await backend.call("query", body.collection, body.bucket, body.text, **options))
+        return hits_json(await self._backend.call("query", body.collection, body.bucket, body.text, **options))
 
-    @routes.get("/v1/suggest")
     async def suggest(
-        collection: Collection, bucket: Bucket, word: Annotated[str, Query(max_length=200)], limit: Limit = 5
+        self, collection: Collection, bucket: Bucket, word: Annotated[str, Query(max_length=200)], limit: Limit = 5
     ) -> WordsJson:
         """Return words that complete or correct a word."""
-        return WordsJson(words=await backend.call("suggest", collection, bucket, word, limit=limit))
+        return WordsJson(words=await self._backend.call("suggest", collection, bucket, word, limit=limit))
 
-    @routes.get("/v1/search")
     async def search(
-        collection: Collection, bucket: Bucket, text: Text, limit: Limit = 10, offset: Offset = 0,
+        self, collection: Collection, bucket: Bucket, text: Text, limit: Limit = 10, offset: Offset = 0,
         lang: Language = None, suggestions: Limit = 5,
     ) -> SearchJson:  # fmt: skip
         """Return hits, words that complete the last word, and what was probably meant: all that a search box needs."""
         hits, words, meant = await asyncio.gather(
-            backend.call("query", collection, bucket, text, limit=limit, offset=offset, lang=lang),
-            suggested(backend, collection, bucket, text.split()[-1:], suggestions),
-            did_you_mean(backend, collection, bucket, text),
+            self._backend.call("query", collection, bucket, text, limit=limit, offset=offset, lang=lang),
+            suggested(self._backend, collection, bucket, text.split()[-1:], suggestions),
+            did_you_mean(self._backend, collection, bucket, text),
         )
         found = hits_json(hits)
         return SearchJson(hits=found.hits, total=found.total, suggestions=words, did_you_mean=meant)
 
-    @routes.get("/v1/words")
     async def words(
-        collection: Collection, bucket: Bucket, prefix: Prefix = "", after: After = None, limit: Limit = 100
+        self, collection: Collection, bucket: Bucket, prefix: Prefix = "", after: After = None, limit: Limit = 100
     ) -> WordsJson:
         """Return words of a bucket in byte order, page by page: `after` is the last word of the page before."""
-        found = await backend.call("words", collection, bucket, limit=limit, prefix=prefix, after=after)
+        found = await self._backend.call("words", collection, bucket, limit=limit, prefix=prefix, after=after)
         return WordsJson(words=found)
 
-    @routes.get("/v1/explain")
     async def explain(
-        collection: Collection, bucket: Bucket, text: Text, limit: Limit = 10, lang: Language = None, stem: bool = True
-    ) -> Figures:
+        self, collection: Collection, bucket: Bucket, text: Text, limit: Limit = 10,
+        lang: Language = None, stem: bool = True,
+    ) -> Figures:  # fmt: skip
         """Return why a query gives its hits, or none."""
-        found = await backend.call("explain", collection, bucket, text, limit=limit, lang=lang, stem=stem)
+        found = await self._backend.call("explain", collection, bucket, text, limit=limit, lang=lang, stem=stem)
         held: Figures = json.loads(found.to_json())
         return held
 
-    @routes.get("/v1/collections")
-    async def collections(after: After = None, limit: Limit = LIMIT_MAX) -> NamesJson:
+    async def collections(self, after: After = None, limit: Limit = LIMIT_MAX) -> NamesJson:
         """Return the names of collections, page by page: `after` is the last name of the page before."""
-        return NamesJson(names=await backend.names(None, after, limit))
+        return NamesJson(names=await self._backend.names(None, after, limit))
 
-    @routes.get("/v1/buckets")
-    async def buckets(collection: Collection, after: After = None, limit: Limit = LIMIT_MAX) -> NamesJson:
+    async def buckets(self, collection: Collection, after: After = None, limit: Limit = LIMIT_MAX) -> NamesJson:
         """Return the names of the buckets of a collection, page by page."""
-        return NamesJson(names=await backend.names(collection, after, limit))
+        return NamesJson(names=await self._backend.names(collection, after, limit))
 
-    @routes.get("/v1/objects")
     async def objects(
-        collection: Collection, bucket: Bucket, prefix: Prefix = "", after: After = None, limit: Limit = 100
+        self, collection: Collection, bucket: Bucket, prefix: Prefix = "", after: After = None, limit: Limit = 100
     ) -> NamesJson:
         """Return names of objects in the order of their first push, page by page."""
-        found = await backend.call("objects", collection, bucket, prefix=prefix, after=after, limit=limit)
+        found = await self._backend.call("objects", collection, bucket, prefix=prefix, after=after, limit=limit)
         return NamesJson(names=found)
 
-    @routes.get("/v1/exists")
     async def exists(
-        collection: Collection, bucket: Bucket, object: Annotated[str, Query(min_length=1, max_length=128)]
+        self, collection: Collection, bucket: Bucket, object: Annotated[str, Query(min_length=1, max_length=128)]
     ) -> ExistsJson:
         """Return whether a bucket has an object."""
-        return ExistsJson(exists=await backend.call("exists", collection, bucket, object))
+        return ExistsJson(exists=await self._backend.call("exists", collection, bucket, object))
 
-    @routes.get("/v1/count")
     async def count(
+        self,
         collection: Collection,
         bucket: Annotated[str | None, Query(min_length=1, max_length=128)] = None,
         object: Annotated[str | None, Query(min_length=1, max_length=128)] = None,
@@ -126,12 +140,10 @@ def search_routes(backend: Backend) -> APIRouter:
     ) -> CountJson:
         """Return how many buckets a collection, words or objects a bucket, or words an object has."""
         if objects and bucket is not None:
-            return CountJson(count=await backend.call("count_objects", collection, bucket))
+            return CountJson(count=await self._backend.call("count_objects", collection, bucket))
         if object is not None and bucket is None:
             raise CommandError("invalid_argument", "an object is given without its bucket")
-        return CountJson(count=await backend.call("count", collection, bucket, object))
-
-    return routes
+        return CountJson(count=await self._backend.call("count", collection, bucket, object))
 
 
 def hits_json(hits: Hits) -> HitsJson:

@@ -13,6 +13,7 @@ from types import TracebackType
 from sonicpy._native.ids import are_names
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.config import Config
+from sonicpy.disk import sync_folder
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.graph.pool import GraphPool, Name, graph_folder
 from sonicpy.ids import ObjectName, check_names, object_name
@@ -22,7 +23,6 @@ from sonicpy.lexer.lexer import Lexer
 from sonicpy.store.any_store import AnyStore, ClosedStore
 from sonicpy.store.meta import BY_ASSOCIATION, BY_OBJECT, ORDER
 from sonicpy.store.mutations import Mutation, PushTerms
-from sonicpy.store.platform import sync_folder
 from sonicpy.store.restore import drop_staged
 from sonicpy.store.store import Store
 from sonicpy.store.view import View

@@ -15,9 +15,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from sonicpy.disk import sync_folder
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.store.environment import TABLE_NAMES, Environment
-from sonicpy.store.platform import make_folder, sync_folder
+from sonicpy.store.platform import make_folder
 
 BACKUP_FILE = "sonicpy.backup"
 MAGIC = b"SONICBAK"

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
+from sonicpy.disk import sync_file, sync_folder
 from sonicpy.errors import StoreError, StoreFull
 from sonicpy.store.data_file import (
     PAGE_BYTES_MAX,
@@ -32,7 +33,6 @@ from sonicpy.store.data_file import (
     replaced_pages,
     stamp,
 )
-from sonicpy.store.platform import sync_file, sync_folder
 
 CHECKPOINT_FILE: Final = "sonicpy.checkpoint"
 MAGIC: Final = b"SONICCHK"

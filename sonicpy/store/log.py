@@ -9,6 +9,7 @@ records count: everything from the first damaged one on was never acknowledged, 
 """
 
 import contextlib
+import errno
 import os
 import re
 import struct
@@ -19,8 +20,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sonicpy._native.records import RECORD_BYTES_MAX, frame_records
+from sonicpy.disk import sync_file, sync_folder
 from sonicpy.errors import StoreDamaged, StoreError, StoreFull
-from sonicpy.store.platform import make_folder, sync_file, sync_folder
+from sonicpy.store.platform import make_folder
 
 MAGIC = b"SONICLOG"
 FORMAT_VERSION = 1
@@ -54,12 +56,12 @@ class Log:
         self._unsynced: list[tuple[Segment, int]] = []  # older segments that no sync has covered yet, with descriptors
         self._switching = threading.RLock()  # between a rotation and a sync on another thread
         self._older: list[Segment] = []
-        self._current = Segment(folder, 0)
+        self._current: Segment  # from `start` on
         self._begun = 0  # segments
         self._listed = 0  # how many of them the folder's list on the disk names
         self._may_have_rest = False  # half a record may follow the last whole one
-        self.position = 0
-        """Where the next record goes: the end of the last acknowledged one."""
+        self.position: int
+        """Where the next record goes, from `start` on: the end of the last acknowledged one."""
         try:
             make_folder(folder)
         except OSError as error:
@@ -124,7 +126,7 @@ class Log:
             self._may_have_rest = True
             written = os.write(self._descriptor, framed)
             if written != len(framed):
-                raise OSError(0, f"only {written} of {len(framed)} bytes were taken")
+                raise OSError(errno.ENOSPC, f"only {written} of {len(framed)} bytes were taken")
         except OSError as error:
             with contextlib.suppress(OSError):  # the next append tries again before it writes
                 self._truncate()
@@ -205,7 +207,7 @@ class Log:
             raise StoreFull(f"cannot begin the log file {path}: {error.strerror}") from error
         try:
             if os.write(descriptor, HEADER.pack(MAGIC, FORMAT_VERSION, position)) != HEADER.size:
-                raise OSError(0, "its header was not taken whole")
+                raise OSError(errno.ENOSPC, "its header was not taken whole")
         except OSError as error:
             os.close(descriptor)
             with contextlib.suppress(OSError):  # replay ignores a segment without a header

@@ -1,10 +1,10 @@
-"""What differs between Linux and macOS: waiting for the disk, and identifying a boot of the machine."""
+"""Folders and files that are on the disk when a call returns, and what identifies a boot of the machine."""
 
-import errno
-import fcntl
 import os
 import subprocess
 from pathlib import Path
+
+from sonicpy.disk import sync_file, sync_folder
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 """A random id of this boot; Linux alone has it."""
@@ -12,35 +12,6 @@ SYSCTL = "/usr/sbin/sysctl"
 BOOT_NAMES = ("kern.bootsessionuuid", "kern.boottime")
 """What identifies a boot elsewhere: macOS has a random id; the boot time also changes when the clock is set."""
 SYSCTL_TIMEOUT_S = 5
-NO_FULL_SYNC = {errno.ENOTSUP, errno.EINVAL, errno.ENOTTY}
-"""Errors of F_FULLFSYNC where the file system does not know it."""
-
-
-def sync_file(descriptor: int) -> None:
-    """Wait until the disk has the content of a file. Raises OSError if the disk failed.
-
-    On macOS only F_FULLFSYNC waits for the disk, fsync ends at the cache of the drive (fsync(2) there); file systems
-    that do not know it get a plain fsync.
-    """
-    full_sync: int | None = getattr(fcntl, "F_FULLFSYNC", None)
-    if full_sync is None:
-        getattr(os, "fdatasync", os.fsync)(descriptor)
-        return
-    try:
-        fcntl.fcntl(descriptor, full_sync)
-    except OSError as error:
-        if error.errno not in NO_FULL_SYNC:
-            raise
-        os.fsync(descriptor)
-
-
-def sync_folder(folder: Path) -> None:
-    """Wait until the disk has the folder's list of files. Raises OSError if the disk failed."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def make_folder(folder: Path) -> None:
@@ -61,7 +32,7 @@ def replace_file(path: Path, content: bytes) -> None:
     with open(fresh, "wb") as file:
         file.write(content)
         file.flush()
-        os.fsync(file.fileno())
+        sync_file(file.fileno())
     os.replace(fresh, path)
     sync_folder(path.parent)
 

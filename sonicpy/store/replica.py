@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sonicpy.disk import sync_folder
 from sonicpy.errors import StoreError
 from sonicpy.store.apply import apply_mutation
 from sonicpy.store.backup import BACKUP_FILE, SEAL, check_seal, open_backup
@@ -24,7 +25,6 @@ from sonicpy.store.environment import DATA_FILE
 from sonicpy.store.log import Log
 from sonicpy.store.meta import POSITION, REPLICA
 from sonicpy.store.mutations import unpack_mutation
-from sonicpy.store.platform import sync_folder
 from sonicpy.store.store import Store
 from sonicpy.store.write_view import WriteView
 

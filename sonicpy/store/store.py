@@ -78,7 +78,7 @@ class Store(StoreReader):
             self.was_converted = False
             self._analyzer = dict(analyzer)
             self._view: WriteView | None = None
-            self._owner = 0
+            self._owner: int  # the thread of the open transaction
             self._write_cache = WriteCache()
             self._board: ChangeBoard | None = None
             self._is_lost = False  # the open transaction failed, and its recovery has not passed yet

@@ -10,7 +10,7 @@ import pytest
 
 from sonicpy.api.arguments import LANGUAGES
 from sonicpy.api.rows import REFUSED_MAX, PushReport, Refused, Row, Shape, read_rows
-from sonicpy.errors import CommandError
+from sonicpy.errors import CommandError, InvalidArgument
 from tests.processes import environment
 
 BOUND = Shape("c", "b")
@@ -165,6 +165,23 @@ def test_tables_of_pandas() -> None:
     own = frame.assign(collection="c", bucket="b", lang=["fra", None])
     assert list(read_rows(own, FREE)) == [A._replace(lang="fra"), B]
     assert list(read_rows(frame.iloc[:0], BOUND)) == []
+
+
+def test_tables_of_pandas_with_a_name_twice() -> None:
+    pandas = pytest.importorskip("pandas", reason="needs the extra [tables]")
+    frame = pandas.DataFrame(COLUMNS)
+    levels = pandas.MultiIndex.from_product([["o"], [1, 2]])
+    for wrong, said in (
+        (
+            frame.set_index("id", drop=False),
+            "the table has 2 columns with the name 'id', its index included; rename or drop",
+        ),
+        (frame.rename_axis("text"), "2 columns with the name 'text'"),
+        (pandas.concat([frame, frame], axis="columns"), "2 columns with the name 'id'"),
+        (pandas.Series(["hello", "world"], index=levels), "the index of the Series has 2 levels; allowed is one"),
+    ):
+        with pytest.raises(InvalidArgument, match=said):
+            list(read_rows(wrong, BOUND))
 
 
 def test_tables_of_polars() -> None:

@@ -131,11 +131,11 @@ class TestWriting:
         assert pool.path(1, 2).read_bytes() == NEW
         assert not half.exists()
 
-    @pytest.mark.parametrize("call", ["fsync", "replace"])
+    @pytest.mark.parametrize("call", ["os.replace", "sonicpy.graph.pool.sync_file"])
     def test_a_fault_of_the_disk_leaves_no_graph(self, pool: GraphPool, call: str) -> None:
         full = OSError(errno.ENOSPC, "No space left on device")
         with (
-            mock.patch.object(os, call, side_effect=full),
+            mock.patch(call, side_effect=full),
             pytest.raises(GraphError, match="1-2.graph: No space left on device"),
         ):
             pool.write(1, 2, NEW)
@@ -154,7 +154,7 @@ class TestWriting:
         def rename(old: Path, new: Path) -> None:
             done.append(f"{old.name} to {new.name}")
 
-        with mock.patch.object(os, "fsync", sync), mock.patch.object(os, "replace", rename):
+        with mock.patch("sonicpy.graph.pool.sync_file", sync), mock.patch.object(os, "replace", rename):
             pool.write(1, 2, NEW)
         assert done == ["sync", "1-2.graph.new to 1-2.graph"]
 

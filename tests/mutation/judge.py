@@ -15,9 +15,9 @@ from tests.mutation.targets import Target
 COPIED = ("sonicpy", "ext", "tests", "benchmarks", "configs", "docs", "pyproject.toml", "setup.py", "README.md", ".ci")
 LEFT_OUT = shutil.ignore_patterns("__pycache__", "site", ".mypy_cache")
 SECONDS_MAX = 15.0
-"""Measured time of the tests that judge one mutant; the quickest come first."""
+"""CPU time of the tests that judge one mutant; those that need least come first."""
 TIMES_SLOWER = 6.0
-"""A run that takes so many times as long as measured hangs, and START_S more."""
+"""A run that takes so many times as long as its CPU time hangs, and START_S more."""
 START_S = 60.0
 TEST_FAILED, NO_TEST = 1, 5
 
@@ -32,7 +32,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Which tests run each line of the targets, and how long they take."""
+    """Which tests run each line of the targets, and how many CPU seconds they need."""
 
     seconds: dict[str, float]
     tests: dict[str, dict[int, list[str]]]

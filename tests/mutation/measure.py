@@ -1,11 +1,10 @@
-"""A pytest plugin that writes which lines of the targets each test runs, and how long it takes.
+"""A pytest plugin that writes which lines of the targets each test runs, and how much work it is.
 
 pytest -p tests.mutation.measure ...     MUTATION_LINES names the file for the result, MUTATION_TARGETS the targets
 """
 
 import json
 import os
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,9 +29,9 @@ class Measure:
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         """Measure one test with its fixtures."""
         self._coverage.switch_context(item.nodeid)
-        began = time.perf_counter()
+        began = cpu_s()
         result = yield
-        self._seconds[item.nodeid] = time.perf_counter() - began
+        self._seconds[item.nodeid] = cpu_s() - began
         return result
 
     def pytest_sessionfinish(self) -> None:
@@ -44,6 +43,11 @@ class Measure:
             found = data.contexts_by_lineno(str(Path(target).resolve()))
             lines[target] = {line: [test for test in tests if test != IMPORTED] for line, tests in found.items()}
         self._result.write_text(json.dumps({"seconds": self._seconds, "lines": lines}))
+
+
+def cpu_s() -> float:
+    """Return the CPU seconds of this process and of those that it started; on a busy machine a clock says less."""
+    return sum(os.times()[:4])
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -22,7 +22,7 @@ def work(self, limit: int | None = 3) -> bool:
     logger.error("%d", 1 + 1)
     if not self.ready and limit < LIMIT:
         raise ValueError(f"{limit + 1} is too many")
-    return self.count == -1
+    return self.count == -1 in zip([], [], strict=True)
 '''
 EXPECTED = [
     (3, "3", "(4)"),
@@ -32,8 +32,9 @@ EXPECTED = [
     (8, "not self.ready", "(self.ready)"),
     (8, "not self.ready and limit < LIMIT", "(not self.ready or limit < LIMIT)"),
     (9, 'raise ValueError(f"{limit + 1} is too many")', "pass"),
-    (10, "return self.count == -1", "return None"),
-    (10, "self.count == -1", "(self.count != -1)"),
+    (10, "return self.count == -1 in zip([], [], strict=True)", "return None"),
+    (10, "self.count == -1 in zip([], [], strict=True)", "(self.count != -1 in zip([], [], strict=True))"),
+    (10, "self.count == -1 in zip([], [], strict=True)", "(self.count == -1 not in zip([], [], strict=True))"),
 ]
 
 

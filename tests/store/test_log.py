@@ -4,9 +4,10 @@ import contextlib
 import errno
 import os
 import struct
+import sys
 import threading
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,14 @@ def replayed(folder: Path, position: int = 0) -> list[bytes]:
 def only_segment(folder: Path) -> Path:
     (path,) = folder.glob("*.log")
     return path
+
+
+def open_descriptors() -> int:
+    """Return how many files this process has open; skip the test on systems without /proc."""
+    try:
+        return len(os.listdir("/proc/self/fd"))
+    except OSError:
+        pytest.skip("needs /proc to count the open files of a process")
 
 
 def framed(payload: bytes) -> int:
@@ -363,6 +372,52 @@ def test_a_record_too_large_to_be_read_is_not_taken(log: Log, tmp_path: Path) ->
     assert replayed(tmp_path) == ([payload] if payload else []) + [b"after"]
 
 
+def test_a_record_as_large_as_allowed_comes_back(log: Log, tmp_path: Path) -> None:
+    log.append([b"x" * RECORD_MAX_BYTES])
+    log.close()
+    assert [len(payload) for payload in replayed(tmp_path)] == [RECORD_MAX_BYTES]
+
+
+@pytest.mark.parametrize(("call", "taken"), [("open", None), ("write", None), ("write", 3)])
+def test_a_failed_rotation_leaves_nothing_behind(
+    log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, taken: int | None
+) -> None:
+    log.append([b"before"])
+    files, open_files = sorted(tmp_path.iterdir()), open_descriptors()
+    failing_once(call, monkeypatch, taken)
+    with pytest.raises(StoreFull, match="cannot begin the log file .*0000000000000e.log: "):
+        log.rotate()
+    assert sorted(tmp_path.iterdir()) == files
+    assert open_descriptors() == open_files
+    log.close()
+    assert open_descriptors() == open_files - 1
+
+
+def test_only_what_a_failed_write_left_is_cut_off(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    cut: list[int] = []
+    monkeypatch.setattr(os, "ftruncate", lambda descriptor, size: cut.append(size))
+    for _ in range(2):
+        log.append([b"x"])
+        log.append([b"y"])
+        log.rotate()
+    assert cut == []
+    log.close()
+
+
+def test_the_folder_is_synced_for_a_new_segment_alone(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[Path] = []
+    monkeypatch.setattr("sonicpy.store.log.sync_folder", synced.append)
+    for _ in range(2):
+        log.append([b"x"])
+        log.sync()
+    assert synced == []
+    log.rotate()
+    log.sync()
+    log.sync()
+    assert len(synced) == 1
+    log.close()
+
+
 @pytest.mark.parametrize("call", ["fdatasync", "fsync", "dup"])
 def test_a_failed_sync_is_not_counted_as_done(log: Log, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
     log.append([b"x"])
@@ -407,7 +462,18 @@ def test_a_sync_covers_a_segment_that_is_rotated_away_under_it(
     log.close()
 
 
-def test_many_threads_sync_beside_rotations(log: Log) -> None:
+@pytest.fixture
+def often_switched(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Threads take turns after each few instructions, and none waits for the disk."""
+    for name in ("fdatasync", "fsync"):
+        monkeypatch.setattr(os, name, lambda descriptor: os.fstat(descriptor))
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(interval)
+
+
+def test_many_threads_sync_beside_rotations(log: Log, often_switched: None) -> None:
     """As with durability = "commit": each sync waits for the same older segments as the one beside it."""
     faults: list[BaseException] = []
     is_over = threading.Event()
@@ -419,7 +485,7 @@ def test_many_threads_sync_beside_rotations(log: Log) -> None:
         except (StoreError, OSError, ValueError) as fault:
             faults.append(fault)
 
-    open_files = len(os.listdir("/proc/self/fd"))
+    open_files = open_descriptors()
     threads = [threading.Thread(target=sync) for _ in range(4)]
     for thread in threads:
         thread.start()
@@ -432,7 +498,7 @@ def test_many_threads_sync_beside_rotations(log: Log) -> None:
         thread.join()
     assert faults == []
     log.sync()
-    assert len(os.listdir("/proc/self/fd")) == open_files
+    assert open_descriptors() == open_files
     log.close()
 
 

@@ -48,6 +48,12 @@ def test_the_log_goes_after_a_replay_only_when_the_environment_is_on_the_disk(tm
         assert not disk.lacks(DATA)
 
 
+def test_an_open_store_has_its_log_on_the_disk(tmp_path: Path) -> None:
+    calls = record_calls(STORE + "open_store(folder / 'store'); mark('open'); os._exit(0)", tmp_path / "f")
+    (disk,) = at(calls, "mark", "open")
+    assert not disk.lacks(LOG, "/log"), "else what was set aside could come back behind what is appended"
+
+
 def test_with_durability_commit_what_was_sealed_is_on_the_disk(tmp_path: Path) -> None:
     code = "store = filled('commit'); store.sync_log(); mark('sealed'); store.sync(); mark('synced'); os._exit(0)"
     calls = record_calls(STORE + code, tmp_path / "f")

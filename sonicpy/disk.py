@@ -1,0 +1,55 @@
+"""Waiting for the disk: where Linux and macOS differ, and what the store and the word graphs share."""
+
+import ctypes
+import errno
+import fcntl
+import os
+from pathlib import Path
+
+NO_FULL_SYNC = {errno.ENOTSUP, errno.EINVAL, errno.ENOTTY}
+"""Errors of F_FULLFSYNC where the file system does not know it."""
+
+
+def sync_file(descriptor: int) -> None:
+    """Wait until the disk has the content of a file. Raises OSError if the disk failed.
+
+    On macOS only F_FULLFSYNC waits for the disk, fsync ends at the cache of the drive (fsync(2) there); file systems
+    that do not know it get a plain fsync.
+    """
+    full_sync: int | None = getattr(fcntl, "F_FULLFSYNC", None)
+    if full_sync is None:
+        getattr(os, "fdatasync", os.fsync)(descriptor)
+        return
+    try:
+        fcntl.fcntl(descriptor, full_sync)
+    except OSError as error:
+        if error.errno not in NO_FULL_SYNC:
+            raise
+        os.fsync(descriptor)
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the disk has the folder's list of files. Raises OSError if the disk failed."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_file_system(folder: Path) -> bool:
+    """Wait until the disk holds all files of the file system of a folder; False: this system has no call for that.
+
+    For thousands of small files this takes a hundredth of the time of syncing each.
+    """
+    try:
+        syncfs = ctypes.CDLL(None, use_errno=True).syncfs
+    except (OSError, AttributeError):
+        return False
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        if syncfs(descriptor):
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    finally:
+        os.close(descriptor)
+    return True
