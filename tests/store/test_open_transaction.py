@@ -25,13 +25,14 @@ def in_a_thread(work: Callable[[], Answer]) -> Answer:
 
 
 def damaged_by(oid: str, work: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `work` that raises StoreDamaged if one of the texts is for an object of this name."""
+    """Return `work` that raises StoreDamaged when it has changed an object of this name."""
 
     def call(view: object, given: Any, **named: Any) -> Any:
+        result = work(view, given, **named)
         for change in given if isinstance(given, list) else [given]:
             if isinstance(change, PushTerms) and change.oid == oid:
                 raise StoreDamaged("a row of the test")
-        return work(view, given, **named)
+        return result
 
     return call
 
@@ -49,6 +50,7 @@ def test_changes_are_counted_until_a_commit_has_them(tmp_path: Path, monkeypatch
         with pytest.raises(StoreDamaged, match="a row of the test"):
             change()
         assert store.uncommitted == 3
+        assert (found(store, "alpha"), found(store, "x")) == (["o3", "o2", "o1"], [])
     store.seal()
     assert store.sync_log() == store.log_position > 0
     store.apply(push("o4", "alpha"))
@@ -130,7 +132,7 @@ def test_a_log_with_what_waits_goes_on_in_its_segment(tmp_path: Path) -> None:
     store.close()
 
 
-def test_who_may_keep_an_answer(tmp_path: Path) -> None:
+def test_who_may_keep_an_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = open_store(tmp_path)
     before = store.readable_stamp()
     assert before is not None and in_a_thread(store.readable_stamp) == before
@@ -140,9 +142,14 @@ def test_who_may_keep_an_answer(tmp_path: Path) -> None:
     changed = store.readable_stamp()
     assert changed is not None and changed > before
     assert in_a_thread(store.readable_stamp) is None, "it reads the commit before"
+    with monkeypatch.context() as patch, pytest.raises(StoreFull):
+        patch.setattr("os.write", lambda descriptor, data: 3)
+        store.seal()
+    undone = store.readable_stamp()
+    assert undone is not None and undone > changed
     store.commit()
     committed = store.readable_stamp()
-    assert committed is not None and committed > changed
+    assert committed is not None and committed > undone
     assert in_a_thread(store.readable_stamp) == committed
     store.close()
 
