@@ -226,7 +226,6 @@ class Log:
     def _truncate(self) -> None:
         """Cut off what a failed write left behind the last whole record."""
         os.ftruncate(self._descriptor, HEADER.size + self.position - self._current.start)
-        self._may_have_rest = False
 
 
 def read_segment(segment: Segment) -> Iterator[tuple[int, int, bytes]]:

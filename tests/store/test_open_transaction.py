@@ -5,11 +5,13 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
+from unittest import mock
 
 import pytest
 
 from sonicpy.errors import StoreDamaged, StoreError, StoreFull
 from sonicpy.store import store as store_module
+from sonicpy.store.environment import Environment, MapFull
 from sonicpy.store.mutations import FlushBucket, FlushCollection, PushTerms, pack_mutation
 from tests.store.shorthand import found, open_store, push
 
@@ -47,8 +49,10 @@ def test_changes_are_counted_until_a_commit_has_them(tmp_path: Path, monkeypatch
     assert store.apply_pushes([push("o1", "beta"), push("o2", "alpha"), push("o3", "alpha")], new=True) == [0]
     assert store.uncommitted == 3
     for change in (lambda: store.apply(push("bad", "x")), lambda: store.apply_pushes([push("bad", "x")])):
+        recoveries = store.recoveries
         with pytest.raises(StoreDamaged, match="a row of the test"):
             change()
+        assert store.recoveries == recoveries + 1
         assert store.uncommitted == 3
         assert (found(store, "alpha"), found(store, "x")) == (["o3", "o2", "o1"], [])
     store.seal()
@@ -62,6 +66,18 @@ def test_changes_are_counted_until_a_commit_has_them(tmp_path: Path, monkeypatch
     store.commit()
     assert store.uncommitted == 0
     assert found(store, "alpha") == ["o3", "o2", "o1"]
+    store.close()
+
+
+def test_a_map_that_cannot_grow_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = open_store(tmp_path)
+    store.apply(push("o1", "alpha"))
+    store.seal()
+    with monkeypatch.context() as patch, pytest.raises(StoreError, match="no room"):
+        patch.setattr(store_module, "apply_mutation", mock.Mock(side_effect=MapFull("the map is full")))
+        patch.setattr(Environment, "grow", mock.Mock(side_effect=StoreError("no room for a larger map")))
+        store.apply(push("o2", "alpha"))
+    assert found(store, "alpha") == ["o1"]
     store.close()
 
 
