@@ -298,15 +298,17 @@ def test_a_failed_or_short_write_leaves_the_log_at_its_last_whole_record(
     log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, taken: int | None
 ) -> None:
     """The sizes cut the frame, the payload, and between the two records of the one write."""
+    log.append([b"earlier"])
+    log.rotate()
     before = log.append([b"before"])
     failing_once("write", monkeypatch, taken)
     with pytest.raises(StoreFull, match="cannot write the log"):
         log.append([b"lost", b"lost too"])
     assert log.position == before
-    assert replayed(tmp_path) == [b"before"]
+    assert replayed(tmp_path) == [b"earlier", b"before"]
     log.append([b"after"])
     log.close()
-    assert replayed(tmp_path) == [b"before", b"after"]
+    assert replayed(tmp_path) == [b"earlier", b"before", b"after"]
 
 
 @pytest.mark.parametrize("taken", [1, 8, 11])
