@@ -19,6 +19,7 @@ TWO_SYNCS = (
 
 HARMLESS: dict[tuple[str, str, str, str], str] = {
     (LOG, "self._begun = 0  # segments", "0", "(1)"): "only whether it has grown counts",
+    (LOG, "self._begun += 1", "1", "(2)"): "only whether it has grown counts",
     (LOG, "if descriptor >= 0:", "descriptor >= 0", "(descriptor > 0)"): ALWAYS_OPEN,
     (LOG, "if self._descriptor >= 0:", "0", "(1)"): ALWAYS_OPEN,
     (
@@ -29,6 +30,7 @@ HARMLESS: dict[tuple[str, str, str, str], str] = {
         "if True: self._listed = max(self._listed, begun) for synced in older: "
         "if synced in self._unsynced: self._unsynced.remove(synced) os.close(synced[1])",
     ): TWO_SYNCS,
+    (STORE, "self._board = None", "self._board = None", "pass"): "nobody asks a closed store for its board",
     (STORE, "self.stamp += 1", "1", "(2)"): "whoever compares two stamps asks only whether they are the same",
     (
         STORE,
