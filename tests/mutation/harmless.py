@@ -21,6 +21,7 @@ HARMLESS: dict[tuple[str, str, str, str], str] = {
     (LOG, "self._begun = 0  # segments", "0", "(1)"): "only whether it has grown counts",
     (LOG, "self._begun += 1", "1", "(2)"): "only whether it has grown counts",
     (LOG, "if descriptor >= 0:", "descriptor >= 0", "(descriptor > 0)"): ALWAYS_OPEN,
+    (LOG, "if descriptor >= 0:", "0", "(1)"): ALWAYS_OPEN,
     (LOG, "if self._descriptor >= 0:", "0", "(1)"): ALWAYS_OPEN,
     (
         LOG,

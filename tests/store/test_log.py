@@ -128,6 +128,15 @@ def test_retire_keeps_what_is_not_covered(log: Log, tmp_path: Path) -> None:
     log.close()
 
 
+def test_a_segment_that_somebody_deleted_is_retired_too(log: Log, tmp_path: Path) -> None:
+    log.append([b"covered"])
+    log.rotate()
+    min(tmp_path.iterdir()).unlink()
+    log.retire(log.position)
+    assert log.size_bytes() == 0
+    log.close()
+
+
 def test_a_second_rotation_in_a_row_begins_no_segment(log: Log, tmp_path: Path) -> None:
     log.append([b"x"])
     log.rotate()
