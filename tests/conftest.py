@@ -1,5 +1,6 @@
 """Fixtures and settings of all tests."""
 
+import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -14,10 +15,19 @@ from tests.processes import Server
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+# pydantic would look for plugins in every installed package, at each start of a server.
+os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
+
 settings.register_profile("shared machine", deadline=None)
 settings.load_profile("shared machine")
 
 NOBODY = 65_534
+
+
+def pytest_collection_finish() -> None:
+    """Let no collection of garbage go through the thousands of tests that were found: they stay."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

@@ -59,7 +59,7 @@ class Log:
         self._current: Segment  # from `start` on
         self._begun = 0  # segments
         self._listed = 0  # how many of them the folder's list on the disk names
-        self._may_have_rest = False  # half a record may follow the last whole one
+        self._may_have_rest: bool  # half a record may follow the last whole one; from `start` on
         self.position: int
         """Where the next record goes, from `start` on: the end of the last acknowledged one."""
         try:
@@ -226,7 +226,6 @@ class Log:
     def _truncate(self) -> None:
         """Cut off what a failed write left behind the last whole record."""
         os.ftruncate(self._descriptor, HEADER.size + self.position - self._current.start)
-        self._may_have_rest = False
 
 
 def read_segment(segment: Segment) -> Iterator[tuple[int, int, bytes]]:

@@ -418,7 +418,7 @@ class Store(StoreReader):
         """Commit the open transaction with the log position it covers; if the map is full, in a larger one.
 
         Raises:
-            StoreError: the commit failed and the transaction is to be recovered.
+            StoreError: the commit failed; call `_recover`.
         """
         for _ in range(GROWTHS_MAX):
             try:
@@ -433,11 +433,7 @@ class Store(StoreReader):
                 if self._board is not None:
                     self._board.note_commit(number)
             except MapFull as error:
-                self._is_lost = True
                 self._recover(error)
-            except StoreError:
-                self._is_lost = True
-                raise
             else:
                 self._is_new = False
                 self._committed_position = self._log.position

@@ -1,11 +1,9 @@
 """The rows of the published benchmarks, in a tiny profile, and the oracle that judges them."""
 
-import gc
 import hashlib
 import json
 import re
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,16 +18,8 @@ from benchmarks.seeds.synapse_rows import shard_of
 from benchmarks.seeds.table import IN_PROCESS, Figure, Table
 
 
-@pytest.fixture
-def frozen() -> Iterator[None]:
-    """The benchmarks collect garbage before they measure: this process has much that never becomes garbage."""
-    gc.freeze()
-    yield
-    gc.unfreeze()
-
-
 @pytest.mark.parametrize("letter", ROWS)
-def test_every_row_runs(letter: str, tmp_path: Path, frozen: None) -> None:
+def test_every_row_runs(letter: str, tmp_path: Path) -> None:
     said: list[str] = []
     table = Table("tiny", said.append)
     ROWS[letter].run(table, TINY, tmp_path / "work", lambda row: True)

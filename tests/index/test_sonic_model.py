@@ -20,7 +20,7 @@ BUDGETS = (0, 1, 4, 20, 1000)
 CUTS = ((0.0, 0), (0.6, 4), (0.1, 100))
 """Least idf of a word, and from how many objects on: none; lowered so that it matters; Sonic's own."""
 
-QUERIES, SUGGESTIONS = 70, 25
+QUERIES, SUGGESTIONS = 45, 15
 LENGTHS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 10, 11, 12)
 
 

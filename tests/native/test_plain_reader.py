@@ -170,7 +170,7 @@ def holds_or_leaves(mode: Mode, line: bytes) -> None:
     assert [type(value) for value in got] == [type(value) for value in twin]
 
 
-@settings(max_examples=2_000)
+@settings(max_examples=800)
 @given(st.sampled_from(list(Mode)), LINES)
 @example(Mode.INGEST, b'PUSH c b o "\xc3\\r\xa9"')
 @example(Mode.INGEST, b'PUSH c b o """')
@@ -186,7 +186,7 @@ def test_what_is_read_is_what_parse_reads(mode: Mode, line: bytes) -> None:
 TEXTS = st.text(st.sampled_from(' "\\ab\u00e9nr\t'), max_size=20)
 
 
-@settings(max_examples=1_000)
+@settings(max_examples=500)
 @given(TEXTS, st.sampled_from(["", " LANG(eng)", " LANG(none) ", ' "', "\r"]))
 def test_texts_are_what_parse_reads_and_refusals_are_left_to_it(text: str, rest: str) -> None:
     line = f'PUSH c b o "{text}"{rest}'.encode()

@@ -331,9 +331,9 @@ def test_rows_of_impacts_split_and_go(tmp_path: Path, monkeypatch: pytest.Monkey
     late = f"o{128 * 128 + 7}"  # goes into the last block of the first row, and then becomes shorter
     apply(push(late, "word"))
     apply(PopTerms("c", "b", late, terms("long")))
-    for number in range(0, 128 * 64, 2):  # every second of the first row goes and comes back
+    for number in range(0, 128 * 8, 2):  # every second of the first blocks goes and comes back
         apply(PopTerms("c", "b", f"o{number}", terms("word")))
-    for number in range(0, 128 * 64, 2):
+    for number in range(0, 128 * 8, 2):
         apply(push(f"o{number}", "word*2"))
     for number in range(128 * 128):  # the first row goes, but for what came late
         apply(PopTerms("c", "b", f"o{number}", terms("word")))

@@ -206,7 +206,7 @@ def test_a_kill_behind_any_commit(tmp_path: Path, mode: str) -> None:
     with mock.patch.object(Environment, "commit", commit_and_copy):
         Index(folder, config(mode)).close()
     assert len(copies) > 15
-    for copy in copies:
+    for copy in copies[MODES.index(mode) :: len(MODES)]:  # what commits do is the same in all modes
         with Index(copy, config(mode)) as index:
             check(index, holds)
         shutil.rmtree(copy)

@@ -128,6 +128,15 @@ def test_retire_keeps_what_is_not_covered(log: Log, tmp_path: Path) -> None:
     log.close()
 
 
+def test_a_segment_that_somebody_deleted_is_retired_too(log: Log, tmp_path: Path) -> None:
+    log.append([b"covered"])
+    log.rotate()
+    min(tmp_path.iterdir()).unlink()
+    log.retire(log.position)
+    assert log.size_bytes() == 0
+    log.close()
+
+
 def test_a_second_rotation_in_a_row_begins_no_segment(log: Log, tmp_path: Path) -> None:
     log.append([b"x"])
     log.rotate()
@@ -298,15 +307,17 @@ def test_a_failed_or_short_write_leaves_the_log_at_its_last_whole_record(
     log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, taken: int | None
 ) -> None:
     """The sizes cut the frame, the payload, and between the two records of the one write."""
+    log.append([b"earlier"])
+    log.rotate()
     before = log.append([b"before"])
     failing_once("write", monkeypatch, taken)
     with pytest.raises(StoreFull, match="cannot write the log"):
         log.append([b"lost", b"lost too"])
     assert log.position == before
-    assert replayed(tmp_path) == [b"before"]
+    assert replayed(tmp_path) == [b"earlier", b"before"]
     log.append([b"after"])
     log.close()
-    assert replayed(tmp_path) == [b"before", b"after"]
+    assert replayed(tmp_path) == [b"earlier", b"before", b"after"]
 
 
 @pytest.mark.parametrize("taken", [1, 8, 11])
@@ -389,8 +400,10 @@ def test_a_failed_rotation_leaves_nothing_behind(
         log.rotate()
     assert sorted(tmp_path.iterdir()) == files
     assert open_descriptors() == open_files
-    log.close()
-    assert open_descriptors() == open_files - 1
+    log.rotate()
+    for _ in range(2):
+        log.close()
+        assert open_descriptors() == open_files - 1
 
 
 def test_only_what_a_failed_write_left_is_cut_off(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,11 +5,13 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
+from unittest import mock
 
 import pytest
 
 from sonicpy.errors import StoreDamaged, StoreError, StoreFull
 from sonicpy.store import store as store_module
+from sonicpy.store.environment import Environment, MapFull
 from sonicpy.store.mutations import FlushBucket, FlushCollection, PushTerms, pack_mutation
 from tests.store.shorthand import found, open_store, push
 
@@ -25,13 +27,14 @@ def in_a_thread(work: Callable[[], Answer]) -> Answer:
 
 
 def damaged_by(oid: str, work: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `work` that raises StoreDamaged if one of the texts is for an object of this name."""
+    """Return `work` that raises StoreDamaged when it has changed an object of this name."""
 
     def call(view: object, given: Any, **named: Any) -> Any:
+        result = work(view, given, **named)
         for change in given if isinstance(given, list) else [given]:
             if isinstance(change, PushTerms) and change.oid == oid:
                 raise StoreDamaged("a row of the test")
-        return work(view, given, **named)
+        return result
 
     return call
 
@@ -46,9 +49,12 @@ def test_changes_are_counted_until_a_commit_has_them(tmp_path: Path, monkeypatch
     assert store.apply_pushes([push("o1", "beta"), push("o2", "alpha"), push("o3", "alpha")], new=True) == [0]
     assert store.uncommitted == 3
     for change in (lambda: store.apply(push("bad", "x")), lambda: store.apply_pushes([push("bad", "x")])):
+        recoveries = store.recoveries
         with pytest.raises(StoreDamaged, match="a row of the test"):
             change()
+        assert store.recoveries == recoveries + 1
         assert store.uncommitted == 3
+        assert (found(store, "alpha"), found(store, "x")) == (["o3", "o2", "o1"], [])
     store.seal()
     assert store.sync_log() == store.log_position > 0
     store.apply(push("o4", "alpha"))
@@ -63,15 +69,29 @@ def test_changes_are_counted_until_a_commit_has_them(tmp_path: Path, monkeypatch
     store.close()
 
 
+def test_a_map_that_cannot_grow_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = open_store(tmp_path)
+    store.apply(push("o1", "alpha"))
+    store.seal()
+    with monkeypatch.context() as patch, pytest.raises(StoreError, match="no room"):
+        patch.setattr(store_module, "apply_mutation", mock.Mock(side_effect=MapFull("the map is full")))
+        patch.setattr(Environment, "grow", mock.Mock(side_effect=StoreError("no room for a larger map")))
+        store.apply(push("o2", "alpha"))
+    assert found(store, "alpha") == ["o1"]
+    store.close()
+
+
 def test_a_replay_knows_who_was_left_out(tmp_path: Path) -> None:
     store = open_store(tmp_path / "store")
     store.apply(push("o1", "alpha"))
     assert store.apply_pushes([push("o2", "beta"), push("o1", "beta"), push("o3", "beta")], new=True) == [1]
+    assert store.apply_pushes([push("o1", "gamma")]) == [], "nobody is left out unless it is asked for"
     store.seal()
     copy = shutil.copytree(tmp_path / "store", tmp_path / "as a killed process leaves it")
     store.close()
     again = open_store(copy)
     assert found(again, "beta") == ["o3", "o2"]
+    assert found(again, "gamma") == ["o1"]
     again.close()
 
 
@@ -130,7 +150,7 @@ def test_a_log_with_what_waits_goes_on_in_its_segment(tmp_path: Path) -> None:
     store.close()
 
 
-def test_who_may_keep_an_answer(tmp_path: Path) -> None:
+def test_who_may_keep_an_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = open_store(tmp_path)
     before = store.readable_stamp()
     assert before is not None and in_a_thread(store.readable_stamp) == before
@@ -140,9 +160,14 @@ def test_who_may_keep_an_answer(tmp_path: Path) -> None:
     changed = store.readable_stamp()
     assert changed is not None and changed > before
     assert in_a_thread(store.readable_stamp) is None, "it reads the commit before"
+    with monkeypatch.context() as patch, pytest.raises(StoreFull):
+        patch.setattr("os.write", lambda descriptor, data: 3)
+        store.seal()
+    undone = store.readable_stamp()
+    assert undone is not None and undone > changed
     store.commit()
     committed = store.readable_stamp()
-    assert committed is not None and committed > changed
+    assert committed is not None and committed > undone
     assert in_a_thread(store.readable_stamp) == committed
     store.close()
 
@@ -204,8 +229,8 @@ def test_what_a_flush_leaves_is_told_once_it_is_committed(tmp_path: Path) -> Non
     store.commit()
     assert store.take_flushed() == {first: 0}
     assert store.take_flushed() == {}
-    store.forget_pending_bucket(first)
-    assert store.pending_buckets() == {second}
+    store.forget_pending_bucket(second)
+    assert second not in store.pending_buckets()
     store.close()
 
 

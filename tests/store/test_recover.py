@@ -197,12 +197,12 @@ def test_a_fault_at_any_write_of_an_opening_can_be_tried_again(tmp_path: Path, f
 # -- a map that is too small ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("commit_every", [50, 700, 5000])
+@pytest.mark.parametrize("commit_every", [50, 700, 3000])
 def test_a_tiny_map_grows_under_load_without_a_word(tmp_path: Path, commit_every: int) -> None:
     """From the megabyte that is reserved to several: no caller hears of it, not at a push and not at a commit."""
     store, model = open_store(tmp_path, map_bytes=1 << 20), Model()
-    for number in range(4000):
-        mutation = push(f"o{number}", f"word{number} common{number % 7} {'x' * 200}{number}", 1000)
+    for number in range(2000):
+        mutation = push(f"o{number}", f"word{number} common{number % 7} {'x' * 400}{number}", 1000)
         assert store.apply(mutation) == model.apply(mutation)
         if number % commit_every == commit_every - 1:
             store.commit()
@@ -216,7 +216,7 @@ def test_a_tiny_map_grows_under_load_without_a_word(tmp_path: Path, commit_every
     store.close()
     store = open_store(tmp_path, map_bytes=1 << 20)
     check_consistent(store)
-    assert found(store, "common0")[:2] == ["o3997", "o3990"]
+    assert found(store, "common0")[:2] == ["o1995", "o1988"]
     store.close()
 
 

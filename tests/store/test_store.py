@@ -17,7 +17,7 @@ from sonicpy.store import environment as tables
 from sonicpy.store.boot_mark import BOOT_FILE
 from sonicpy.store.environment import Environment
 from sonicpy.store.folder import LOCK_FILE
-from sonicpy.store.log import Log
+from sonicpy.store.log import HEADER, Log
 from sonicpy.store.meta import ANALYZER, FORMAT
 from sonicpy.store.mutations import FlushBucket, FlushObject, PopTerms, PushTerms
 from sonicpy.store.platform import boot_id
@@ -32,11 +32,14 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.mark.parametrize("durability", ["interval", "commit"])
 def test_a_closed_store_opens_with_everything_in_it(tmp_path: Path, durability: str) -> None:
     store = open_store(tmp_path, durability=durability)
+    assert store.durability == durability
     store.apply(push("o1", "alpha beta"))
     store.seal()
     store.sync_log()
     store.apply(push("o2", "alpha"))
     store.close()
+    (segment,) = (tmp_path / "log").iterdir()
+    assert segment.stat().st_size == HEADER.size, "what is in the tables goes"
     for _ in range(3):
         store = open_store(tmp_path, durability=durability)
         assert found(store, "alpha") == ["o2", "o1"]

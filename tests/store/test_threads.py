@@ -13,7 +13,7 @@ from tests.store.consistency import check_consistent
 from tests.store.shorthand import count_objects, open_store, push
 
 READERS = 6
-ROUNDS = 25
+ROUNDS = 12
 PUSHES = 60
 
 
@@ -54,7 +54,7 @@ def test_readers_see_whole_snapshots_while_one_thread_writes(tmp_path: Path, map
         for number in range(ROUNDS):
             for place in range(PUSHES):
                 oid = f"o{number}-{place}"
-                store.apply(push(oid, f"common {'x' * 300}{oid} word{place}"))
+                store.apply(push(oid, f"common {'x' * 450}{oid} word{place}"))
             store.apply(FlushObject("c", "b", f"o{number}-0"))
             store.commit()
             store.sync()

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -25,15 +26,25 @@ from tests.store import consistency
 from tests.store.shorthand import ORDERS, open_store, push, terms
 
 WORDS = [f"word{number}" for number in range(12)] + ["x" * 60, "y" * 600]
-PLACES = 40
+PLACES = 25
 """Bytes of a row that are damaged, one after the other; rows of names have a thousand."""
 
 
-@pytest.fixture(params=ORDERS)
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[Store]:
-    """A store with every kind of row: words that came late, words popped, objects and buckets flushed."""
-    monkeypatch.setattr(names, "WAITING_MIN", 100)
-    store = open_store(tmp_path, order=request.param)
+@pytest.fixture(scope="module", params=ORDERS)
+def store(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Store]:
+    """A store with every kind of row: words that came late, words popped, objects and buckets flushed.
+
+    All tests of an order share it: what they damage, they do in a transaction that they give up.
+    """
+    store = open_store(tmp_path_factory.mktemp("store"), order=request.param)
+    with mock.patch.object(names, "WAITING_MIN", 100):
+        use(store)
+        yield store
+    store.close()
+
+
+def use(store: Store) -> None:
+    """Change a store in every way."""
     chance = random.Random(7)
     for number in range(300):
         oid = f"o{chance.randrange(40)}"
@@ -56,13 +67,10 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtu
         store.apply(push(f"many{number}", "many*2 late", bucket="b"))
     huge = FlushObject("c", "b", "huge")
     store.apply(push("huge", " ".join(f"{word}*2" for word in WORDS)))
-    with monkeypatch.context() as patched:
-        patched.setattr(remove_steps, "TERMS_PER_STEP", 5)
+    with mock.patch.object(remove_steps, "TERMS_PER_STEP", 5):
         store.apply(huge, in_steps=True)
         store.take_step()
     store.commit()
-    yield store
-    store.close()
 
 
 def test_nothing_is_wrong_with_a_store_that_was_used(store: Store) -> None:
@@ -245,5 +253,9 @@ def test_a_damaged_record_is_a_fault_where_the_tables_need_it(log: Path) -> None
     first.write_bytes(first.read_bytes()[:-1])
     for position in (int(last.stem, 16), 10_000):
         assert list(log_faults(log, position)) == [], "the tables hold all of the first segment"
+    other_version = first.read_bytes()[:8] + b"\7" + first.read_bytes()[9:]
+    first.write_bytes(other_version)
+    (fault,) = log_faults(log, 0)
+    assert "has format version 7" in fault
     first.unlink()
     assert "begins at" in next(log_faults(log, 0))
