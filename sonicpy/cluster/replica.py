@@ -130,8 +130,9 @@ class Replica:
         self._wake()
 
     def state(self) -> dict[str, Any]:
-        """Return position, chain hash and fault, for JSON."""
-        return {"position": self.applied, "chain": self.index.progress.chain, "fault": self.fault}
+        """Return position, epoch, chain hash and fault, for JSON."""
+        known = self.index.progress
+        return {"position": self.applied, "epoch": known.epoch, "chain": known.chain, "fault": self.fault}
 
     async def close(self) -> None:
         """Commit and release the folder."""
