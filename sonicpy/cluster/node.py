@@ -100,7 +100,9 @@ class Node:
         is_strong: bool,
     ) -> None:
         self.name = name
-        self.layout = layout
+        self.spread: frozenset[str] = frozenset()
+        """The collections whose buckets are spread."""
+        self.take_layout(layout)
         self.recorder = recorder
         self.is_strong = is_strong
         self.replicas: dict[int, Replica] = {}
@@ -151,9 +153,20 @@ class Node:
         """Return the folder of a replica."""
         return self._folder / f"{partition:04}"
 
-    def partition_of(self, collection: str, bucket: str) -> int:
-        """Return the number of the partition that holds a bucket."""
+    def partition_of(self, collection: str, bucket: str, object: str = "") -> int:
+        """Return the number of the partition that holds a bucket, or the part of a spread one that holds an object."""
+        if self.spread:
+            return self.layout.partition_of(collection, bucket, object)
         return partition_of(collection, bucket, self.layout.partitions)
+
+    def parts_of(self, collection: str, bucket: str) -> list[int]:
+        """Return the partitions that hold a bucket."""
+        return self.layout.parts_of(collection, bucket)
+
+    def take_layout(self, layout: Layout) -> None:
+        """Work by a layout from now on."""
+        self.layout = layout
+        self.spread = frozenset(name for name, _ in layout.spread)
 
     def add(self, partition: int, record: bytes) -> OpenBatch:
         """Add a change to the next batch of a partition."""
@@ -266,7 +279,7 @@ class Node:
 
     async def _tell_status(self, message: Msg) -> None:
         replicas = {str(number): replica.state() for number, replica in self.replicas.items()}
-        answer = {"name": self.name, "batches": self.batches(), "replicas": replicas}
+        answer = {"name": self.name, "batches": self.batches(), "replicas": replicas, "spread": self.layout.spread}
         try:
             await message.respond(json.dumps(answer).encode())
         except (NatsError, OSError) as error:
