@@ -19,6 +19,7 @@ from nats.errors import NoRespondersError
 
 from sonicpy.cluster import snapshots
 from sonicpy.cluster.broker import Epoch
+from sonicpy.cluster.hedging import NOT_HERE, Asker
 from sonicpy.cluster.jetstream import JetStream
 from sonicpy.cluster.moves import Mover
 from sonicpy.cluster.partitions import partition_of
@@ -30,6 +31,7 @@ from sonicpy.cluster.questions import (
     make_record,
     pack_question,
     subject_of_questions,
+    subject_of_replica,
     unpack_question,
 )
 from sonicpy.cluster.registry import Layout, Registry
@@ -51,7 +53,7 @@ CHANGE_S = 16.0
 APPLY_S = 5.0
 """Longest time until a replica has applied what was acknowledged."""
 PAUSE_S = 0.05
-ANSWER, REFUSAL, NOT_HERE, FAILED = b"+", b"!", b"-", b"?"
+ANSWER, REFUSAL, FAILED = b"+", b"!", b"?"
 """The first byte of an answer: the rest is the answer; the code of an error and its detail; why another node has to be
 asked; or why a change failed or its outcome is unknown."""
 
@@ -62,7 +64,7 @@ class Held:
 
     replica: Replica
     tasks: Sequence["asyncio.Task[None]"]
-    subscription: Subscription
+    subscriptions: Sequence[Subscription]
 
 
 async def cancelled(tasks: Iterable["asyncio.Task[None]"]) -> None:
@@ -123,6 +125,7 @@ class Node:
         self._answering: set[asyncio.Task[None]] = set()
         self._subscriptions: list[Subscription] = []
         self._mover = Mover(self, connection, registry)
+        self.asker = Asker(connection)
 
     @classmethod
     async def open(
@@ -216,6 +219,7 @@ class Node:
             if not self._connection.is_closed:
                 await subscription.unsubscribe()
         await self._mover.stop()
+        await self.asker.stop()
         for partition in list(self._held):
             await self.release(partition)
         await cancelled(self._answering)
@@ -239,11 +243,13 @@ class Node:
         following = asyncio.create_task(replica.run())
         following.add_done_callback(replica.note_end)
         self.replicas[partition] = replica
-        subject = subject_of_questions(partition)
-        subscription = await self._connection.subscribe(subject, queue="replicas", cb=self._take)
-        self._held[partition] = Held(
-            replica, (following, asyncio.create_task(ReplicaTasks(replica).run())), subscription
+        subscribe = self._connection.subscribe
+        subscriptions = (
+            await subscribe(subject_of_questions(partition), queue="replicas", cb=self._take),
+            await subscribe(subject_of_replica(partition, self.name), cb=self._take),
         )
+        tasks = (following, asyncio.create_task(ReplicaTasks(replica).run()))
+        self._held[partition] = Held(replica, tasks, subscriptions)
 
     async def release(self, partition: int, wait_s: float = 0.0) -> None:
         """Let other nodes answer for a partition, and close its replica.
@@ -253,8 +259,9 @@ class Node:
         """
         held = self._held.pop(partition)
         self.replicas.pop(partition, None)
-        if not self._connection.is_closed:
-            await held.subscription.unsubscribe()
+        for subscription in held.subscriptions:
+            if not self._connection.is_closed:
+                await subscription.unsubscribe()
         try:
             await asyncio.sleep(wait_s)
         finally:
@@ -264,6 +271,7 @@ class Node:
     # -- inside --------------------------------------------------------------------------------------------------------
 
     async def _start(self, statistics: Statistics) -> None:
+        await self.asker.start()
         await self._mover.start(statistics)
         self._subscriptions.append(await self._connection.subscribe(STATUS, cb=self._tell_status))
 
@@ -336,19 +344,9 @@ class Node:
         return number
 
     async def _ask_others(self, partition: int, question: Question) -> bytes:
-        is_change = question.kind in CHANGES
-        timeout_s = CHANGE_S if is_change else TRY_S
-        try:
-            message = await self._connection.request(
-                subject_of_questions(partition), pack_question(partition, question), timeout=timeout_s
-            )
-        except NoRespondersError as error:
-            raise NotHere("no node that holds it is there") from error
-        except (NatsError, OSError) as error:
-            if is_change:
-                raise StoreError("the outcome of a change is unknown: the node that was asked is silent") from error
-            raise NotHere("the node that was asked is silent") from error
-        state, answer = message.data[:1], message.data[1:]
+        packed = pack_question(partition, question)
+        asked = await (self._change_elsewhere if question.kind in CHANGES else self._read_elsewhere)(partition, packed)
+        state, answer = asked[:1], asked[1:]
         if state == NOT_HERE:
             raise NotHere(answer.decode())
         if state == FAILED:
@@ -356,6 +354,25 @@ class Node:
         if state == REFUSAL:
             code, _, detail = answer.decode().partition("\0")
             raise CommandError(code, detail or None)
+        return answer
+
+    async def _change_elsewhere(self, partition: int, packed: bytes) -> bytes:
+        try:
+            message = await self._connection.request(subject_of_questions(partition), packed, timeout=CHANGE_S)
+        except NoRespondersError as error:
+            raise NotHere("no node that holds it is there") from error
+        except (NatsError, OSError) as error:
+            raise StoreError("the outcome of a change is unknown: the node that was asked is silent") from error
+        return bytes(message.data)
+
+    async def _read_elsewhere(self, partition: int, packed: bytes) -> bytes:
+        others = [subject_of_replica(partition, node) for node in self.layout.holders(partition) if node != self.name]
+        try:
+            answer = await self.asker.ask(others, packed, TRY_S)
+        except (NatsError, OSError) as error:  # TimeoutError among them
+            raise NotHere("the node that was asked is silent") from error
+        if answer is None:
+            raise NotHere("no node that holds it is there")
         return answer
 
     async def _take(self, message: Msg) -> None:

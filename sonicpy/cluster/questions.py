@@ -71,6 +71,11 @@ def subject_of_questions(partition: int) -> str:
     return f"sonicpy.ask.{partition}"
 
 
+def subject_of_replica(partition: int, node: str) -> str:
+    """Return the subject on which one replica is asked."""
+    return f"sonicpy.ask.{partition}.{node}"
+
+
 def pack_question(partition: int, question: Question) -> bytes:
     """Return a question as bytes."""
     return json.dumps([partition, question.kind, question.fields, question.position, question.is_strong]).encode()

@@ -103,6 +103,49 @@ def test_partitions_move_while_the_cluster_serves(cluster: DevCluster, tmp_path:
     judge_held(cluster, load, layout, tmp_path / "replay")
 
 
+def test_three_nodes_become_five_and_three_again(cluster: DevCluster) -> None:
+    buckets = [f"b{number}" for number in range(100)]
+    with connect_client(urls(cluster)) as client:
+        for bucket in buckets:
+            client.push("c", bucket, "o1", "apple")
+    for name in ("n4", "n5"):
+        cluster.node_ports[name] = free_ports(1)[0]
+        cluster.start_node(name)
+    steps = [(add, "n4"), (add, "n5"), (drain, "n1"), (drain, "n2")]
+    for change, name in steps:
+        change(cluster.addresses, name)
+        layout = moves.rebalance(cluster.addresses, 60, print)
+        wanted = {node: {str(number) for number in layout.of_node(node)} for node in layout.nodes}
+        wait_until(
+            "every node holds what it should",
+            lambda wanted=wanted: {n: held for n, held in held_partitions(cluster).items() if held} == wanted,
+        )
+        assert status(cluster.addresses).is_whole
+        counts = [len(held) for held in wanted.values()]
+        assert max(counts) <= 1.3 * sum(counts) / len(counts) or max(counts) - min(counts) <= 1
+        with connect_client(urls(cluster)) as client:
+            assert all(client.query("c", bucket, "apple") == ["o1"] for bucket in buckets)
+    assert layout.nodes == ("n3", "n4", "n5")
+
+
+def test_a_client_of_several_nodes_goes_on_when_its_node_dies(cluster: DevCluster) -> None:
+    with connect_client(urls(cluster)) as client:
+        for number in range(30):
+            client.push("c", f"b{number % 7}", f"o{number}", "apple")
+        for victim in list(cluster.nodes):
+            kill(cluster, victim)
+            longest = 0.0
+            for number in range(60):
+                began = time.monotonic()
+                client.push("c", f"b{number % 7}", f"o{number}", "apple pear")
+                assert f"o{number}" in client.query("c", f"b{number % 7}", "apple", limit=100)
+                longest = max(longest, time.monotonic() - began)
+            print(f"{victim} killed: at most {longest:.3f} s for a PUSH and a QUERY")
+            assert longest < 5
+            cluster.start_node(victim)
+            cluster.wait_until_ready(time.monotonic() + 30)
+
+
 def test_a_folder_that_was_left_comes_back_or_goes(tmp_path: Path) -> None:
     folder = tmp_path / "0003"
     folder.mkdir()

@@ -27,7 +27,7 @@ from tests.cluster.test_faults import kill  # noqa: E402
 from tests.cluster.test_moves import running, urls  # noqa: E402
 
 PARTS = 4
-FROZEN = [("o1", 4, 3), ("o1", 5, 0), ("conversation:1", 7, 3)]
+FROZEN = [("o1", 4, 3), ("o1", 5, 1), ("conversation:1", 7, 3)]
 
 
 @pytest.mark.parametrize(("object", "parts", "part"), FROZEN)
