@@ -12,6 +12,7 @@ DESCRIPTION = "Several machines that hold the same index; needs pip install 'son
 PARTITIONS = 16
 PARTITIONS_MAX = 1024
 COPIES = 3
+LOGS = 1
 
 
 def add_verbs(verbs: Verbs) -> None:
@@ -97,6 +98,9 @@ def _add_brokers(parser: argparse.ArgumentParser) -> None:
 def _add_layout(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--partitions", metavar="N", type=int, default=PARTITIONS, help="how many (default 16)")
     parser.add_argument("--copies", metavar="N", type=int, default=COPIES, help="nodes that hold each (default 3)")
+    parser.add_argument(
+        "--logs", metavar="N", type=int, default=LOGS, help="logs that the partitions share (default 1); see the docs"
+    )
 
 
 def init(arguments: argparse.Namespace) -> int:
@@ -104,7 +108,8 @@ def init(arguments: argparse.Namespace) -> int:
     setup = load_cluster("setup")
     nodes = arguments.nodes.split(",")
     _check_layout(arguments)
-    setup.init(arguments.cluster, arguments.monitor.split(","), arguments.partitions, arguments.copies, nodes)
+    monitors = arguments.monitor.split(",")
+    setup.init(arguments.cluster, monitors, arguments.partitions, arguments.copies, nodes, arguments.logs)
     print(f"the cluster has {arguments.partitions} partitions on {', '.join(nodes)}")
     return 0
 
@@ -142,12 +147,12 @@ def change(arguments: argparse.Namespace) -> int:
 def dev(arguments: argparse.Namespace) -> int:
     """Run a cluster for trying. Raises SonicError."""
     _check_layout(arguments)
-    said: int = load_cluster("dev").run(arguments.data, arguments.partitions, arguments.copies, _say)
+    said: int = load_cluster("dev").run(arguments.data, arguments.partitions, arguments.copies, arguments.logs, _say)
     return said
 
 
 def _check_layout(arguments: argparse.Namespace) -> None:
-    for name, most in (("partitions", PARTITIONS_MAX), ("copies", 7)):
+    for name, most in (("partitions", PARTITIONS_MAX), ("copies", 7), ("logs", arguments.partitions)):
         number = getattr(arguments, name)
         if not 1 <= number <= most:
             raise ConfigError(f"--{name} is {number}; allowed is 1 to {most}.")

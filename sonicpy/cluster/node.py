@@ -17,6 +17,7 @@ from nats.errors import Error as NatsError
 from nats.errors import NoRespondersError
 
 from sonicpy.cluster import snapshots
+from sonicpy.cluster.follower import LogFollower
 from sonicpy.cluster.jetstream import JetStream
 from sonicpy.cluster.partitions import partition_of
 from sonicpy.cluster.questions import (
@@ -32,7 +33,7 @@ from sonicpy.cluster.questions import (
 from sonicpy.cluster.registry import Layout, Registry
 from sonicpy.cluster.replica import Answered, Replica, ReplicaTasks
 from sonicpy.cluster.status import SUBJECT as STATUS
-from sonicpy.cluster.writer import OpenBatch, PartitionWriter
+from sonicpy.cluster.writer import LogWriter, OpenBatch
 from sonicpy.config import Config
 from sonicpy.errors import CommandError, SonicError, StoreError
 from sonicpy.index.replica import Recorder, ReplicaIndex
@@ -94,9 +95,9 @@ class Node:
         self._registry = registry
         self._broker = JetStream(connection)
         self._writers = [
-            PartitionWriter(self._broker, number, name, incarnation, self._acknowledged(number))
-            for number in range(layout.partitions)
+            LogWriter(self._broker, number, name, incarnation, self._note_acknowledged) for number in range(layout.logs)
         ]
+        self._followers = [LogFollower(number, self._broker) for number in range(layout.logs)]
         self._tasks: list[asyncio.Task[None]] = []
         self._answering: set[asyncio.Task[None]] = set()
         self._subscriptions: list[Subscription] = []
@@ -132,7 +133,7 @@ class Node:
 
     def add(self, partition: int, record: bytes) -> OpenBatch:
         """Add a change to the next batch of a partition."""
-        return self._writers[partition].add(record)
+        return self._writer_of(partition).add(partition, record)
 
     def batches(self) -> int:
         """Return how many batches of this node were acknowledged."""
@@ -182,12 +183,13 @@ class Node:
     async def _start(self, statistics: Statistics) -> None:
         for number in self.layout.of_node(self.name):
             index = await self._open_replica(number)
-            self.replicas[number] = Replica(
-                number, index, self._broker, self._config, statistics, self._answered(number), self._broker.read_again
-            )
+            replica = Replica(number, index, self._config, statistics, self._answered(number), self._read_again)
+            self.replicas[number] = replica
+            self._followers[self.layout.log_of(number)].follow(replica)
+        for follower in self._followers:
+            self._tasks.append(asyncio.create_task(follower.run()))
+            self._tasks[-1].add_done_callback(follower.note_end)
         for number, replica in self.replicas.items():
-            self._tasks.append(asyncio.create_task(replica.run()))
-            self._tasks[-1].add_done_callback(replica.note_end)
             self._tasks.append(asyncio.create_task(ReplicaTasks(replica).run()))
             self._subscriptions.append(
                 await self._connection.subscribe(subject_of_questions(number), queue="replicas", cb=self._take)
@@ -197,7 +199,7 @@ class Node:
     async def _open_replica(self, number: int) -> ReplicaIndex:
         folder = self._folder / f"{number:04}"
         index = ReplicaIndex(folder, self.recorder)
-        epoch = await self._broker.epoch_at_last(number)
+        epoch = await self._broker.epoch_at_last(self.layout.log_of(number))
         if epoch.first > index.progress.position + 1 and index.progress.epoch in ("", epoch.name):
             index.close()
             await snapshots.replace_folder(number, epoch, self._broker, self._registry, folder)
@@ -212,16 +214,20 @@ class Node:
         except (NatsError, OSError) as error:
             logger.warning("a question for the status was not answered: %s", error)
 
-    def _acknowledged(self, partition: int) -> Callable[[OpenBatch, int], None]:
-        def note(batch: OpenBatch, position: int) -> None:
-            self.written[partition] = max(position, self.written[partition])
+    def _writer_of(self, partition: int) -> LogWriter:
+        return self._writers[self.layout.log_of(partition)]
 
-        return note
+    def _read_again(self, partition: int) -> None:
+        self._broker.read_again(self.layout.log_of(partition))
+
+    def _note_acknowledged(self, batch: OpenBatch, position: int) -> None:
+        for partition in batch.records:
+            self.written[partition] = max(position, self.written[partition])
 
     def _answered(self, partition: int) -> Answered:
         def note(writer: str, incarnation: int, number: int, answers: list[int]) -> None:
             if writer == self.name:
-                self._writers[partition].note_answers(incarnation, number, answers)
+                self._writer_of(partition).note_answers(incarnation, number, partition, answers)
 
         return note
 
@@ -236,7 +242,7 @@ class Node:
             return str(await snapshots.save(replica, self._broker, self._registry)).encode()
         position = question.position
         if question.is_strong:
-            position = max(position, await asyncio.shield(self._writers[partition].barrier().done))
+            position = max(position, await asyncio.shield(self._writer_of(partition).barrier().done))
         if replica.applied < position:
             try:
                 await replica.wait_for(position, APPLY_S)
@@ -248,10 +254,9 @@ class Node:
         """Return the number that a change answers, and its position."""
         record = make_record(self.recorder, question)
         batch = self.add(partition, record)
-        place = len(batch.records) - 1
-        batch.wants_answers = True
+        place = len(batch.records[partition]) - 1
         try:
-            answers = await asyncio.wait_for(asyncio.shield(batch.answers), CHANGE_S)
+            answers = await asyncio.wait_for(asyncio.shield(batch.answers_of(partition)), CHANGE_S)
         except TimeoutError as error:
             raise StoreError("the outcome of a change is unknown: it was not applied in time") from error
         return f"{answers[place]} {await asyncio.shield(batch.done)}".encode()

@@ -21,7 +21,7 @@ from sonicpy.cluster.partitions import holders_of
 from sonicpy.errors import ConfigError, StoreError
 
 BUCKET = "sonicpy_meta"
-FORMAT = 1
+FORMAT = 2
 HISTORY = 1
 
 
@@ -33,13 +33,23 @@ class Layout:
         partitions: how many.
         copies: how many nodes hold each partition.
         nodes: the names of the nodes that hold partitions.
+        logs: how many; each holds the changes of every so many-th partition.
         format: of this value and of batches.
     """
 
     partitions: int
     copies: int
     nodes: tuple[str, ...]
+    logs: int = 1
     format: int = FORMAT
+
+    def log_of(self, partition: int) -> int:
+        """Return the number of the log that holds the changes of a partition."""
+        return partition % self.logs
+
+    def partitions_of(self, log: int) -> range:
+        """Return the partitions whose changes a log holds."""
+        return range(log, self.partitions, self.logs)
 
     def of_node(self, node: str) -> list[int]:
         """Return the partitions that a node holds."""
@@ -122,7 +132,7 @@ class Registry:
         found = json.loads(await self._get("cluster") or "{}")
         if found.get("format") != FORMAT:
             raise ConfigError(f"the cluster has format {found.get('format')}; this sonicpy knows format {FORMAT}.")
-        return Layout(found["partitions"], found["copies"], tuple(found["nodes"]))
+        return Layout(found["partitions"], found["copies"], tuple(found["nodes"]), found["logs"])
 
     async def change_nodes(self, change: Callable[[tuple[str, ...]], tuple[str, ...]]) -> Layout:
         """Change which nodes hold partitions; return the new layout. Nodes read it when they start.

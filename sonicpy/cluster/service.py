@@ -100,9 +100,10 @@ class TurnSealer:
         turn, self._node.turn = self._node.turn, {}
         if not turn:
             return None
-        if len(turn) == 1:
-            return next(iter(turn.values())).done
-        return asyncio.gather(*(asyncio.shield(batch.done) for batch in turn.values()))
+        waits = list(dict.fromkeys([batch.done for batch in turn.values()]))
+        if len(waits) == 1:
+            return waits[0]
+        return asyncio.gather(*map(asyncio.shield, waits))
 
     def note_turn_without_changes(self) -> None:
         """Do nothing: replicas commit by the log, whoever takes turns."""

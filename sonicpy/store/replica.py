@@ -20,6 +20,7 @@ from sonicpy.errors import StoreError
 from sonicpy.store.apply import apply_mutation
 from sonicpy.store.backup import BACKUP_FILE, SEAL, check_seal, open_backup
 from sonicpy.store.boot_mark import note_boot
+from sonicpy.store.checkpoint import CHECKPOINT_BYTES
 from sonicpy.store.environment import DATA_FILE
 from sonicpy.store.log import Log
 from sonicpy.store.meta import POSITION, REPLICA
@@ -154,6 +155,18 @@ class ReplicaStore(Store):
         self.progress = progress
         return answers
 
+    def note_position(self, position: int, epoch: str) -> None:
+        """Let the next commit note a position behind that of the last entry: what lies between was of other partitions.
+
+        Raises:
+            StoreError: the store cannot be written.
+        """
+        if position > self.progress.position:
+            self._check_accepting()
+            self._writing()
+            self._log.keep(position, ())
+            self.progress = dataclasses.replace(self.progress, position=position, epoch=epoch)
+
     def commit(self) -> None:
         """Make everything applied visible to all; see `Store.commit`."""
         super().commit()
@@ -161,6 +174,11 @@ class ReplicaStore(Store):
 
     def _make_log(self, folder: Path) -> Log:
         return RecordsInMemory()
+
+    def _sync_in_background(self) -> None:
+        """Sync only if many pages wait for it to be used again: what is not synced, the cluster's log has."""
+        if self._environment.replaced_bytes >= CHECKPOINT_BYTES:
+            super()._sync_in_background()
 
     def _note_position(self, view: WriteView) -> None:
         super()._note_position(view)
