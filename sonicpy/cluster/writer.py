@@ -24,7 +24,7 @@ BATCH_BYTES_MAX = 256 << 10
 GIVE_UP_S = 15.0
 PAUSE_S = 0.05
 """Between two tries, where the broker refuses at once because the log has no leader."""
-GATHER_SHARE = 0.5
+GATHER_SHARE = 1.0
 """A batch waits for others at most for this share of the time that the last one took."""
 GATHER_S = 0.005
 """And at most for this time."""

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from sonicpy.errors import StoreError
-from sonicpy.store.apply import apply_mutation
+from sonicpy.store.apply import apply_mutations
 from sonicpy.store.backup import BACKUP_FILE, SEAL, check_seal, open_backup
 from sonicpy.store.boot_mark import note_boot
 from sonicpy.store.checkpoint import CHECKPOINT_BYTES
@@ -136,20 +136,14 @@ class ReplicaStore(Store):
             StoreError: nothing of the entry was carried out; everything before it is.
         """
         self._check_accepting()
-        answers = []
         weight = max(1, len(records))
         self.uncommitted += weight  # from before it can be read: see readable_stamp
         try:
-            for record in records:
-                mutation = unpack_mutation(record)
-                answers.append(self._at_most_twice(apply_mutation, mutation))
-                self._unsealed.append(record)  # a recovery inside this batch applies it again
+            mutations = [unpack_mutation(record) for record in records]
+            answers = self._at_most_twice(apply_mutations, mutations)
         except BaseException:
-            self._unsealed.clear()
-            self._recover(None)
             self.uncommitted -= weight
             raise
-        self._unsealed.clear()
         self._writing()  # an entry without changes is noted, too
         self._log.keep(progress.position, records)
         self.progress = progress
