@@ -27,6 +27,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,6 +37,7 @@ from sonicpy.cluster.dev import DevCluster, free_ports
 from sonicpy.cluster.partitions import holders_of, partition_of
 from sonicpy.cluster.snapshots import snapshot_all
 from sonicpy.cluster.status import status
+from tests.support.texts import messages, queries, quoted
 
 HOST = "127.0.0.1"
 CONNECTIONS = 8
@@ -45,9 +47,8 @@ ROUNDS = 4
 OBJECTS = 50_000
 SETTLE_S = 1.5
 """After changes, until everything is committed and nothing is left to do."""
-WORDS = [
-    f"{a}{b}{c}" for a in ("ba", "ko", "li", "mu") for b in ("ra", "ne", "ti", "so") for c in ("n", "x", "lo", "p")
-]
+TEXTS = messages(20_000)
+QUERIES = queries(TEXTS, 2, 2_000)
 PROCESS_CLOCK = 2
 """Makes of a process the number of its clock, which counts nanoseconds: clock_getcpuclockid in Linux."""
 TIMEOUT_S = 60.0
@@ -85,8 +86,7 @@ def cpu_s(pids: Sequence[int]) -> float:
 
 def push_line(pick: random.Random, buckets: Sequence[str], objects: int = OBJECTS) -> str:
     """Return a PUSH of some object."""
-    text = " ".join(pick.choices(WORDS, k=8))
-    return f'PUSH bench {pick.choice(buckets)} o{pick.randrange(objects)} "{text}"\n'
+    return f"PUSH bench {pick.choice(buckets)} o{pick.randrange(objects)} {quoted(pick.choice(TEXTS))}\n"
 
 
 def push(port: int, seed: int, depth: int, count: int, buckets: Sequence[str]) -> None:
@@ -104,7 +104,7 @@ def query(port: int, seed: int, depth: int, count: int, buckets: Sequence[str]) 
     pick = random.Random(seed)
     connection = Connection(port, "search")
     for _ in range(count):
-        connection.send(f'QUERY bench {pick.choice(buckets)} "{" ".join(pick.choices(WORDS, k=2))}"\n')
+        connection.send(f"QUERY bench {pick.choice(buckets)} {quoted(pick.choice(QUERIES))}\n")
         connection.take(2)
     connection.close()
 
@@ -129,17 +129,9 @@ class Side:
 
     def measure(self, what: str, work: Work, connections: int, depth: int, count: int, seed: int) -> None:
         """Let connections do some work; note what an operation cost."""
-        threads = [
-            threading.Thread(
-                target=work, args=(self.port, seed * 100 + number, depth, count // connections, self.buckets)
-            )
-            for number in range(connections)
-        ]
         before = {name: cpu_s([pid]) for name, pid in self.pids.items()}
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        each = count // connections
+        together(connections, lambda number: work(self.port, seed * 100 + number, depth, each, self.buckets))
         if work is push:
             time.sleep(SETTLE_S)
         spent = {name: (cpu_s([pid]) - before[name]) / count * 1e6 for name, pid in self.pids.items()}
@@ -151,6 +143,13 @@ class Side:
     def typical(self, what: str) -> float:
         """Return the median of the rounds."""
         return sorted(self.found[what])[len(self.found[what]) // 2]
+
+
+def together(count: int, work: Callable[[int], None]) -> None:
+    """Call `work` with 0, 1, ... in threads, and wait for all. Raises what one of them raised."""
+    with ThreadPoolExecutor(count) as pool:
+        for done in [pool.submit(work, number) for number in range(count)]:
+            done.result()
 
 
 # -- cost --------------------------------------------------------------------------------------------------------------
@@ -367,14 +366,8 @@ def new(arguments: argparse.Namespace) -> None:
     """Fill a cluster, then empty the folder of a node; print how long it takes to be current."""
     with tempfile.TemporaryDirectory() as name, cluster(Path(name), logs=arguments.logs) as dev:
         began = time.monotonic()
-        threads = [
-            threading.Thread(target=fill, args=(dev.node_ports["n1"], number, arguments.objects // CONNECTIONS))
-            for number in range(CONNECTIONS)
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        each = arguments.objects // CONNECTIONS
+        together(CONNECTIONS, lambda number: fill(dev.node_ports["n1"], number, each))
         print(f"{arguments.objects} objects pushed in {time.monotonic() - began:.0f} s", flush=True)
         print(f"by the log: current in {time_of_new(dev):.1f} s", flush=True)
         began = time.monotonic()
@@ -390,8 +383,7 @@ def fill(port: int, number: int, count: int) -> None:
     connection = Connection(port, "ingest")
     for first in range(0, count, depth):
         lines = [
-            f'PUSH bench b{number} o{oid} "{" ".join(pick.choices(WORDS, k=8))}"\n'
-            for oid in range(first, first + depth)
+            f"PUSH bench b{number} o{oid} {quoted(pick.choice(TEXTS))}\n" for oid in range(first, first + depth)
         ]
         connection.send("".join(lines))
         connection.take(depth)
