@@ -32,6 +32,8 @@ from sonicpy.cluster.questions import (
 from sonicpy.cluster.registry import Layout, Registry
 from sonicpy.cluster.replica import Answered, Replica, ReplicaTasks
 from sonicpy.cluster.status import SUBJECT as STATUS
+from sonicpy.cluster.upgrade import SUBJECT as UPGRADED
+from sonicpy.cluster.versions import FORMATS, check_version
 from sonicpy.cluster.writer import OpenBatch, PartitionWriter
 from sonicpy.config import Config
 from sonicpy.errors import CommandError, SonicError, StoreError
@@ -116,9 +118,11 @@ class Node:
         recorder = Recorder(config)
         recorder.lexer.prepare()
         await registry.agree_on_analyzer(recorder.analyzer())
+        check_version(version := await registry.entry_version())
         incarnation = await registry.incarnation(name)
         folder = Path(config.store.kv.path)
         node = cls(name, folder, config, connection, registry, layout, incarnation, recorder, is_strong=is_strong)
+        node.write_version(version)
         try:
             await node._start(statistics)
         except BaseException:
@@ -133,6 +137,11 @@ class Node:
     def add(self, partition: int, record: bytes) -> OpenBatch:
         """Add a change to the next batch of a partition."""
         return self._writers[partition].add(record)
+
+    def write_version(self, version: int) -> None:
+        """Write entries of a version from now on; the batches under way keep theirs."""
+        for writer in self._writers:
+            writer.version = version
 
     def batches(self) -> int:
         """Return how many batches of this node were acknowledged."""
@@ -193,6 +202,7 @@ class Node:
                 await self._connection.subscribe(subject_of_questions(number), queue="replicas", cb=self._take)
             )
         self._subscriptions.append(await self._connection.subscribe(STATUS, cb=self._tell_status))
+        self._subscriptions.append(await self._connection.subscribe(UPGRADED, cb=self._note_upgrade))
 
     async def _open_replica(self, number: int) -> ReplicaIndex:
         folder = self._folder / f"{number:04}"
@@ -206,11 +216,22 @@ class Node:
 
     async def _tell_status(self, message: Msg) -> None:
         replicas = {str(number): replica.state() for number, replica in self.replicas.items()}
-        answer = {"name": self.name, "batches": self.batches(), "replicas": replicas}
+        answer = {"name": self.name, "batches": self.batches(), "replicas": replicas, "entries": sorted(FORMATS)}
         try:
             await message.respond(json.dumps(answer).encode())
         except (NatsError, OSError) as error:
             logger.warning("a question for the status was not answered: %s", error)
+
+    async def _note_upgrade(self, message: Msg) -> None:
+        """Read which version of entries to write; if that fails, the old one stays until the next start."""
+        try:
+            version = await self._registry.entry_version()
+            check_version(version)
+        except SonicError as error:
+            logger.warning("the version of entries stays as it is: %s", error)
+            return
+        self.write_version(version)
+        logger.info("entries of version %d are written from now on", version)
 
     def _acknowledged(self, partition: int) -> Callable[[OpenBatch, int], None]:
         def note(batch: OpenBatch, position: int) -> None:

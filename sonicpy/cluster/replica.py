@@ -10,8 +10,9 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from sonicpy.cluster.batches import following, unpack_batch
+from sonicpy.cluster.batches import following
 from sonicpy.cluster.broker import Broker, Epoch, LogGone, Unacknowledged
+from sonicpy.cluster.versions import unpack_entry
 from sonicpy.config import Config
 from sonicpy.errors import StoreError, StoreFull
 from sonicpy.index.replica import ReplicaIndex
@@ -120,7 +121,7 @@ class Replica:
         """
         if position != self.applied + 1:
             raise StoreError(f"the log gave the entry at {position} behind the one at {self.applied}")
-        batch = unpack_batch(entry)
+        batch = unpack_entry(entry)
         records, progress = following(self.index.progress, batch, entry, epoch)
         answers = self.index.apply_batch(records, progress)
         self.applied = position

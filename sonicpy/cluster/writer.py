@@ -10,8 +10,10 @@ import logging
 from collections import deque
 from collections.abc import Callable
 
-from sonicpy.cluster.batches import Batch, pack_batch
+from sonicpy.cluster.batches import Batch
 from sonicpy.cluster.broker import Broker, Unacknowledged
+from sonicpy.cluster.gaps import Gaps
+from sonicpy.cluster.versions import FIRST, pack_entry
 from sonicpy.errors import StoreError
 
 logger = logging.getLogger(__name__)
@@ -103,6 +105,9 @@ class PartitionWriter:
         self._task: asyncio.Task[None] | None = None
         self.batches = 0
         """How many were acknowledged."""
+        self.version = FIRST
+        """Of the entries that it writes."""
+        self.gaps = Gaps()
 
     def add(self, record: bytes) -> OpenBatch:
         """Add a change; return the batch that it is in, as its last record."""
@@ -155,9 +160,10 @@ class PartitionWriter:
         self._number += 1
         batch.number = self._number
         named = Batch(self._writer, self._incarnation, batch.number, batch.records)
-        entry = pack_batch(named)
+        entry = pack_entry(named, self.version)
         self._under_way[batch.number] = batch
-        position = await self._append_until_acknowledged(entry, named.key)
+        with self.gaps.waiting():
+            position = await self._append_until_acknowledged(entry, named.key)
         self.batches += 1
         batch.timer.cancel()
         self._acknowledged(batch, position)

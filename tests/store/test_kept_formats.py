@@ -16,7 +16,7 @@ import pytest
 
 import sonicpy
 from sonicpy import Index
-from sonicpy.cluster import batches
+from sonicpy.cluster.versions import FORMATS as ENTRIES
 from sonicpy.errors import StoreError
 from sonicpy.index.maintenance.verify import verify_backup, verify_folder
 from sonicpy.store import backup, boot_mark, checkpoint, log, meta
@@ -27,7 +27,7 @@ from tests.fixtures.contents import MODES, config_of, facts, ranked
 from tests.processes import run_here
 
 FORMATS = sorted(make.FOLDER.glob("format*"))
-LOGS = sorted(make.FOLDER.glob("batches*"))
+LOGS = sorted(make.FOLDER.glob("entries*"))
 KINDS = ("closed", "killed")
 
 
@@ -71,13 +71,13 @@ def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Kept:
 def test_what_this_version_writes_is_kept() -> None:
     """Whoever changes a format makes a fixture of it: `python -m tests.fixtures.make`."""
     assert f"format{meta.FORMAT_VERSION}" in [folder.name for folder in FORMATS]
-    assert f"batches{batches.VERSION}" in [folder.name for folder in LOGS]
+    assert f"entries{max(ENTRIES)}" in [folder.name for folder in LOGS]
 
 
 def test_no_fixture_is_missing() -> None:
     """Every format since the first one that is kept."""
     assert [folder.name for folder in FORMATS] == [f"format{n}" for n in range(4, meta.FORMAT_VERSION + 1)]
-    assert [folder.name for folder in LOGS] == [f"batches{n}" for n in range(1, batches.VERSION + 1)]
+    assert [folder.name for folder in LOGS] == [f"entries{n}" for n in sorted(ENTRIES)]
 
 
 def versions_in(root: Path) -> Iterator[tuple[str, int]]:
