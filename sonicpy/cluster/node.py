@@ -17,7 +17,9 @@ from nats.errors import Error as NatsError
 from nats.errors import NoRespondersError
 
 from sonicpy.cluster import snapshots
+from sonicpy.cluster.figures import partition_figures
 from sonicpy.cluster.jetstream import JetStream
+from sonicpy.cluster.lag import Lag
 from sonicpy.cluster.partitions import partition_of
 from sonicpy.cluster.questions import (
     CHANGES,
@@ -38,6 +40,7 @@ from sonicpy.cluster.writer import OpenBatch, PartitionWriter
 from sonicpy.config import Config
 from sonicpy.errors import CommandError, SonicError, StoreError
 from sonicpy.index.replica import Recorder, ReplicaIndex
+from sonicpy.server.figures import LabelledFigures
 from sonicpy.server.statistics import Statistics
 
 logger = logging.getLogger(__name__)
@@ -95,6 +98,7 @@ class Node:
         self._connection = connection
         self._registry = registry
         self._broker = JetStream(connection)
+        self.lag = Lag(self._broker, self.replicas)
         self._writers = [
             PartitionWriter(self._broker, number, name, incarnation, self._acknowledged(number))
             for number in range(layout.partitions)
@@ -146,6 +150,10 @@ class Node:
     def batches(self) -> int:
         """Return how many batches of this node were acknowledged."""
         return sum(writer.batches for writer in self._writers)
+
+    def figures(self) -> list[LabelledFigures]:
+        """Return what the metrics report of each partition."""
+        return partition_figures(self.name, self.replicas, self._writers, self.lag)
 
     async def ask(self, partition: int, question: Question) -> bytes:
         """Answer a question about a partition here, or let another node answer it.
@@ -201,6 +209,7 @@ class Node:
             self._subscriptions.append(
                 await self._connection.subscribe(subject_of_questions(number), queue="replicas", cb=self._take)
             )
+        self._tasks.append(asyncio.create_task(self.lag.run()))
         self._subscriptions.append(await self._connection.subscribe(STATUS, cb=self._tell_status))
         self._subscriptions.append(await self._connection.subscribe(UPGRADED, cb=self._note_upgrade))
 

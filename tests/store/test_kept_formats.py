@@ -128,6 +128,17 @@ def test_a_store_opens_for_writing(kept: Kept, kind: str) -> None:
     assert verify_folder(folder) == []
 
 
+def test_a_store_of_other_terms_is_refused_as_it_is(kept: Kept) -> None:
+    folder = kept.root / "closed"
+    other = kept.config.model_copy(
+        update={"normalization": kept.config.normalization.model_copy(update={"diacritic_folding_enabled": True})}
+    )
+    before = (folder / "data.mdb").read_bytes()
+    with pytest.raises(StoreError, match="set it back, or export and import into a new store"):
+        sonicpy.open(folder, other)
+    assert (folder / "data.mdb").read_bytes() == before
+
+
 def test_a_backup_is_restored(kept: Kept) -> None:
     assert verify_backup(kept.root / "backup") == []
     with sonicpy.open(kept.root / "restored", kept.config) as index:
