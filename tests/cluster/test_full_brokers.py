@@ -1,5 +1,6 @@
-"""A full disk at one broker, and at all of them: what nodes answer meanwhile, that nothing acknowledged is lost, and how
-it ends. The disks are real ones in memory, filled to the last byte under load.
+"""A full disk at one broker, and at all of them: what nodes answer, that nothing acknowledged is lost, and how it ends.
+
+The disks are real ones in memory, filled to the last byte under load.
 """
 
 import time

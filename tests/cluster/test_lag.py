@@ -14,7 +14,7 @@ from sonicpy.server.metrics import labelled
 from tests.cluster.memory import MemoryBroker
 from tests.cluster.test_replica import entry, follow, pushed, replica_in, run
 
-DOCUMENT = (Path(__file__).parents[2] / "docs/cluster.md").read_text(encoding="utf-8")
+DOCUMENT = (Path(__file__).parents[2] / "docs/cluster-operations.md").read_text(encoding="utf-8")
 
 
 class Clock:

@@ -94,7 +94,7 @@ def test_metrics_of_nodes(cluster: WatchedCluster) -> None:
     assert found["sonicpy_brokers_silent_seconds", "n1"] < 10
     families = re.findall(r"^# TYPE (sonicpy_\w+) ", get(cluster.watched["n1"], "/metrics")[1], re.MULTILINE)
     root = Path(__file__).parents[2]
-    document = "".join((root / "docs" / page).read_text("utf-8") for page in ("operations.md", "cluster.md"))
+    document = "".join((root / "docs" / page).read_text("utf-8") for page in ("operations.md", "cluster-operations.md"))
     assert [name for name in families if f"| `{name}` |" not in document] == []
 
 
