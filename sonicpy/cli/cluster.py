@@ -9,6 +9,7 @@ from sonicpy.cli.cluster_room import load_cluster
 from sonicpy.errors import ConfigError
 
 DESCRIPTION = "Several machines that hold the same index; needs pip install 'sonicpy-search[cluster]'."
+WHATS = "init, status, snapshot, add, drain, upgrade or dev"
 PARTITIONS = 16
 PARTITIONS_MAX = 1024
 COPIES = 3
@@ -20,12 +21,13 @@ def add_verbs(verbs: Verbs) -> None:
     parser = verbs.add_parser(
         "cluster", description=DESCRIPTION, epilog="example: sonicpy cluster dev --data ./cluster"
     )
-    below = parser.add_subparsers(metavar="WHAT", required=True, help="init, status, snapshot, add, drain or dev")
+    below = parser.add_subparsers(metavar="WHAT", required=True, help=WHATS)
     _add_init(below)
     _add_status(below)
     _add_snapshot(below)
     _add_change(below, "add", "Let one more node hold partitions")
     _add_change(below, "drain", "Let a node hold no partitions any more")
+    _add_upgrade(below)
     _add_dev(below)
 
 
@@ -63,6 +65,17 @@ def _add_snapshot(below: Verbs) -> None:
     )
     _add_brokers(parser)
     parser.set_defaults(run=snapshot)
+
+
+def _add_upgrade(below: Verbs) -> None:
+    parser = below.add_parser(
+        "upgrade",
+        description="Let the nodes write the newest version of the log's entries that each of them reads: after a new "
+        "version of sonicpy was installed on all of them, one after the other.",
+        epilog="example: sonicpy cluster upgrade --cluster nats://a,nats://b,nats://c",
+    )
+    _add_brokers(parser)
+    parser.set_defaults(run=upgrade)
 
 
 def _add_change(below: Verbs, verb: str, what: str) -> None:
@@ -132,6 +145,16 @@ def snapshot(arguments: argparse.Namespace) -> int:
             f"partition {done['partition']}: a snapshot of {done['bytes']} bytes at {done['position']}, "
             f"the log begins at {done['log_from']}"
         )
+    return 0
+
+
+def upgrade(arguments: argparse.Namespace) -> int:
+    """Let nodes write a newer version of entries. Raises SonicError."""
+    found = load_cluster("upgrade").upgrade(arguments.cluster)
+    if found.after == found.before:
+        print(f"nodes go on to write entries of version {found.after}, the newest that {', '.join(found.last)} read")
+    else:
+        print(f"nodes write entries of version {found.after} from now on, not {found.before}")
     return 0
 
 

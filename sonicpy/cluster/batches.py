@@ -19,7 +19,7 @@ from hashlib import blake2b
 from sonicpy.errors import StoreDamaged
 from sonicpy.store.replica import Progress
 
-VERSION = 2
+VERSION = 1
 HEAD = struct.Struct("<BB")
 COUNT = struct.Struct("<QQ")
 SECTION = struct.Struct("<HI")

@@ -4,9 +4,9 @@ import asyncio
 import logging
 import time
 
-from sonicpy.cluster.batches import unpack_batch
 from sonicpy.cluster.broker import Broker, Unacknowledged
 from sonicpy.cluster.replica import Replica
+from sonicpy.cluster.versions import unpack_entry
 from sonicpy.errors import StoreError, StoreFull
 
 logger = logging.getLogger(__name__)
@@ -92,7 +92,7 @@ class LogFollower:
 
     def _apply(self, position: int, entry: bytes) -> None:
         """Let each replica apply an entry that it has not applied. Raises StoreError; the others stay where they are."""
-        batch = unpack_batch(entry)
+        batch = unpack_entry(entry)
         for replica in self.replicas:
             if replica.applied < position and not replica.is_broken:
                 replica.take(position, batch)

@@ -17,8 +17,10 @@ from nats.errors import Error as NatsError
 from nats.errors import NoRespondersError
 
 from sonicpy.cluster import snapshots
+from sonicpy.cluster.figures import partition_figures
 from sonicpy.cluster.follower import LogFollower
 from sonicpy.cluster.jetstream import JetStream
+from sonicpy.cluster.lag import Lag
 from sonicpy.cluster.partitions import partition_of
 from sonicpy.cluster.questions import (
     CHANGES,
@@ -33,10 +35,13 @@ from sonicpy.cluster.questions import (
 from sonicpy.cluster.registry import Layout, Registry
 from sonicpy.cluster.replica import Answered, Replica, ReplicaTasks
 from sonicpy.cluster.status import SUBJECT as STATUS
+from sonicpy.cluster.upgrade import SUBJECT as UPGRADED
+from sonicpy.cluster.versions import FORMATS, check_version
 from sonicpy.cluster.writer import LogWriter, OpenBatch
 from sonicpy.config import Config
 from sonicpy.errors import CommandError, SonicError, StoreError
 from sonicpy.index.replica import Recorder, ReplicaIndex
+from sonicpy.server.figures import LabelledFigures
 from sonicpy.server.statistics import Statistics
 
 logger = logging.getLogger(__name__)
@@ -94,6 +99,7 @@ class Node:
         self._connection = connection
         self._registry = registry
         self._broker = JetStream(connection)
+        self.lag = Lag(self._broker, self.replicas, lambda partition: self.layout.log_of(partition))
         self._writers = [
             LogWriter(self._broker, number, name, incarnation, self._note_acknowledged) for number in range(layout.logs)
         ]
@@ -117,9 +123,11 @@ class Node:
         recorder = Recorder(config)
         recorder.lexer.prepare()
         await registry.agree_on_analyzer(recorder.analyzer())
+        check_version(version := await registry.entry_version())
         incarnation = await registry.incarnation(name)
         folder = Path(config.store.kv.path)
         node = cls(name, folder, config, connection, registry, layout, incarnation, recorder, is_strong=is_strong)
+        node.write_version(version)
         try:
             await node._start(statistics)
         except BaseException:
@@ -135,9 +143,18 @@ class Node:
         """Add a change to the next batch of a partition."""
         return self._writer_of(partition).add(partition, record)
 
+    def write_version(self, version: int) -> None:
+        """Write entries of a version from now on; the batches under way keep theirs."""
+        for writer in self._writers:
+            writer.version = version
+
     def batches(self) -> int:
         """Return how many batches of this node were acknowledged."""
         return sum(writer.batches for writer in self._writers)
+
+    def figures(self) -> list[LabelledFigures]:
+        """Return what the metrics report of each partition."""
+        return partition_figures(self.name, self.replicas, self._writers, self.lag)
 
     async def ask(self, partition: int, question: Question) -> bytes:
         """Answer a question about a partition here, or let another node answer it.
@@ -194,7 +211,9 @@ class Node:
             self._subscriptions.append(
                 await self._connection.subscribe(subject_of_questions(number), queue="replicas", cb=self._take)
             )
+        self._tasks.append(asyncio.create_task(self.lag.run()))
         self._subscriptions.append(await self._connection.subscribe(STATUS, cb=self._tell_status))
+        self._subscriptions.append(await self._connection.subscribe(UPGRADED, cb=self._note_upgrade))
 
     async def _open_replica(self, number: int) -> ReplicaIndex:
         folder = self._folder / f"{number:04}"
@@ -208,11 +227,22 @@ class Node:
 
     async def _tell_status(self, message: Msg) -> None:
         replicas = {str(number): replica.state() for number, replica in self.replicas.items()}
-        answer = {"name": self.name, "batches": self.batches(), "replicas": replicas}
+        answer = {"name": self.name, "batches": self.batches(), "replicas": replicas, "entries": sorted(FORMATS)}
         try:
             await message.respond(json.dumps(answer).encode())
         except (NatsError, OSError) as error:
             logger.warning("a question for the status was not answered: %s", error)
+
+    async def _note_upgrade(self, message: Msg) -> None:
+        """Read which version of entries to write; if that fails, the old one stays until the next start."""
+        try:
+            version = await self._registry.entry_version()
+            check_version(version)
+        except SonicError as error:
+            logger.warning("the version of entries stays as it is: %s", error)
+            return
+        self.write_version(version)
+        logger.info("entries of version %d are written from now on", version)
 
     def _writer_of(self, partition: int) -> LogWriter:
         return self._writers[self.layout.log_of(partition)]

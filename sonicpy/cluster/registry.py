@@ -2,6 +2,7 @@
 
 cluster       what `sonicpy cluster init` fixed: Layout, as JSON
 analyser      what decides which terms of a text are stored: that of the first node that started
+entries       the version of the log's entries that nodes write; missing: the first one
 snapshot.K    the newest snapshots of a partition, newest first: Manifest, as JSON
 writer.NODE   written at each start of a node; its revision is the incarnation of the node's batches
 """
@@ -18,10 +19,11 @@ from nats.js.errors import BucketNotFoundError, KeyNotFoundError, KeyWrongLastSe
 from nats.js.kv import KeyValue
 
 from sonicpy.cluster.partitions import holders_of
+from sonicpy.cluster.versions import FIRST
 from sonicpy.errors import ConfigError, StoreError
 
 BUCKET = "sonicpy_meta"
-FORMAT = 2
+FORMAT = 1
 HISTORY = 1
 
 
@@ -175,6 +177,17 @@ class Registry:
             return await self._store.put(f"writer.{node}", b"started")
         except NatsError as error:
             raise ConfigError(f"the brokers do not answer ({error}); allowed are brokers with JetStream.") from error
+
+    async def entry_version(self) -> int:
+        """Return the version of entries that nodes write. Raises ConfigError if no broker answers."""
+        return int(await self._get("entries") or FIRST)
+
+    async def note_entry_version(self, version: int) -> None:
+        """Let nodes write another version of entries. Raises StoreError."""
+        try:
+            await self._store.put("entries", str(version).encode())
+        except NatsError as error:
+            raise StoreError(f"the brokers did not note the version of entries: {error}") from error
 
     async def snapshots(self, partition: int) -> list[Manifest]:
         """Return the snapshots of a partition, newest first. Raises ConfigError if no broker answers."""

@@ -13,8 +13,10 @@ import logging
 from collections import deque
 from collections.abc import Callable
 
-from sonicpy.cluster.batches import Batch, pack_batch, pack_records
+from sonicpy.cluster.batches import Batch, pack_records
 from sonicpy.cluster.broker import Broker, Unacknowledged
+from sonicpy.cluster.gaps import Gaps
+from sonicpy.cluster.versions import FIRST, pack_entry
 from sonicpy.errors import StoreError
 
 logger = logging.getLogger(__name__)
@@ -136,6 +138,9 @@ class LogWriter:
         self._gather_until = 0.0
         self.batches = 0
         """How many were acknowledged."""
+        self.version = FIRST
+        """Of the entries that it writes."""
+        self.gaps = Gaps()
 
     def add(self, partition: int, record: bytes) -> OpenBatch:
         """Add a change of a partition; return the batch that it is in, as the last record of that partition."""
@@ -209,10 +214,11 @@ class LogWriter:
         batch.number = self._number
         sections = {partition: pack_records(records) for partition, records in batch.records.items()}
         named = Batch(self._writer, self._incarnation, batch.number, sections)
-        entry = pack_batch(named)
+        entry = pack_entry(named, self.version)
         self._under_way[batch.number] = batch
         began = self._loop.time()
-        position = await self._append_until_acknowledged(entry, named.key)
+        with self.gaps.waiting():
+            position = await self._append_until_acknowledged(entry, named.key)
         now = self._loop.time()
         self._expected = batch.changes + sum(waiting.changes for waiting in self._waiting)
         self._gather_until = now + min(GATHER_S, GATHER_SHARE * (now - began))

@@ -17,7 +17,7 @@ def test_a_batch_comes_back_as_it_was() -> None:
 
 
 def test_the_bytes_of_a_batch_are_frozen() -> None:
-    head = "02026e3102000000000000000100000000000000"
+    head = "01026e3102000000000000000100000000000000"
     assert SMALL.hex() == head + "05000600000002000000" + b"ab".hex()
 
 
@@ -37,8 +37,8 @@ def test_a_section_that_is_cut_off_is_refused(size: int) -> None:
 
 
 def test_a_batch_of_a_later_version_is_refused() -> None:
-    with pytest.raises(StoreDamaged, match="version 3"):
-        unpack_batch(b"\3" + pack_batch(BATCH)[1:])
+    with pytest.raises(StoreDamaged, match="version 2"):
+        unpack_batch(b"\2" + pack_batch(BATCH)[1:])
 
 
 def batch(writer: str, incarnation: int, number: int, *records: bytes) -> Batch:
