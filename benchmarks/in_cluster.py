@@ -382,9 +382,7 @@ def fill(port: int, number: int, count: int) -> None:
     pick, depth = random.Random(number), 100
     connection = Connection(port, "ingest")
     for first in range(0, count, depth):
-        lines = [
-            f"PUSH bench b{number} o{oid} {quoted(pick.choice(TEXTS))}\n" for oid in range(first, first + depth)
-        ]
+        lines = [f"PUSH bench b{number} o{oid} {quoted(pick.choice(TEXTS))}\n" for oid in range(first, first + depth)]
         connection.send("".join(lines))
         connection.take(depth)
     connection.close()

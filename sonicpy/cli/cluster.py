@@ -4,12 +4,13 @@ import argparse
 import json
 from pathlib import Path
 
+from sonicpy.cli import cluster_data
 from sonicpy.cli.arguments import Verbs
 from sonicpy.cli.cluster_room import load_cluster
 from sonicpy.errors import ConfigError
 
 DESCRIPTION = "Several machines that hold the same index; needs pip install 'sonicpy-search[cluster]'."
-WHATS = "init, status, snapshot, add, drain, upgrade or dev"
+WHATS = "init, status, snapshot, add, drain, rebalance, recover, import, backup, restore, upgrade or dev"
 PARTITIONS = 16
 PARTITIONS_MAX = 1024
 COPIES = 3
@@ -28,6 +29,7 @@ def add_verbs(verbs: Verbs) -> None:
     _add_change(below, "add", "Let one more node hold partitions")
     _add_change(below, "drain", "Let a node hold no partitions any more")
     _add_upgrade(below)
+    cluster_data.add_verbs(below)
     _add_dev(below)
 
 
@@ -81,8 +83,8 @@ def _add_upgrade(below: Verbs) -> None:
 def _add_change(below: Verbs, verb: str, what: str) -> None:
     parser = below.add_parser(
         verb,
-        description=f"{what}. Nodes take that over when they start: start those that gain partitions first, wait until "
-        "`sonicpy cluster status` has no complaint about them, then start the others again, one at a time.",
+        description=f"{what}. The nodes that gain partitions open them at once; `sonicpy cluster rebalance` waits for "
+        "them and then lets the others go.",
         epilog=f"example: sonicpy cluster {verb} n4 --cluster nats://a,nats://b,nats://c",
     )
     parser.add_argument("node", metavar="NAME", help="name of the node")
@@ -163,7 +165,7 @@ def change(arguments: argparse.Namespace) -> int:
     setup = load_cluster("setup")
     layout = (setup.add if arguments.change == "add" else setup.drain)(arguments.cluster, arguments.node)
     for node in layout.nodes:
-        print(f"{node}: {len(layout.of_node(node))} partitions from its next start on")
+        print(f"{node}: {len(layout.settled().of_node(node))} partitions, when sonicpy cluster rebalance is done")
     return 0
 
 

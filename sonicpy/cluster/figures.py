@@ -24,8 +24,18 @@ def partition_figures(
     held = sorted(replicas.items())
     written = list(enumerate(writers))
     return [
-        one("partition", "position", "Entries of the log that the replica has applied.", {str(n): r.applied for n, r in held}),
-        one("partition", "faulty", "1 while the replica does not answer.", {str(n): float(r.fault is not None) for n, r in held}),
+        one(
+            "partition",
+            "position",
+            "Entries of the log that the replica has applied.",
+            {str(n): r.applied for n, r in held},
+        ),
+        one(
+            "partition",
+            "faulty",
+            "1 while the replica does not answer.",
+            {str(n): float(r.fault is not None) for n, r in held},
+        ),
         one("partition", "lag_entries", "Entries that the replica lacks.", {str(n): lag.behind(n) for n, _ in held}),
         one("partition", "lag_seconds", "For how long it has been behind.", {str(n): lag.behind_s(n) for n, _ in held}),
         one("partition", "log_entries", "Entries that the brokers keep.", {str(n): lag.entries(n) for n, _ in held}),

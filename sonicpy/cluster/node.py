@@ -7,7 +7,8 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 from nats.aio.client import Client
@@ -17,10 +18,12 @@ from nats.errors import Error as NatsError
 from nats.errors import NoRespondersError
 
 from sonicpy.cluster import snapshots
+from sonicpy.cluster.broker import Epoch
 from sonicpy.cluster.figures import partition_figures
 from sonicpy.cluster.follower import LogFollower
 from sonicpy.cluster.jetstream import JetStream
 from sonicpy.cluster.lag import Lag
+from sonicpy.cluster.moves import Mover
 from sonicpy.cluster.partitions import partition_of
 from sonicpy.cluster.questions import (
     CHANGES,
@@ -57,6 +60,23 @@ PAUSE_S = 0.05
 ANSWER, REFUSAL, NOT_HERE, FAILED = b"+", b"!", b"-", b"?"
 """The first byte of an answer: the rest is the answer; the code of an error and its detail; why another node has to be
 asked; or why a change failed or its outcome is unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A replica at work: its periodic work, and the questions that it gets."""
+
+    replica: Replica
+    task: "asyncio.Task[None]"
+    subscription: Subscription
+
+
+async def cancelled(tasks: Iterable["asyncio.Task[None]"]) -> None:
+    """End some tasks."""
+    ending = list(tasks)
+    for task in ending:
+        task.cancel()
+    await asyncio.gather(*ending, return_exceptions=True)
 
 
 class NotHere(SonicError):
@@ -105,8 +125,10 @@ class Node:
         ]
         self._followers = [LogFollower(number, self._broker) for number in range(layout.logs)]
         self._tasks: list[asyncio.Task[None]] = []
+        self._held: dict[int, Held] = {}
         self._answering: set[asyncio.Task[None]] = set()
         self._subscriptions: list[Subscription] = []
+        self._mover = Mover(self, connection, registry)
 
     @classmethod
     async def open(
@@ -134,6 +156,10 @@ class Node:
             await node.close()
             raise
         return node
+
+    def folder_of(self, partition: int) -> Path:
+        """Return the folder of a replica."""
+        return self._folder / f"{partition:04}"
 
     def partition_of(self, collection: str, bucket: str) -> int:
         """Return the number of the partition that holds a bucket."""
@@ -176,6 +202,14 @@ class Node:
                     raise StoreError(f"no node answers for partition {partition}: {error}") from error
                 await asyncio.sleep(PAUSE_S)
 
+    async def barrier(self, partition: int) -> int:
+        """Append an entry that changes nothing; return its position. Raises StoreError."""
+        return await asyncio.shield(self._writer_of(partition).barrier().done)
+
+    async def snapshot(self, partition: int) -> int:
+        """Give the brokers a snapshot of a replica of this node; return its position. Raises StoreError."""
+        return await snapshots.save(self.replicas[partition], self._broker, self._registry)
+
     async def wait_for_own(self, replica: Replica) -> None:
         """Wait until a replica has applied what this node has acknowledged. Raises StoreError."""
         await replica.wait_for(self.written[replica.partition], APPLY_S)
@@ -187,39 +221,64 @@ class Node:
         for subscription in self._subscriptions:
             if not self._connection.is_closed:
                 await subscription.unsubscribe()
-        tasks = [*self._tasks, *self._answering]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        for replica in self.replicas.values():
-            await replica.close()
+        await self._mover.stop()
+        for partition in list(self._held):
+            await self.release(partition)
+        await cancelled([*self._tasks, *self._answering])
         await self._connection.close()
+
+    async def hold(self, partition: int, statistics: Statistics, adopt: Epoch | None = None) -> None:
+        """Open the replica of a partition, and let it follow the log and answer.
+
+        Args:
+            adopt: the log that it goes on with from now on, from the first entry; None: the one that it knows.
+
+        Raises:
+            StoreError: it cannot be opened.
+        """
+        index = await self._open_replica(partition)
+        if adopt is not None:
+            index.adopt(max(0, adopt.first - 1), adopt.name)
+        replica = Replica(partition, index, self._config, statistics, self._answered(partition), self._read_again)
+        self.replicas[partition] = replica
+        self._follower_of(partition).follow(replica)
+        subject = subject_of_questions(partition)
+        subscription = await self._connection.subscribe(subject, queue="replicas", cb=self._take)
+        self._held[partition] = Held(replica, asyncio.create_task(ReplicaTasks(replica).run()), subscription)
+
+    async def release(self, partition: int, wait_s: float = 0.0) -> None:
+        """Let other nodes answer for a partition, and close its replica.
+
+        Args:
+            wait_s: how long it goes on, for those who wait for an answer.
+        """
+        held = self._held.pop(partition)
+        self.replicas.pop(partition, None)
+        if not self._connection.is_closed:
+            await held.subscription.unsubscribe()
+        try:
+            await asyncio.sleep(wait_s)
+        finally:
+            self._follower_of(partition).leave(held.replica)
+            await cancelled([held.task])
+            await held.replica.close()
 
     # -- inside --------------------------------------------------------------------------------------------------------
 
     async def _start(self, statistics: Statistics) -> None:
-        for number in self.layout.of_node(self.name):
-            index = await self._open_replica(number)
-            replica = Replica(number, index, self._config, statistics, self._answered(number), self._read_again)
-            self.replicas[number] = replica
-            self._followers[self.layout.log_of(number)].follow(replica)
         for follower in self._followers:
             self._tasks.append(asyncio.create_task(follower.run()))
             self._tasks[-1].add_done_callback(follower.note_end)
-        for number, replica in self.replicas.items():
-            self._tasks.append(asyncio.create_task(ReplicaTasks(replica).run()))
-            self._subscriptions.append(
-                await self._connection.subscribe(subject_of_questions(number), queue="replicas", cb=self._take)
-            )
         self._tasks.append(asyncio.create_task(self.lag.run()))
+        await self._mover.start(statistics)
         self._subscriptions.append(await self._connection.subscribe(STATUS, cb=self._tell_status))
         self._subscriptions.append(await self._connection.subscribe(UPGRADED, cb=self._note_upgrade))
 
     async def _open_replica(self, number: int) -> ReplicaIndex:
-        folder = self._folder / f"{number:04}"
+        folder = self.folder_of(number)
         index = ReplicaIndex(folder, self.recorder)
         epoch = await self._broker.epoch_at_last(self.layout.log_of(number))
-        if epoch.first > index.progress.position + 1 and index.progress.epoch in ("", epoch.name):
+        if await snapshots.is_needed(index.progress, number, epoch, self._registry):
             index.close()
             await snapshots.replace_folder(number, epoch, self._broker, self._registry, folder)
             index = ReplicaIndex(folder, self.recorder)
@@ -243,6 +302,9 @@ class Node:
             return
         self.write_version(version)
         logger.info("entries of version %d are written from now on", version)
+
+    def _follower_of(self, partition: int) -> LogFollower:
+        return self._followers[self.layout.log_of(partition)]
 
     def _writer_of(self, partition: int) -> LogWriter:
         return self._writers[self.layout.log_of(partition)]
@@ -269,10 +331,10 @@ class Node:
         if question.kind in CHANGES:
             return await self._change(partition, question)
         if question.kind == SNAPSHOT:
-            return str(await snapshots.save(replica, self._broker, self._registry)).encode()
+            return str(await self.snapshot(partition)).encode()
         position = question.position
         if question.is_strong:
-            position = max(position, await asyncio.shield(self._writer_of(partition).barrier().done))
+            position = max(position, await self.barrier(partition))
         if replica.applied < position:
             try:
                 await replica.wait_for(position, APPLY_S)

@@ -3,7 +3,7 @@
 Both functions are frozen: every node of a cluster, and every later version, has to compute the same numbers.
 """
 
-from collections.abc import Sequence
+from functools import cache
 from hashlib import blake2b
 
 
@@ -17,15 +17,43 @@ def partition_of(collection: str, bucket: str, partitions: int) -> int:
     return int.from_bytes(blake2b(name, digest_size=8).digest(), "big") % partitions
 
 
-def holders_of(partition: int, nodes: Sequence[str], copies: int) -> list[str]:
-    """Return the nodes that hold a partition, by rendezvous hashing: a node that comes or goes moves little.
+@cache
+def placement(partitions: int, nodes: tuple[str, ...], copies: int) -> tuple[tuple[str, ...], ...]:
+    """Return the nodes that hold each partition, by rendezvous hashing within bounds.
+
+    Each partition ranks the nodes by a hash, so a node that comes or goes moves little; a node that has its share is
+    passed over, so none has more than the mean, rounded up.
 
     Args:
-        nodes: the names of all nodes, in any order.
-        copies: how many nodes are to hold it; all, if there are fewer.
+        partitions: how many there are.
+        nodes: the names of all nodes, each once, in any order.
+        copies: how many nodes are to hold each; all, if there are fewer.
     """
+    copies = min(copies, len(nodes))
+    share = -(-partitions * copies // len(nodes))
+    room = dict.fromkeys(nodes, share)
+    placed = []
+    for partition in range(partitions):
+        ranked = sorted(nodes, key=lambda node: _weight(partition, node), reverse=True)  # noqa: B023 - used at once
+        chosen = [node for node in ranked if room[node]][:copies]
+        _leave_enough(chosen, room, partitions - partition - 1)
+        for node in chosen:
+            room[node] -= 1
+        placed.append(tuple(chosen))
+    return tuple(placed)
 
-    def weight(node: str) -> tuple[bytes, str]:
-        return blake2b(f"{partition}\0{node}".encode(), digest_size=8).digest(), node
 
-    return sorted(nodes, key=weight, reverse=True)[:copies]
+def _leave_enough(chosen: list[str], room: dict[str, int], left: int) -> None:
+    """Exchange chosen nodes for those with the most room, until the partitions that are left find enough nodes.
+
+    A partition takes a node once, so room for more than `left` partitions is no use.
+    """
+    copies = len(chosen)
+    while sum(min(have - (node in chosen), left) for node, have in room.items()) < copies * left:
+        fullest = min(chosen, key=lambda node: room[node])
+        emptiest = max((node for node in room if node not in chosen), key=lambda node: (room[node], node))
+        chosen[chosen.index(fullest)] = emptiest
+
+
+def _weight(partition: int, node: str) -> tuple[bytes, str]:
+    return blake2b(f"{partition}\0{node}".encode(), digest_size=8).digest(), node

@@ -4,11 +4,12 @@ cluster       what `sonicpy cluster init` fixed: Layout, as JSON
 analyser      what decides which terms of a text are stored: that of the first node that started
 entries       the version of the log's entries that nodes write; missing: the first one
 snapshot.K    the newest snapshots of a partition, newest first: Manifest, as JSON
-writer.NODE   written at each start of a node; its revision is the incarnation of the node's batches
+writer.NODE   the incarnation of the batches of a node, which each start changes
 """
 
 import dataclasses
 import json
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -18,7 +19,7 @@ from nats.js.api import KeyValueConfig
 from nats.js.errors import BucketNotFoundError, KeyNotFoundError, KeyWrongLastSequenceError
 from nats.js.kv import KeyValue
 
-from sonicpy.cluster.partitions import holders_of
+from sonicpy.cluster.partitions import placement
 from sonicpy.cluster.versions import FIRST
 from sonicpy.errors import ConfigError, StoreError
 
@@ -37,6 +38,8 @@ class Layout:
         nodes: the names of the nodes that hold partitions.
         logs: how many; each holds the changes of every so many-th partition.
         format: of this value and of batches.
+        former: the nodes before, while partitions move: until `sonicpy cluster rebalance` has seen that every partition
+            is where it belongs, the nodes that held it hold it, too. Empty: nothing moves.
     """
 
     partitions: int
@@ -44,6 +47,7 @@ class Layout:
     nodes: tuple[str, ...]
     logs: int = 1
     format: int = FORMAT
+    former: tuple[str, ...] = ()
 
     def log_of(self, partition: int) -> int:
         """Return the number of the log that holds the changes of a partition."""
@@ -58,8 +62,14 @@ class Layout:
         return [number for number in range(self.partitions) if node in self.holders(number)]
 
     def holders(self, partition: int) -> list[str]:
-        """Return the nodes that hold a partition."""
-        return holders_of(partition, self.nodes, self.copies)
+        """Return the nodes that hold a partition; while partitions move, also those that held it before."""
+        now = placement(self.partitions, self.nodes, self.copies)[partition]
+        before = placement(self.partitions, self.former, self.copies)[partition] if self.former else ()
+        return [*now, *(node for node in before if node not in now)]
+
+    def settled(self) -> "Layout":
+        """Return the layout when nothing moves any more."""
+        return dataclasses.replace(self, former=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,10 +144,16 @@ class Registry:
         found = json.loads(await self._get("cluster") or "{}")
         if found.get("format") != FORMAT:
             raise ConfigError(f"the cluster has format {found.get('format')}; this sonicpy knows format {FORMAT}.")
-        return Layout(found["partitions"], found["copies"], tuple(found["nodes"]), found["logs"])
+        return Layout(
+            found["partitions"],
+            found["copies"],
+            tuple(found["nodes"]),
+            found["logs"],
+            former=tuple(found.get("former", ())),
+        )
 
     async def change_nodes(self, change: Callable[[tuple[str, ...]], tuple[str, ...]]) -> Layout:
-        """Change which nodes hold partitions; return the new layout. Nodes read it when they start.
+        """Change which nodes hold partitions; return the new layout, in which partitions move.
 
         Args:
             change: returns the names from now on. It may raise ConfigError.
@@ -145,11 +161,27 @@ class Registry:
         Raises:
             StoreError: somebody else changed the layout meanwhile, or no broker answers.
         """
+
+        def move(layout: Layout) -> Layout:
+            return dataclasses.replace(layout, nodes=change(layout.nodes), former=layout.former or layout.nodes)
+
+        return await self.change_layout(move)
+
+    async def change_layout(self, change: Callable[[Layout], Layout]) -> Layout:
+        """Change the layout; return the new one.
+
+        Args:
+            change: returns the layout from now on. It may raise ConfigError.
+
+        Raises:
+            StoreError: somebody else changed the layout meanwhile, or no broker answers.
+        """
         layout = await self.layout()
-        changed = dataclasses.replace(layout, nodes=change(layout.nodes))
+        changed = change(layout)
         try:
             entry = await self._store.get("cluster")
-            if json.loads(entry.value or b"{}").get("nodes") != list(layout.nodes):
+            found = json.loads(entry.value or b"{}")
+            if (found.get("nodes"), found.get("former", [])) != (list(layout.nodes), list(layout.former)):
                 raise StoreError("the layout was changed by somebody else meanwhile: look at it and try again")
             value = json.dumps(dataclasses.asdict(changed), sort_keys=True).encode()
             await self._store.update("cluster", value, last=entry.revision)
@@ -172,11 +204,29 @@ class Registry:
                 )
 
     async def incarnation(self, node: str) -> int:
-        """Return a number that is above that of every earlier start of a node. Raises ConfigError."""
+        """Return a number that is above that of every earlier start of a node.
+
+        It is the time in milliseconds, so that it also grows when the brokers have lost all their data; if that is no
+        more than the number before, one more than that.
+
+        Raises:
+            ConfigError: no broker answers, or the node is started twice at the same time.
+        """
+        key = f"writer.{node}"
         try:
-            return await self._store.put(f"writer.{node}", b"started")
+            try:
+                entry = await self._store.get(key)
+            except KeyNotFoundError:
+                number = int(time.time() * 1000)
+                await self._store.create(key, str(number).encode())
+            else:
+                number = max(int(time.time() * 1000), int(entry.value or b"0") + 1)
+                await self._store.update(key, str(number).encode(), last=entry.revision)
+        except KeyWrongLastSequenceError as error:
+            raise ConfigError(f"--node is {node}, which is being started somewhere else, too.") from error
         except NatsError as error:
             raise ConfigError(f"the brokers do not answer ({error}); allowed are brokers with JetStream.") from error
+        return number
 
     async def entry_version(self) -> int:
         """Return the version of entries that nodes write. Raises ConfigError if no broker answers."""

@@ -138,8 +138,10 @@ class Replica:
                 self._late(self.partition)
 
     def state(self) -> dict[str, Any]:
-        """Return position, chain hash and fault, for JSON."""
-        return {"position": self.applied, "chain": self.index.progress.chain, "fault": self.fault}
+        """Return position, epoch, chain hash and fault, for JSON."""
+        known = self.index.progress
+        epoch = known.epoch or self._epoch.name
+        return {"position": self.applied, "epoch": epoch, "chain": known.chain, "fault": self.fault}
 
     async def close(self) -> None:
         """Commit and release the folder."""
@@ -158,21 +160,21 @@ class Replica:
             self._answered(batch.writer, batch.incarnation, batch.number, answers)
 
     def _check(self, epoch: Epoch) -> None:
-        known = self.index.progress
-        if known.epoch and known.epoch != epoch.name:
+        known = self.index.progress.epoch or self._epoch.name
+        if known and known != epoch.name:
             raise LogGone(
                 f"the log of partition {self.partition} was made at {epoch.name}, but this replica holds entries of "
-                f"the one made at {known.epoch}: the brokers have lost their data"
+                f"the one made at {known}: the brokers have lost their data"
             )
-        if epoch.last < known.position:
+        if epoch.last < self.applied:
             raise LogGone(
                 f"the log of partition {self.partition} ends at {epoch.last}, but this replica holds entries up to "
-                f"{known.position}: the brokers have lost their newest data"
+                f"{self.applied}: the brokers have lost their newest data"
             )
-        if epoch.first > known.position + 1:
+        if epoch.first > self.applied + 1:
             raise LogGone(
                 f"the log of partition {self.partition} begins at {epoch.first}, but this replica needs it from "
-                f"{known.position + 1} on"
+                f"{self.applied + 1} on"
             )
 
     def _note_caught_up(self) -> None:

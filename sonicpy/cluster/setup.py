@@ -8,6 +8,7 @@ from urllib.error import URLError
 from urllib.request import urlopen
 
 from sonicpy.cluster.jetstream import JetStream, connect
+from sonicpy.cluster.orders import tell_layout
 from sonicpy.cluster.registry import Layout, Registry
 from sonicpy.errors import ConfigError
 
@@ -58,7 +59,7 @@ async def make(brokers: str, layout: Layout) -> None:
 
 
 def add(brokers: str, node: str) -> Layout:
-    """Let a node hold partitions, once it and then the others are started again; return the new layout.
+    """Let a node hold partitions; return the new layout, which `rebalance` finishes.
 
     Raises:
         ConfigError: the name is wrong, or the node holds partitions already.
@@ -75,7 +76,7 @@ def add(brokers: str, node: str) -> Layout:
 
 
 def drain(brokers: str, node: str) -> Layout:
-    """Let the other nodes hold a node's partitions, once they are started again; return the new layout.
+    """Let the other nodes hold a node's partitions; return the new layout, which `rebalance` finishes.
 
     Raises:
         ConfigError: the node holds none.
@@ -95,7 +96,9 @@ def drain(brokers: str, node: str) -> Layout:
 async def _change(brokers: str, change: Callable[[tuple[str, ...]], tuple[str, ...]]) -> Layout:
     connection = await connect(brokers, "sonicpy cluster", patient=False)
     try:
-        return await (await Registry.open(connection)).change_nodes(change)
+        layout = await (await Registry.open(connection)).change_nodes(change)
+        await tell_layout(connection)
+        return layout
     finally:
         await connection.close()
 

@@ -123,6 +123,11 @@ class ReplicaIndex(Index):
         """How far this replica is in the cluster's log."""
         return self._engine.replica.progress
 
+    def adopt(self, position: int, epoch: str) -> None:
+        """Go on with another log; see `ReplicaStore.adopt`."""
+        with self._engine.lock:
+            self._engine.replica.adopt(position, epoch)
+
     def apply_batch(self, records: Sequence[bytes], progress: Progress) -> list[int]:
         """Carry out the next entry of the cluster's log; see `ReplicaStore.apply_batch`."""
         with self._engine.lock:

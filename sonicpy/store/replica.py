@@ -161,6 +161,19 @@ class ReplicaStore(Store):
             self._log.keep(position, ())
             self.progress = dataclasses.replace(self.progress, position=position, epoch=epoch)
 
+    def adopt(self, position: int, epoch: str) -> None:
+        """Go on with another log from `position` on, and commit that; what was applied stays.
+
+        Raises:
+            StoreError: the store cannot be written.
+        """
+        self.commit()
+        self._check_accepting()
+        self._writing()
+        self._log.keep(position, ())
+        self.progress = dataclasses.replace(self.progress, position=position, epoch=epoch)
+        self.commit()
+
     def commit(self) -> None:
         """Make everything applied visible to all; see `Store.commit`."""
         super().commit()
@@ -176,7 +189,7 @@ class ReplicaStore(Store):
 
     def _note_position(self, view: WriteView) -> None:
         super()._note_position(view)
-        if self.progress.position:
+        if self.progress.epoch:
             REPLICA.write(view.transaction, self.progress.facts())
 
     def _read_progress(self) -> None:

@@ -16,6 +16,7 @@ pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 
 from sonicpy.cluster.dev import DevCluster, free_ports, nats_server  # noqa: E402
 from sonicpy.cluster.jetstream import JetStream, connect  # noqa: E402
+from sonicpy.cluster.moves import rebalance  # noqa: E402
 from sonicpy.cluster.setup import add, drain  # noqa: E402
 from sonicpy.cluster.snapshots import snapshot_all  # noqa: E402
 from sonicpy.cluster.status import status  # noqa: E402
@@ -147,12 +148,12 @@ def test_nodes_come_and_go_under_load(cluster: DevCluster, tmp_path: Path) -> No
         cluster.start_node("n4")
         load.wait_for(200)
         drain(cluster.addresses, "n1")
-        for name in ("n2", "n3", "n4"):
+        for name in ("n2", "n3", "n4"):  # which may start again while partitions move
             cluster.nodes[name].terminate()
             cluster.nodes[name].wait()
             cluster.start_node(name)
             load.wait_for(50)
-        cluster.wait_until_ready(time.monotonic() + 30)
+        rebalance(cluster.addresses, 60, print)
         load.wait_for(200)
     leaving = cluster.nodes.pop("n1")
     leaving.terminate()

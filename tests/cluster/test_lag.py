@@ -128,7 +128,7 @@ def test_without_brokers_a_node_is_ready_to_search_alone() -> None:
 def test_a_node_without_replicas_looks_whether_brokers_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     async def test() -> None:
         clock = Clock()
-        lag = Lag(FakeBroker(), {}, clock)
+        lag = Lag(FakeBroker(), {}, lambda partition: partition, clock)
         clock.now += 100
         task = asyncio.create_task(lag.run())
         await asyncio.sleep(0.05)
