@@ -6,10 +6,11 @@
     python -m benchmarks.in_cluster away [--seconds S]
     python -m benchmarks.in_cluster new [--objects N]
 
-cost    CPU of all processes for a PUSH and a QUERY, beside that of one machine with the same objects. Eight connections,
-        each with eight PUSHes under way, then one with one; QUERYs one at a time, at a node that holds the partition
-        and at one that does not. The sides take turns, so that what else the machine does meets both. Times of one
-        machine with two cores say nothing about how fast three are; what an operation costs in all says what they need.
+cost    CPU of all processes for a PUSH and a QUERY, beside that of one machine with the same objects. Eight
+        connections, each with eight PUSHes under way, then one with one; QUERYs one at a time, at a node that holds the
+        bucket (three copies) and at one that does not (one copy). The sides take turns, so that what else the machine
+        does meets all of them. Times of one machine with two cores say nothing about how fast three are; what an
+        operation costs in all says what they need.
 idle    memory and CPU of what does nothing
 faults  the longest time without an acknowledgement when a node or a broker is killed
 away    how long a node that was killed takes to be current again, under 2,000 PUSH/s
@@ -34,7 +35,7 @@ from pathlib import Path
 from typing import Any
 
 from sonicpy.cluster.dev import DevCluster, free_ports
-from sonicpy.cluster.partitions import holders_of, partition_of
+from sonicpy.cluster.partitions import partition_of
 from sonicpy.cluster.snapshots import snapshot_all
 from sonicpy.cluster.status import status
 from tests.support.texts import messages, queries, quoted
@@ -45,6 +46,7 @@ DEPTH = 8
 PARTITIONS = 16
 ROUNDS = 4
 OBJECTS = 50_000
+IDLE_S = 3.0
 SETTLE_S = 1.5
 """After changes, until everything is committed and nothing is left to do."""
 TEXTS = messages(20_000)
@@ -118,6 +120,8 @@ class Side:
 
     Attributes:
         found: the microseconds of CPU of an operation, by name of the measurement, of each round.
+        by_process: the same added up over the rounds, by process.
+        idle: of a second, what each process takes when it does nothing.
     """
 
     name: str
@@ -126,15 +130,26 @@ class Side:
     buckets: Sequence[str]
     found: dict[str, list[float]] = field(default_factory=dict)
     by_process: dict[str, dict[str, float]] = field(default_factory=dict)
+    idle: dict[str, float] = field(default_factory=dict)
+
+    def measure_idle(self, seconds: float) -> None:
+        """Note how much CPU each process takes that does nothing: it is no part of what an operation costs."""
+        before = {name: cpu_s([pid]) for name, pid in self.pids.items()}
+        time.sleep(seconds)
+        self.idle = {name: (cpu_s([pid]) - before[name]) / seconds for name, pid in self.pids.items()}
 
     def measure(self, what: str, work: Work, connections: int, depth: int, count: int, seed: int) -> None:
         """Let connections do some work; note what an operation cost."""
-        before = {name: cpu_s([pid]) for name, pid in self.pids.items()}
+        before, began = {name: cpu_s([pid]) for name, pid in self.pids.items()}, time.monotonic()
         each = count // connections
         together(connections, lambda number: work(self.port, seed * 100 + number, depth, each, self.buckets))
         if work is push:
             time.sleep(SETTLE_S)
-        spent = {name: (cpu_s([pid]) - before[name]) / count * 1e6 for name, pid in self.pids.items()}
+        seconds = time.monotonic() - began
+        spent = {
+            name: (cpu_s([pid]) - before[name] - self.idle[name] * seconds) / count * 1e6
+            for name, pid in self.pids.items()
+        }
         self.found.setdefault(what, []).append(sum(spent.values()))
         of_processes = self.by_process.setdefault(what, dict.fromkeys(spent, 0.0))
         for name, microseconds in spent.items():
@@ -154,7 +169,8 @@ def together(count: int, work: Callable[[int], None]) -> None:
 
 # -- cost --------------------------------------------------------------------------------------------------------------
 
-PUSH_MANY, PUSH_ONE, QUERY_HERE = "PUSH, 64", "PUSH, one", "QUERY"
+PUSH_MANY, PUSH_ONE, QUERY = "PUSH, 64", "PUSH, one", "QUERY"
+COPIES = {3: "three copies", 1: "one copy"}
 
 
 def cost(arguments: argparse.Namespace) -> None:
@@ -163,12 +179,16 @@ def cost(arguments: argparse.Namespace) -> None:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         sides = [stack.enter_context(one_machine(folder / "one", buckets))]
-        copies = {3: "three copies", 1: "one copy"}
-        for count, name in copies.items():
+        for count, name in COPIES.items():
             dev = stack.enter_context(cluster(folder / str(count), count, arguments.logs))
-            # With one copy, a node is asked about buckets that another one holds.
-            elsewhere = [bucket for bucket in buckets if count == 3 or "n1" not in holders(dev, bucket)]
-            sides.append(Side(f"three nodes, {name}", dev.node_ports["n1"], pids_of(dev), elsewhere or buckets))
+            sides.append(Side(f"three nodes, {name}", dev.node_ports["n1"], pids_of(dev), buckets))
+        # With one copy, the node n1 is asked about buckets that another one holds.
+        elsewhere = [bucket for bucket in buckets if "n1" not in holders(dev, bucket)]
+        for side in sides:  # an index with something in it: an empty one costs less than any that is in use
+            push_all(side, arguments.filled)
+        time.sleep(2 * SETTLE_S)
+        for side in sides:
+            side.measure_idle(IDLE_S)
         for seed in range(ROUNDS):
             for side in sides:
                 side.measure(PUSH_MANY, push, CONNECTIONS, DEPTH, arguments.pushes // ROUNDS, seed)
@@ -177,23 +197,33 @@ def cost(arguments: argparse.Namespace) -> None:
                 side.measure(PUSH_ONE, push, 1, 1, arguments.pushes // ROUNDS // 20, seed + ROUNDS)
         for seed in range(2 * ROUNDS):
             for side in sides:
-                side.measure(QUERY_HERE, query, 1, 1, arguments.queries // ROUNDS // 2, seed)
+                side.buckets = elsewhere
+                side.measure(QUERY, query, 1, 1, arguments.queries // ROUNDS // 2, seed)
     print_costs(sides)
+
+
+def push_all(side: Side, count: int) -> None:
+    """Push so many objects, many at a time."""
+    each = count // CONNECTIONS
+    together(CONNECTIONS, lambda number: push(side.port, 9_000 + number, 100, each, side.buckets))
 
 
 def print_costs(sides: Sequence[Side]) -> None:
     """Print what an operation cost of each side, and beside one machine."""
-    names = (PUSH_MANY, PUSH_ONE, QUERY_HERE)
-    print(f"{'CPU in us of':32}" + "".join(f"{name:>12}" for name in names))
+    names = (PUSH_MANY, PUSH_ONE, QUERY)
+    print(f"{'CPU in us of':40}" + "".join(f"{name:>12}" for name in names))
     for side in sides:
-        print(f"{side.name:32}" + "".join(f"{side.typical(name):12.0f}" for name in names))
+        print(f"{side.name:40}" + "".join(f"{side.typical(name):12.0f}" for name in names))
         if len(side.pids) > 1:
             shares = side.by_process[PUSH_MANY]
             print("    of PUSH, 64: " + ", ".join(f"{name} {us / ROUNDS:.0f}" for name, us in shares.items()))
+            print(f"    idle: {sum(side.idle.values()):.1%} of a core, which is not counted above")
     one = sides[0]
     for side in sides[1:]:
         ratios = [side.typical(name) / one.typical(name) for name in names]
-        print(f"{side.name + ' / one machine':32}" + "".join(f"{ratio:12.2f}" for ratio in ratios))
+        print(f"{side.name + ' / one machine':40}" + "".join(f"{ratio:12.2f}" for ratio in ratios))
+    more = sides[-1].typical(QUERY) - one.typical(QUERY)
+    print(f"a QUERY at a node that has to ask another one: {more:.0f} us more than on one machine")
 
 
 @contextmanager
@@ -228,8 +258,7 @@ def pids_of(dev: DevCluster) -> dict[str, int]:
 
 def holders(dev: DevCluster, bucket: str) -> list[str]:
     """Return the nodes that hold a bucket."""
-    layout = dev.layout
-    return holders_of(partition_of("bench", bucket, layout.partitions), layout.nodes, layout.copies)
+    return dev.layout.holders(partition_of("bench", bucket, dev.layout.partitions))
 
 
 # -- idle --------------------------------------------------------------------------------------------------------------
@@ -423,7 +452,8 @@ def main() -> None:
         part.set_defaults(run=run)
         if run is cost:
             part.add_argument("--buckets", type=int, default=8)
-            part.add_argument("--pushes", type=int, default=48_000)
+            part.add_argument("--filled", type=int, default=64_000)
+            part.add_argument("--pushes", type=int, default=64_000)
             part.add_argument("--queries", type=int, default=8_000)
         elif run is away:
             part.add_argument("--seconds", type=float, default=60.0)

@@ -1,5 +1,5 @@
-"""What keeps the cluster's logs, replicated; a log holds the changes of one partition or of several. `jetstream.py` is NATS;
-tests have one in memory.
+"""What keeps the cluster's logs, replicated: a log holds the changes of one partition, or of several. `jetstream.py` is
+NATS; tests have one in memory.
 
 Positions of a log begin with 1 and have no gaps.
 """

@@ -91,7 +91,7 @@ class LogFollower:
                 began = time.perf_counter()
 
     def _apply(self, position: int, entry: bytes) -> None:
-        """Let each replica apply an entry that it has not applied. Raises StoreError; the others stay where they are."""
+        """Let each replica apply an entry that it lacks. Raises StoreError; the others stay where they are."""
         batch = unpack_entry(entry)
         for replica in self.replicas:
             if replica.applied < position and not replica.is_broken:

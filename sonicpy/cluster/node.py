@@ -7,7 +7,7 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,11 +25,13 @@ from sonicpy.cluster.jetstream import JetStream
 from sonicpy.cluster.lag import Lag
 from sonicpy.cluster.moves import Mover
 from sonicpy.cluster.partitions import partition_of
+from sonicpy.cluster.peers import Peers
 from sonicpy.cluster.questions import (
     CHANGES,
     SNAPSHOT,
     Question,
     answer_read,
+    is_read,
     make_record,
     pack_question,
     subject_of_questions,
@@ -129,6 +131,7 @@ class Node:
         self._answering: set[asyncio.Task[None]] = set()
         self._subscriptions: list[Subscription] = []
         self._mover = Mover(self, connection, registry)
+        self._peers = Peers(name, registry, self._answer_now, self._answer_packed)
 
     @classmethod
     async def open(
@@ -221,6 +224,7 @@ class Node:
         for subscription in self._subscriptions:
             if not self._connection.is_closed:
                 await subscription.unsubscribe()
+        await self._peers.close()
         await self._mover.stop()
         for partition in list(self._held):
             await self.release(partition)
@@ -271,6 +275,7 @@ class Node:
             self._tasks[-1].add_done_callback(follower.note_end)
         self._tasks.append(asyncio.create_task(self.lag.run()))
         await self._mover.start(statistics)
+        await self._peers.listen(self._connection)
         self._subscriptions.append(await self._connection.subscribe(STATUS, cb=self._tell_status))
         self._subscriptions.append(await self._connection.subscribe(UPGRADED, cb=self._note_upgrade))
 
@@ -325,9 +330,9 @@ class Node:
 
     async def _answer(self, partition: int, question: Question) -> bytes:
         """Answer by the replica of this node. Raises as `ask`, and NotHere."""
-        replica = self.replicas[partition]
-        if replica.fault is not None:
-            raise NotHere(replica.fault)
+        replica = self.replicas.get(partition)
+        if replica is None or replica.fault is not None:
+            raise NotHere("the node does not hold it" if replica is None else str(replica.fault))
         if question.kind in CHANGES:
             return await self._change(partition, question)
         if question.kind == SNAPSHOT:
@@ -360,27 +365,23 @@ class Node:
         return number
 
     async def _ask_others(self, partition: int, question: Question) -> bytes:
-        is_change = question.kind in CHANGES
-        timeout_s = CHANGE_S if is_change else TRY_S
+        packed = pack_question(partition, question)
+        if question.kind in CHANGES:
+            return unpack_answer(await self._ask_brokers(partition, packed, CHANGE_S, is_change=True))
+        answer = await self._peers.ask(self.layout.holders(partition), packed)
+        return unpack_answer(answer or await self._ask_brokers(partition, packed, TRY_S, is_change=False))
+
+    async def _ask_brokers(self, partition: int, packed: bytes, timeout_s: float, *, is_change: bool) -> bytes:
+        """Let the brokers pass a question on to a node that holds a partition."""
         try:
-            message = await self._connection.request(
-                subject_of_questions(partition), pack_question(partition, question), timeout=timeout_s
-            )
+            message = await self._connection.request(subject_of_questions(partition), packed, timeout=timeout_s)
         except NoRespondersError as error:
             raise NotHere("no node that holds it is there") from error
         except (NatsError, OSError) as error:
             if is_change:
                 raise StoreError("the outcome of a change is unknown: the node that was asked is silent") from error
             raise NotHere("the node that was asked is silent") from error
-        state, answer = message.data[:1], message.data[1:]
-        if state == NOT_HERE:
-            raise NotHere(answer.decode())
-        if state == FAILED:
-            raise StoreError(answer.decode())
-        if state == REFUSAL:
-            code, _, detail = answer.decode().partition("\0")
-            raise CommandError(code, detail or None)
-        return answer
+        return message.data
 
     async def _take(self, message: Msg) -> None:
         task = asyncio.create_task(self._answer_other(message))
@@ -388,15 +389,52 @@ class Node:
         task.add_done_callback(self._answering.discard)
 
     async def _answer_other(self, message: Msg) -> None:
-        partition, question = unpack_question(message.data)
         try:
-            answer = ANSWER + await self._answer(partition, question)
-        except CommandError as error:
-            answer = REFUSAL + f"{error.code}\0{error.detail or ''}".encode()
-        except (NotHere, StoreError) as error:
-            is_over = isinstance(error, StoreError) and question.kind in CHANGES
-            answer = (FAILED if is_over else NOT_HERE) + str(error).encode()
-        try:
-            await message.respond(answer)
+            await message.respond(await self._answer_packed(message.data))
         except (NatsError, OSError) as error:
             logger.warning("an answer for another node was not sent: %s", error)
+
+    async def _answer_packed(self, packed: bytes) -> bytes:
+        """Return the answer to a question of another node, as bytes."""
+        partition, question = unpack_question(packed)
+        try:
+            return ANSWER + await self._answer(partition, question)
+        except SonicError as error:
+            return pack_error(error, is_change=question.kind in CHANGES)
+
+    def _answer_now(self, packed: bytes) -> bytes | None:
+        """Return the same for a question that a replica of this node can answer at once; None: it cannot."""
+        partition, question = unpack_question(packed)
+        replica = self.replicas.get(partition)
+        if (
+            replica is None
+            or replica.fault is not None
+            or replica.applied < question.position
+            or question.is_strong
+            or not is_read(question)
+        ):
+            return None
+        try:
+            return ANSWER + answer_read(replica.index, replica.committer, question)
+        except SonicError as error:
+            return pack_error(error, is_change=False)
+
+
+def pack_error(error: SonicError, *, is_change: bool) -> bytes:
+    """Return what another node is answered if its question failed."""
+    if isinstance(error, CommandError):
+        return REFUSAL + f"{error.code}\0{error.detail or ''}".encode()
+    return (FAILED if is_change and isinstance(error, StoreError) else NOT_HERE) + str(error).encode()
+
+
+def unpack_answer(packed: bytes) -> bytes:
+    """Return the answer of another node. Raises as `Node.ask`, and NotHere."""
+    state, answer = packed[:1], packed[1:]
+    if state == NOT_HERE:
+        raise NotHere(answer.decode())
+    if state == FAILED:
+        raise StoreError(answer.decode())
+    if state == REFUSAL:
+        code, _, detail = answer.decode().partition("\0")
+        raise CommandError(code, detail or None)
+    return answer

@@ -61,6 +61,11 @@ class Question:
         return replace(self, position=position, is_strong=is_strong)
 
 
+def is_read(question: Question) -> bool:
+    """Return whether a question changes nothing, and is answered from what a replica holds."""
+    return question.kind not in CHANGES and question.kind != SNAPSHOT
+
+
 def subject_of_questions(partition: int) -> str:
     """Return the subject on which the replicas of a partition are asked."""
     return f"sonicpy.ask.{partition}"

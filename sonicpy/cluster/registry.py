@@ -4,6 +4,7 @@ cluster       what `sonicpy cluster init` fixed: Layout, as JSON
 analyser      what decides which terms of a text are stored: that of the first node that started
 entries       the version of the log's entries that nodes write; missing: the first one
 snapshot.K    the newest snapshots of a partition, newest first: Manifest, as JSON
+peer.NODE     where other nodes ask this one: Peer, as JSON; each start writes it
 writer.NODE   the incarnation of the batches of a node, which each start changes
 """
 
@@ -87,6 +88,19 @@ class Manifest:
     chain: str
     chunks: int
     size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """Where a node is asked by others.
+
+    Attributes:
+        secret: what a connection begins with.
+    """
+
+    host: str
+    port: int
+    secret: str
 
 
 class Registry:
@@ -238,6 +252,18 @@ class Registry:
             await self._store.put("entries", str(version).encode())
         except NatsError as error:
             raise StoreError(f"the brokers did not note the version of entries: {error}") from error
+
+    async def peer(self, node: str) -> Peer | None:
+        """Return where a node is asked; None: nowhere. Raises ConfigError if no broker answers."""
+        found = await self._get(f"peer.{node}")
+        return None if found is None else Peer(**json.loads(found))
+
+    async def note_peer(self, node: str, peer: Peer) -> None:
+        """Note where a node is asked. Raises ConfigError."""
+        try:
+            await self._store.put(f"peer.{node}", json.dumps(dataclasses.asdict(peer)).encode())
+        except NatsError as error:
+            raise ConfigError(f"the brokers do not answer ({error}); allowed are brokers with JetStream.") from error
 
     async def snapshots(self, partition: int) -> list[Manifest]:
         """Return the snapshots of a partition, newest first. Raises ConfigError if no broker answers."""

@@ -29,7 +29,7 @@ from sonicpy.cluster.questions import Question, pack_question, subject_of_questi
 from sonicpy.cluster.registry import Layout, Registry
 from sonicpy.cluster.snapshots import load
 from sonicpy.cluster.status import ask_nodes
-from sonicpy.cluster.writer import OpenBatch, LogWriter
+from sonicpy.cluster.writer import LogWriter, OpenBatch
 from sonicpy.config import Config
 from sonicpy.errors import ConfigError, StoreError
 from sonicpy.index.index import Index

@@ -71,7 +71,7 @@ class OpenBatch:
         return len(records) - 1
 
     def answers_of(self, partition: int) -> "asyncio.Future[list[int]]":
-        """Return the future of what the changes of a partition answer; to be called before the batch is acknowledged."""
+        """Return the future of what the changes of a partition answer. Ask before the batch is acknowledged."""
         future = self.answers.get(partition)
         if future is None:
             future = self.answers[partition] = self._loop.create_future()

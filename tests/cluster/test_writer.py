@@ -8,10 +8,9 @@ import pytest
 
 from sonicpy.cluster import writer as module
 from sonicpy.cluster.batches import unpack_batch, unpack_records
-from sonicpy.cluster.writer import OpenBatch, LogWriter
+from sonicpy.cluster.writer import LogWriter, OpenBatch
 from sonicpy.errors import StoreError
 from tests.cluster.memory import MemoryBroker
-
 
 PARTITION = 3
 
