@@ -6,14 +6,8 @@ second question would change things twice.
 """
 
 import asyncio
-import random
-from collections.abc import Sequence
-from typing import Any
-
-from nats.aio.client import Client
-from nats.aio.msg import Msg
-from nats.aio.subscription import Subscription
-from nats.errors import Error as NatsError
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
 PERCENTILE = 0.95
 STEP = 0.05
@@ -22,6 +16,14 @@ FIRST_S = 0.02
 USUAL_S_MIN, USUAL_S_MAX = 0.001, 0.5
 NOT_HERE = b"-"
 """Begins the answer of a node that cannot answer."""
+
+
+class Askable(Protocol):
+    """A connection to a node."""
+
+    def ask(self, question: bytes) -> "asyncio.Future[bytes]":
+        """Return the future of an answer; it raises ConnectionError if none comes."""
+        ...
 
 
 class Percentile:
@@ -36,105 +38,109 @@ class Percentile:
         self.seconds = min(USUAL_S_MAX, max(USUAL_S_MIN, self.seconds * (1.0 + STEP * moved)))
 
 
-class _Question:
-    """A question that waits for its first answer."""
-
-    __slots__ = ("answer", "asked", "left", "payload", "refusal", "reply")
-
-    def __init__(self, answer: "asyncio.Future[bytes | None]", left: list[str], payload: bytes, reply: str) -> None:
-        self.answer = answer
-        self.left = left
-        self.payload = payload
-        self.reply = reply
-        self.asked = 0
-        self.refusal: bytes | None = None
-
-
-class Asker:
-    """Asks other nodes. To be made while the loop runs.
+class _Asked:
+    """A question whose answer is awaited.
 
     Attributes:
-        questions, hedged: how many were asked, and how many of them a second node was asked, too.
+        second: the answer of another node, once that is asked, too.
     """
 
-    def __init__(self, connection: Client) -> None:
-        self._connection = connection
-        self._prefix = connection.new_inbox()
-        self._loop = asyncio.get_running_loop()
-        self._number = 0
-        self._waiting: dict[str, _Question] = {}
-        self._publishing: set[asyncio.Task[Any]] = set()
-        self._subscription: Subscription | None = None
+    __slots__ = ("answer", "began_s", "others", "question", "second")
+
+    def __init__(
+        self, answer: "asyncio.Future[bytes]", others: Sequence[Askable], question: bytes, began_s: float
+    ) -> None:
+        self.answer = answer
+        self.others = others
+        self.question = question
+        self.began_s = began_s
+        self.second: asyncio.Future[bytes] | None = None
+
+
+class Hedging:
+    """Asks one of some nodes, and another one when that takes long. To be made while the loop runs.
+
+    Args:
+        lost: called with each connection that gave no answer.
+
+    Attributes:
+        hedged: how many questions a second node was asked, too.
+    """
+
+    def __init__(self, lost: Callable[[Askable], None]) -> None:
         self.usual = Percentile()
-        self.questions = self.hedged = 0
+        self.hedged = 0
+        self._lost = lost
+        self._loop = asyncio.get_running_loop()
+        self._waiting: dict[asyncio.Future[bytes], _Asked] = {}
+        self._timer: asyncio.TimerHandle | None = None
 
-    async def start(self) -> None:
-        """Listen for answers."""
-        self._subscription = await self._connection.subscribe(f"{self._prefix}.*", cb=self._take)
-
-    async def stop(self) -> None:
-        """Listen no more."""
-        if self._subscription is not None and not self._connection.is_closed:
-            await self._subscription.unsubscribe()
-        for task in self._publishing:
-            task.cancel()
-
-    async def ask(self, subjects: Sequence[str], payload: bytes, timeout_s: float) -> bytes | None:
-        """Return the first answer; None: nobody listens. The answer of the last one, if none of them can answer.
+    async def ask(self, nodes: Sequence[Askable], question: bytes) -> bytes | None:
+        """Return the first answer of a node that can answer; None: all connections are lost.
 
         Args:
-            subjects: of the nodes that hold the partition, in any order.
-
-        Raises:
-            TimeoutError: those that were asked are silent.
-            NatsError: there is no connection.
+            nodes: the one to ask first, and the others.
         """
-        self._number += 1
-        name = str(self._number)
-        order = random.sample(list(subjects), len(subjects))
-        reply = f"{self._prefix}.{name}"
-        question = self._waiting[name] = _Question(self._loop.create_future(), order, payload, reply)
-        self.questions += 1
-        began = self._loop.time()
-        timer = self._loop.call_later(self.usual.seconds, self._hedge, question)
+        refusal = None
+        for place, node in enumerate(nodes):
+            asked = self._begin(node, nodes[place + 1 :], question)
+            try:
+                answer = await self._answer(asked, node)
+            finally:
+                del self._waiting[asked.answer]
+            if answer is not None and answer[:1] != NOT_HERE:
+                self.usual.note(self._loop.time() - asked.began_s)
+                return answer
+            refusal = answer or refusal
+        return refusal
+
+    def close(self) -> None:
+        """Ask no second node any more."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _begin(self, node: Askable, others: Sequence[Askable], question: bytes) -> _Asked:
+        answer = node.ask(question)
+        asked = self._waiting[answer] = _Asked(answer, others, question, self._loop.time())
+        if self._timer is None and others:  # one for all questions: a timer for each would cost too much
+            self._timer = self._loop.call_later(self.usual.seconds, self._look)
+        return asked
+
+    async def _answer(self, asked: _Asked, node: Askable) -> bytes | None:
+        """Return the answer that came first; None: the connections are lost."""
         try:
-            await self._ask_next(question)
-            answer = await asyncio.wait_for(question.answer, timeout_s)
-            self.usual.note(self._loop.time() - began)
-            return answer
-        finally:
-            timer.cancel()
-            del self._waiting[name]
+            return await asked.answer
+        except ConnectionError:
+            self._lost(node)
+        if asked.second is None:
+            return None
+        try:
+            return await asked.second
+        except ConnectionError:
+            return None
 
-    async def _ask_next(self, question: _Question) -> None:
-        """Ask the next node; if there is none and no answer is to come, that is the answer."""
-        if question.left:
-            question.asked += 1
-            await self._connection.publish(question.left.pop(), question.payload, reply=question.reply)
-        elif not question.asked and not question.answer.done():
-            question.answer.set_result(question.refusal)
-
-    def _hedge(self, question: _Question) -> None:
-        if question.left and not question.answer.done():
+    def _look(self) -> None:
+        """Ask a second node what has waited for longer than usual."""
+        self._timer = None
+        before_s = self._loop.time() - self.usual.seconds
+        left = False
+        for asked in list(self._waiting.values()):
+            if asked.second is not None or asked.answer.done() or not asked.others:
+                continue
+            if asked.began_s > before_s:
+                left = True
+                continue
             self.hedged += 1
-            task = self._loop.create_task(self._ask_next(question))
-            self._publishing.add(task)
-            task.add_done_callback(self._ended)
+            asked.second = asked.others[0].ask(asked.question)
+            asked.second.add_done_callback(lambda second, asked=asked: take_second(asked, second))
+        if left:
+            self._timer = self._loop.call_later(self.usual.seconds, self._look)
 
-    def _ended(self, task: "asyncio.Task[Any]") -> None:
-        self._publishing.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None and not isinstance(error, NatsError):
-            raise error
 
-    async def _take(self, message: Msg) -> None:
-        question = self._waiting.get(message.subject.rpartition(".")[2])
-        if question is None or question.answer.done():
-            return
-        is_gone = bool(message.headers) and "Status" in (message.headers or {})
-        if not is_gone and message.data[:1] != NOT_HERE:
-            question.answer.set_result(message.data)
-            return
-        question.asked -= 1
-        if not is_gone:
-            question.refusal = message.data
-        await self._ask_next(question)
+def take_second(asked: _Asked, second: "asyncio.Future[bytes]") -> None:
+    """Let the answer of the second node be that of the first, unless that came before or the second cannot answer."""
+    if second.cancelled() or second.exception() is not None:
+        return
+    answer = second.result()
+    if not asked.answer.done() and answer[:1] != NOT_HERE:
+        asked.answer.set_result(answer)

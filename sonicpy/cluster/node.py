@@ -7,7 +7,7 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,28 +19,34 @@ from nats.errors import NoRespondersError
 
 from sonicpy.cluster import snapshots
 from sonicpy.cluster.broker import Epoch
-from sonicpy.cluster.hedging import NOT_HERE, Asker
+from sonicpy.cluster.figures import partition_figures
+from sonicpy.cluster.follower import LogFollower
 from sonicpy.cluster.jetstream import JetStream
+from sonicpy.cluster.lag import Lag
 from sonicpy.cluster.moves import Mover
 from sonicpy.cluster.partitions import partition_of
+from sonicpy.cluster.peers import Peers
 from sonicpy.cluster.questions import (
     CHANGES,
     SNAPSHOT,
     Question,
     answer_read,
+    is_read,
     make_record,
     pack_question,
     subject_of_questions,
-    subject_of_replica,
     unpack_question,
 )
 from sonicpy.cluster.registry import Layout, Registry
 from sonicpy.cluster.replica import Answered, Replica, ReplicaTasks
 from sonicpy.cluster.status import SUBJECT as STATUS
-from sonicpy.cluster.writer import OpenBatch, PartitionWriter
+from sonicpy.cluster.upgrade import SUBJECT as UPGRADED
+from sonicpy.cluster.versions import FORMATS, check_version
+from sonicpy.cluster.writer import LogWriter, OpenBatch
 from sonicpy.config import Config
 from sonicpy.errors import CommandError, SonicError, StoreError
 from sonicpy.index.replica import Recorder, ReplicaIndex
+from sonicpy.server.figures import LabelledFigures
 from sonicpy.server.statistics import Statistics
 
 logger = logging.getLogger(__name__)
@@ -60,11 +66,11 @@ asked; or why a change failed or its outcome is unknown."""
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A replica at work: its tasks, and the questions that it gets."""
+    """A replica at work: its periodic work, and the questions that it gets."""
 
     replica: Replica
-    tasks: Sequence["asyncio.Task[None]"]
-    subscriptions: Sequence[Subscription]
+    task: "asyncio.Task[None]"
+    subscription: Subscription
 
 
 async def cancelled(tasks: Iterable["asyncio.Task[None]"]) -> None:
@@ -117,15 +123,17 @@ class Node:
         self._connection = connection
         self._registry = registry
         self._broker = JetStream(connection)
+        self.lag = Lag(self._broker, self.replicas, lambda partition: self.layout.log_of(partition))
         self._writers = [
-            PartitionWriter(self._broker, number, name, incarnation, self._acknowledged(number))
-            for number in range(layout.partitions)
+            LogWriter(self._broker, number, name, incarnation, self._note_acknowledged) for number in range(layout.logs)
         ]
+        self._followers = [LogFollower(number, self._broker) for number in range(layout.logs)]
+        self._tasks: list[asyncio.Task[None]] = []
         self._held: dict[int, Held] = {}
         self._answering: set[asyncio.Task[None]] = set()
         self._subscriptions: list[Subscription] = []
         self._mover = Mover(self, connection, registry)
-        self.asker = Asker(connection)
+        self._peers = Peers(name, registry, self._answer_now, self._answer_packed)
 
     @classmethod
     async def open(
@@ -142,9 +150,11 @@ class Node:
         recorder = Recorder(config)
         recorder.lexer.prepare()
         await registry.agree_on_analyzer(recorder.analyzer())
+        check_version(version := await registry.entry_version())
         incarnation = await registry.incarnation(name)
         folder = Path(config.store.kv.path)
         node = cls(name, folder, config, connection, registry, layout, incarnation, recorder, is_strong=is_strong)
+        node.write_version(version)
         try:
             await node._start(statistics)
         except BaseException:
@@ -173,11 +183,20 @@ class Node:
 
     def add(self, partition: int, record: bytes) -> OpenBatch:
         """Add a change to the next batch of a partition."""
-        return self._writers[partition].add(record)
+        return self._writer_of(partition).add(partition, record)
+
+    def write_version(self, version: int) -> None:
+        """Write entries of a version from now on; the batches under way keep theirs."""
+        for writer in self._writers:
+            writer.version = version
 
     def batches(self) -> int:
         """Return how many batches of this node were acknowledged."""
         return sum(writer.batches for writer in self._writers)
+
+    def figures(self) -> list[LabelledFigures]:
+        """Return what the metrics report of each partition."""
+        return partition_figures(self.name, self.replicas, self._writers, self.lag)
 
     async def ask(self, partition: int, question: Question) -> bytes:
         """Answer a question about a partition here, or let another node answer it.
@@ -201,7 +220,7 @@ class Node:
 
     async def barrier(self, partition: int) -> int:
         """Append an entry that changes nothing; return its position. Raises StoreError."""
-        return await asyncio.shield(self._writers[partition].barrier().done)
+        return await asyncio.shield(self._writer_of(partition).barrier().done)
 
     async def snapshot(self, partition: int) -> int:
         """Give the brokers a snapshot of a replica of this node; return its position. Raises StoreError."""
@@ -218,11 +237,11 @@ class Node:
         for subscription in self._subscriptions:
             if not self._connection.is_closed:
                 await subscription.unsubscribe()
+        await self._peers.close()
         await self._mover.stop()
-        await self.asker.stop()
         for partition in list(self._held):
             await self.release(partition)
-        await cancelled(self._answering)
+        await cancelled([*self._tasks, *self._answering])
         await self._connection.close()
 
     async def hold(self, partition: int, statistics: Statistics, adopt: Epoch | None = None) -> None:
@@ -237,19 +256,12 @@ class Node:
         index = await self._open_replica(partition)
         if adopt is not None:
             index.adopt(max(0, adopt.first - 1), adopt.name)
-        replica = Replica(
-            partition, index, self._broker, self._config, statistics, self._answered(partition), self._broker.read_again
-        )
-        following = asyncio.create_task(replica.run())
-        following.add_done_callback(replica.note_end)
+        replica = Replica(partition, index, self._config, statistics, self._answered(partition), self._read_again)
         self.replicas[partition] = replica
-        subscribe = self._connection.subscribe
-        subscriptions = (
-            await subscribe(subject_of_questions(partition), queue="replicas", cb=self._take),
-            await subscribe(subject_of_replica(partition, self.name), cb=self._take),
-        )
-        tasks = (following, asyncio.create_task(ReplicaTasks(replica).run()))
-        self._held[partition] = Held(replica, tasks, subscriptions)
+        self._follower_of(partition).follow(replica)
+        subject = subject_of_questions(partition)
+        subscription = await self._connection.subscribe(subject, queue="replicas", cb=self._take)
+        self._held[partition] = Held(replica, asyncio.create_task(ReplicaTasks(replica).run()), subscription)
 
     async def release(self, partition: int, wait_s: float = 0.0) -> None:
         """Let other nodes answer for a partition, and close its replica.
@@ -265,15 +277,21 @@ class Node:
         try:
             await asyncio.sleep(wait_s)
         finally:
-            await cancelled(held.tasks)
+            self._follower_of(partition).leave(held.replica)
+            await cancelled([held.task])
             await held.replica.close()
 
     # -- inside --------------------------------------------------------------------------------------------------------
 
     async def _start(self, statistics: Statistics) -> None:
-        await self.asker.start()
+        for follower in self._followers:
+            self._tasks.append(asyncio.create_task(follower.run()))
+            self._tasks[-1].add_done_callback(follower.note_end)
+        self._tasks.append(asyncio.create_task(self.lag.run()))
         await self._mover.start(statistics)
+        await self._peers.listen(self._connection)
         self._subscriptions.append(await self._connection.subscribe(STATUS, cb=self._tell_status))
+        self._subscriptions.append(await self._connection.subscribe(UPGRADED, cb=self._note_upgrade))
 
     async def _open_replica(self, number: int) -> ReplicaIndex:
         folder = self.folder_of(number)
@@ -287,30 +305,54 @@ class Node:
 
     async def _tell_status(self, message: Msg) -> None:
         replicas = {str(number): replica.state() for number, replica in self.replicas.items()}
-        answer = {"name": self.name, "batches": self.batches(), "replicas": replicas, "spread": self.layout.spread}
+        answer = {
+            "name": self.name,
+            "batches": self.batches(),
+            "replicas": replicas,
+            "entries": sorted(FORMATS),
+            "spread": self.layout.spread,
+        }
         try:
             await message.respond(json.dumps(answer).encode())
         except (NatsError, OSError) as error:
             logger.warning("a question for the status was not answered: %s", error)
 
-    def _acknowledged(self, partition: int) -> Callable[[OpenBatch, int], None]:
-        def note(batch: OpenBatch, position: int) -> None:
-            self.written[partition] = max(position, self.written[partition])
+    async def _note_upgrade(self, message: Msg) -> None:
+        """Read which version of entries to write; if that fails, the old one stays until the next start."""
+        try:
+            version = await self._registry.entry_version()
+            check_version(version)
+        except SonicError as error:
+            logger.warning("the version of entries stays as it is: %s", error)
+            return
+        self.write_version(version)
+        logger.info("entries of version %d are written from now on", version)
 
-        return note
+    def _follower_of(self, partition: int) -> LogFollower:
+        return self._followers[self.layout.log_of(partition)]
+
+    def _writer_of(self, partition: int) -> LogWriter:
+        return self._writers[self.layout.log_of(partition)]
+
+    def _read_again(self, partition: int) -> None:
+        self._broker.read_again(self.layout.log_of(partition))
+
+    def _note_acknowledged(self, batch: OpenBatch, position: int) -> None:
+        for partition in batch.records:
+            self.written[partition] = max(position, self.written[partition])
 
     def _answered(self, partition: int) -> Answered:
         def note(writer: str, incarnation: int, number: int, answers: list[int]) -> None:
             if writer == self.name:
-                self._writers[partition].note_answers(incarnation, number, answers)
+                self._writer_of(partition).note_answers(incarnation, number, partition, answers)
 
         return note
 
     async def _answer(self, partition: int, question: Question) -> bytes:
         """Answer by the replica of this node. Raises as `ask`, and NotHere."""
-        replica = self.replicas[partition]
-        if replica.fault is not None:
-            raise NotHere(replica.fault)
+        replica = self.replicas.get(partition)
+        if replica is None or replica.fault is not None:
+            raise NotHere("the node does not hold it" if replica is None else str(replica.fault))
         if question.kind in CHANGES:
             return await self._change(partition, question)
         if question.kind == SNAPSHOT:
@@ -329,10 +371,9 @@ class Node:
         """Return the number that a change answers, and its position."""
         record = make_record(self.recorder, question)
         batch = self.add(partition, record)
-        place = len(batch.records) - 1
-        batch.wants_answers = True
+        place = len(batch.records[partition]) - 1
         try:
-            answers = await asyncio.wait_for(asyncio.shield(batch.answers), CHANGE_S)
+            answers = await asyncio.wait_for(asyncio.shield(batch.answers_of(partition)), CHANGE_S)
         except TimeoutError as error:
             raise StoreError("the outcome of a change is unknown: it was not applied in time") from error
         return f"{answers[place]} {await asyncio.shield(batch.done)}".encode()
@@ -345,35 +386,22 @@ class Node:
 
     async def _ask_others(self, partition: int, question: Question) -> bytes:
         packed = pack_question(partition, question)
-        asked = await (self._change_elsewhere if question.kind in CHANGES else self._read_elsewhere)(partition, packed)
-        state, answer = asked[:1], asked[1:]
-        if state == NOT_HERE:
-            raise NotHere(answer.decode())
-        if state == FAILED:
-            raise StoreError(answer.decode())
-        if state == REFUSAL:
-            code, _, detail = answer.decode().partition("\0")
-            raise CommandError(code, detail or None)
-        return answer
+        if question.kind in CHANGES:
+            return unpack_answer(await self._ask_brokers(partition, packed, CHANGE_S, is_change=True))
+        answer = await self._peers.ask(self.layout.holders(partition), packed)
+        return unpack_answer(answer or await self._ask_brokers(partition, packed, TRY_S, is_change=False))
 
-    async def _change_elsewhere(self, partition: int, packed: bytes) -> bytes:
+    async def _ask_brokers(self, partition: int, packed: bytes, timeout_s: float, *, is_change: bool) -> bytes:
+        """Let the brokers pass a question on to a node that holds a partition."""
         try:
-            message = await self._connection.request(subject_of_questions(partition), packed, timeout=CHANGE_S)
+            message = await self._connection.request(subject_of_questions(partition), packed, timeout=timeout_s)
         except NoRespondersError as error:
             raise NotHere("no node that holds it is there") from error
         except (NatsError, OSError) as error:
-            raise StoreError("the outcome of a change is unknown: the node that was asked is silent") from error
-        return bytes(message.data)
-
-    async def _read_elsewhere(self, partition: int, packed: bytes) -> bytes:
-        others = [subject_of_replica(partition, node) for node in self.layout.holders(partition) if node != self.name]
-        try:
-            answer = await self.asker.ask(others, packed, TRY_S)
-        except (NatsError, OSError) as error:  # TimeoutError among them
+            if is_change:
+                raise StoreError("the outcome of a change is unknown: the node that was asked is silent") from error
             raise NotHere("the node that was asked is silent") from error
-        if answer is None:
-            raise NotHere("no node that holds it is there")
-        return answer
+        return message.data
 
     async def _take(self, message: Msg) -> None:
         task = asyncio.create_task(self._answer_other(message))
@@ -381,15 +409,52 @@ class Node:
         task.add_done_callback(self._answering.discard)
 
     async def _answer_other(self, message: Msg) -> None:
-        partition, question = unpack_question(message.data)
         try:
-            answer = ANSWER + await self._answer(partition, question)
-        except CommandError as error:
-            answer = REFUSAL + f"{error.code}\0{error.detail or ''}".encode()
-        except (NotHere, StoreError) as error:
-            is_over = isinstance(error, StoreError) and question.kind in CHANGES
-            answer = (FAILED if is_over else NOT_HERE) + str(error).encode()
-        try:
-            await message.respond(answer)
+            await message.respond(await self._answer_packed(message.data))
         except (NatsError, OSError) as error:
             logger.warning("an answer for another node was not sent: %s", error)
+
+    async def _answer_packed(self, packed: bytes) -> bytes:
+        """Return the answer to a question of another node, as bytes."""
+        partition, question = unpack_question(packed)
+        try:
+            return ANSWER + await self._answer(partition, question)
+        except SonicError as error:
+            return pack_error(error, is_change=question.kind in CHANGES)
+
+    def _answer_now(self, packed: bytes) -> bytes | None:
+        """Return the same for a question that a replica of this node can answer at once; None: it cannot."""
+        partition, question = unpack_question(packed)
+        replica = self.replicas.get(partition)
+        if (
+            replica is None
+            or replica.fault is not None
+            or replica.applied < question.position
+            or question.is_strong
+            or not is_read(question)
+        ):
+            return None
+        try:
+            return ANSWER + answer_read(replica.index, replica.committer, question)
+        except SonicError as error:
+            return pack_error(error, is_change=False)
+
+
+def pack_error(error: SonicError, *, is_change: bool) -> bytes:
+    """Return what another node is answered if its question failed."""
+    if isinstance(error, CommandError):
+        return REFUSAL + f"{error.code}\0{error.detail or ''}".encode()
+    return (FAILED if is_change and isinstance(error, StoreError) else NOT_HERE) + str(error).encode()
+
+
+def unpack_answer(packed: bytes) -> bytes:
+    """Return the answer of another node. Raises as `Node.ask`, and NotHere."""
+    state, answer = packed[:1], packed[1:]
+    if state == NOT_HERE:
+        raise NotHere(answer.decode())
+    if state == FAILED:
+        raise StoreError(answer.decode())
+    if state == REFUSAL:
+        code, _, detail = answer.decode().partition("\0")
+        raise CommandError(code, detail or None)
+    return answer

@@ -66,14 +66,14 @@ class Question:
         return replace(self, position=position, is_strong=is_strong)
 
 
+def is_read(question: Question) -> bool:
+    """Return whether a question changes nothing, and is answered from what a replica holds."""
+    return question.kind not in CHANGES and question.kind != SNAPSHOT
+
+
 def subject_of_questions(partition: int) -> str:
     """Return the subject on which the replicas of a partition are asked."""
     return f"sonicpy.ask.{partition}"
-
-
-def subject_of_replica(partition: int, node: str) -> str:
-    """Return the subject on which one replica is asked."""
-    return f"sonicpy.ask.{partition}.{node}"
 
 
 def pack_question(partition: int, question: Question) -> bytes:

@@ -2,7 +2,9 @@
 
 cluster       what `sonicpy cluster init` fixed: Layout, as JSON
 analyser      what decides which terms of a text are stored: that of the first node that started
+entries       the version of the log's entries that nodes write; missing: the first one
 snapshot.K    the newest snapshots of a partition, newest first: Manifest, as JSON
+peer.NODE     where other nodes ask this one: Peer, as JSON; each start writes it
 writer.NODE   the incarnation of the batches of a node, which each start changes
 """
 
@@ -20,6 +22,7 @@ from nats.js.errors import BucketNotFoundError, KeyNotFoundError, KeyWrongLastSe
 from nats.js.kv import KeyValue
 
 from sonicpy.cluster.partitions import part_of, partition_of, partition_of_part, placement
+from sonicpy.cluster.versions import FIRST
 from sonicpy.errors import ConfigError, StoreError
 
 BUCKET = "sonicpy_meta"
@@ -35,6 +38,7 @@ class Layout:
         partitions: how many.
         copies: how many nodes hold each partition.
         nodes: the names of the nodes that hold partitions.
+        logs: how many; each holds the changes of every so many-th partition.
         format: of this value and of batches.
         former: the nodes before, while partitions move: until `sonicpy cluster rebalance` has seen that every partition
             is where it belongs, the nodes that held it hold it, too. Empty: nothing moves.
@@ -44,22 +48,18 @@ class Layout:
     partitions: int
     copies: int
     nodes: tuple[str, ...]
+    logs: int = 1
     format: int = FORMAT
     former: tuple[str, ...] = ()
     spread: tuple[tuple[str, int], ...] = ()
 
-    @property
-    def logs(self) -> int:
-        """How many logs there are."""
-        return self.partitions
-
     def log_of(self, partition: int) -> int:
         """Return the number of the log that holds the changes of a partition."""
-        return partition
+        return partition % self.logs
 
     def partitions_of(self, log: int) -> range:
         """Return the partitions whose changes a log holds."""
-        return range(log, log + 1)
+        return range(log, self.partitions, self.logs)
 
     def of_node(self, node: str) -> list[int]:
         """Return the partitions that a node holds."""
@@ -103,6 +103,19 @@ class Manifest:
     chain: str
     chunks: int
     size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """Where a node is asked by others.
+
+    Attributes:
+        secret: what a connection begins with.
+    """
+
+    host: str
+    port: int
+    secret: str
 
 
 class Registry:
@@ -237,6 +250,29 @@ class Registry:
             raise ConfigError(f"the brokers do not answer ({error}); allowed are brokers with JetStream.") from error
         return number
 
+    async def entry_version(self) -> int:
+        """Return the version of entries that nodes write. Raises ConfigError if no broker answers."""
+        return int(await self._get("entries") or FIRST)
+
+    async def note_entry_version(self, version: int) -> None:
+        """Let nodes write another version of entries. Raises StoreError."""
+        try:
+            await self._store.put("entries", str(version).encode())
+        except NatsError as error:
+            raise StoreError(f"the brokers did not note the version of entries: {error}") from error
+
+    async def peer(self, node: str) -> Peer | None:
+        """Return where a node is asked; None: nowhere. Raises ConfigError if no broker answers."""
+        found = await self._get(f"peer.{node}")
+        return None if found is None else Peer(**json.loads(found))
+
+    async def note_peer(self, node: str, peer: Peer) -> None:
+        """Note where a node is asked. Raises ConfigError."""
+        try:
+            await self._store.put(f"peer.{node}", json.dumps(dataclasses.asdict(peer)).encode())
+        except NatsError as error:
+            raise ConfigError(f"the brokers do not answer ({error}); allowed are brokers with JetStream.") from error
+
     async def snapshots(self, partition: int) -> list[Manifest]:
         """Return the snapshots of a partition, newest first. Raises ConfigError if no broker answers."""
         found = await self._get(f"snapshot.{partition}")
@@ -273,6 +309,7 @@ def _layout_in(found: Mapping[str, Any]) -> Layout:
         found["partitions"],
         found["copies"],
         tuple(found["nodes"]),
+        found["logs"],
         former=tuple(found.get("former", ())),
         spread=tuple((str(name), int(parts)) for name, parts in found.get("spread", ())),
     )

@@ -7,7 +7,7 @@ batches are acknowledged.
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from sonicpy.channel import replies
@@ -42,7 +42,10 @@ from sonicpy.cluster.spread import Spread
 from sonicpy.config import Config
 from sonicpy.errors import StoreError
 from sonicpy.ids import check_collection
+from sonicpy.index.maintenance.maintainer import Maintainer
 from sonicpy.server.dispatch import CALLS, Postponed
+from sonicpy.server.figures import LabelledFigures
+from sonicpy.server.readers import ReaderWatch
 from sonicpy.server.service import BaseService
 
 
@@ -103,9 +106,10 @@ class TurnSealer:
         turn, self._node.turn = self._node.turn, {}
         if not turn:
             return None
-        if len(turn) == 1:
-            return next(iter(turn.values())).done
-        return asyncio.gather(*(asyncio.shield(batch.done) for batch in turn.values()))
+        waits = list(dict.fromkeys([batch.done for batch in turn.values()]))
+        if len(waits) == 1:
+            return waits[0]
+        return asyncio.gather(*map(asyncio.shield, waits))
 
     def note_turn_without_changes(self) -> None:
         """Do nothing: replicas commit by the log, whoever takes turns."""
@@ -123,8 +127,21 @@ class NodeService(BaseService):
         self._spread = Spread(node)
         self.where = f"{config.store.kv.path}, and it is the node {node.name} of a cluster"
 
+    def stores(self) -> Sequence[tuple[Maintainer, ReaderWatch]]:
+        """Return those of the replicas; see `BaseService.stores`."""
+        return [(replica.index.maintainer, replica.readers) for replica in self.node.replicas.values()]
+
+    def more_figures(self) -> list[LabelledFigures]:
+        """Return those of each partition."""
+        return self.node.figures()
+
+    def trouble(self, *, to_search: bool) -> str | None:
+        """Return why clients should prefer another node; see `BaseService.trouble`."""
+        return self.node.lag.trouble(to_search=to_search) or super().trouble(to_search=to_search)
+
     def note_url(self, url: str) -> None:
         """Tell other processes that want to open a replica's folder at which URL this one serves it."""
+        super().note_url(url)
         for replica in self.node.replicas.values():
             replica.index.maintainer.note_server(url)
 

@@ -17,7 +17,9 @@ MONITOR_S = 5.0
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
-def init(brokers: str, monitors: Sequence[str], partitions: int, copies: int, nodes: Sequence[str]) -> None:
+def init(
+    brokers: str, monitors: Sequence[str], partitions: int, copies: int, nodes: Sequence[str], logs: int = 1
+) -> None:
     """Make a cluster; a second call with the same arguments changes nothing.
 
     Args:
@@ -26,6 +28,7 @@ def init(brokers: str, monitors: Sequence[str], partitions: int, copies: int, no
         partitions: how many.
         copies: how many nodes hold each.
         nodes: their names.
+        logs: how many; the partitions share them.
 
     Raises:
         ConfigError: an argument is wrong, or a broker does not sync what it acknowledges.
@@ -39,7 +42,7 @@ def init(brokers: str, monitors: Sequence[str], partitions: int, copies: int, no
         )
     for monitor in monitors:
         check_broker(monitor)
-    asyncio.run(make(brokers, Layout(partitions, copies, tuple(nodes))))
+    asyncio.run(make(brokers, Layout(partitions, copies, tuple(nodes), logs)))
 
 
 async def make(brokers: str, layout: Layout) -> None:
@@ -47,8 +50,8 @@ async def make(brokers: str, layout: Layout) -> None:
     connection = await connect(brokers, "sonicpy cluster init", patient=False)
     try:
         log = JetStream(connection)
-        for partition in range(layout.partitions):
-            await log.create(partition, LOG_COPIES)
+        for number in range(layout.logs):
+            await log.create(number, LOG_COPIES)
         await log.create_snapshots(LOG_COPIES)
         await Registry.create(connection, layout, LOG_COPIES)
     finally:

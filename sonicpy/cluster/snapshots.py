@@ -41,6 +41,7 @@ async def save(replica: Replica, log: JetStream, registry: Registry) -> int:
     if not replica.applied:
         return 0
     loop = asyncio.get_running_loop()
+    replica.note_progress()
     replica.committer.commit()
     with TemporaryDirectory(dir=replica.index.folder.parent, prefix="snapshot-") as name:
         folder = Path(name)
@@ -149,7 +150,7 @@ async def _snapshot_all(brokers: str) -> list[dict[str, Any]]:
         for partition in range(layout.partitions):
             await _ask_for_snapshot(connection, partition)
         answers = await ask_nodes(connection, layout)
-        return [await _trim(partition, log, registry, layout, answers) for partition in range(layout.partitions)]
+        return [done for number in range(layout.logs) for done in await _trim(number, log, registry, layout, answers)]
     finally:
         await connection.close()
 
@@ -165,16 +166,20 @@ async def _ask_for_snapshot(connection: Client, partition: int) -> None:
 
 
 async def _trim(
-    partition: int, log: JetStream, registry: Registry, layout: Layout, answers: dict[str, Any]
-) -> dict[str, Any]:
-    manifests = await registry.snapshots(partition)
-    newest = manifests[0] if manifests else Manifest(0, "", "", 0, 0)
-    done: dict[str, Any] = {"partition": partition, "position": newest.position, "bytes": newest.size}
-    if len(manifests) < KEPT:
-        return {**done, "log_from": (await log.epoch(partition)).first}
-    needed = [manifests[-1].position]
-    for name in layout.holders(partition):
-        replica = answers.get(name, {}).get("replicas", {}).get(str(partition))
-        needed += [] if replica is None else [int(replica["position"])]
-    await log.trim(partition, min(needed))
-    return {**done, "log_from": min(needed) + 1}
+    number: int, log: JetStream, registry: Registry, layout: Layout, answers: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """Cut a log off where two snapshots of each of its partitions and all live replicas are behind it."""
+    done: list[dict[str, Any]] = []
+    needed: list[int] = []
+    for partition in layout.partitions_of(number):
+        manifests = await registry.snapshots(partition)
+        newest = manifests[0] if manifests else Manifest(0, "", "", 0, 0)
+        done.append({"partition": partition, "position": newest.position, "bytes": newest.size})
+        needed.append(manifests[-1].position if len(manifests) == KEPT else 0)
+        for name in layout.holders(partition):
+            replica = answers.get(name, {}).get("replicas", {}).get(str(partition))
+            needed += [] if replica is None else [int(replica["position"])]
+    if min(needed):
+        await log.trim(number, min(needed))
+    first = (await log.epoch(number)).first
+    return [{**one, "log_from": first} for one in done]

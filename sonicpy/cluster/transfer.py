@@ -28,7 +28,7 @@ from sonicpy.cluster.questions import Question, pack_question, subject_of_questi
 from sonicpy.cluster.registry import Layout, Registry
 from sonicpy.cluster.snapshots import load
 from sonicpy.cluster.status import ask_nodes
-from sonicpy.cluster.writer import OpenBatch, PartitionWriter
+from sonicpy.cluster.writer import LogWriter, OpenBatch
 from sonicpy.config import Config
 from sonicpy.errors import ConfigError, StoreError
 from sonicpy.index.index import Index
@@ -139,15 +139,14 @@ class Appender:
         log = JetStream(connection)
         self._layout = layout
         self._writers = [
-            PartitionWriter(log, number, WRITER, incarnation, lambda batch, position: None)
-            for number in range(layout.partitions)
+            LogWriter(log, number, WRITER, incarnation, lambda batch, position: None) for number in range(layout.logs)
         ]
         self._waiting: deque[OpenBatch] = deque()
 
     async def add(self, collection: str, bucket: str, object: str, record: bytes) -> None:
         """Append a record. Raises StoreError if an earlier one was not acknowledged."""
         partition = self._layout.partition_of(collection, bucket, object)
-        batch = self._writers[partition].add(record)
+        batch = self._writers[self._layout.log_of(partition)].add(partition, record)
         if not self._waiting or self._waiting[-1] is not batch:
             self._waiting.append(batch)
         while len(self._waiting) > BATCHES_WAITING_MAX:

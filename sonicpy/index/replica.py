@@ -133,3 +133,8 @@ class ReplicaIndex(SpreadParts, Index):
         """Carry out the next entry of the cluster's log; see `ReplicaStore.apply_batch`."""
         with self._engine.lock:
             return self._engine.replica.apply_batch(records, progress)
+
+    def note_position(self, position: int, epoch: str) -> None:
+        """Let the next commit note a later position of the cluster's log; see `ReplicaStore.note_position`."""
+        with self._engine.lock:
+            self._engine.replica.note_position(position, epoch)

