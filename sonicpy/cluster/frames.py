@@ -8,6 +8,7 @@ answer. Answers may come in any order.
 
 import asyncio
 import struct
+from typing import cast
 
 HEAD = struct.Struct("<II")
 FRAME_BYTES_MAX = 64 << 20
@@ -23,8 +24,7 @@ class Frames(asyncio.Protocol):
         self._missing = 0  # bytes of a long frame that have not arrived
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self.transport = transport
+        self.transport = cast(asyncio.Transport, transport)  # that of uvloop only behaves as one
 
     def data_received(self, data: bytes) -> None:
         if self._missing > len(data):

@@ -191,19 +191,15 @@ class Peers:
 
     async def ask(self, nodes: Iterable[str], question: bytes) -> bytes | None:
         """Return the answer of one of some nodes; None: there is no connection to any of them."""
-        if any(node in self._askers for node in nodes):
-            others = [node for node in nodes if node != self._name]
-            first = next(self._turn) % len(others)
-            for node in (*others[first:], *others[:first]):
-                asker = self._asker_of(node)
-                if asker is not None:
-                    try:
-                        return await asker.ask(question)
-                    except PeerLost:
-                        self._forget(node)
-            return None
-        for node in nodes:
-            self._asker_of(node)
+        others = [node for node in nodes if node != self._name]
+        first = next(self._turn) % max(1, len(others))
+        for node in (*others[first:], *others[:first]):
+            asker = self._asker_of(node)
+            if asker is not None:
+                try:
+                    return await asker.ask(question)
+                except PeerLost:
+                    self._forget(node)
         return None
 
     def start(self, work: "Awaitable[None]") -> None:

@@ -1,5 +1,6 @@
 """What clients of the nodes see: their own changes, those of others, and one answer from several partitions."""
 
+import asyncio
 import json
 import subprocess
 import sys
@@ -16,6 +17,11 @@ from tests.processes import environment
 pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 
 from sonicpy.cluster.dev import HOST, DevCluster, free_ports, nats_server  # noqa: E402
+from sonicpy.cluster.jetstream import connect  # noqa: E402
+from sonicpy.cluster.partitions import partition_of  # noqa: E402
+from sonicpy.cluster.peers import Peers  # noqa: E402
+from sonicpy.cluster.questions import Question, pack_question  # noqa: E402
+from sonicpy.cluster.registry import Registry  # noqa: E402
 from sonicpy.cluster.setup import check_broker  # noqa: E402
 
 pytestmark = pytest.mark.full
@@ -253,3 +259,29 @@ def refusal_of(monitor: str) -> str:
     with pytest.raises(ConfigError) as caught:
         check_broker(monitor)
     return str(caught.value)
+
+
+def test_nodes_answer_each_other_on_connections_of_their_own(cluster: DevCluster, ports: list[int]) -> None:
+    assert talk(ports[0], "ingest", 'PUSH peers b o1 "red apple"') == ["OK"]
+    partition = partition_of("peers", "b", cluster.layout.partitions)
+    question = pack_question(partition, Question("Query", ("peers", "b", "apple", 10, 0, None)))
+
+    async def ask(node: str) -> bytes:
+        connection = await connect(cluster.addresses, "test")
+        peers = Peers("test", await Registry.open(connection), lambda _: None, lambda _: never())
+        try:
+            deadline = time.monotonic() + 10
+            while not (answer := await peers.ask([node], question) or b"").endswith(b" o1\r\n"):
+                assert time.monotonic() < deadline, answer
+                await asyncio.sleep(0.01)
+            return answer
+        finally:
+            await peers.close()
+            await connection.close()
+
+    for holder in cluster.layout.holders(partition):
+        assert asyncio.run(ask(holder)).startswith(b"+")
+
+
+async def never() -> bytes:
+    raise AssertionError("nobody asks this process")
