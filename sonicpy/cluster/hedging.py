@@ -7,6 +7,7 @@ second question would change things twice.
 
 import asyncio
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Protocol
 
 PERCENTILE = 0.95
@@ -132,7 +133,7 @@ class Hedging:
                 continue
             self.hedged += 1
             asked.second = asked.others[0].ask(asked.question)
-            asked.second.add_done_callback(lambda second, asked=asked: take_second(asked, second))
+            asked.second.add_done_callback(partial(take_second, asked))
         if left:
             self._timer = self._loop.call_later(self.usual.seconds, self._look)
 

@@ -21,6 +21,7 @@ from sonicpy.cluster import snapshots
 from sonicpy.cluster.broker import Epoch
 from sonicpy.cluster.figures import partition_figures
 from sonicpy.cluster.follower import LogFollower
+from sonicpy.cluster.hedging import NOT_HERE
 from sonicpy.cluster.jetstream import JetStream
 from sonicpy.cluster.lag import Lag
 from sonicpy.cluster.moves import Mover
@@ -60,8 +61,8 @@ APPLY_S = 5.0
 """Longest time until a replica has applied what was acknowledged."""
 PAUSE_S = 0.05
 ANSWER, REFUSAL, FAILED = b"+", b"!", b"?"
-"""The first byte of an answer: the rest is the answer; the code of an error and its detail; why another node has to be
-asked; or why a change failed or its outcome is unknown."""
+"""The first byte of an answer: the rest is the answer; the code of an error and its detail; or why a change failed, or
+its outcome is unknown. Behind NOT_HERE it is why another node has to be asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,9 +272,8 @@ class Node:
         """
         held = self._held.pop(partition)
         self.replicas.pop(partition, None)
-        for subscription in held.subscriptions:
-            if not self._connection.is_closed:
-                await subscription.unsubscribe()
+        if not self._connection.is_closed:
+            await held.subscription.unsubscribe()
         try:
             await asyncio.sleep(wait_s)
         finally:
