@@ -146,6 +146,8 @@ class NodeService(BaseService):
 
     async def execute(self, command: Command) -> bytes:
         """Carry out a command that has to wait or that other nodes answer; see `BaseService.execute`."""
+        if type(command) in READS:
+            return await self._ask(command)
         match command:
             case Count(collection, None) | CountC(collection):
                 check_collection(collection)
