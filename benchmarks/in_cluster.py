@@ -369,11 +369,11 @@ def away(arguments: argparse.Namespace) -> None:
         time.sleep(arguments.seconds)
         missed, seconds = sum(pushed) - before, time.monotonic() - began
         dev.start_node("n2")
-        took_s = time_until_current(dev, "n2")
+        took = time_until_current(dev, "n2")
         is_over.set()
         for thread in threads:
             thread.join()
-    print(f"away {seconds:.0f} s at {missed / seconds:.0f} PUSH/s: current {took_s:.1f} s after its start")
+    print(f"away {seconds:.0f} s at {missed / seconds:.0f} PUSH/s: current {took} after its start")
 
 
 def push_at_rate(port: int, number: int, buckets: Sequence[str], is_over: threading.Event, pushed: list[int]) -> None:
@@ -398,12 +398,12 @@ def new(arguments: argparse.Namespace) -> None:
         each = arguments.objects // CONNECTIONS
         together(CONNECTIONS, lambda number: fill(dev.node_ports["n1"], number, each))
         print(f"{arguments.objects} objects pushed in {time.monotonic() - began:.0f} s", flush=True)
-        print(f"by the log: current in {time_of_new(dev):.1f} s", flush=True)
+        print(f"by the log: current {time_of_new(dev)} after its start", flush=True)
         began = time.monotonic()
         for _ in range(2):
             size = sum(one["bytes"] for one in snapshot_all(dev.addresses))
         print(f"two snapshots of {size / 1e6:.0f} MB in {time.monotonic() - began:.1f} s", flush=True)
-        print(f"by snapshots: current in {time_of_new(dev):.1f} s", flush=True)
+        print(f"by snapshots: current {time_of_new(dev)} after its start", flush=True)
 
 
 def fill(port: int, number: int, count: int) -> None:
@@ -417,8 +417,8 @@ def fill(port: int, number: int, count: int) -> None:
     connection.close()
 
 
-def time_of_new(dev: DevCluster) -> float:
-    """Replace the node n3 by one with an empty folder; return how long it takes to be current."""
+def time_of_new(dev: DevCluster) -> str:
+    """Replace the node n3 by one with an empty folder; return how long it takes to be current, for a sentence."""
     dev.nodes["n3"].kill()
     dev.nodes["n3"].wait()
     shutil.rmtree(dev.folder / "n3" / "data")
@@ -426,14 +426,16 @@ def time_of_new(dev: DevCluster) -> float:
     return time_until_current(dev, "n3")
 
 
-def time_until_current(dev: DevCluster, node: str) -> float:
-    """Return how long a node takes until it answers for all its replicas with what the logs held when it was asked."""
+def time_until_current(dev: DevCluster, node: str) -> str:
+    """Return how long a node that was just started takes to be current, and the CPU that it needs for it: on a machine
+    that others use, the first says how busy those are.
+    """
     began = time.monotonic()
     while not is_current(status(dev.addresses).figures, node):
         if time.monotonic() - began > 600:
             raise SystemExit(f"{node} is not current after 600 s")
         time.sleep(0.1)
-    return time.monotonic() - began
+    return f"{time.monotonic() - began:.1f} s ({cpu_s([dev.nodes[node].pid]):.1f} s of CPU)"
 
 
 def is_current(figures: dict[str, Any], node: str) -> bool:

@@ -83,9 +83,9 @@ class LogFollower:
             return
         began = time.perf_counter()
         async for position, entry in self._broker.read(self.log, min(positions)):
-            self._apply(position, entry)
-            if self._changed.is_set():
+            if self._changed.is_set():  # before the entry: a replica that has just come may lack those before it
                 return
+            self._apply(position, entry)
             if time.perf_counter() - began > APPLY_S:
                 await asyncio.sleep(0)
                 began = time.perf_counter()

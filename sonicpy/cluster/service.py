@@ -155,6 +155,8 @@ class NodeService(BaseService):
                 return await self._spread.execute(command)
             if isinstance(command, Count | CountC):
                 return replies.result(await self._count_spread(command.collection))
+        if type(command) in READS:
+            return await self._ask(command)
         match command:
             case Count(collection, None) | CountC(collection):
                 check_collection(collection)

@@ -46,7 +46,7 @@ def whole(tmp_path: Path) -> Iterator[DevCluster]:
 
 def running(folder: Path, partitions: int = 6, copies: int = 2) -> Iterator[DevCluster]:
     needs_broker()
-    cluster = DevCluster(folder, partitions, copies)
+    cluster = DevCluster(folder, partitions, copies, logs=2)
     try:
         cluster.start()
         yield cluster
@@ -177,12 +177,12 @@ def test_rebalance_gives_up_in_time_and_loses_nothing(cluster: DevCluster) -> No
 # -- recovery ----------------------------------------------------------------------------------------------------------
 
 
-async def make_again(cluster: DevCluster, partition: int) -> None:
+async def make_again(cluster: DevCluster, number: int) -> None:
     connection = await connect(cluster.addresses, "test")
     try:
         log = JetStream(connection)
-        await log.request(f"STREAM.DELETE.sonicpy_{partition}", {})
-        await log.create(partition, 3)
+        await log.request(f"STREAM.DELETE.sonicpy_{number}", {})
+        await log.create(number, 3)
     finally:
         await connection.close()
 
@@ -191,8 +191,8 @@ async def delete_all(cluster: DevCluster) -> None:
     connection = await connect(cluster.addresses, "test")
     try:
         log = JetStream(connection)
-        for partition in range(cluster.layout.partitions):
-            await log.request(f"STREAM.DELETE.sonicpy_{partition}", {})
+        for number in range(cluster.layout.logs):
+            await log.request(f"STREAM.DELETE.sonicpy_{number}", {})
         await log.request("STREAM.DELETE.sonicpy_snapshots", {})
     finally:
         await connection.close()
@@ -204,9 +204,10 @@ def test_a_log_that_was_made_again_is_taken_over(whole: DevCluster, tmp_path: Pa
         snapshot_all(whole.addresses)
         load.wait_for(100)
     settle(whole)
-    partition = partition_of(COLLECTION, load.writers[0].bucket, whole.layout.partitions)
-    asyncio.run(make_again(whole, partition))
-    wait_until("all replicas have stopped", lambda: len(status(whole.addresses).figures["faults"]) == 3)
+    number = whole.layout.log_of(partition_of(COLLECTION, load.writers[0].bucket, whole.layout.partitions))
+    partitions = len(whole.layout.partitions_of(number))
+    asyncio.run(make_again(whole, number))
+    wait_until("all replicas have stopped", lambda: len(status(whole.addresses).figures["faults"]) == 3 * partitions)
     more = Load(list(whole.node_ports.values()), seed=2)
     for old, new in zip(load.writers, more.writers, strict=True):
         new.acknowledged = old.acknowledged
@@ -216,9 +217,9 @@ def test_a_log_that_was_made_again_is_taken_over(whole: DevCluster, tmp_path: Pa
             writer.acknowledged.append(writer.acknowledged[0]._replace(
                 verb="PUSH", object="meanwhile", text="word1 word2"))  # fmt: skip
     said: list[str] = []
-    assert recover(whole.addresses, Wish(source="n2"), said.append) == 1
+    assert recover(whole.addresses, Wish(source="n2"), said.append) == partitions
     assert any("n2 is right" in line for line in said), said
-    assert sum("begins anew" in line for line in said) == 2
+    assert sum("begins anew" in line for line in said) == 2 * partitions
     with more:
         more.wait_for(200)
     check(whole, more, tmp_path / "replay")
