@@ -146,7 +146,7 @@ class Registry:
             await registry._agree("cluster", json.dumps(dataclasses.asdict(layout), sort_keys=True))
         except NatsError as error:
             raise StoreError(f"the brokers did not make the bucket {BUCKET}: {error}") from error
-        if await registry.layout() != layout:
+        if dataclasses.replace(await registry.layout(), former=(), spread=()) != layout:
             raise StoreError("these brokers hold a cluster with another layout: sonicpy cluster status shows it")
         return registry
 

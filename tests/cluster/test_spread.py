@@ -1,5 +1,7 @@
 """A spread collection over a cluster, beside one machine with the same objects."""
 
+import asyncio
+import dataclasses
 import json
 import time
 from collections.abc import Iterator
@@ -21,6 +23,7 @@ from sonicpy.client.blocking.connect import connect as connect_client  # noqa: E
 from sonicpy.cluster import transfer  # noqa: E402
 from sonicpy.cluster.dev import HOST, DevCluster  # noqa: E402
 from sonicpy.cluster.registry import Layout  # noqa: E402
+from sonicpy.cluster.setup import make  # noqa: E402
 from sonicpy.cluster.spreading import spread  # noqa: E402
 from sonicpy.config import Config  # noqa: E402
 from tests.cluster.test_faults import kill  # noqa: E402
@@ -112,6 +115,15 @@ def test_objects(filled: tuple[Client, Index, DevCluster]) -> None:
     assert sorted(client.objects("c", "b", prefix="o59", limit=None)) == sorted(
         one.objects("c", "b", prefix="o59", limit=None)
     )
+
+
+@pytest.mark.full
+def test_init_changes_no_cluster_with_a_spread_collection(filled: tuple[Client, Index, DevCluster]) -> None:
+    client, one, cluster = filled
+    asyncio.run(make(cluster.addresses, cluster.layout))
+    with pytest.raises(StoreError, match="another layout"):
+        asyncio.run(make(cluster.addresses, dataclasses.replace(cluster.layout, partitions=7)))
+    assert client.count_objects("c", "b") == one.count_objects("c", "b")
 
 
 @pytest.mark.full
