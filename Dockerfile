@@ -15,9 +15,11 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /source
 COPY . .
+# Extras, such as "[metrics]", or "[cluster,metrics]" for configs/cluster/compose.yaml.
+ARG EXTRAS=
 # Without pip: nothing is installed in the finished image.
 RUN python -m venv --without-pip /opt/sonicpy \
-    && pip --python /opt/sonicpy/bin/python install --no-cache-dir .
+    && pip --python /opt/sonicpy/bin/python install --no-cache-dir ".${EXTRAS}"
 
 FROM python:${PYTHON}-slim
 LABEL org.opencontainers.image.title="sonicpy" org.opencontainers.image.licenses="MIT"

@@ -1,40 +1,66 @@
-"""CPU of a PUSH and of a QUERY: one machine, and three nodes with three brokers on this one.
+"""What a cluster costs and how long its faults last: three nodes with three brokers on this machine.
 
-    python -m benchmarks.in_cluster [SECONDS]
+    python -m benchmarks.in_cluster cost [--pushes N] [--buckets N] [--logs N]
+    python -m benchmarks.in_cluster idle
+    python -m benchmarks.in_cluster faults
+    python -m benchmarks.in_cluster away [--seconds S]
+    python -m benchmarks.in_cluster new [--objects N]
 
-Eight connections, each with eight PUSHes under way, then with one; QUERYs one at a time. The time of all processes of a
-side is added up; that of this program is not counted. Times of one machine with two cores say nothing about how fast
-three machines are; what an operation costs in all says what they need.
+cost    CPU of all processes for a PUSH and a QUERY, beside that of one machine with the same objects. Eight
+        connections, each with eight PUSHes under way, then one with one; QUERYs one at a time, at a node that holds the
+        bucket (three copies) and at one that does not (one copy). The sides take turns, so that what else the machine
+        does meets all of them. Times of one machine with two cores say nothing about how fast three are; what an
+        operation costs in all says what they need.
+idle    memory and CPU of what does nothing
+faults  the longest time without an acknowledgement when a node or a broker is killed
+away    how long a node that was killed takes to be current again, under 2,000 PUSH/s
+new     how long a node with an empty folder takes to be current, by the log and by snapshots
 """
 
+import argparse
 import os
 import random
+import shutil
 import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from sonicpy.cluster.dev import DevCluster, free_ports
+from sonicpy.cluster.partitions import partition_of
+from sonicpy.cluster.snapshots import snapshot_all
+from sonicpy.cluster.status import status
+from tests.support.texts import messages, queries, quoted
 
 HOST = "127.0.0.1"
 CONNECTIONS = 8
 DEPTH = 8
-BUCKETS = 8
-WORDS = [
-    f"{a}{b}{c}" for a in ("ba", "ko", "li", "mu") for b in ("ra", "ne", "ti", "so") for c in ("n", "x", "lo", "p")
-]
-TICKS = os.sysconf("SC_CLK_TCK")
+PARTITIONS = 16
+ROUNDS = 4
+OBJECTS = 50_000
+IDLE_S = 3.0
+SETTLE_S = 1.5
+"""After changes, until everything is committed and nothing is left to do."""
+TEXTS = messages(20_000)
+QUERIES = queries(TEXTS, 2, 2_000)
+PROCESS_CLOCK = 2
+"""Makes of a process the number of its clock, which counts nanoseconds: clock_getcpuclockid in Linux."""
+TIMEOUT_S = 60.0
 
 
 class Connection:
     """A connection to a node."""
 
     def __init__(self, port: int, mode: str) -> None:
-        self._socket = socket.create_connection((HOST, port))
+        self._socket = socket.create_connection((HOST, port), TIMEOUT_S)
         self._file = self._socket.makefile("rb")
         self.take(1)
         self.send(f"START {mode}\n")
@@ -44,10 +70,11 @@ class Connection:
         self._socket.sendall(text.encode())
 
     def take(self, lines: int) -> None:
+        """Read answers. Raises ConnectionError if one of them is an error or there is none."""
         for _ in range(lines):
             line = self._file.readline()
             if not line or line.startswith(b"ERR"):
-                raise SystemExit(f"the server answered {line!r}")
+                raise ConnectionError(f"the server answered {line!r}")
 
     def close(self) -> None:
         self._file.close()
@@ -56,125 +83,386 @@ class Connection:
 
 def cpu_s(pids: Sequence[int]) -> float:
     """Return the processor time that processes have used."""
-    total = 0.0
-    for pid in pids:
-        words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        total += (int(words[11]) + int(words[12])) / TICKS
-    return total
+    return sum(time.clock_gettime(~pid << 3 | PROCESS_CLOCK) for pid in pids)
 
 
-def push(port: int, number: int, depth: int, until: float) -> int:
-    """Push until a time; return how many were acknowledged."""
-    pick = random.Random(number)
-    connection, done = Connection(port, "ingest"), 0
-    while time.monotonic() < until:
-        lines = []
-        for _ in range(depth):
-            text = " ".join(pick.choices(WORDS, k=8))
-            lines.append(f'PUSH bench b{pick.randrange(BUCKETS)} o{pick.randrange(50_000)} "{text}"\n')
-        connection.send("".join(lines))
+def push_line(pick: random.Random, buckets: Sequence[str], objects: int = OBJECTS) -> str:
+    """Return a PUSH of some object."""
+    return f"PUSH bench {pick.choice(buckets)} o{pick.randrange(objects)} {quoted(pick.choice(TEXTS))}\n"
+
+
+def push(port: int, seed: int, depth: int, count: int, buckets: Sequence[str]) -> None:
+    """Push so many objects, `depth` at a time."""
+    pick = random.Random(seed)
+    connection = Connection(port, "ingest")
+    for _ in range(count // depth):
+        connection.send("".join(push_line(pick, buckets) for _ in range(depth)))
         connection.take(depth)
-        done += depth
     connection.close()
-    return done
 
 
-def query(port: int, number: int, depth: int, until: float) -> int:
-    """Query until a time; return how many were answered."""
-    pick = random.Random(number)
-    connection, done = Connection(port, "search"), 0
-    while time.monotonic() < until:
-        connection.send(f'QUERY bench b{pick.randrange(BUCKETS)} "{" ".join(pick.choices(WORDS, k=2))}"\n')
+def query(port: int, seed: int, depth: int, count: int, buckets: Sequence[str]) -> None:
+    """Send so many queries, one at a time."""
+    pick = random.Random(seed)
+    connection = Connection(port, "search")
+    for _ in range(count):
+        connection.send(f"QUERY bench {pick.choice(buckets)} {quoted(pick.choice(QUERIES))}\n")
         connection.take(2)
-        done += 1
     connection.close()
-    return done
 
 
-Work = Callable[[int, int, int, float], int]
+Work = Callable[[int, int, int, int, Sequence[str]], None]
 
 
-def measure(
-    work: Work, ports: Sequence[int], pids: Sequence[int], connections: int, depth: int, seconds: float
-) -> float:
-    """Run some work; return the microseconds of CPU that one operation took of all processes."""
-    counts = [0] * connections
-    until = time.monotonic() + seconds
+@dataclass
+class Side:
+    """A server or cluster that is measured.
 
-    def run(number: int) -> None:
-        counts[number] = work(ports[number % len(ports)], number, depth, until)
+    Attributes:
+        found: the microseconds of CPU of an operation, by name of the measurement, of each round.
+        by_process: the same added up over the rounds, by process.
+        idle: of a second, what each process takes when it does nothing.
+    """
 
-    before = cpu_s(pids)
-    threads = [threading.Thread(target=run, args=(number,)) for number in range(connections)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return (cpu_s(pids) - before) / sum(counts) * 1e6
+    name: str
+    port: int
+    pids: dict[str, int]
+    buckets: Sequence[str]
+    found: dict[str, list[float]] = field(default_factory=dict)
+    by_process: dict[str, dict[str, float]] = field(default_factory=dict)
+    idle: dict[str, float] = field(default_factory=dict)
+
+    def measure_idle(self, seconds: float) -> None:
+        """Note how much CPU each process takes that does nothing: it is no part of what an operation costs."""
+        before = {name: cpu_s([pid]) for name, pid in self.pids.items()}
+        time.sleep(seconds)
+        self.idle = {name: (cpu_s([pid]) - before[name]) / seconds for name, pid in self.pids.items()}
+
+    def measure(self, what: str, work: Work, connections: int, depth: int, count: int, seed: int) -> None:
+        """Let connections do some work; note what an operation cost."""
+        before, began = {name: cpu_s([pid]) for name, pid in self.pids.items()}, time.monotonic()
+        each = count // connections
+        together(connections, lambda number: work(self.port, seed * 100 + number, depth, each, self.buckets))
+        if work is push:
+            time.sleep(SETTLE_S)
+        seconds = time.monotonic() - began
+        spent = {
+            name: (cpu_s([pid]) - before[name] - self.idle[name] * seconds) / count * 1e6
+            for name, pid in self.pids.items()
+        }
+        self.found.setdefault(what, []).append(sum(spent.values()))
+        of_processes = self.by_process.setdefault(what, dict.fromkeys(spent, 0.0))
+        for name, microseconds in spent.items():
+            of_processes[name] += microseconds
+
+    def typical(self, what: str) -> float:
+        """Return the median of the rounds."""
+        return sorted(self.found[what])[len(self.found[what]) // 2]
 
 
-def report(name: str, ports: Sequence[int], pids: Sequence[int], seconds: float) -> list[float]:
-    """Measure one side; print and return what PUSH with 64 and with one under way, and QUERY cost."""
-    found = [
-        measure(push, ports, pids, CONNECTIONS, DEPTH, seconds),
-        measure(push, ports, pids, 1, 1, seconds),
-        measure(query, ports, pids, 1, 1, seconds),
-    ]
-    print(f"{name:28}{found[0]:10.0f}{found[1]:12.0f}{found[2]:12.0f}", flush=True)
-    return found
+def together(count: int, work: Callable[[int], None]) -> None:
+    """Call `work` with 0, 1, ... in threads, and wait for all. Raises what one of them raised."""
+    with ThreadPoolExecutor(count) as pool:
+        for done in [pool.submit(work, number) for number in range(count)]:
+            done.result()
 
 
-def one_machine(folder: Path, seconds: float) -> list[float]:
-    """Measure a single server."""
+# -- cost --------------------------------------------------------------------------------------------------------------
+
+PUSH_MANY, PUSH_ONE, QUERY = "PUSH, 64", "PUSH, one", "QUERY"
+COPIES = {3: "three copies", 1: "one copy"}
+
+
+def cost(arguments: argparse.Namespace) -> None:
+    """Print what operations cost."""
+    buckets = [f"b{number}" for number in range(arguments.buckets)]
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        sides = [stack.enter_context(one_machine(folder / "one", buckets))]
+        for count, name in COPIES.items():
+            dev = stack.enter_context(cluster(folder / str(count), count, arguments.logs))
+            sides.append(Side(f"three nodes, {name}", dev.node_ports["n1"], pids_of(dev), buckets))
+        # With one copy, the node n1 is asked about buckets that another one holds.
+        elsewhere = [bucket for bucket in buckets if "n1" not in holders(dev, bucket)]
+        for side in sides:  # an index with something in it: an empty one costs less than any that is in use
+            push_all(side, arguments.filled)
+        time.sleep(2 * SETTLE_S)
+        for side in sides:
+            side.measure_idle(IDLE_S)
+        for seed in range(ROUNDS):
+            for side in sides:
+                side.measure(PUSH_MANY, push, CONNECTIONS, DEPTH, arguments.pushes // ROUNDS, seed)
+        for seed in range(ROUNDS):
+            for side in sides:
+                side.measure(PUSH_ONE, push, 1, 1, arguments.pushes // ROUNDS // 20, seed + ROUNDS)
+        for seed in range(2 * ROUNDS):
+            for side in sides:
+                side.buckets = elsewhere
+                side.measure(QUERY, query, 1, 1, arguments.queries // ROUNDS // 2, seed)
+    print_costs(sides)
+
+
+def push_all(side: Side, count: int) -> None:
+    """Push so many objects, many at a time."""
+    each = count // CONNECTIONS
+    together(CONNECTIONS, lambda number: push(side.port, 9_000 + number, 100, each, side.buckets))
+
+
+def print_costs(sides: Sequence[Side]) -> None:
+    """Print what an operation cost of each side, and beside one machine."""
+    names = (PUSH_MANY, PUSH_ONE, QUERY)
+    print(f"{'CPU in us of':40}" + "".join(f"{name:>12}" for name in names))
+    for side in sides:
+        print(f"{side.name:40}" + "".join(f"{side.typical(name):12.0f}" for name in names))
+        if len(side.pids) > 1:
+            shares = side.by_process[PUSH_MANY]
+            print("    of PUSH, 64: " + ", ".join(f"{name} {us / ROUNDS:.0f}" for name, us in shares.items()))
+            print(f"    idle: {sum(side.idle.values()):.1%} of a core, which is not counted above")
+    one = sides[0]
+    for side in sides[1:]:
+        ratios = [side.typical(name) / one.typical(name) for name in names]
+        print(f"{side.name + ' / one machine':40}" + "".join(f"{ratio:12.2f}" for ratio in ratios))
+    more = sides[-1].typical(QUERY) - one.typical(QUERY)
+    print(f"a QUERY at a node that has to ask another one: {more:.0f} us more than on one machine")
+
+
+@contextmanager
+def one_machine(folder: Path, buckets: Sequence[str]) -> Iterator[Side]:
+    """Run a single server inside a `with` block."""
     port = free_ports(1)[0]
     command = [sys.executable, "-m", "sonicpy", "serve", "--inet", f"{HOST}:{port}", "--data", str(folder)]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
-        process.stdout.readline()
         try:
-            return report("one machine", [port], [process.pid], seconds)
+            process.stdout.readline()
+            yield Side("one machine", port, {"server": process.pid}, buckets)
         finally:
             process.terminate()
 
 
-def cluster(folder: Path, copies: int, seconds: float) -> list[float]:
-    """Measure a cluster; with one copy, two of three questions go to another node."""
-    dev = DevCluster(folder, partitions=16, copies=copies)
+@contextmanager
+def cluster(folder: Path, copies: int = 3, logs: int = 1) -> Iterator[DevCluster]:
+    """Run a cluster inside a `with` block."""
+    dev = DevCluster(folder, partitions=PARTITIONS, copies=copies, logs=logs)
     try:
         dev.start()
-        pids = [process.pid for process in (*dev.nodes.values(), *dev.brokers.values())]
-        found = report(f"three nodes, {copies} copies", list(dev.node_ports.values())[:1], pids, seconds)
-        idle = cpu_s(pids)
-        time.sleep(seconds)
-        print(
-            f"  idle: {(cpu_s(pids) - idle) / seconds:.1%} of a core; resident memory of a node: {memory(dev):.0f} MB"
-        )
-        return found
+        yield dev
     finally:
         dev.stop()
 
 
-def memory(dev: DevCluster) -> float:
-    """Return the resident memory of the largest node, in MB."""
-    pages = [int(Path(f"/proc/{process.pid}/statm").read_text().split()[1]) for process in dev.nodes.values()]
-    return max(pages) * os.sysconf("SC_PAGE_SIZE") / 1e6
+def pids_of(dev: DevCluster) -> dict[str, int]:
+    """Return the processes of a cluster by name."""
+    return {name: process.pid for name, process in (*dev.nodes.items(), *dev.brokers.items())}
+
+
+def holders(dev: DevCluster, bucket: str) -> list[str]:
+    """Return the nodes that hold a bucket."""
+    return dev.layout.holders(partition_of("bench", bucket, dev.layout.partitions))
+
+
+# -- idle --------------------------------------------------------------------------------------------------------------
+
+
+def idle(arguments: argparse.Namespace) -> None:
+    """Print what costs a cluster that does nothing."""
+    with tempfile.TemporaryDirectory() as name, cluster(Path(name), logs=arguments.logs) as dev:
+        pids = pids_of(dev)
+        before, seconds = cpu_s(list(pids.values())), 10.0
+        time.sleep(seconds)
+        print(f"CPU of all: {(cpu_s(list(pids.values())) - before) / seconds:.1%} of a core")
+        print("resident MB: " + ", ".join(f"{name} {resident_mb(pid):.0f}" for name, pid in pids.items()))
+
+
+def resident_mb(pid: int) -> float:
+    """Return the resident memory of a process."""
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+# -- faults ------------------------------------------------------------------------------------------------------------
+
+
+class Watcher(threading.Thread):
+    """Pushes to one bucket, one at a time, at the nodes in turn when one dies; notes the longest time without an OK."""
+
+    def __init__(self, ports: Sequence[int], bucket: str, number: int) -> None:
+        super().__init__(daemon=True)
+        self.bucket = bucket
+        self.gap_s = 0.0
+        self.pushed = 0
+        self._ports = list(ports)
+        self._place = number
+        self._pick = random.Random(number)
+        self._is_over = threading.Event()
+
+    def run(self) -> None:
+        connection: Connection | None = None
+        last = time.monotonic()
+        while not self._is_over.is_set():
+            try:
+                connection = connection or Connection(self._ports[self._place % len(self._ports)], "ingest")
+                connection.send(push_line(self._pick, [self.bucket]))
+                connection.take(1)
+            except OSError:
+                connection = None
+                self._place += 1
+                continue
+            now = time.monotonic()
+            self.gap_s, last = max(self.gap_s, now - last), now
+            self.pushed += 1
+
+    def stop(self) -> None:
+        self._is_over.set()
+        self.join(TIMEOUT_S)
+
+
+def faults(arguments: argparse.Namespace) -> None:
+    """Kill each node and broker in turn under load; print the longest gaps."""
+    with tempfile.TemporaryDirectory() as name, cluster(Path(name), logs=arguments.logs) as dev:
+        ports = list(dev.node_ports.values())
+        for victim in (*dev.node_ports, *dev.broker_ports):
+            watchers = [Watcher(ports, f"b{number}", number) for number in range(CONNECTIONS)]
+            for watcher in watchers:
+                watcher.start()
+            time.sleep(2)
+            for watcher in watchers:
+                watcher.gap_s = 0.0
+            is_node = victim in dev.nodes
+            (dev.nodes if is_node else dev.brokers)[victim].kill()
+            time.sleep(3 if is_node else 15)
+            gaps = {watcher.bucket: watcher.gap_s for watcher in watchers}
+            (dev.nodes if is_node else dev.brokers)[victim].wait()
+            (dev.start_node if is_node else dev.start_broker)(victim)
+            dev.wait_until_ready(time.monotonic() + TIMEOUT_S)
+            for watcher in watchers:
+                watcher.stop()
+            by_log: dict[int, float] = {}
+            for bucket, gap_s in gaps.items():
+                number = dev.layout.log_of(partition_of("bench", bucket, PARTITIONS))
+                by_log[number] = max(gap_s, by_log.get(number, 0.0))
+            print(
+                f"{victim} killed: the longest gap in s "
+                + ", ".join(f"log {number}: {gap_s:.2f}" for number, gap_s in sorted(by_log.items())),
+                flush=True,
+            )
+
+
+# -- catching up -------------------------------------------------------------------------------------------------------
+
+
+def away(arguments: argparse.Namespace) -> None:
+    """Kill a node for a while under 2,000 PUSH/s; print how long it takes to be current."""
+    buckets = [f"b{number}" for number in range(CONNECTIONS)]
+    with tempfile.TemporaryDirectory() as name, cluster(Path(name), logs=arguments.logs) as dev:
+        is_over = threading.Event()
+        pushed: list[int] = [0] * CONNECTIONS
+        threads = [
+            threading.Thread(target=push_at_rate, args=(dev.node_ports["n1"], number, buckets, is_over, pushed))
+            for number in range(CONNECTIONS)
+        ]
+        for thread in threads:
+            thread.start()
+        time.sleep(2)
+        dev.nodes["n2"].kill()
+        dev.nodes["n2"].wait()
+        before, began = sum(pushed), time.monotonic()
+        time.sleep(arguments.seconds)
+        missed, seconds = sum(pushed) - before, time.monotonic() - began
+        dev.start_node("n2")
+        took = time_until_current(dev, "n2")
+        is_over.set()
+        for thread in threads:
+            thread.join()
+    print(f"away {seconds:.0f} s at {missed / seconds:.0f} PUSH/s: current {took} after its start")
+
+
+def push_at_rate(port: int, number: int, buckets: Sequence[str], is_over: threading.Event, pushed: list[int]) -> None:
+    """Push 2,000 a second together with the other connections."""
+    pick, depth = random.Random(number), 10
+    connection = Connection(port, "ingest")
+    pause_s = CONNECTIONS * depth / 2000
+    due = time.monotonic() + pause_s * number / CONNECTIONS
+    while not is_over.is_set():
+        time.sleep(max(0.0, due - time.monotonic()))
+        due += pause_s
+        connection.send("".join(push_line(pick, buckets) for _ in range(depth)))
+        connection.take(depth)
+        pushed[number] += depth
+    connection.close()
+
+
+def new(arguments: argparse.Namespace) -> None:
+    """Fill a cluster, then empty the folder of a node; print how long it takes to be current."""
+    with tempfile.TemporaryDirectory() as name, cluster(Path(name), logs=arguments.logs) as dev:
+        began = time.monotonic()
+        each = arguments.objects // CONNECTIONS
+        together(CONNECTIONS, lambda number: fill(dev.node_ports["n1"], number, each))
+        print(f"{arguments.objects} objects pushed in {time.monotonic() - began:.0f} s", flush=True)
+        print(f"by the log: current {time_of_new(dev)} after its start", flush=True)
+        began = time.monotonic()
+        for _ in range(2):
+            size = sum(one["bytes"] for one in snapshot_all(dev.addresses))
+        print(f"two snapshots of {size / 1e6:.0f} MB in {time.monotonic() - began:.1f} s", flush=True)
+        print(f"by snapshots: current {time_of_new(dev)} after its start", flush=True)
+
+
+def fill(port: int, number: int, count: int) -> None:
+    """Push objects of an own bucket, many at a time."""
+    pick, depth = random.Random(number), 100
+    connection = Connection(port, "ingest")
+    for first in range(0, count, depth):
+        lines = [f"PUSH bench b{number} o{oid} {quoted(pick.choice(TEXTS))}\n" for oid in range(first, first + depth)]
+        connection.send("".join(lines))
+        connection.take(depth)
+    connection.close()
+
+
+def time_of_new(dev: DevCluster) -> str:
+    """Replace the node n3 by one with an empty folder; return how long it takes to be current, for a sentence."""
+    dev.nodes["n3"].kill()
+    dev.nodes["n3"].wait()
+    shutil.rmtree(dev.folder / "n3" / "data")
+    dev.start_node("n3")
+    return time_until_current(dev, "n3")
+
+
+def time_until_current(dev: DevCluster, node: str) -> str:
+    """Return how long a node that was just started takes to be current, and the CPU that it needs for it: on a machine
+    that others use, the first says how busy those are.
+    """
+    began = time.monotonic()
+    while not is_current(status(dev.addresses).figures, node):
+        if time.monotonic() - began > 600:
+            raise SystemExit(f"{node} is not current after 600 s")
+        time.sleep(0.1)
+    return f"{time.monotonic() - began:.1f} s ({cpu_s([dev.nodes[node].pid]):.1f} s of CPU)"
+
+
+def is_current(figures: dict[str, Any], node: str) -> bool:
+    """Return whether a node answers for all its replicas; it does once it has what the logs held at its start."""
+    found = figures["nodes"].get(node)
+    return found is not None and all(replica["fault"] is None for replica in found["replicas"].values())
 
 
 def main() -> None:
-    """Print the table."""
-    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 5.0
-    print(f"{'CPU in us of':28}{'PUSH, 64':>10}{'PUSH, one':>12}{'QUERY':>12}")
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        one = one_machine(folder / "one", seconds)
-        three = cluster(folder / "three", 3, seconds)
-        spread = cluster(folder / "spread", 1, seconds)
-    print(
-        f"{'three copies / one machine':28}{three[0] / one[0]:10.1f}{three[1] / one[1]:12.1f}{three[2] / one[2]:12.2f}"
-    )
-    print(
-        f"{'one copy / one machine':28}{spread[0] / one[0]:10.1f}{spread[1] / one[1]:12.1f}{spread[2] / one[2]:12.2f}"
-    )
+    """Carry out one of the measurements."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.in_cluster", description=__doc__.splitlines()[0])
+    parser.add_argument("--logs", type=int, default=1, help="logs that the partitions share (default 1)")
+    below = parser.add_subparsers(metavar="WHAT", required=True)
+    for name, run in (("cost", cost), ("idle", idle), ("faults", faults), ("away", away), ("new", new)):
+        part = below.add_parser(name)
+        part.set_defaults(run=run)
+        if run is cost:
+            part.add_argument("--buckets", type=int, default=8)
+            part.add_argument("--filled", type=int, default=64_000)
+            part.add_argument("--pushes", type=int, default=64_000)
+            part.add_argument("--queries", type=int, default=8_000)
+        elif run is away:
+            part.add_argument("--seconds", type=float, default=60.0)
+        elif run is new:
+            part.add_argument("--objects", type=int, default=1_000_000)
+    arguments = parser.parse_args()
+    arguments.run(arguments)
 
 
 if __name__ == "__main__":

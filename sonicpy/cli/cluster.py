@@ -4,14 +4,17 @@ import argparse
 import json
 from pathlib import Path
 
+from sonicpy.cli import cluster_data
 from sonicpy.cli.arguments import Verbs
 from sonicpy.cli.cluster_room import load_cluster
 from sonicpy.errors import ConfigError
 
 DESCRIPTION = "Several machines that hold the same index; needs pip install 'sonicpy-search[cluster]'."
+WHATS = "init, status, snapshot, add, drain, rebalance, spread, recover, import, backup, restore, upgrade or dev"
 PARTITIONS = 16
 PARTITIONS_MAX = 1024
 COPIES = 3
+LOGS = 1
 
 
 def add_verbs(verbs: Verbs) -> None:
@@ -19,12 +22,14 @@ def add_verbs(verbs: Verbs) -> None:
     parser = verbs.add_parser(
         "cluster", description=DESCRIPTION, epilog="example: sonicpy cluster dev --data ./cluster"
     )
-    below = parser.add_subparsers(metavar="WHAT", required=True, help="init, status, snapshot, add, drain or dev")
+    below = parser.add_subparsers(metavar="WHAT", required=True, help=WHATS)
     _add_init(below)
     _add_status(below)
     _add_snapshot(below)
     _add_change(below, "add", "Let one more node hold partitions")
     _add_change(below, "drain", "Let a node hold no partitions any more")
+    _add_upgrade(below)
+    cluster_data.add_verbs(below)
     _add_dev(below)
 
 
@@ -64,11 +69,22 @@ def _add_snapshot(below: Verbs) -> None:
     parser.set_defaults(run=snapshot)
 
 
+def _add_upgrade(below: Verbs) -> None:
+    parser = below.add_parser(
+        "upgrade",
+        description="Let the nodes write the newest version of the log's entries that each of them reads: after a new "
+        "version of sonicpy was installed on all of them, one after the other.",
+        epilog="example: sonicpy cluster upgrade --cluster nats://a,nats://b,nats://c",
+    )
+    _add_brokers(parser)
+    parser.set_defaults(run=upgrade)
+
+
 def _add_change(below: Verbs, verb: str, what: str) -> None:
     parser = below.add_parser(
         verb,
-        description=f"{what}. Nodes take that over when they start: start those that gain partitions first, wait until "
-        "`sonicpy cluster status` has no complaint about them, then start the others again, one at a time.",
+        description=f"{what}. The nodes that gain partitions open them at once; `sonicpy cluster rebalance` waits for "
+        "them and then lets the others go.",
         epilog=f"example: sonicpy cluster {verb} n4 --cluster nats://a,nats://b,nats://c",
     )
     parser.add_argument("node", metavar="NAME", help="name of the node")
@@ -97,6 +113,9 @@ def _add_brokers(parser: argparse.ArgumentParser) -> None:
 def _add_layout(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--partitions", metavar="N", type=int, default=PARTITIONS, help="how many (default 16)")
     parser.add_argument("--copies", metavar="N", type=int, default=COPIES, help="nodes that hold each (default 3)")
+    parser.add_argument(
+        "--logs", metavar="N", type=int, default=LOGS, help="logs that the partitions share (default 1); see the docs"
+    )
 
 
 def init(arguments: argparse.Namespace) -> int:
@@ -104,7 +123,8 @@ def init(arguments: argparse.Namespace) -> int:
     setup = load_cluster("setup")
     nodes = arguments.nodes.split(",")
     _check_layout(arguments)
-    setup.init(arguments.cluster, arguments.monitor.split(","), arguments.partitions, arguments.copies, nodes)
+    monitors = arguments.monitor.split(",")
+    setup.init(arguments.cluster, monitors, arguments.partitions, arguments.copies, nodes, arguments.logs)
     print(f"the cluster has {arguments.partitions} partitions on {', '.join(nodes)}")
     return 0
 
@@ -130,24 +150,34 @@ def snapshot(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def upgrade(arguments: argparse.Namespace) -> int:
+    """Let nodes write a newer version of entries. Raises SonicError."""
+    found = load_cluster("upgrade").upgrade(arguments.cluster)
+    if found.after == found.before:
+        print(f"nodes go on to write entries of version {found.after}, the newest that {', '.join(found.last)} read")
+    else:
+        print(f"nodes write entries of version {found.after} from now on, not {found.before}")
+    return 0
+
+
 def change(arguments: argparse.Namespace) -> int:
     """Change which nodes hold partitions. Raises SonicError."""
     setup = load_cluster("setup")
     layout = (setup.add if arguments.change == "add" else setup.drain)(arguments.cluster, arguments.node)
     for node in layout.nodes:
-        print(f"{node}: {len(layout.of_node(node))} partitions from its next start on")
+        print(f"{node}: {len(layout.settled().of_node(node))} partitions, when sonicpy cluster rebalance is done")
     return 0
 
 
 def dev(arguments: argparse.Namespace) -> int:
     """Run a cluster for trying. Raises SonicError."""
     _check_layout(arguments)
-    said: int = load_cluster("dev").run(arguments.data, arguments.partitions, arguments.copies, _say)
+    said: int = load_cluster("dev").run(arguments.data, arguments.partitions, arguments.copies, arguments.logs, _say)
     return said
 
 
 def _check_layout(arguments: argparse.Namespace) -> None:
-    for name, most in (("partitions", PARTITIONS_MAX), ("copies", 7)):
+    for name, most in (("partitions", PARTITIONS_MAX), ("copies", 7), ("logs", arguments.partitions)):
         number = getattr(arguments, name)
         if not 1 <= number <= most:
             raise ConfigError(f"--{name} is {number}; allowed is 1 to {most}.")

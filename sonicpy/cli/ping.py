@@ -11,11 +11,11 @@ from pathlib import Path
 
 from sonicpy.cli.arguments import Verbs
 from sonicpy.cli.target import SERVER_VARIABLE, open_server
-from sonicpy.client.address import Address, read_url, tls_context
+from sonicpy.client.address import Address, read_url, split_urls, tls_context
 from sonicpy.client.blocking.connection import connect_socket, seconds_left
 from sonicpy.client.transport import unreachable
 from sonicpy.config import split_address
-from sonicpy.errors import ConfigError
+from sonicpy.errors import ClientError, ConfigError
 
 DEFAULT_ADDRESSES = (("::1", 1491), ("127.0.0.1", 1491))
 """Where a server listens by default, as far as the machine has these addresses."""
@@ -85,9 +85,20 @@ def _url(arguments: argparse.Namespace) -> str | None:
 
 
 def _ping_url(url: str, timeout_s: float) -> int:
-    with open_server(url, timeout_s=timeout_s, retry_s=0.0) as client:
-        print(f"{read_url(url)} answers: {client.server}")
-    return 0
+    """Ping each server of a URL; return 0 if all of them answered. Raises the error of the only one."""
+    urls = split_urls(url)
+    failed = []
+    for one in urls:
+        try:
+            with open_server(one, timeout_s=timeout_s, retry_s=0.0) as client:
+                print(f"{read_url(one)} answers: {client.server}")
+        except ClientError as error:
+            if len(urls) == 1:
+                raise
+            failed.append(str(error))
+    for sentence in failed:
+        print(f"sonicpy: {sentence}.", file=sys.stderr)
+    return 1 if failed else 0
 
 
 def _addresses(arguments: argparse.Namespace) -> list[Address]:

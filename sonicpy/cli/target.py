@@ -15,7 +15,7 @@ from enum import Enum
 from pathlib import Path
 
 from sonicpy.cli.settings import add_index_flags, load_settings
-from sonicpy.client.address import read_url
+from sonicpy.client.address import read_urls
 from sonicpy.client.blocking.client import Client
 from sonicpy.client.blocking.connect import connect
 from sonicpy.client.settings import RETRY_S, TIMEOUT_S
@@ -53,7 +53,9 @@ def add_target_flags(parser: argparse.ArgumentParser) -> None:
     """Add -c, --data, --server and --json."""
     add_index_flags(parser)
     parser.add_argument(
-        "--server", metavar="URL", help=f"a server, sonic://:password@host:1491 (default: {SERVER_VARIABLE})"
+        "--server",
+        metavar="URL",
+        help=f"a server, sonic://:password@host:1491, or several, host1,host2 (default: {SERVER_VARIABLE})",
     )
     parser.add_argument("--json", action="store_true", help="print JSON, one value a line")
 
@@ -89,8 +91,13 @@ def open_target(arguments: argparse.Namespace, purpose: Purpose = Purpose.READ) 
 
 
 def open_server(url: str, *, timeout_s: float = TIMEOUT_S, retry_s: float = RETRY_S) -> Client:
-    """Return a client of a server, with the password of its URL or of the variable. Raises as `open_target`."""
-    password = None if read_url(url).password else os.environ.get(PASSWORD_VARIABLE) or None
+    """Return a client of one or several servers, with the password of the URL or of the variable.
+
+    Raises:
+        as `open_target`.
+    """
+    has_password = any(address.password for address in read_urls(url))
+    password = None if has_password else os.environ.get(PASSWORD_VARIABLE) or None
     return connect(url, password=password, timeout_s=timeout_s, retry_s=retry_s)
 
 

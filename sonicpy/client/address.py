@@ -1,13 +1,17 @@
-"""The address of a server, read from a URL.
+"""Addresses of servers, read from URLs.
 
     sonic://host[:port]       TCP; without a host, this machine
     sonics://host[:port]      TCP with TLS; ?ca=FILE trusts that certificate instead of those of the system
     sonic+unix:///path        a Unix socket
 
+Several servers are hosts with commas between them, `sonic://:password@host1:port,host2:port`, or URLs with commas.
+
 A URL gives the password as `//:password@host` or as ?password=; characters that URLs reserve are percent-encoded.
 """
 
+import re
 import ssl
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
@@ -17,6 +21,8 @@ from sonicpy.errors import ConfigError
 DEFAULT_PORT = 1491
 LOOPBACK = ("::1", "127.0.0.1")
 FORMS = "sonic://:password@host:1491, sonics://:password@host:1491 or sonic+unix:///path?password=secret"
+_BETWEEN_URLS = re.compile(r",(?=sonics?://|sonic\+unix://)")
+_HOSTS = re.compile(r"(?P<head>sonics?://(?:[^/?#]*@)?)(?P<hosts>[^/?#@]*)(?P<tail>.*)", re.DOTALL)
 _KEYS = {"sonic": {"password"}, "sonics": {"password", "ca"}, "sonic+unix": {"password"}}
 
 
@@ -43,6 +49,36 @@ class Address:
         if self.unix is not None:
             return str(self.unix)
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+def read_urls(
+    urls: str | Sequence[str], *, password: str | None = None, tls: ssl.SSLContext | None = None
+) -> list[Address]:
+    """Return the addresses that a text or several texts name, each once, in their order.
+
+    Args, errors: as `read_url`; ConfigError also if there is none.
+    """
+    texts = [urls] if isinstance(urls, str) or not isinstance(urls, Sequence) else urls
+    found = [read_url(url, password=password, tls=tls) for text in texts for url in split_urls(text)]
+    if not found:
+        raise ConfigError(f"there is no address of a server; allowed is {FORMS}.")
+    return list(dict.fromkeys(found))
+
+
+def split_urls(text: str) -> list[str]:
+    """Return the URLs, of one server each, in a text: `sonic://:p@a,b` is `sonic://:p@a` and `sonic://:p@b`."""
+    _check_text("address", text)
+    urls = []
+    for url in _BETWEEN_URLS.split(text):
+        parts = _HOSTS.fullmatch(url)
+        hosts = [] if parts is None else parts["hosts"].split(",")
+        if parts is None or len(hosts) == 1:
+            urls.append(url)
+            continue
+        if "" in hosts:
+            raise ConfigError(f'the address of the server has no host beside a comma in "{parts["hosts"]}".')
+        urls += [parts["head"] + host + parts["tail"] for host in hosts]
+    return urls
 
 
 def read_url(url: str, *, password: str | None = None, tls: ssl.SSLContext | None = None) -> Address:

@@ -3,10 +3,14 @@
 import random
 import time
 
-from sonicpy.errors import ConnectionLost, SonicError
+from sonicpy.errors import ConnectionLost, SonicError, TimedOut
 
 FIRST_PAUSE_S = 0.02
 PAUSE_MAX_S = 1.0
+
+
+class AllInUse(TimedOut):
+    """No connection of a pool became free in time: nothing was asked."""
 
 
 class RetryPolicy:
@@ -15,16 +19,22 @@ class RetryPolicy:
     Args:
         retry_s: for how long from now on.
         repeats: whether the server may execute the exchange twice.
+        elsewhere: whether there is another server; what one did not answer in time is tried once more then.
     """
 
-    def __init__(self, retry_s: float, repeats: bool) -> None:
+    def __init__(self, retry_s: float, repeats: bool, *, elsewhere: bool = False) -> None:
         self._retry_s = retry_s
         self._deadline = time.monotonic() + retry_s
         self._repeats = repeats
         self._pause_s = 0.0
+        self._elsewhere = elsewhere
+        self._was_late = False
 
     def pause_s(self, error: SonicError) -> float:
         """Return how long to wait before the next try; raise `error` if there is no next try."""
+        if self._repeats and self._elsewhere and not self._was_late and _is_silence(error):
+            self._was_late = True
+            return 0.0
         if not isinstance(error, ConnectionLost) or (error.was_sent and not self._repeats):
             raise error
         pause_s = self._pause_s * random.uniform(0.5, 1.0)  # clients should not all come back at the same moment
@@ -38,3 +48,8 @@ class RetryPolicy:
         """Start the time limit and the pauses anew, because the server answered something."""
         self._deadline = time.monotonic() + self._retry_s
         self._pause_s = 0.0
+        self._was_late = False
+
+
+def _is_silence(error: SonicError) -> bool:
+    return isinstance(error, TimedOut) and not isinstance(error, AllInUse)

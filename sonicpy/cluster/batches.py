@@ -1,17 +1,18 @@
-"""A batch: changes of one partition that are one entry of the cluster's log. How it is written, and its chain hash.
+"""A batch: changes that are one entry of a log. How it is written, and the chain hashes of partitions.
 
-    version u8 | length of the writer's name u8 | name | incarnation u64 | number u64 | records     (little-endian)
+    version u8 | length of the writer's name u8 | name | incarnation u64 | number u64 | sections     (little-endian)
+    section    partition u16 | size u32 | records of that partition
     record     size u32 | bytes of `_native.records`
 
-A batch without records is a barrier: it changes nothing, and who has applied it has applied all before it.
+A batch without sections is a barrier: it changes nothing, and who has passed it has applied all before it.
 
-A writer numbers its batches. The incarnation grows each time it starts. Whoever applies a batch skips it unless
-(incarnation, number) is above that of the writer's last one: so a batch that was sent twice has one effect, and one
-that arrives after its writer has gone on has none.
+A writer numbers its batches in each log. The incarnation grows each time it starts. A partition skips its section
+unless (incarnation, number) is above that of the writer's last one there: so a batch that was sent twice has one
+effect, and one that arrives after its writer has gone on has none.
 """
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -21,6 +22,7 @@ from sonicpy.store.replica import Progress
 VERSION = 1
 HEAD = struct.Struct("<BB")
 COUNT = struct.Struct("<QQ")
+SECTION = struct.Struct("<HI")
 SIZE = struct.Struct("<I")
 CHAIN_BYTES = 16
 
@@ -32,17 +34,17 @@ class Batch:
     Attributes:
         writer: the name of the node.
         incarnation, number: what the batch is known by; see above.
-        records: of the changes.
+        sections: for each partition its records, as `pack_records` writes them.
     """
 
     writer: str
     incarnation: int
     number: int
-    records: Sequence[bytes]
+    sections: Mapping[int, bytes]
 
     @property
     def key(self) -> str:
-        """A name that no other batch has."""
+        """A name that no other batch of the log has."""
         return f"{self.writer}.{self.incarnation}.{self.number}"
 
 
@@ -50,8 +52,8 @@ def pack_batch(batch: Batch) -> bytes:
     """Return the bytes of a batch."""
     writer = batch.writer.encode()
     parts = [HEAD.pack(VERSION, len(writer)), writer, COUNT.pack(batch.incarnation, batch.number)]
-    for record in batch.records:
-        parts += [SIZE.pack(len(record)), record]
+    for partition, section in batch.sections.items():
+        parts += [SECTION.pack(partition, len(section)), section]
     return b"".join(parts)
 
 
@@ -68,36 +70,71 @@ def unpack_batch(packed: bytes) -> Batch:
         place = HEAD.size + size
         writer = packed[HEAD.size : place].decode()
         incarnation, number = COUNT.unpack_from(packed, place)
-        records = _records(packed, place + COUNT.size)
+        sections = _sections(packed, place + COUNT.size)
     except (struct.error, UnicodeDecodeError) as error:
         raise StoreDamaged(f"an entry of the cluster's log cannot be read: {error}") from error
-    return Batch(writer, incarnation, number, records)
+    return Batch(writer, incarnation, number, sections)
 
 
-def _records(packed: bytes, place: int) -> list[bytes]:
+def pack_records(records: Sequence[bytes]) -> bytes:
+    """Return the section of some records."""
+    return b"".join([part for record in records for part in (SIZE.pack(len(record)), record)])
+
+
+def unpack_records(section: bytes) -> list[bytes]:
+    """Return the records of a section.
+
+    Raises:
+        StoreDamaged: it is cut off.
+    """
     records = []
-    while place < len(packed):
-        (size,) = SIZE.unpack_from(packed, place)
-        place += SIZE.size
-        if place + size > len(packed):
-            raise StoreDamaged("an entry of the cluster's log is cut off")
-        records.append(packed[place : place + size])
-        place += size
+    place, end = 0, len(section)
+    try:
+        while place < end:
+            (size,) = SIZE.unpack_from(section, place)
+            begin = place + SIZE.size
+            place = begin + size
+            records.append(section[begin:place])
+    except struct.error as error:
+        raise StoreDamaged(f"an entry of the cluster's log cannot be read: {error}") from error
+    if place != end:
+        raise StoreDamaged("an entry of the cluster's log is cut off")
     return records
 
 
-def following(progress: Progress, batch: Batch, entry: bytes, epoch: str) -> tuple[Sequence[bytes], Progress]:
-    """Return the records to apply of the entry behind `progress`, and the progress with it.
+def following(
+    progress: Progress, batch: Batch, partition: int, position: int, epoch: str
+) -> tuple[Sequence[bytes], Progress]:
+    """Return the records that a partition has to apply of a batch, and its progress with them.
 
     The records are empty if the writer's batch was applied before. The result depends on the arguments alone.
 
     Args:
-        batch: what the entry holds.
-        entry: its bytes.
+        progress: of the partition.
+        batch: one with a section for it, the next one in its log.
+        position: of the entry that holds the batch.
         epoch: of the log.
+
+    Raises:
+        StoreDamaged: the section cannot be read.
     """
+    section = batch.sections[partition]
     count = (batch.incarnation, batch.number)
     is_new = count > progress.writers.get(batch.writer, (0, 0))
     writers = {**progress.writers, batch.writer: count} if is_new else progress.writers
-    chain = blake2b(bytes.fromhex(progress.chain) + entry, digest_size=CHAIN_BYTES).hexdigest()
-    return batch.records if is_new else (), Progress(progress.position + 1, epoch, chain, writers)
+    # What the chain covers is what this partition was given, whatever else the log holds.
+    chain = blake2b(b"%b%b%b" % (bytes.fromhex(progress.chain), COUNT.pack(*count), section), digest_size=CHAIN_BYTES)
+    chain.update(batch.writer.encode())
+    return unpack_records(section) if is_new else (), Progress(position, epoch, chain.hexdigest(), writers)
+
+
+def _sections(packed: bytes, place: int) -> dict[int, bytes]:
+    sections: dict[int, bytes] = {}
+    while place < len(packed):
+        partition, size = SECTION.unpack_from(packed, place)
+        place += SECTION.size
+        if place + size > len(packed):
+            raise StoreDamaged("an entry of the cluster's log is cut off")
+        sections[partition] = packed[place : place + size]
+        place += size
+    return sections

@@ -1,4 +1,5 @@
-"""What keeps the cluster's log: one log per partition, replicated. `jetstream.py` is NATS; tests have one in memory.
+"""What keeps the cluster's logs, replicated: a log holds the changes of one partition, or of several. `jetstream.py` is
+NATS; tests have one in memory.
 
 Positions of a log begin with 1 and have no gaps.
 """
@@ -34,9 +35,9 @@ class Epoch:
 
 
 class Broker(Protocol):
-    """Keeps the logs of all partitions."""
+    """Keeps the logs."""
 
-    async def append(self, partition: int, entry: bytes, key: str) -> int:
+    async def append(self, log: int, entry: bytes, key: str) -> int:
         """Add an entry; return its position once it is replicated and on the disks of most brokers.
 
         Args:
@@ -47,7 +48,7 @@ class Broker(Protocol):
         """
         ...
 
-    def read(self, partition: int, position: int) -> AsyncIterator[tuple[int, bytes]]:
+    def read(self, log: int, position: int) -> AsyncIterator[tuple[int, bytes]]:
         """Yield the entries behind `position` with their positions, new ones as they are added.
 
         It ends when something went wrong: then ask for the epoch, because the log may be another one, and read again.
@@ -58,11 +59,15 @@ class Broker(Protocol):
         """
         ...
 
-    async def trim(self, partition: int, position: int) -> None:
+    def read_again(self, log: int) -> None:
+        """Let `read` end: an entry is known to exist and did not come, or somebody wants to read from elsewhere."""
+        ...
+
+    async def trim(self, log: int, position: int) -> None:
         """Delete the entries up to `position`."""
         ...
 
-    async def epoch(self, partition: int) -> Epoch:
+    async def epoch(self, log: int) -> Epoch:
         """Return what is known of a log.
 
         Raises:

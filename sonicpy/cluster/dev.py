@@ -45,19 +45,20 @@ class DevCluster:
 
     Args:
         folder: gets what brokers and nodes keep, and their logs.
-        partitions, copies: of a new cluster.
+        partitions, copies, logs: of a new cluster.
     """
 
-    def __init__(self, folder: Path, partitions: int, copies: int) -> None:
+    def __init__(self, folder: Path, partitions: int, copies: int, logs: int = 1) -> None:
         self.folder = folder
-        self.layout = Layout(partitions, min(copies, COUNT), tuple(f"n{number}" for number in range(1, COUNT + 1)))
+        names = tuple(f"n{number}" for number in range(1, COUNT + 1))
+        self.layout = Layout(partitions, min(copies, COUNT), names, logs)
         self.brokers: dict[str, subprocess.Popen[bytes]] = {}
         self.nodes: dict[str, subprocess.Popen[bytes]] = {}
         ports = free_ports(4 * COUNT)
-        names = [f"b{number}" for number in range(1, COUNT + 1)]
-        self.broker_ports = dict(zip(names, ports, strict=False))
-        self.monitor_ports = dict(zip(names, ports[COUNT:], strict=False))
-        self._route_ports = dict(zip(names, ports[2 * COUNT :], strict=False))
+        brokers = [f"b{number}" for number in range(1, COUNT + 1)]
+        self.broker_ports = dict(zip(brokers, ports, strict=False))
+        self.monitor_ports = dict(zip(brokers, ports[COUNT:], strict=False))
+        self._route_ports = dict(zip(brokers, ports[2 * COUNT :], strict=False))
         self.node_ports = dict(zip(self.layout.nodes, ports[3 * COUNT :], strict=True))
         self.addresses = ",".join(f"nats://{HOST}:{port}" for port in self.broker_ports.values())
 
@@ -185,7 +186,7 @@ class DevCluster:
             await connection.close()
 
 
-def run(folder: Path | None, partitions: int, copies: int, say: Callable[[str], None]) -> int:
+def run(folder: Path | None, partitions: int, copies: int, logs: int, say: Callable[[str], None]) -> int:
     """Run a cluster until a stop signal; return the exit status.
 
     Args:
@@ -201,7 +202,7 @@ def run(folder: Path | None, partitions: int, copies: int, say: Callable[[str], 
     with contextlib.ExitStack() as stack:
         if folder is None:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sonicpy-cluster-")))
-        cluster = DevCluster(folder.absolute(), partitions, copies)
+        cluster = DevCluster(folder.absolute(), partitions, copies, logs)
         stack.callback(cluster.stop)
         cluster.start()
         say(f"brokers {cluster.addresses}")

@@ -1,4 +1,4 @@
-"""The broker on NATS JetStream: a stream of three copies for each partition.
+"""The broker on NATS JetStream: a stream of three copies for each log.
 
 Nothing but nats-py is needed; the servers decide by Raft who leads a stream. `read` uses an ephemeral push consumer of
 its own: it checks that positions have no gap, answers flow control, and ends after SILENCE_S without a message or
@@ -86,19 +86,19 @@ class JetStream:
 
     # -- Broker --------------------------------------------------------------------------------------------------------
 
-    async def append(self, partition: int, entry: bytes, key: str) -> int:
+    async def append(self, log: int, entry: bytes, key: str) -> int:
         """Add an entry; see `Broker.append`."""
-        headers = {"Nats-Msg-Id": key, "Nats-Expected-Stream": stream_of(partition)}
-        answer = await self._ask(subject_of(partition), entry, headers)
+        headers = {"Nats-Msg-Id": key, "Nats-Expected-Stream": stream_of(log)}
+        answer = await self._ask(subject_of(log), entry, headers)
         if "error" in answer:
             raise Unacknowledged(f"the broker refused an entry: {answer['error'].get('description')}")
         return int(answer["seq"])
 
-    async def read(self, partition: int, position: int) -> AsyncIterator[tuple[int, bytes]]:
+    async def read(self, log: int, position: int) -> AsyncIterator[tuple[int, bytes]]:
         """Yield the entries behind a position; see `Broker.read`."""
-        restart = self._restarts.setdefault(partition, asyncio.Event())
+        restart = self._restarts.setdefault(log, asyncio.Event())
         restart.clear()
-        consumer = Consumer(self._connection, partition, position, restart)
+        consumer = Consumer(self._connection, log, position, restart)
         try:
             await consumer.start()
             async for number, entry in consumer.entries():
@@ -108,44 +108,44 @@ class JetStream:
         finally:
             await consumer.stop()
 
-    def read_again(self, partition: int) -> None:
-        """Let `read` end: an entry is known to exist and did not come."""
-        if partition in self._restarts:
-            self._restarts[partition].set()
+    def read_again(self, log: int) -> None:
+        """Let `read` end; see `Broker.read_again`."""
+        if log in self._restarts:
+            self._restarts[log].set()
 
-    async def trim(self, partition: int, position: int) -> None:
+    async def trim(self, log: int, position: int) -> None:
         """Delete the entries up to a position; see `Broker.trim`."""
-        await self.request(f"STREAM.PURGE.{stream_of(partition)}", {"seq": position + 1})
+        await self.request(f"STREAM.PURGE.{stream_of(log)}", {"seq": position + 1})
 
-    async def epoch(self, partition: int) -> Epoch:
+    async def epoch(self, log: int) -> Epoch:
         """Return what is known of a log; see `Broker.epoch`."""
-        answer = await self._ask(f"$JS.API.STREAM.INFO.{stream_of(partition)}", b"")
+        answer = await self._ask(f"$JS.API.STREAM.INFO.{stream_of(log)}", b"")
         if answer.get("error", {}).get("err_code") == STREAM_NOT_FOUND:
-            raise LogGone(f"the brokers have no stream {stream_of(partition)}: run sonicpy cluster init")
+            raise LogGone(f"the brokers have no stream {stream_of(log)}: run sonicpy cluster init")
         if "error" in answer:
             raise Unacknowledged(f"the broker answered: {answer['error'].get('description')}")
         state = answer["state"]
         return Epoch(answer["created"], int(state["first_seq"]), int(state["last_seq"]))
 
-    async def epoch_at_last(self, partition: int) -> Epoch:
+    async def epoch_at_last(self, log: int) -> Epoch:
         """Return what is known of a log, once a broker answers; see `Broker.epoch`."""
         while True:
             try:
-                return await self.epoch(partition)
+                return await self.epoch(log)
             except Unacknowledged:
                 await asyncio.sleep(RECONNECT_S)
 
     # -- setting up ----------------------------------------------------------------------------------------------------
 
-    async def create(self, partition: int, copies: int) -> None:
-        """Make the stream of a partition, unless it exists.
+    async def create(self, log: int, copies: int) -> None:
+        """Make the stream of a log, unless it exists.
 
         Raises:
             StoreError: the brokers refuse.
         """
         settings = {
-            "name": stream_of(partition),
-            "subjects": [subject_of(partition)],
+            "name": stream_of(log),
+            "subjects": [subject_of(log)],
             "retention": "limits",
             "storage": "file",
             "num_replicas": copies,
@@ -159,7 +159,7 @@ class JetStream:
             "allow_direct": True,
             "deny_delete": True,
         }
-        await self.request(f"STREAM.CREATE.{stream_of(partition)}", settings)
+        await self.request(f"STREAM.CREATE.{stream_of(log)}", settings)
 
     async def create_snapshots(self, copies: int) -> None:
         """Make the stream of snapshots, unless it exists. Raises StoreError."""
@@ -234,9 +234,9 @@ class Consumer:
         restart: ends `entries` when it is set.
     """
 
-    def __init__(self, connection: Client, partition: int, position: int, restart: asyncio.Event) -> None:
+    def __init__(self, connection: Client, log: int, position: int, restart: asyncio.Event) -> None:
         self._connection = connection
-        self._stream = stream_of(partition)
+        self._stream = stream_of(log)
         self._position = position
         self._restart = restart
         self._messages: deque[Msg] = deque()
@@ -353,14 +353,14 @@ class Consumer:
         self._wake()
 
 
-def stream_of(partition: int) -> str:
-    """Return the name of the stream of a partition."""
-    return f"sonicpy_{partition}"
+def stream_of(log: int) -> str:
+    """Return the name of the stream of a log."""
+    return f"sonicpy_{log}"
 
 
-def subject_of(partition: int) -> str:
-    """Return the subject that entries of a partition are sent to."""
-    return f"sonicpy.log.{partition}"
+def subject_of(log: int) -> str:
+    """Return the subject that entries of a log are sent to."""
+    return f"sonicpy.log.{log}"
 
 
 def position_in(reply: str) -> int:

@@ -7,7 +7,8 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 from nats.aio.client import Client
@@ -17,13 +18,21 @@ from nats.errors import Error as NatsError
 from nats.errors import NoRespondersError
 
 from sonicpy.cluster import snapshots
+from sonicpy.cluster.broker import Epoch
+from sonicpy.cluster.figures import partition_figures
+from sonicpy.cluster.follower import LogFollower
+from sonicpy.cluster.hedging import NOT_HERE
 from sonicpy.cluster.jetstream import JetStream
+from sonicpy.cluster.lag import Lag
+from sonicpy.cluster.moves import Mover
 from sonicpy.cluster.partitions import partition_of
+from sonicpy.cluster.peers import Peers
 from sonicpy.cluster.questions import (
     CHANGES,
     SNAPSHOT,
     Question,
     answer_read,
+    is_read,
     make_record,
     pack_question,
     subject_of_questions,
@@ -32,10 +41,13 @@ from sonicpy.cluster.questions import (
 from sonicpy.cluster.registry import Layout, Registry
 from sonicpy.cluster.replica import Answered, Replica, ReplicaTasks
 from sonicpy.cluster.status import SUBJECT as STATUS
-from sonicpy.cluster.writer import OpenBatch, PartitionWriter
+from sonicpy.cluster.upgrade import SUBJECT as UPGRADED
+from sonicpy.cluster.versions import FORMATS, check_version
+from sonicpy.cluster.writer import LogWriter, OpenBatch
 from sonicpy.config import Config
 from sonicpy.errors import CommandError, SonicError, StoreError
 from sonicpy.index.replica import Recorder, ReplicaIndex
+from sonicpy.server.figures import LabelledFigures
 from sonicpy.server.statistics import Statistics
 
 logger = logging.getLogger(__name__)
@@ -48,9 +60,26 @@ CHANGE_S = 16.0
 APPLY_S = 5.0
 """Longest time until a replica has applied what was acknowledged."""
 PAUSE_S = 0.05
-ANSWER, REFUSAL, NOT_HERE, FAILED = b"+", b"!", b"-", b"?"
-"""The first byte of an answer: the rest is the answer; the code of an error and its detail; why another node has to be
-asked; or why a change failed or its outcome is unknown."""
+ANSWER, REFUSAL, FAILED = b"+", b"!", b"?"
+"""The first byte of an answer: the rest is the answer; the code of an error and its detail; or why a change failed, or
+its outcome is unknown. Behind NOT_HERE it is why another node has to be asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A replica at work: its periodic work, and the questions that it gets."""
+
+    replica: Replica
+    task: "asyncio.Task[None]"
+    subscription: Subscription
+
+
+async def cancelled(tasks: Iterable["asyncio.Task[None]"]) -> None:
+    """End some tasks."""
+    ending = list(tasks)
+    for task in ending:
+        task.cancel()
+    await asyncio.gather(*ending, return_exceptions=True)
 
 
 class NotHere(SonicError):
@@ -80,7 +109,9 @@ class Node:
         is_strong: bool,
     ) -> None:
         self.name = name
-        self.layout = layout
+        self.spread: frozenset[str] = frozenset()
+        """The collections whose buckets are spread."""
+        self.take_layout(layout)
         self.recorder = recorder
         self.is_strong = is_strong
         self.replicas: dict[int, Replica] = {}
@@ -93,13 +124,17 @@ class Node:
         self._connection = connection
         self._registry = registry
         self._broker = JetStream(connection)
+        self.lag = Lag(self._broker, self.replicas, lambda partition: self.layout.log_of(partition))
         self._writers = [
-            PartitionWriter(self._broker, number, name, incarnation, self._acknowledged(number))
-            for number in range(layout.partitions)
+            LogWriter(self._broker, number, name, incarnation, self._note_acknowledged) for number in range(layout.logs)
         ]
+        self._followers = [LogFollower(number, self._broker) for number in range(layout.logs)]
         self._tasks: list[asyncio.Task[None]] = []
+        self._held: dict[int, Held] = {}
         self._answering: set[asyncio.Task[None]] = set()
         self._subscriptions: list[Subscription] = []
+        self._mover = Mover(self, connection, registry)
+        self._peers = Peers(name, registry, self._answer_now, self._answer_packed)
 
     @classmethod
     async def open(
@@ -116,9 +151,11 @@ class Node:
         recorder = Recorder(config)
         recorder.lexer.prepare()
         await registry.agree_on_analyzer(recorder.analyzer())
+        check_version(version := await registry.entry_version())
         incarnation = await registry.incarnation(name)
         folder = Path(config.store.kv.path)
         node = cls(name, folder, config, connection, registry, layout, incarnation, recorder, is_strong=is_strong)
+        node.write_version(version)
         try:
             await node._start(statistics)
         except BaseException:
@@ -126,17 +163,41 @@ class Node:
             raise
         return node
 
-    def partition_of(self, collection: str, bucket: str) -> int:
-        """Return the number of the partition that holds a bucket."""
+    def folder_of(self, partition: int) -> Path:
+        """Return the folder of a replica."""
+        return self._folder / f"{partition:04}"
+
+    def partition_of(self, collection: str, bucket: str, object: str = "") -> int:
+        """Return the number of the partition that holds a bucket, or the part of a spread one that holds an object."""
+        if self.spread:
+            return self.layout.partition_of(collection, bucket, object)
         return partition_of(collection, bucket, self.layout.partitions)
+
+    def parts_of(self, collection: str, bucket: str) -> list[int]:
+        """Return the partitions that hold a bucket."""
+        return self.layout.parts_of(collection, bucket)
+
+    def take_layout(self, layout: Layout) -> None:
+        """Work by a layout from now on."""
+        self.layout = layout
+        self.spread = frozenset(name for name, _ in layout.spread)
 
     def add(self, partition: int, record: bytes) -> OpenBatch:
         """Add a change to the next batch of a partition."""
-        return self._writers[partition].add(record)
+        return self._writer_of(partition).add(partition, record)
+
+    def write_version(self, version: int) -> None:
+        """Write entries of a version from now on; the batches under way keep theirs."""
+        for writer in self._writers:
+            writer.version = version
 
     def batches(self) -> int:
         """Return how many batches of this node were acknowledged."""
         return sum(writer.batches for writer in self._writers)
+
+    def figures(self) -> list[LabelledFigures]:
+        """Return what the metrics report of each partition."""
+        return partition_figures(self.name, self.replicas, self._writers, self.lag)
 
     async def ask(self, partition: int, question: Question) -> bytes:
         """Answer a question about a partition here, or let another node answer it.
@@ -158,6 +219,14 @@ class Node:
                     raise StoreError(f"no node answers for partition {partition}: {error}") from error
                 await asyncio.sleep(PAUSE_S)
 
+    async def barrier(self, partition: int) -> int:
+        """Append an entry that changes nothing; return its position. Raises StoreError."""
+        return await asyncio.shield(self._writer_of(partition).barrier().done)
+
+    async def snapshot(self, partition: int) -> int:
+        """Give the brokers a snapshot of a replica of this node; return its position. Raises StoreError."""
+        return await snapshots.save(self.replicas[partition], self._broker, self._registry)
+
     async def wait_for_own(self, replica: Replica) -> None:
         """Wait until a replica has applied what this node has acknowledged. Raises StoreError."""
         await replica.wait_for(self.written[replica.partition], APPLY_S)
@@ -169,36 +238,66 @@ class Node:
         for subscription in self._subscriptions:
             if not self._connection.is_closed:
                 await subscription.unsubscribe()
-        tasks = [*self._tasks, *self._answering]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        for replica in self.replicas.values():
-            await replica.close()
+        await self._peers.close()
+        await self._mover.stop()
+        for partition in list(self._held):
+            await self.release(partition)
+        await cancelled([*self._tasks, *self._answering])
         await self._connection.close()
+
+    async def hold(self, partition: int, statistics: Statistics, adopt: Epoch | None = None) -> None:
+        """Open the replica of a partition, and let it follow the log and answer.
+
+        Args:
+            adopt: the log that it goes on with from now on, from the first entry; None: the one that it knows.
+
+        Raises:
+            StoreError: it cannot be opened.
+        """
+        index = await self._open_replica(partition)
+        if adopt is not None:
+            index.adopt(max(0, adopt.first - 1), adopt.name)
+        replica = Replica(partition, index, self._config, statistics, self._answered(partition), self._read_again)
+        self.replicas[partition] = replica
+        self._follower_of(partition).follow(replica)
+        subject = subject_of_questions(partition)
+        subscription = await self._connection.subscribe(subject, queue="replicas", cb=self._take)
+        self._held[partition] = Held(replica, asyncio.create_task(ReplicaTasks(replica).run()), subscription)
+
+    async def release(self, partition: int, wait_s: float = 0.0) -> None:
+        """Let other nodes answer for a partition, and close its replica.
+
+        Args:
+            wait_s: how long it goes on, for those who wait for an answer.
+        """
+        held = self._held.pop(partition)
+        self.replicas.pop(partition, None)
+        if not self._connection.is_closed:
+            await held.subscription.unsubscribe()
+        try:
+            await asyncio.sleep(wait_s)
+        finally:
+            self._follower_of(partition).leave(held.replica)
+            await cancelled([held.task])
+            await held.replica.close()
 
     # -- inside --------------------------------------------------------------------------------------------------------
 
     async def _start(self, statistics: Statistics) -> None:
-        for number in self.layout.of_node(self.name):
-            index = await self._open_replica(number)
-            self.replicas[number] = Replica(
-                number, index, self._broker, self._config, statistics, self._answered(number), self._broker.read_again
-            )
-        for number, replica in self.replicas.items():
-            self._tasks.append(asyncio.create_task(replica.run()))
-            self._tasks[-1].add_done_callback(replica.note_end)
-            self._tasks.append(asyncio.create_task(ReplicaTasks(replica).run()))
-            self._subscriptions.append(
-                await self._connection.subscribe(subject_of_questions(number), queue="replicas", cb=self._take)
-            )
+        for follower in self._followers:
+            self._tasks.append(asyncio.create_task(follower.run()))
+            self._tasks[-1].add_done_callback(follower.note_end)
+        self._tasks.append(asyncio.create_task(self.lag.run()))
+        await self._mover.start(statistics)
+        await self._peers.listen(self._connection)
         self._subscriptions.append(await self._connection.subscribe(STATUS, cb=self._tell_status))
+        self._subscriptions.append(await self._connection.subscribe(UPGRADED, cb=self._note_upgrade))
 
     async def _open_replica(self, number: int) -> ReplicaIndex:
-        folder = self._folder / f"{number:04}"
+        folder = self.folder_of(number)
         index = ReplicaIndex(folder, self.recorder)
-        epoch = await self._broker.epoch_at_last(number)
-        if epoch.first > index.progress.position + 1 and index.progress.epoch in ("", epoch.name):
+        epoch = await self._broker.epoch_at_last(self.layout.log_of(number))
+        if await snapshots.is_needed(index.progress, number, epoch, self._registry):
             index.close()
             await snapshots.replace_folder(number, epoch, self._broker, self._registry, folder)
             index = ReplicaIndex(folder, self.recorder)
@@ -206,37 +305,61 @@ class Node:
 
     async def _tell_status(self, message: Msg) -> None:
         replicas = {str(number): replica.state() for number, replica in self.replicas.items()}
-        answer = {"name": self.name, "batches": self.batches(), "replicas": replicas}
+        answer = {
+            "name": self.name,
+            "batches": self.batches(),
+            "replicas": replicas,
+            "entries": sorted(FORMATS),
+            "spread": self.layout.spread,
+        }
         try:
             await message.respond(json.dumps(answer).encode())
         except (NatsError, OSError) as error:
             logger.warning("a question for the status was not answered: %s", error)
 
-    def _acknowledged(self, partition: int) -> Callable[[OpenBatch, int], None]:
-        def note(batch: OpenBatch, position: int) -> None:
-            self.written[partition] = max(position, self.written[partition])
+    async def _note_upgrade(self, message: Msg) -> None:
+        """Read which version of entries to write; if that fails, the old one stays until the next start."""
+        try:
+            version = await self._registry.entry_version()
+            check_version(version)
+        except SonicError as error:
+            logger.warning("the version of entries stays as it is: %s", error)
+            return
+        self.write_version(version)
+        logger.info("entries of version %d are written from now on", version)
 
-        return note
+    def _follower_of(self, partition: int) -> LogFollower:
+        return self._followers[self.layout.log_of(partition)]
+
+    def _writer_of(self, partition: int) -> LogWriter:
+        return self._writers[self.layout.log_of(partition)]
+
+    def _read_again(self, partition: int) -> None:
+        self._broker.read_again(self.layout.log_of(partition))
+
+    def _note_acknowledged(self, batch: OpenBatch, position: int) -> None:
+        for partition in batch.records:
+            self.written[partition] = max(position, self.written[partition])
 
     def _answered(self, partition: int) -> Answered:
         def note(writer: str, incarnation: int, number: int, answers: list[int]) -> None:
             if writer == self.name:
-                self._writers[partition].note_answers(incarnation, number, answers)
+                self._writer_of(partition).note_answers(incarnation, number, partition, answers)
 
         return note
 
     async def _answer(self, partition: int, question: Question) -> bytes:
         """Answer by the replica of this node. Raises as `ask`, and NotHere."""
-        replica = self.replicas[partition]
-        if replica.fault is not None:
-            raise NotHere(replica.fault)
+        replica = self.replicas.get(partition)
+        if replica is None or replica.fault is not None:
+            raise NotHere("the node does not hold it" if replica is None else str(replica.fault))
         if question.kind in CHANGES:
             return await self._change(partition, question)
         if question.kind == SNAPSHOT:
-            return str(await snapshots.save(replica, self._broker, self._registry)).encode()
+            return str(await self.snapshot(partition)).encode()
         position = question.position
         if question.is_strong:
-            position = max(position, await asyncio.shield(self._writers[partition].barrier().done))
+            position = max(position, await self.barrier(partition))
         if replica.applied < position:
             try:
                 await replica.wait_for(position, APPLY_S)
@@ -248,10 +371,9 @@ class Node:
         """Return the number that a change answers, and its position."""
         record = make_record(self.recorder, question)
         batch = self.add(partition, record)
-        place = len(batch.records) - 1
-        batch.wants_answers = True
+        place = len(batch.records[partition]) - 1
         try:
-            answers = await asyncio.wait_for(asyncio.shield(batch.answers), CHANGE_S)
+            answers = await asyncio.wait_for(asyncio.shield(batch.answers_of(partition)), CHANGE_S)
         except TimeoutError as error:
             raise StoreError("the outcome of a change is unknown: it was not applied in time") from error
         return f"{answers[place]} {await asyncio.shield(batch.done)}".encode()
@@ -263,27 +385,23 @@ class Node:
         return number
 
     async def _ask_others(self, partition: int, question: Question) -> bytes:
-        is_change = question.kind in CHANGES
-        timeout_s = CHANGE_S if is_change else TRY_S
+        packed = pack_question(partition, question)
+        if question.kind in CHANGES:
+            return unpack_answer(await self._ask_brokers(partition, packed, CHANGE_S, is_change=True))
+        answer = await self._peers.ask(self.layout.holders(partition), packed)
+        return unpack_answer(answer or await self._ask_brokers(partition, packed, TRY_S, is_change=False))
+
+    async def _ask_brokers(self, partition: int, packed: bytes, timeout_s: float, *, is_change: bool) -> bytes:
+        """Let the brokers pass a question on to a node that holds a partition."""
         try:
-            message = await self._connection.request(
-                subject_of_questions(partition), pack_question(partition, question), timeout=timeout_s
-            )
+            message = await self._connection.request(subject_of_questions(partition), packed, timeout=timeout_s)
         except NoRespondersError as error:
             raise NotHere("no node that holds it is there") from error
         except (NatsError, OSError) as error:
             if is_change:
                 raise StoreError("the outcome of a change is unknown: the node that was asked is silent") from error
             raise NotHere("the node that was asked is silent") from error
-        state, answer = message.data[:1], message.data[1:]
-        if state == NOT_HERE:
-            raise NotHere(answer.decode())
-        if state == FAILED:
-            raise StoreError(answer.decode())
-        if state == REFUSAL:
-            code, _, detail = answer.decode().partition("\0")
-            raise CommandError(code, detail or None)
-        return answer
+        return message.data
 
     async def _take(self, message: Msg) -> None:
         task = asyncio.create_task(self._answer_other(message))
@@ -291,15 +409,52 @@ class Node:
         task.add_done_callback(self._answering.discard)
 
     async def _answer_other(self, message: Msg) -> None:
-        partition, question = unpack_question(message.data)
         try:
-            answer = ANSWER + await self._answer(partition, question)
-        except CommandError as error:
-            answer = REFUSAL + f"{error.code}\0{error.detail or ''}".encode()
-        except (NotHere, StoreError) as error:
-            is_over = isinstance(error, StoreError) and question.kind in CHANGES
-            answer = (FAILED if is_over else NOT_HERE) + str(error).encode()
-        try:
-            await message.respond(answer)
+            await message.respond(await self._answer_packed(message.data))
         except (NatsError, OSError) as error:
             logger.warning("an answer for another node was not sent: %s", error)
+
+    async def _answer_packed(self, packed: bytes) -> bytes:
+        """Return the answer to a question of another node, as bytes."""
+        partition, question = unpack_question(packed)
+        try:
+            return ANSWER + await self._answer(partition, question)
+        except SonicError as error:
+            return pack_error(error, is_change=question.kind in CHANGES)
+
+    def _answer_now(self, packed: bytes) -> bytes | None:
+        """Return the same for a question that a replica of this node can answer at once; None: it cannot."""
+        partition, question = unpack_question(packed)
+        replica = self.replicas.get(partition)
+        if (
+            replica is None
+            or replica.fault is not None
+            or replica.applied < question.position
+            or question.is_strong
+            or not is_read(question)
+        ):
+            return None
+        try:
+            return ANSWER + answer_read(replica.index, replica.committer, question)
+        except SonicError as error:
+            return pack_error(error, is_change=False)
+
+
+def pack_error(error: SonicError, *, is_change: bool) -> bytes:
+    """Return what another node is answered if its question failed."""
+    if isinstance(error, CommandError):
+        return REFUSAL + f"{error.code}\0{error.detail or ''}".encode()
+    return (FAILED if is_change and isinstance(error, StoreError) else NOT_HERE) + str(error).encode()
+
+
+def unpack_answer(packed: bytes) -> bytes:
+    """Return the answer of another node. Raises as `Node.ask`, and NotHere."""
+    state, answer = packed[:1], packed[1:]
+    if state == NOT_HERE:
+        raise NotHere(answer.decode())
+    if state == FAILED:
+        raise StoreError(answer.decode())
+    if state == REFUSAL:
+        code, _, detail = answer.decode().partition("\0")
+        raise CommandError(code, detail or None)
+    return answer

@@ -1,9 +1,9 @@
 """Which partition a bucket belongs to, and which nodes hold a partition.
 
-Both functions are frozen: every node of a cluster, and every later version, has to compute the same numbers.
+The functions are frozen: every node of a cluster, and every later version, has to compute the same numbers.
 """
 
-from collections.abc import Sequence
+from functools import cache
 from hashlib import blake2b
 
 
@@ -13,19 +13,68 @@ def partition_of(collection: str, bucket: str, partitions: int) -> int:
     Args:
         partitions: how many the cluster has.
     """
-    name = f"{collection}\0{bucket}".encode(errors="surrogatepass")
-    return int.from_bytes(blake2b(name, digest_size=8).digest(), "big") % partitions
+    return _hash(f"{collection}\0{bucket}") % partitions
 
 
-def holders_of(partition: int, nodes: Sequence[str], copies: int) -> list[str]:
-    """Return the nodes that hold a partition, by rendezvous hashing: a node that comes or goes moves little.
+def _hash(name: str) -> int:
+    return int.from_bytes(blake2b(name.encode(errors="surrogatepass"), digest_size=8).digest(), "big")
+
+
+def part_of(object: str, parts: int) -> int:
+    """Return in which part of a spread bucket an object lies, from 0 on.
 
     Args:
-        nodes: the names of all nodes, in any order.
-        copies: how many nodes are to hold it; all, if there are fewer.
+        parts: into how many the bucket is spread.
     """
+    return _hash(object) % parts
 
-    def weight(node: str) -> tuple[bytes, str]:
-        return blake2b(f"{partition}\0{node}".encode(), digest_size=8).digest(), node
 
-    return sorted(nodes, key=weight, reverse=True)[:copies]
+def partition_of_part(collection: str, bucket: str, part: int, partitions: int) -> int:
+    """Return the number of the partition that holds a part: parts follow each other, so no two meet in a partition.
+
+    Args:
+        partitions: how many the cluster has, at least as many as the bucket has parts.
+    """
+    return (partition_of(collection, bucket, partitions) + part) % partitions
+
+
+@cache
+def placement(partitions: int, nodes: tuple[str, ...], copies: int) -> tuple[tuple[str, ...], ...]:
+    """Return the nodes that hold each partition, by rendezvous hashing within bounds.
+
+    Each partition ranks the nodes by a hash, so a node that comes or goes moves little; a node that has its share is
+    passed over, so none has more than the mean, rounded up.
+
+    Args:
+        partitions: how many there are.
+        nodes: the names of all nodes, each once, in any order.
+        copies: how many nodes are to hold each; all, if there are fewer.
+    """
+    copies = min(copies, len(nodes))
+    share = -(-partitions * copies // len(nodes))
+    room = dict.fromkeys(nodes, share)
+    placed = []
+    for partition in range(partitions):
+        ranked = sorted(nodes, key=lambda node: _weight(partition, node), reverse=True)  # noqa: B023 - used at once
+        chosen = [node for node in ranked if room[node]][:copies]
+        _leave_enough(chosen, room, partitions - partition - 1)
+        for node in chosen:
+            room[node] -= 1
+        placed.append(tuple(chosen))
+    return tuple(placed)
+
+
+def _leave_enough(chosen: list[str], room: dict[str, int], left: int) -> None:
+    """Exchange chosen nodes for those with the most room, until the partitions that are left find enough nodes.
+
+    A partition takes a node once, so room for more than `left` partitions is no use.
+    """
+    copies = len(chosen)
+    while sum(min(have - (node in chosen), left) for node, have in room.items()) < copies * left:
+        fullest = min(chosen, key=lambda node: room[node])
+        emptiest = max((node for node in room if node not in chosen), key=lambda node: (room[node], node))
+        chosen[chosen.index(fullest)] = emptiest
+
+
+def _weight(partition: int, node: str) -> tuple[bytes, str]:
+    return blake2b(f"{partition}\0{node}".encode(), digest_size=8).digest(), node

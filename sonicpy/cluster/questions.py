@@ -35,7 +35,12 @@ COMMANDS: dict[str, type] = {
 }
 SNAPSHOT = "snapshot"
 CHANGES = frozenset({"Pop", "FlushB", "FlushC", "FlushO"})
-METHODS = frozenset({"buckets_after", "collections_after", "count_buckets", "stats"})
+METHODS = frozenset(
+    {
+        *("buckets_after", "collections_after", "count_buckets", "count_objects", "position_after", "stats"),
+        *("spread_find", "spread_list", "spread_terms", "spread_word"),
+    }
+)
 COMMIT_BEFORE = frozenset({"stats"})
 """Methods that are to see what was applied since the last commit."""
 
@@ -59,6 +64,11 @@ class Question:
     def with_position(self, position: int, is_strong: bool) -> "Question":
         """Return the same question for a node that has acknowledged changes up to `position`."""
         return replace(self, position=position, is_strong=is_strong)
+
+
+def is_read(question: Question) -> bool:
+    """Return whether a question changes nothing, and is answered from what a replica holds."""
+    return question.kind not in CHANGES and question.kind != SNAPSHOT
 
 
 def subject_of_questions(partition: int) -> str:

@@ -2,14 +2,18 @@
 
 cluster       what `sonicpy cluster init` fixed: Layout, as JSON
 analyser      what decides which terms of a text are stored: that of the first node that started
+entries       the version of the log's entries that nodes write; missing: the first one
 snapshot.K    the newest snapshots of a partition, newest first: Manifest, as JSON
-writer.NODE   written at each start of a node; its revision is the incarnation of the node's batches
+peer.NODE     where other nodes ask this one: Peer, as JSON; each start writes it
+writer.NODE   the incarnation of the batches of a node, which each start changes
 """
 
 import dataclasses
 import json
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
@@ -17,7 +21,8 @@ from nats.js.api import KeyValueConfig
 from nats.js.errors import BucketNotFoundError, KeyNotFoundError, KeyWrongLastSequenceError
 from nats.js.kv import KeyValue
 
-from sonicpy.cluster.partitions import holders_of
+from sonicpy.cluster.partitions import part_of, partition_of, partition_of_part, placement
+from sonicpy.cluster.versions import FIRST
 from sonicpy.errors import ConfigError, StoreError
 
 BUCKET = "sonicpy_meta"
@@ -33,21 +38,54 @@ class Layout:
         partitions: how many.
         copies: how many nodes hold each partition.
         nodes: the names of the nodes that hold partitions.
+        logs: how many; each holds the changes of every so many-th partition.
         format: of this value and of batches.
+        former: the nodes before, while partitions move: until `sonicpy cluster rebalance` has seen that every partition
+            is where it belongs, the nodes that held it hold it, too. Empty: nothing moves.
+        spread: collections whose buckets are spread over several partitions, each with the number of parts.
     """
 
     partitions: int
     copies: int
     nodes: tuple[str, ...]
+    logs: int = 1
     format: int = FORMAT
+    former: tuple[str, ...] = ()
+    spread: tuple[tuple[str, int], ...] = ()
+
+    def log_of(self, partition: int) -> int:
+        """Return the number of the log that holds the changes of a partition."""
+        return partition % self.logs
+
+    def partitions_of(self, log: int) -> range:
+        """Return the partitions whose changes a log holds."""
+        return range(log, self.partitions, self.logs)
 
     def of_node(self, node: str) -> list[int]:
         """Return the partitions that a node holds."""
         return [number for number in range(self.partitions) if node in self.holders(number)]
 
     def holders(self, partition: int) -> list[str]:
-        """Return the nodes that hold a partition."""
-        return holders_of(partition, self.nodes, self.copies)
+        """Return the nodes that hold a partition; while partitions move, also those that held it before."""
+        now = placement(self.partitions, self.nodes, self.copies)[partition]
+        before = placement(self.partitions, self.former, self.copies)[partition] if self.former else ()
+        return [*now, *(node for node in before if node not in now)]
+
+    def partition_of(self, collection: str, bucket: str, object: str = "") -> int:
+        """Return the partition that holds a bucket, or the part of a spread one that holds an object."""
+        for name, parts in self.spread:
+            if name == collection:
+                return partition_of_part(collection, bucket, part_of(object, parts), self.partitions)
+        return partition_of(collection, bucket, self.partitions)
+
+    def parts_of(self, collection: str, bucket: str) -> list[int]:
+        """Return the partitions that hold a bucket: several, if it is spread."""
+        parts = dict(self.spread).get(collection, 1)
+        return [partition_of_part(collection, bucket, part, self.partitions) for part in range(parts)]
+
+    def settled(self) -> "Layout":
+        """Return the layout when nothing moves any more."""
+        return dataclasses.replace(self, former=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +103,19 @@ class Manifest:
     chain: str
     chunks: int
     size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """Where a node is asked by others.
+
+    Attributes:
+        secret: what a connection begins with.
+    """
+
+    host: str
+    port: int
+    secret: str
 
 
 class Registry:
@@ -95,7 +146,7 @@ class Registry:
             await registry._agree("cluster", json.dumps(dataclasses.asdict(layout), sort_keys=True))
         except NatsError as error:
             raise StoreError(f"the brokers did not make the bucket {BUCKET}: {error}") from error
-        if await registry.layout() != layout:
+        if dataclasses.replace(await registry.layout(), former=(), spread=()) != layout:
             raise StoreError("these brokers hold a cluster with another layout: sonicpy cluster status shows it")
         return registry
 
@@ -122,10 +173,10 @@ class Registry:
         found = json.loads(await self._get("cluster") or "{}")
         if found.get("format") != FORMAT:
             raise ConfigError(f"the cluster has format {found.get('format')}; this sonicpy knows format {FORMAT}.")
-        return Layout(found["partitions"], found["copies"], tuple(found["nodes"]))
+        return _layout_in(found)
 
     async def change_nodes(self, change: Callable[[tuple[str, ...]], tuple[str, ...]]) -> Layout:
-        """Change which nodes hold partitions; return the new layout. Nodes read it when they start.
+        """Change which nodes hold partitions; return the new layout, in which partitions move.
 
         Args:
             change: returns the names from now on. It may raise ConfigError.
@@ -133,11 +184,26 @@ class Registry:
         Raises:
             StoreError: somebody else changed the layout meanwhile, or no broker answers.
         """
+
+        def move(layout: Layout) -> Layout:
+            return dataclasses.replace(layout, nodes=change(layout.nodes), former=layout.former or layout.nodes)
+
+        return await self.change_layout(move)
+
+    async def change_layout(self, change: Callable[[Layout], Layout]) -> Layout:
+        """Change the layout; return the new one.
+
+        Args:
+            change: returns the layout from now on. It may raise ConfigError.
+
+        Raises:
+            StoreError: somebody else changed the layout meanwhile, or no broker answers.
+        """
         layout = await self.layout()
-        changed = dataclasses.replace(layout, nodes=change(layout.nodes))
+        changed = change(layout)
         try:
             entry = await self._store.get("cluster")
-            if json.loads(entry.value or b"{}").get("nodes") != list(layout.nodes):
+            if _layout_in(json.loads(entry.value or b"{}")) != layout:
                 raise StoreError("the layout was changed by somebody else meanwhile: look at it and try again")
             value = json.dumps(dataclasses.asdict(changed), sort_keys=True).encode()
             await self._store.update("cluster", value, last=entry.revision)
@@ -160,9 +226,50 @@ class Registry:
                 )
 
     async def incarnation(self, node: str) -> int:
-        """Return a number that is above that of every earlier start of a node. Raises ConfigError."""
+        """Return a number that is above that of every earlier start of a node.
+
+        It is the time in milliseconds, so that it also grows when the brokers have lost all their data; if that is no
+        more than the number before, one more than that.
+
+        Raises:
+            ConfigError: no broker answers, or the node is started twice at the same time.
+        """
+        key = f"writer.{node}"
         try:
-            return await self._store.put(f"writer.{node}", b"started")
+            try:
+                entry = await self._store.get(key)
+            except KeyNotFoundError:
+                number = int(time.time() * 1000)
+                await self._store.create(key, str(number).encode())
+            else:
+                number = max(int(time.time() * 1000), int(entry.value or b"0") + 1)
+                await self._store.update(key, str(number).encode(), last=entry.revision)
+        except KeyWrongLastSequenceError as error:
+            raise ConfigError(f"--node is {node}, which is being started somewhere else, too.") from error
+        except NatsError as error:
+            raise ConfigError(f"the brokers do not answer ({error}); allowed are brokers with JetStream.") from error
+        return number
+
+    async def entry_version(self) -> int:
+        """Return the version of entries that nodes write. Raises ConfigError if no broker answers."""
+        return int(await self._get("entries") or FIRST)
+
+    async def note_entry_version(self, version: int) -> None:
+        """Let nodes write another version of entries. Raises StoreError."""
+        try:
+            await self._store.put("entries", str(version).encode())
+        except NatsError as error:
+            raise StoreError(f"the brokers did not note the version of entries: {error}") from error
+
+    async def peer(self, node: str) -> Peer | None:
+        """Return where a node is asked; None: nowhere. Raises ConfigError if no broker answers."""
+        found = await self._get(f"peer.{node}")
+        return None if found is None else Peer(**json.loads(found))
+
+    async def note_peer(self, node: str, peer: Peer) -> None:
+        """Note where a node is asked. Raises ConfigError."""
+        try:
+            await self._store.put(f"peer.{node}", json.dumps(dataclasses.asdict(peer)).encode())
         except NatsError as error:
             raise ConfigError(f"the brokers do not answer ({error}); allowed are brokers with JetStream.") from error
 
@@ -195,3 +302,14 @@ class Registry:
         except NatsError as error:
             raise ConfigError(f"the brokers do not answer ({error}); allowed are brokers with JetStream.") from error
         return (entry.value or b"").decode()
+
+
+def _layout_in(found: Mapping[str, Any]) -> Layout:
+    return Layout(
+        found["partitions"],
+        found["copies"],
+        tuple(found["nodes"]),
+        found["logs"],
+        former=tuple(found.get("former", ())),
+        spread=tuple((str(name), int(parts)) for name, parts in found.get("spread", ())),
+    )

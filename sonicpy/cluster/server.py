@@ -8,7 +8,6 @@ from sonicpy.cluster.jetstream import connect
 from sonicpy.cluster.node import Node
 from sonicpy.cluster.service import NodeService
 from sonicpy.config import Config, Loaded
-from sonicpy.errors import ConfigError
 from sonicpy.server.server import PeriodicWork, Server, run
 from sonicpy.server.service import BaseService
 from sonicpy.server.statistics import Statistics
@@ -26,9 +25,6 @@ def serve(loaded: Loaded, announce: Callable[[str], None], brokers: str, name: s
     Raises:
         SonicError: the cluster cannot be reached, or the node cannot start.
     """
-    for key, address in (("metrics.inet", loaded.config.metrics.address), ("http.inet", loaded.config.http.address)):
-        if address is not None:
-            raise ConfigError(f"{key} is set; allowed is no address, because a node of a cluster does not offer it.")
     logging.getLogger("nats").setLevel(logging.CRITICAL)
     return run(NodeServer(loaded.config, announce, brokers, name, is_strong=is_strong), loaded)
 
@@ -51,7 +47,9 @@ class NodeServer(Server):
             statistics = Statistics()
             node = await Node.open(self._name, self._config, connection, statistics, is_strong=self._is_strong)
             try:
-                yield NodeService(node, self._config), replicas_work
+                service = NodeService(node, self._config)
+                service.statistics = statistics  # that the replicas count their consolidations in
+                yield service, replicas_work
             finally:
                 await node.close()
         finally:

@@ -8,6 +8,7 @@ from urllib.error import URLError
 from urllib.request import urlopen
 
 from sonicpy.cluster.jetstream import JetStream, connect
+from sonicpy.cluster.orders import tell_layout
 from sonicpy.cluster.registry import Layout, Registry
 from sonicpy.errors import ConfigError
 
@@ -16,7 +17,9 @@ MONITOR_S = 5.0
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
-def init(brokers: str, monitors: Sequence[str], partitions: int, copies: int, nodes: Sequence[str]) -> None:
+def init(
+    brokers: str, monitors: Sequence[str], partitions: int, copies: int, nodes: Sequence[str], logs: int = 1
+) -> None:
     """Make a cluster; a second call with the same arguments changes nothing.
 
     Args:
@@ -25,6 +28,7 @@ def init(brokers: str, monitors: Sequence[str], partitions: int, copies: int, no
         partitions: how many.
         copies: how many nodes hold each.
         nodes: their names.
+        logs: how many; the partitions share them.
 
     Raises:
         ConfigError: an argument is wrong, or a broker does not sync what it acknowledges.
@@ -38,7 +42,7 @@ def init(brokers: str, monitors: Sequence[str], partitions: int, copies: int, no
         )
     for monitor in monitors:
         check_broker(monitor)
-    asyncio.run(make(brokers, Layout(partitions, copies, tuple(nodes))))
+    asyncio.run(make(brokers, Layout(partitions, copies, tuple(nodes), logs)))
 
 
 async def make(brokers: str, layout: Layout) -> None:
@@ -46,8 +50,8 @@ async def make(brokers: str, layout: Layout) -> None:
     connection = await connect(brokers, "sonicpy cluster init", patient=False)
     try:
         log = JetStream(connection)
-        for partition in range(layout.partitions):
-            await log.create(partition, LOG_COPIES)
+        for number in range(layout.logs):
+            await log.create(number, LOG_COPIES)
         await log.create_snapshots(LOG_COPIES)
         await Registry.create(connection, layout, LOG_COPIES)
     finally:
@@ -55,7 +59,7 @@ async def make(brokers: str, layout: Layout) -> None:
 
 
 def add(brokers: str, node: str) -> Layout:
-    """Let a node hold partitions, once it and then the others are started again; return the new layout.
+    """Let a node hold partitions; return the new layout, which `rebalance` finishes.
 
     Raises:
         ConfigError: the name is wrong, or the node holds partitions already.
@@ -72,7 +76,7 @@ def add(brokers: str, node: str) -> Layout:
 
 
 def drain(brokers: str, node: str) -> Layout:
-    """Let the other nodes hold a node's partitions, once they are started again; return the new layout.
+    """Let the other nodes hold a node's partitions; return the new layout, which `rebalance` finishes.
 
     Raises:
         ConfigError: the node holds none.
@@ -92,7 +96,9 @@ def drain(brokers: str, node: str) -> Layout:
 async def _change(brokers: str, change: Callable[[tuple[str, ...]], tuple[str, ...]]) -> Layout:
     connection = await connect(brokers, "sonicpy cluster", patient=False)
     try:
-        return await (await Registry.open(connection)).change_nodes(change)
+        layout = await (await Registry.open(connection)).change_nodes(change)
+        await tell_layout(connection)
+        return layout
     finally:
         await connection.close()
 

@@ -21,10 +21,13 @@ from sonicpy.cluster.replica import Replica
 from sonicpy.cluster.status import ask_nodes
 from sonicpy.errors import StoreError
 from sonicpy.store.backup import BACKUP_FILE
-from sonicpy.store.replica import install_backup, progress_of_backup
+from sonicpy.store.replica import Progress, install_backup, progress_of_backup
 
 CHUNK_BYTES = 512 << 10
 KEPT = 2
+CHUNK_S = 5.0
+"""Longest time until every broker has a part that was acknowledged."""
+CHUNK_PAUSE_S = 0.05
 SNAPSHOT_S = 600.0
 """Longest time for the snapshot of a partition."""
 
@@ -38,6 +41,7 @@ async def save(replica: Replica, log: JetStream, registry: Registry) -> int:
     if not replica.applied:
         return 0
     loop = asyncio.get_running_loop()
+    replica.note_progress()
     replica.committer.commit()
     with TemporaryDirectory(dir=replica.index.folder.parent, prefix="snapshot-") as name:
         folder = Path(name)
@@ -68,11 +72,37 @@ async def load(partition: int, manifest: Manifest, log: JetStream, folder: Path)
     folder.mkdir(parents=True)
     with open(folder / BACKUP_FILE, "wb") as file:
         for number in range(manifest.chunks):
-            file.write(await log.get_chunk(chunk_name(partition, manifest, number)))
+            file.write(await _chunk(log, chunk_name(partition, manifest, number)))
     loop = asyncio.get_running_loop()
     progress = await loop.run_in_executor(None, progress_of_backup, folder)
     if (progress.position, progress.epoch, progress.chain) != (manifest.position, manifest.epoch, manifest.chain):
         raise StoreError(f"the snapshot of partition {partition} at {manifest.position} holds another position")
+
+
+async def _chunk(log: JetStream, name: str) -> bytes:
+    """Return a part of a snapshot. A broker that answers may be a little behind the one that took it."""
+    for _ in range(int(CHUNK_S / CHUNK_PAUSE_S)):
+        try:
+            return await log.get_chunk(name)
+        except StoreError:
+            await asyncio.sleep(CHUNK_PAUSE_S)
+    return await log.get_chunk(name)
+
+
+async def is_needed(known: Progress, partition: int, epoch: Epoch, registry: Registry) -> bool:
+    """Return whether a replica has to begin with a snapshot.
+
+    An empty one does if there is a snapshot: the log may go back to its first entry and still not hold everything,
+    because it was made again after the brokers had lost their data.
+
+    Raises:
+        ConfigError: no broker answers.
+    """
+    if known.epoch not in ("", epoch.name):
+        return False
+    if epoch.first > known.position + 1:
+        return True
+    return not known.epoch and any(found.epoch == epoch.name for found in await registry.snapshots(partition))
 
 
 async def replace_folder(partition: int, epoch: Epoch, log: JetStream, registry: Registry, folder: Path) -> None:
@@ -120,7 +150,7 @@ async def _snapshot_all(brokers: str) -> list[dict[str, Any]]:
         for partition in range(layout.partitions):
             await _ask_for_snapshot(connection, partition)
         answers = await ask_nodes(connection, layout)
-        return [await _trim(partition, log, registry, layout, answers) for partition in range(layout.partitions)]
+        return [done for number in range(layout.logs) for done in await _trim(number, log, registry, layout, answers)]
     finally:
         await connection.close()
 
@@ -136,16 +166,20 @@ async def _ask_for_snapshot(connection: Client, partition: int) -> None:
 
 
 async def _trim(
-    partition: int, log: JetStream, registry: Registry, layout: Layout, answers: dict[str, Any]
-) -> dict[str, Any]:
-    manifests = await registry.snapshots(partition)
-    newest = manifests[0] if manifests else Manifest(0, "", "", 0, 0)
-    done: dict[str, Any] = {"partition": partition, "position": newest.position, "bytes": newest.size}
-    if len(manifests) < KEPT:
-        return {**done, "log_from": (await log.epoch(partition)).first}
-    needed = [manifests[-1].position]
-    for name in layout.holders(partition):
-        replica = answers.get(name, {}).get("replicas", {}).get(str(partition))
-        needed += [] if replica is None else [int(replica["position"])]
-    await log.trim(partition, min(needed))
-    return {**done, "log_from": min(needed) + 1}
+    number: int, log: JetStream, registry: Registry, layout: Layout, answers: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """Cut a log off where two snapshots of each of its partitions and all live replicas are behind it."""
+    done: list[dict[str, Any]] = []
+    needed: list[int] = []
+    for partition in layout.partitions_of(number):
+        manifests = await registry.snapshots(partition)
+        newest = manifests[0] if manifests else Manifest(0, "", "", 0, 0)
+        done.append({"partition": partition, "position": newest.position, "bytes": newest.size})
+        needed.append(manifests[-1].position if len(manifests) == KEPT else 0)
+        for name in layout.holders(partition):
+            replica = answers.get(name, {}).get("replicas", {}).get(str(partition))
+            needed += [] if replica is None else [int(replica["position"])]
+    if min(needed):
+        await log.trim(number, min(needed))
+    first = (await log.epoch(number)).first
+    return [{**one, "log_from": first} for one in done]

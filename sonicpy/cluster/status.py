@@ -35,12 +35,12 @@ class Status:
     def lines(self) -> Iterator[str]:
         """Yield what is shown on a terminal."""
         figures = self.figures
-        yield f"{figures['partitions']} partitions, {figures['copies']} copies"
+        yield f"{figures['partitions']} partitions in {figures['logs']} logs, {figures['copies']} copies"
         for name, node in figures["nodes"].items():
             if node is None:
                 yield f"node {name}: silent"
                 continue
-            behind = sum(max(0, last - node["replicas"].get(number, {}).get("position", last))
+            behind = max(max(0, last - node["replicas"].get(number, {}).get("position", last))
                          for number, last in figures["last"].items())  # fmt: skip
             yield f"node {name}: {len(node['replicas'])} replicas, {behind} batches behind"
         yield from figures["faults"]
@@ -62,7 +62,8 @@ async def _status(brokers: str) -> Status:
         layout = await (await Registry.open(connection)).layout()
         answers = await ask_nodes(connection, layout)
         log = JetStream(connection)
-        last = {str(number): (await log.epoch(number)).last for number in range(layout.partitions)}
+        ends = [(await log.epoch(number)).last for number in range(layout.logs)]
+        last = {str(number): ends[layout.log_of(number)] for number in range(layout.partitions)}
     finally:
         await connection.close()
     nodes = {name: answers.get(name) for name in sorted({*layout.nodes, *answers})}
@@ -70,6 +71,7 @@ async def _status(brokers: str) -> Status:
         {
             "partitions": layout.partitions,
             "copies": layout.copies,
+            "logs": layout.logs,
             "nodes": nodes,
             "last": last,
             "faults": list(faults(layout, answers)),

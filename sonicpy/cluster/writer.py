@@ -1,8 +1,11 @@
-"""Group commit: what nodes append to the log of one partition.
+"""Group commit: what nodes append to one log.
 
-One batch is under way. What arrives meanwhile is the next one. A batch without an answer is appended again, the same
-bytes, until it is acknowledged: a second batch never overtakes the first. Who waits is told after GIVE_UP_S that the
-outcome is unknown; a batch that was not sent yet is dropped then.
+One batch is under way. What arrives meanwhile is the next one, whatever partitions it concerns. A batch without an
+answer is appended again, the same bytes, until it is acknowledged: a second batch never overtakes the first. Who waits
+is told after GIVE_UP_S that the outcome is unknown; a batch that was not sent yet is dropped then.
+
+An entry costs the brokers the same whether it holds one change or fifty. So after an acknowledgement the next batch
+waits a moment for the clients that were just answered, if several were at work: see `_gather`.
 """
 
 import asyncio
@@ -10,8 +13,10 @@ import logging
 from collections import deque
 from collections.abc import Callable
 
-from sonicpy.cluster.batches import Batch, pack_batch
+from sonicpy.cluster.batches import Batch, pack_records
 from sonicpy.cluster.broker import Broker, Unacknowledged
+from sonicpy.cluster.gaps import Gaps
+from sonicpy.cluster.versions import FIRST, pack_entry
 from sonicpy.errors import StoreError
 
 logger = logging.getLogger(__name__)
@@ -20,49 +25,76 @@ BATCH_CHANGES_MAX = 500
 BATCH_BYTES_MAX = 256 << 10
 GIVE_UP_S = 15.0
 PAUSE_S = 0.05
-"""Between two tries, where the broker refuses at once because the partition has no leader."""
+"""Between two tries, where the broker refuses at once because the log has no leader."""
+GATHER_SHARE = 1.0
+"""A batch waits for others at most for this share of the time that the last one took."""
+GATHER_S = 0.005
+"""And at most for this time."""
 
 
 class OpenBatch:
     """Changes that are appended together.
 
     Attributes:
-        records: of the changes.
+        records: of the changes, by partition.
+        changes: how many.
         size: of the records, in bytes.
         done: resolves with the position once it is acknowledged.
         number: once it is sent.
-        wants_answers: whether someone waits for what the changes answer.
     """
 
-    __slots__ = ("answers", "done", "number", "records", "size", "timer", "wants_answers")
+    __slots__ = ("_loop", "answers", "changes", "done", "number", "records", "size", "timer")
 
     def __init__(self, loop: asyncio.AbstractEventLoop, give_up_s: float) -> None:
-        self.records: list[bytes] = []
+        self.records: dict[int, list[bytes]] = {}
+        self.changes = 0
         self.size = 0
         self.number = 0
-        self.wants_answers = False
         self.done: asyncio.Future[int] = loop.create_future()
         self.done.add_done_callback(_look_at)
-        self.answers: asyncio.Future[list[int]] = loop.create_future()
-        self.answers.add_done_callback(_look_at)
+        self.answers: dict[int, asyncio.Future[list[int]]] = {}
         self.timer = loop.call_later(give_up_s, self._give_up)
+        self._loop = loop
 
     def has_room(self, size: int) -> bool:
         """Return whether a record of `size` bytes may be added; 0: a barrier."""
         if self.done.done():
             return False
-        return not size or (len(self.records) < BATCH_CHANGES_MAX and self.size + size <= BATCH_BYTES_MAX)
+        return not size or (self.changes < BATCH_CHANGES_MAX and self.size + size <= BATCH_BYTES_MAX)
+
+    def add(self, partition: int, record: bytes) -> int:
+        """Add a change of a partition; return its place among those of the partition."""
+        records = self.records.setdefault(partition, [])
+        records.append(record)
+        self.changes += 1
+        self.size += len(record)
+        return len(records) - 1
+
+    def answers_of(self, partition: int) -> "asyncio.Future[list[int]]":
+        """Return the future of what the changes of a partition answer. Ask before the batch is acknowledged."""
+        future = self.answers.get(partition)
+        if future is None:
+            future = self.answers[partition] = self._loop.create_future()
+            future.add_done_callback(_look_at)
+        return future
+
+    @property
+    def wants_answers(self) -> bool:
+        """Whether someone still waits for what changes answer."""
+        return any(not future.done() for future in self.answers.values())
 
     def fail(self, error: StoreError) -> None:
         """Tell everybody who waits that it failed."""
         self.timer.cancel()
-        for future in (self.done, self.answers):
+        if not self.done.done():
+            self.done.set_exception(error)
+        for future in self.answers.values():
             if not future.done():
                 future.set_exception(error)
 
     def _give_up(self) -> None:
         sent = "was sent, and its outcome is unknown" if self.number else "was not sent"
-        self.fail(StoreError(f"a batch of {len(self.records)} changes {sent}: no broker acknowledged in time"))
+        self.fail(StoreError(f"a batch of {self.changes} changes {sent}: no broker acknowledged in time"))
 
 
 def _look_at(future: "asyncio.Future[int] | asyncio.Future[list[int]]") -> None:
@@ -71,11 +103,11 @@ def _look_at(future: "asyncio.Future[int] | asyncio.Future[list[int]]") -> None:
         future.exception()
 
 
-class PartitionWriter:
-    """Appends the changes of this node to one partition. To be made while the loop runs.
+class LogWriter:
+    """Appends the changes of this node to one log. To be made while the loop runs.
 
     Args:
-        partition: its number.
+        log: its number.
         writer: the name of this node.
         incarnation: above that of every earlier start of the node.
         acknowledged: called with the batch and its position, before those who wait go on.
@@ -84,14 +116,14 @@ class PartitionWriter:
     def __init__(
         self,
         broker: Broker,
-        partition: int,
+        log: int,
         writer: str,
         incarnation: int,
         acknowledged: Callable[[OpenBatch, int], None],
         give_up_s: float = GIVE_UP_S,
     ) -> None:
         self._broker = broker
-        self._partition = partition
+        self._log = log
         self._writer = writer
         self._incarnation = incarnation
         self._acknowledged = acknowledged
@@ -101,25 +133,34 @@ class PartitionWriter:
         self._under_way: dict[int, OpenBatch] = {}
         self._number = 0
         self._task: asyncio.Task[None] | None = None
+        self._gathered: asyncio.Future[None] | None = None
+        self._expected = 0  # changes that the next batch may wait for
+        self._gather_until = 0.0
         self.batches = 0
         """How many were acknowledged."""
+        self.version = FIRST
+        """Of the entries that it writes."""
+        self.gaps = Gaps()
 
-    def add(self, record: bytes) -> OpenBatch:
-        """Add a change; return the batch that it is in, as its last record."""
+    def add(self, partition: int, record: bytes) -> OpenBatch:
+        """Add a change of a partition; return the batch that it is in, as the last record of that partition."""
         batch = self._last(len(record))
-        batch.records.append(record)
-        batch.size += len(record)
+        batch.add(partition, record)
+        if self._gathered is not None and batch.changes >= self._expected and not self._gathered.done():
+            self._gathered.set_result(None)
         return batch
 
     def barrier(self) -> OpenBatch:
         """Return a batch that is not sent yet: all that was acknowledged before this call lies before it."""
         return self._last(0)
 
-    def note_answers(self, incarnation: int, number: int, answers: list[int]) -> None:
-        """Take what the changes of a batch answer, from the replica that applied it."""
+    def note_answers(self, incarnation: int, number: int, partition: int, answers: list[int]) -> None:
+        """Take what the changes of a batch in a partition answer, from the replica that applied it."""
         batch = self._under_way.get(number) if incarnation == self._incarnation else None
-        if batch is not None and not batch.answers.done():
-            batch.answers.set_result(answers)
+        future = None if batch is None else batch.answers.get(partition)
+        if batch is not None and future is not None and not future.done():
+            future.set_result(answers)
+            self._forget(batch)
 
     @property
     def is_idle(self) -> bool:
@@ -145,36 +186,66 @@ class PartitionWriter:
     async def _append_all(self) -> None:
         try:
             while self._waiting:
+                await self._gather()
                 batch = self._waiting.popleft()
                 if not batch.done.done():
                     await self._append(batch)
         finally:
             self._task = None
 
+    async def _gather(self) -> None:
+        """Wait until the next batch has as many changes as clients had under way, but no longer than a moment.
+
+        One client that waits for each OK never waits here: its next change is all that is expected.
+        """
+        left = self._gather_until - self._loop.time()
+        if left <= 0 or len(self._waiting) > 1 or self._waiting[0].changes >= self._expected:
+            return
+        self._gathered = self._loop.create_future()
+        timer = self._loop.call_later(left, _resolve, self._gathered)
+        try:
+            await self._gathered
+        finally:
+            timer.cancel()
+            self._gathered = None
+
     async def _append(self, batch: OpenBatch) -> None:
         self._number += 1
         batch.number = self._number
-        named = Batch(self._writer, self._incarnation, batch.number, batch.records)
-        entry = pack_batch(named)
+        sections = {partition: pack_records(records) for partition, records in batch.records.items()}
+        named = Batch(self._writer, self._incarnation, batch.number, sections)
+        entry = pack_entry(named, self.version)
         self._under_way[batch.number] = batch
-        position = await self._append_until_acknowledged(entry, named.key)
+        began = self._loop.time()
+        with self.gaps.waiting():
+            position = await self._append_until_acknowledged(entry, named.key)
+        now = self._loop.time()
+        self._expected = batch.changes + sum(waiting.changes for waiting in self._waiting)
+        self._gather_until = now + min(GATHER_S, GATHER_SHARE * (now - began))
         self.batches += 1
         batch.timer.cancel()
         self._acknowledged(batch, position)
         if not batch.done.done():
             batch.done.set_result(position)
-        if batch.wants_answers and not batch.answers.done():
-            batch.answers.add_done_callback(lambda _: self._under_way.pop(batch.number, None))
-        else:
-            del self._under_way[batch.number]
+        self._forget(batch)
+
+    def _forget(self, batch: OpenBatch) -> None:
+        """Drop a batch that was acknowledged and whose answers nobody waits for."""
+        if batch.done.done() and not batch.wants_answers:
+            self._under_way.pop(batch.number, None)
 
     async def _append_until_acknowledged(self, entry: bytes, key: str) -> int:
         is_told = False
         while True:
             try:
-                return await self._broker.append(self._partition, entry, key)
+                return await self._broker.append(self._log, entry, key)
             except Unacknowledged as error:
                 if not is_told:
-                    logger.warning("partition %d: %s; the batch is appended again", self._partition, error)
+                    logger.warning("log %d: %s; the batch is appended again", self._log, error)
                     is_told = True
                 await asyncio.sleep(PAUSE_S)
+
+
+def _resolve(future: "asyncio.Future[None]") -> None:
+    if not future.done():
+        future.set_result(None)

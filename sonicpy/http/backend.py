@@ -150,6 +150,10 @@ class ClientBackend:
             return str(error)
         return None
 
+    async def close(self) -> None:
+        """Close the client."""
+        await self._client.close()
+
 
 def names_of(index: Index, collection: str | None, after: str | None, limit: int) -> list[str]:
     """Return at most `limit` names of buckets of a collection behind a name, or of collections (None)."""

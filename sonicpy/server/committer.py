@@ -43,12 +43,16 @@ class Committer:
     Args:
         maintainer: of an index opened with autocommit=False on the loop's thread.
         syncs_before_reply: whether a reply waits until the disk holds the log (durability = "commit").
+        commit_after_s: longest time from a change to its commit.
     """
 
-    def __init__(self, maintainer: "Maintainer", *, syncs_before_reply: bool) -> None:
+    def __init__(
+        self, maintainer: "Maintainer", *, syncs_before_reply: bool, commit_after_s: float = COMMIT_AFTER_S
+    ) -> None:
         self._maintainer = maintainer
         self._loop = asyncio.get_running_loop()
         self._syncs_before_reply = syncs_before_reply
+        self._commit_after_s = commit_after_s
         self._commit_timer: asyncio.TimerHandle | None = None
         self._log_sync: asyncio.Future[None] | None = None
         self._shared_commit: asyncio.Future[bool] | None = None
@@ -78,7 +82,7 @@ class Committer:
         if self._is_shared and self._maintainer.uncommitted - self._flushed_changes >= FLUSH_ROWS_CHANGES:
             self._flush_term_rows()
         if self._commit_timer is None:
-            self._commit_timer = self._loop.call_later(COMMIT_AFTER_S, self.commit)
+            self._commit_timer = self._loop.call_later(self._commit_after_s, self.commit)
         return synced
 
     def note_turn_without_changes(self) -> None:

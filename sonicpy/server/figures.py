@@ -1,11 +1,12 @@
 """What the metrics report of the server at one moment: read on the loop's thread, shown by another."""
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from sonicpy.server.service import Service
+    from sonicpy.server.service import BaseService
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +17,22 @@ class VerbFigures:
     seconds: float
     up_to_bound: list[int]
     """For each of statistics.BOUNDS_S, how many commands took at most that long."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledFigures:
+    """A figure that a server has once for each value of a label, such as one for each partition of a cluster.
+
+    Attributes:
+        name, meaning: of the metric; the name without `_total`.
+        values: by value of the label; of a summary the count and the sum.
+    """
+
+    name: str
+    meaning: str
+    kind: Literal["gauge", "counter", "summary"]
+    label: str
+    values: Mapping[str, float | tuple[int, float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +59,18 @@ class ServerFigures:
     is_refusing: bool
     consolidations_total: int
     consolidation_seconds_total: float
+    more: list[LabelledFigures]
+    """What only some servers have."""
 
 
-def server_figures(service: "Service") -> ServerFigures:
-    """Return the figures of this moment.
+def server_figures(service: "BaseService") -> ServerFigures:
+    """Return the figures of this moment; those of several stores are added up.
 
     Raises:
         StoreError: the store cannot be read.
     """
-    maintainer, statistics = service.index.maintainer, service.statistics
+    statistics, stores = service.statistics, service.stores()
+    maintainers, readers = [store for store, _ in stores], [watch for _, watch in stores]
     modes = Counter[str](peer.session.mode or "none" for peer in service.peers)
     modes["search"] += service.handed_over
     return ServerFigures(
@@ -64,25 +84,26 @@ def server_figures(service: "Service") -> ServerFigures:
             for tally in statistics.all_tallies()
         },
         errors_total=dict(statistics.errors),
-        uncommitted=maintainer.uncommitted,
-        buckets=maintainer.open_scopes(),
-        pending_buckets=maintainer.pending_buckets(),
-        open_graphs=maintainer.open_graphs(),
-        store_used_bytes=maintainer.used_bytes(),
-        store_map_bytes=maintainer.map_bytes(),
-        log_bytes=maintainer.log_bytes(),
-        oldest_reader_s=service.readers.age_s,
-        pinned_bytes=service.readers.pinned_bytes,
-        is_refusing=maintainer.refusing,
+        uncommitted=sum(maintainer.uncommitted for maintainer in maintainers),
+        buckets=sum(maintainer.open_scopes() for maintainer in maintainers),
+        pending_buckets=sum(maintainer.pending_buckets() for maintainer in maintainers),
+        open_graphs=sum(maintainer.open_graphs() for maintainer in maintainers),
+        store_used_bytes=sum(maintainer.used_bytes() for maintainer in maintainers),
+        store_map_bytes=sum(maintainer.map_bytes() for maintainer in maintainers),
+        log_bytes=sum(maintainer.log_bytes() for maintainer in maintainers),
+        oldest_reader_s=max((watch.age_s for watch in readers), default=0.0),
+        pinned_bytes=sum(watch.pinned_bytes for watch in readers),
+        is_refusing=any(maintainer.refusing for maintainer in maintainers),
         consolidations_total=statistics.consolidations,
         consolidation_seconds_total=statistics.consolidation_s,
+        more=service.more_figures(),
     )
 
 
-def not_ready(service: "Service") -> str | None:
-    """Return why the server is not ready for clients, as a sentence; None: it is ready."""
-    if service.unready is not None:
-        return service.unready
-    if service.index.maintainer.refusing:
-        return "the store cannot be written: changes are refused, queries are answered"
-    return None
+def not_ready(service: "BaseService", *, to_search: bool = False) -> str | None:
+    """Return why the server is not ready for clients, as a sentence; None: it is ready.
+
+    Args:
+        to_search: for clients that only search.
+    """
+    return service.unready or service.trouble(to_search=to_search)

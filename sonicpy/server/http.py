@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import uvicorn
 
@@ -21,15 +21,14 @@ from sonicpy.config import HttpConfig
 from sonicpy.errors import CommandError, ConfigError, ShuttingDown
 from sonicpy.http import app
 from sonicpy.http.backend import TURN_S, Refusal, Row, WholeStats, names_of
+from sonicpy.http.over_channel import ChannelBackend
 from sonicpy.index.report.stats import memory_bytes
 from sonicpy.server.figures import VerbFigures, not_ready, server_figures
 from sonicpy.server.http_protocol import KEEP_ALIVE_S, Connections, LimitedProtocol
 from sonicpy.server.listeners import bind_tcp, explaining, name_of
 from sonicpy.server.passwords import DelayedRefusal, network_of
+from sonicpy.server.service import BaseService, Service
 from sonicpy.server.statistics import BOUNDS_S
-
-if TYPE_CHECKING:
-    from sonicpy.server.service import Service
 
 logger = logging.getLogger(__name__)
 
@@ -47,7 +46,7 @@ RECEIVE_BUFFER_BYTES = 1 << 16
 class ServerBackend:
     """The index of a server, on the loop's thread: it sees what waits to be committed, as connections do."""
 
-    def __init__(self, service: "Service") -> None:
+    def __init__(self, service: Service) -> None:
         self._service = service
         self._whole = WholeStats(self._read_stats)
 
@@ -214,7 +213,7 @@ class HttpServer:
         SonicError: the address cannot be used.
     """
 
-    def __init__(self, service: "Service", config: HttpConfig) -> None:
+    def __init__(self, service: BaseService, config: HttpConfig) -> None:
         address = config.address
         assert address is not None
         password = service.config.channel.auth_password
@@ -224,8 +223,10 @@ class HttpServer:
             self._socket = bind_tcp(*address)
         self.name = name_of(self._socket)
         """The address, as host:port."""
+        backend = ServerBackend(service) if isinstance(service, Service) else over_channel(service)
+        self._channel = backend if isinstance(backend, ChannelBackend) else None
         application = app(
-            ServerBackend(service),
+            backend,
             password=password,
             read_only=config.read_only,
             origins=config.origins,
@@ -260,6 +261,8 @@ class HttpServer:
             await asyncio.wait({self._task}, timeout=STOP_S)
             self._connections.abort()
             await self._task
+        if self._channel is not None:
+            await self._channel.close()
         self._socket.close()
 
     async def _refuse(self, peer: Any) -> bool:
@@ -283,6 +286,12 @@ class HttpServer:
         return True
 
 
+def over_channel(service: BaseService) -> ChannelBackend:
+    """Return what answers for a service that has no index of its own."""
+    password = service.config.channel.auth_password
+    return ChannelBackend(lambda: service.url, password, lambda: not_ready(service))
+
+
 class QuietServer(uvicorn.Server):
     """A server of uvicorn that leaves signals alone."""
 
@@ -302,7 +311,7 @@ def check_exposure(host: str, password: str | None, config: HttpConfig) -> None:
 
 
 @asynccontextmanager
-async def open_http(service: "Service", config: HttpConfig) -> AsyncIterator[str]:
+async def open_http(service: BaseService, config: HttpConfig) -> AsyncIterator[str]:
     """Serve HTTP for the length of a `with` block; yield the address. Raises SonicError if that cannot begin."""
     server = HttpServer(service, config)
     await server.start()

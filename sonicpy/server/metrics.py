@@ -1,4 +1,4 @@
-"""The second port: /metrics for Prometheus, /healthz and /readyz, over HTTP on threads of its own.
+"""The second port: /metrics for Prometheus, /healthz, /readyz and /readyz/search, over HTTP on threads of its own.
 
 Only this file imports prometheus_client, and the server imports this file only if `metrics.inet` is set. Every answer
 comes from the loop's thread, so a loop that hangs shows in all three.
@@ -9,6 +9,7 @@ import logging
 import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from socketserver import TCPServer, ThreadingMixIn
 from typing import TYPE_CHECKING, TypeVar
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
@@ -24,13 +25,13 @@ from prometheus_client.core import (
 )
 
 from sonicpy.errors import SonicError, StoreError
-from sonicpy.server.figures import ServerFigures, not_ready, server_figures
+from sonicpy.server.figures import LabelledFigures, ServerFigures, not_ready, server_figures
 from sonicpy.server.listeners import addresses_of, explaining, name_of
 from sonicpy.server.statistics import BOUNDS_S
 from sonicpy.version import VERSION
 
 if TYPE_CHECKING:
-    from sonicpy.server.service import Service
+    from sonicpy.server.service import BaseService
 
 logger = logging.getLogger(__name__)
 
@@ -57,7 +58,7 @@ class MetricsServer:
         SonicError: the address cannot be used.
     """
 
-    def __init__(self, service: "Service", host: str, port: int) -> None:
+    def __init__(self, service: "BaseService", host: str, port: int) -> None:
         self._service = service
         self._loop = asyncio.get_running_loop()
         registry = CollectorRegistry()
@@ -89,14 +90,14 @@ class MetricsServer:
                 case "/healthz":
                     self._ask(lambda _: None)
                     return say(start_response, "200 OK", "ok")
-                case "/readyz":
-                    reason = self._ask(not_ready)
+                case "/readyz" | "/readyz/search" as path:
+                    reason = self._ask(partial(not_ready, to_search=path != "/readyz"))
                     return say(start_response, UNAVAILABLE if reason else "200 OK", reason or "ready")
         except (LoopHangs, StoreError) as error:
             return say(start_response, UNAVAILABLE, str(error))
-        return say(start_response, "404 Not Found", "there are /metrics, /healthz and /readyz")
+        return say(start_response, "404 Not Found", "there are /metrics, /healthz, /readyz and /readyz/search")
 
-    def _ask(self, question: Callable[["Service"], Answer]) -> Answer:
+    def _ask(self, question: Callable[["BaseService"], Answer]) -> Answer:
         """Return what `question` returns on the loop's thread."""
 
         async def ask() -> Answer:
@@ -188,6 +189,24 @@ class FiguresCollector:
             count_value=now.consolidations_total,
             sum_value=now.consolidation_seconds_total,
         )
+        yield from map(labelled, now.more)
+
+
+def labelled(figures: LabelledFigures) -> Metric:
+    """Return a metric with one value for each value of a label."""
+    if figures.kind == "summary":
+        summary = SummaryMetricFamily(figures.name, figures.meaning, labels=[figures.label])
+        for key, value in figures.values.items():
+            assert isinstance(value, tuple)
+            summary.add_metric([key], count_value=value[0], sum_value=value[1])
+        return summary
+    family = (CounterMetricFamily if figures.kind == "counter" else GaugeMetricFamily)(
+        figures.name, figures.meaning, labels=[figures.label]
+    )
+    for key, value in figures.values.items():
+        assert not isinstance(value, tuple)
+        family.add_metric([key], value)
+    return family
 
 
 def command_seconds(now: ServerFigures) -> Metric:

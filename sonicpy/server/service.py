@@ -1,7 +1,7 @@
 """What the connections of the main process share besides: what carries out all commands, and the search processes."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,8 @@ from sonicpy.server.threads import in_thread
 
 if TYPE_CHECKING:
     from sonicpy.index.index import Index
+    from sonicpy.index.maintenance.maintainer import Maintainer
+    from sonicpy.server.figures import LabelledFigures
     from sonicpy.server.search_processes import SearchProcesses
 
 
@@ -42,6 +44,8 @@ class BaseService(Serving):
         self.unready: str | None = "the server is starting"
         """Why new clients should not come, as a sentence; None: they may."""
         self.search: SearchProcesses | None = None
+        self.url = ""
+        """Where clients of this machine reach it, once it listens."""
 
     @property
     def handed_over(self) -> int:
@@ -75,8 +79,27 @@ class BaseService(Serving):
             await self.search.refresh()
 
     @abstractmethod
+    def stores(self) -> "Sequence[tuple[Maintainer, ReaderWatch]]":
+        """Return the maintainer of each store that is open, and what watches its readers."""
+
+    def more_figures(self) -> "list[LabelledFigures]":
+        """Return figures for the metrics that a server has besides those of its stores."""
+        return []
+
+    def trouble(self, *, to_search: bool) -> str | None:
+        """Return why clients should not come though the server runs, as a sentence; None: they may.
+
+        Args:
+            to_search: for clients that only search.
+        """
+        if not to_search and any(maintainer.refusing for maintainer, _ in self.stores()):
+            return "the store cannot be written: changes are refused, queries are answered"
+        return None
+
+    @abstractmethod
     def note_url(self, url: str) -> None:
-        """Take the URL at which clients are served."""
+        """Take the URL at which clients of this machine are served."""
+        self.url = url
 
     @abstractmethod
     async def finish(self, seconds: float) -> None:
@@ -112,8 +135,13 @@ class Service(BaseService):
         self.maintenance = Maintenance(index.maintainer, config, committer, self.statistics)
         self.readers = ReaderWatch(index.maintainer, self.maintenance, config.store.kv.reader_limit_mb << 20)
 
+    def stores(self) -> "Sequence[tuple[Maintainer, ReaderWatch]]":
+        """Return the one store; see `BaseService.stores`."""
+        return [(self.index.maintainer, self.readers)]
+
     def note_url(self, url: str) -> None:
         """Tell other processes that want to open the folder at which URL this one serves it."""
+        super().note_url(url)
         self.index.maintainer.note_server(url)
 
     async def finish(self, seconds: float) -> None:

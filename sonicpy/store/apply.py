@@ -53,6 +53,28 @@ def apply_mutation(view: WriteView, mutation: Mutation, *, in_steps: bool = Fals
         raise _store_error(error) from error
 
 
+def apply_mutations(view: WriteView, mutations: Sequence[Mutation]) -> list[int]:
+    """Change the store by several mutations, in order; return the number that each answers.
+
+    Raises:
+        StoreError: the transaction failed; nothing in it can be used any more.
+    """
+    answers = []
+    try:
+        for mutation in mutations:
+            if view.removals:
+                settle(view, mutation)
+            if isinstance(mutation, PushTerms):
+                collection, bucket, oid, terms, _ = mutation
+                writer_of(view, collection, bucket).push(oid, terms)
+                answers.append(0)
+            else:
+                answers.append(_remove(view, mutation, in_steps=False))
+    except (DamagedBytes, OverflowError) as error:
+        raise _store_error(error) from error
+    return answers
+
+
 def take_step(view: WriteView) -> bool:
     """Carry out a step of what is removed in steps; return whether anything is left.
 

@@ -18,9 +18,10 @@ from typing import Any
 
 from sonicpy.disk import sync_folder
 from sonicpy.errors import StoreError
-from sonicpy.store.apply import apply_mutation
+from sonicpy.store.apply import apply_mutations
 from sonicpy.store.backup import BACKUP_FILE, SEAL, check_seal, open_backup
 from sonicpy.store.boot_mark import note_boot
+from sonicpy.store.checkpoint import CHECKPOINT_BYTES
 from sonicpy.store.environment import DATA_FILE
 from sonicpy.store.log import Log
 from sonicpy.store.meta import POSITION, REPLICA
@@ -135,24 +136,43 @@ class ReplicaStore(Store):
             StoreError: nothing of the entry was carried out; everything before it is.
         """
         self._check_accepting()
-        answers = []
         weight = max(1, len(records))
         self.uncommitted += weight  # from before it can be read: see readable_stamp
         try:
-            for record in records:
-                mutation = unpack_mutation(record)
-                answers.append(self._at_most_twice(apply_mutation, mutation))
-                self._unsealed.append(record)  # a recovery inside this batch applies it again
+            mutations = [unpack_mutation(record) for record in records]
+            answers = self._at_most_twice(apply_mutations, mutations)
         except BaseException:
-            self._unsealed.clear()
-            self._recover(None)
             self.uncommitted -= weight
             raise
-        self._unsealed.clear()
         self._writing()  # an entry without changes is noted, too
         self._log.keep(progress.position, records)
         self.progress = progress
         return answers
+
+    def note_position(self, position: int, epoch: str) -> None:
+        """Let the next commit note a position behind that of the last entry: what lies between was of other partitions.
+
+        Raises:
+            StoreError: the store cannot be written.
+        """
+        if position > self.progress.position:
+            self._check_accepting()
+            self._writing()
+            self._log.keep(position, ())
+            self.progress = dataclasses.replace(self.progress, position=position, epoch=epoch)
+
+    def adopt(self, position: int, epoch: str) -> None:
+        """Go on with another log from `position` on, and commit that; what was applied stays.
+
+        Raises:
+            StoreError: the store cannot be written.
+        """
+        self.commit()
+        self._check_accepting()
+        self._writing()
+        self._log.keep(position, ())
+        self.progress = dataclasses.replace(self.progress, position=position, epoch=epoch)
+        self.commit()
 
     def commit(self) -> None:
         """Make everything applied visible to all; see `Store.commit`."""
@@ -162,9 +182,14 @@ class ReplicaStore(Store):
     def _make_log(self, folder: Path) -> Log:
         return RecordsInMemory()
 
+    def _sync_in_background(self) -> None:
+        """Sync only if many pages wait for it to be used again: what is not synced, the cluster's log has."""
+        if self._environment.replaced_bytes >= CHECKPOINT_BYTES:
+            super()._sync_in_background()
+
     def _note_position(self, view: WriteView) -> None:
         super()._note_position(view)
-        if self.progress.position:
+        if self.progress.epoch:
             REPLICA.write(view.transaction, self.progress.facts())
 
     def _read_progress(self) -> None:

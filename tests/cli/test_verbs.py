@@ -14,7 +14,7 @@ from sonicpy.cli.main import main
 from sonicpy.cli.parser import MODULES, VERBS, make_parser
 from sonicpy.version import VERSION
 from tests.cli.conftest import Run
-from tests.processes import Server, environment
+from tests.processes import Server, environment, free_port
 
 TypeIn = Callable[[bytes], None]
 
@@ -192,6 +192,16 @@ def test_ping(run: Run, locked_server: Server, monkeypatch: pytest.MonkeyPatch) 
     assert run("ping") == answer
     assert run("ping", "--inet", address).startswith(f"{address} answers: CONNECTED ")
     run("ping", "--server", f"sonic://{address}", "--tls", status=2, said="with --server, its URL says the same")
+    closed = f"127.0.0.1:{free_port()}"
+    run("ping", "--server", f"sonic://{address},{closed}", status=1, said=f"{closed} cannot be reached")
+    assert run("ping", "--server", f"sonic://{address},sonic://{address}") == 2 * answer
+
+
+def test_several_servers(run: Run, locked_server: Server) -> None:
+    urls = f"sonic://:SecretPassword@127.0.0.1:{free_port()},127.0.0.1:{locked_server.port}"
+    run("push", "several", "b", "o", "x", "--server", urls)
+    assert run("count", "several", "b", "o", "--server", urls) == "1\n"
+    run("count", "several", "--server", urls + ",", status=2, said="no host beside a comma")
 
 
 def test_where_the_index_is(run: Run, here: Path, locked_server: Server, monkeypatch: pytest.MonkeyPatch) -> None:

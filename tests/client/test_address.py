@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sonicpy.client.address import Address, read_url
+from sonicpy.client.address import Address, read_url, read_urls
 from sonicpy.errors import ConfigError
 
 FORMS = [
@@ -43,6 +43,37 @@ def test_tls_is_checked_by_default() -> None:
 
 def test_a_password_apart_wins() -> None:
     assert read_url("sonic://:one@h", password="two").password == "two"
+
+
+SEVERAL = [
+    ("sonic://a:1,b", ["a:1", "b:1491"]),
+    ("sonic://:x,y@a,[::1]:2?password=z,z", ["a:1491", "[::1]:2"]),
+    ("sonic://a,b,sonic+unix:///run/s,1,sonic://c", ["a:1491", "b:1491", "/run/s,1", "c:1491"]),
+    (["sonic://a,b", "sonic://b", "sonic://c:3"], ["a:1491", "b:1491", "c:3"]),
+    (("sonic://a",), ["a:1491"]),
+]
+
+
+def test_several() -> None:
+    for urls, shown in SEVERAL:
+        assert [str(address) for address in read_urls(urls)] == shown
+    one, two = read_urls("sonic://:x,y@a,b")
+    assert (one.password, two.password) == ("x,y", "x,y")
+    assert [address.password for address in read_urls("sonic://a,sonic://:x@b", password="y")] == ["y", "y"]
+
+
+def test_what_are_not_several() -> None:
+    for urls, complaint in (
+        ([], "no address"),
+        ("sonic://:hidden@a,", 'no host beside a comma in "a,"'),
+        ("sonic://:hidden@a,b:port", "cannot be read"),
+        ("sonic://:hidden@a,http://b", "behind the port"),
+        (5, "of type int"),
+        (["sonic://a", None], "of type NoneType"),
+    ):
+        with pytest.raises(ConfigError, match=complaint) as caught:
+            read_urls(urls)  # type: ignore[arg-type]
+        assert "hidden" not in str(caught.value)
 
 
 NO_URLS = [

@@ -14,21 +14,23 @@ class MemoryBroker:
         refused: how many of the next appends are refused without being stored.
         unanswered: how many of the next appends are stored without an acknowledgement.
         gate: appends wait until it is set.
+        asked_again: the logs that somebody wanted to read from elsewhere.
         under_way, most_under_way: appends now, and the most at the same time.
     """
 
-    def __init__(self, partitions: int = 1) -> None:
-        self.logs: list[list[bytes]] = [[] for _ in range(partitions)]
-        self.first = [1] * partitions
+    def __init__(self, logs: int = 1) -> None:
+        self.logs: list[list[bytes]] = [[] for _ in range(logs)]
+        self.first = [1] * logs
         self.name = "first"
         self.keys: list[str] = []
+        self.asked_again: list[int] = []
         self.refused = self.unanswered = 0
         self.gate = asyncio.Event()
         self.gate.set()
         self.under_way = self.most_under_way = 0
         self._grown = asyncio.Event()
 
-    async def append(self, partition: int, entry: bytes, key: str) -> int:
+    async def append(self, log: int, entry: bytes, key: str) -> int:
         self.under_way += 1
         self.most_under_way = max(self.most_under_way, self.under_way)
         try:
@@ -37,29 +39,37 @@ class MemoryBroker:
                 self.refused -= 1
                 raise Unacknowledged("no leader")
             await self.gate.wait()
-            self.logs[partition].append(entry)
+            self.logs[log].append(entry)
             self.keys.append(key)
-            self._grown.set()
-            self._grown = asyncio.Event()
+            self._wake_readers()
             if self.unanswered:
                 self.unanswered -= 1
                 raise Unacknowledged("no answer")
-            return len(self.logs[partition])
+            return len(self.logs[log])
         finally:
             self.under_way -= 1
 
-    async def read(self, partition: int, position: int) -> AsyncIterator[tuple[int, bytes]]:
-        while True:
+    async def read(self, log: int, position: int) -> AsyncIterator[tuple[int, bytes]]:
+        asked = len(self.asked_again)
+        while len(self.asked_again) == asked:
             grown = self._grown
-            while position < len(self.logs[partition]):
-                if position + 1 < self.first[partition]:
+            while position < len(self.logs[log]):
+                if position + 1 < self.first[log]:
                     raise LogGone("trimmed")
                 position += 1
-                yield position, self.logs[partition][position - 1]
+                yield position, self.logs[log][position - 1]
             await grown.wait()
 
-    async def trim(self, partition: int, position: int) -> None:
-        self.first[partition] = max(self.first[partition], position + 1)
+    def read_again(self, log: int) -> None:
+        self.asked_again.append(log)
+        self._wake_readers()
 
-    async def epoch(self, partition: int) -> Epoch:
-        return Epoch(self.name, self.first[partition], len(self.logs[partition]))
+    def _wake_readers(self) -> None:
+        self._grown.set()
+        self._grown = asyncio.Event()
+
+    async def trim(self, log: int, position: int) -> None:
+        self.first[log] = max(self.first[log], position + 1)
+
+    async def epoch(self, log: int) -> Epoch:
+        return Epoch(self.name, self.first[log], len(self.logs[log]))

@@ -2,30 +2,38 @@
 
 import pytest
 
-from sonicpy.cluster.batches import Batch, following, pack_batch, unpack_batch
+from sonicpy.cluster.batches import Batch, following, pack_batch, pack_records, unpack_batch, unpack_records
 from sonicpy.errors import StoreDamaged
 from sonicpy.store.replica import Progress
 
-BATCH = Batch("n1", 7, 3, [b"one", b"", b"three" * 1000])
+RECORDS = [b"one", b"", b"three" * 1000]
+BATCH = Batch("n1", 7, 3, {0: pack_records(RECORDS), 9: pack_records([b"nine"])})
+SMALL = pack_batch(Batch("n1", 2, 1, {5: pack_records([b"ab"])}))
 
 
 def test_a_batch_comes_back_as_it_was() -> None:
     assert unpack_batch(pack_batch(BATCH)) == BATCH
+    assert unpack_records(BATCH.sections[0]) == RECORDS
 
 
 def test_the_bytes_of_a_batch_are_frozen() -> None:
-    packed = pack_batch(Batch("n1", 2, 1, [b"ab"]))
-    assert packed.hex() == "01026e310200000000000000010000000000000002000000" + b"ab".hex()
+    head = "01026e3102000000000000000100000000000000"
+    assert SMALL.hex() == head + "05000600000002000000" + b"ab".hex()
 
 
-@pytest.mark.parametrize("size", range(1, len(pack_batch(Batch("n1", 2, 1, [b"ab"])))))
+@pytest.mark.parametrize("size", range(1, len(SMALL)))
 def test_a_batch_that_is_cut_off_is_refused(size: int) -> None:
-    packed = pack_batch(Batch("n1", 2, 1, [b"ab"]))
-    if size == len(packed) - 6:
-        assert unpack_batch(packed[:size]).records == []  # whole, without records
+    if size == len(SMALL) - 12:
+        assert unpack_batch(SMALL[:size]).sections == {}  # whole, without sections
     else:
         with pytest.raises(StoreDamaged):
-            unpack_batch(packed[:size])
+            unpack_batch(SMALL[:size])
+
+
+@pytest.mark.parametrize("size", range(1, 6))
+def test_a_section_that_is_cut_off_is_refused(size: int) -> None:
+    with pytest.raises(StoreDamaged):
+        unpack_records(pack_records([b"ab"])[:size])
 
 
 def test_a_batch_of_a_later_version_is_refused() -> None:
@@ -33,17 +41,21 @@ def test_a_batch_of_a_later_version_is_refused() -> None:
         unpack_batch(b"\2" + pack_batch(BATCH)[1:])
 
 
-def step(progress: Progress, batch: Batch) -> tuple[list[bytes], Progress]:
-    records, after = following(progress, batch, pack_batch(batch), "epoch")
+def batch(writer: str, incarnation: int, number: int, *records: bytes) -> Batch:
+    return Batch(writer, incarnation, number, {0: pack_records(records)})
+
+
+def step(progress: Progress, batch: Batch, partition: int = 0) -> tuple[list[bytes], Progress]:
+    records, after = following(progress, batch, partition, progress.position + 3, "epoch")
     return list(records), after
 
 
 def test_a_batch_that_comes_twice_has_one_effect() -> None:
     records, once = step(Progress(), BATCH)
-    assert records == BATCH.records
+    assert records == RECORDS
     records, twice = step(once, BATCH)
     assert records == []
-    assert (twice.position, twice.writers) == (2, {"n1": (7, 3)})
+    assert (twice.position, twice.writers) == (6, {"n1": (7, 3)})
     assert twice.chain != once.chain
 
 
@@ -52,18 +64,23 @@ def test_a_batch_that_comes_twice_has_one_effect() -> None:
 )
 def test_a_batch_counts_only_behind_the_last_one_of_its_writer(incarnation: int, number: int, counts: bool) -> None:
     _, progress = step(Progress(), BATCH)
-    records, after = step(progress, Batch("n1", incarnation, number, [b"x"]))
+    records, after = step(progress, batch("n1", incarnation, number, b"x"))
     assert records == ([b"x"] if counts else [])
     assert after.writers["n1"] == ((incarnation, number) if counts else (7, 3))
 
 
 def test_writers_do_not_know_of_each_other() -> None:
     _, progress = step(Progress(), BATCH)
-    records, after = step(progress, Batch("n2", 1, 1, [b"x"]))
+    records, after = step(progress, batch("n2", 1, 1, b"x"))
     assert records == [b"x"]
     assert after.writers == {"n1": (7, 3), "n2": (1, 1)}
 
 
-def test_the_chain_depends_on_every_entry_and_its_place() -> None:
-    one, two = Batch("n1", 1, 1, [b"a"]), Batch("n2", 1, 1, [b"b"])
+def test_the_chain_depends_on_every_entry_and_its_order() -> None:
+    one, two = batch("n1", 1, 1, b"a"), batch("n2", 1, 1, b"a")
     assert step(step(Progress(), one)[1], two)[1].chain != step(step(Progress(), two)[1], one)[1].chain
+
+
+def test_the_chain_of_a_partition_does_not_depend_on_the_others() -> None:
+    alone = Batch("n1", 7, 3, {9: BATCH.sections[9]})
+    assert step(Progress(), BATCH, 9) == step(Progress(), alone, 9)

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from sonicpy.cluster.batches import Batch, pack_batch
+from sonicpy.cluster.batches import Batch, pack_batch, pack_records
 from sonicpy.cluster.broker import Unacknowledged
+from sonicpy.cluster.follower import LogFollower
 from sonicpy.cluster.replica import Replica
-from sonicpy.cluster.writer import PartitionWriter
+from sonicpy.cluster.writer import LogWriter
 from sonicpy.config import Config
 from sonicpy.index.replica import Recorder, ReplicaIndex
 from sonicpy.server.statistics import Statistics
@@ -27,11 +28,11 @@ class FaultyBroker(MemoryBroker):
         super().__init__()
         self._random = random.Random(seed)
 
-    async def append(self, partition: int, entry: bytes, key: str) -> int:
+    async def append(self, log: int, entry: bytes, key: str) -> int:
         await asyncio.sleep(self._random.random() * 0.002)
         self.refused = int(self._random.random() < FAULTY)
         self.unanswered = int(not self.refused and self._random.random() < FAULTY)
-        return await super().append(partition, entry, key)
+        return await super().append(log, entry, key)
 
 
 class PipeliningWriter:
@@ -43,7 +44,7 @@ class PipeliningWriter:
 
     async def push(self, record: bytes) -> None:
         self._number += 1
-        batch = Batch("n1", 1, self._number, [record])
+        batch = Batch("n1", 1, self._number, {0: pack_records([record])})
         while True:
             try:
                 await self._broker.append(0, pack_batch(batch), batch.key)
@@ -56,10 +57,10 @@ class GoodWriter:
     """A node's writer, with the same changes one turn after the other."""
 
     def __init__(self, broker: MemoryBroker) -> None:
-        self._writer = PartitionWriter(broker, 0, "n1", 1, lambda batch, position: None)
+        self._writer = LogWriter(broker, 0, "n1", 1, lambda batch, position: None)
 
     async def push(self, record: bytes) -> None:
-        await self._writer.add(record).done
+        await self._writer.add(0, record).done
 
 
 async def wrong_after(writer: GoodWriter | PipeliningWriter, broker: MemoryBroker, folder: Path) -> list[str]:
@@ -74,8 +75,10 @@ async def wrong_after(writer: GoodWriter | PipeliningWriter, broker: MemoryBroke
         await asyncio.sleep(0.0005)
     await asyncio.gather(*pushes)
     index = ReplicaIndex(folder / "replica", recorder)
-    replica = Replica(0, index, broker, recorder.config, Statistics(), lambda *_: None, lambda _: None)
-    following = asyncio.create_task(replica.run())
+    replica = Replica(0, index, recorder.config, Statistics(), lambda *_: None, lambda _: None)
+    follower = LogFollower(0, broker)
+    follower.follow(replica)
+    following = asyncio.create_task(follower.run())
     await replica.wait_for(len(broker.logs[0]), 10)
     following.cancel()
     await asyncio.gather(following, return_exceptions=True)

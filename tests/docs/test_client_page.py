@@ -18,7 +18,7 @@ URL = "sonic://:SecretPassword@localhost:1491"
 
 
 def test_the_examples(locked_server: Server, tmp_path: Path) -> None:
-    assert len(EXAMPLES) == 2
+    assert len(EXAMPLES) == 3
     for code in EXAMPLES:
         assert URL in code
         here = code.replace(URL, f"sonic://:{locked_server.password}@{locked_server.host}:{locked_server.port}")

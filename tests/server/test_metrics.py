@@ -125,8 +125,8 @@ def test_a_line_that_is_too_long_and_a_wrong_password_are_counted(tmp_path: Path
 def test_health_readiness_and_what_there_is_not(watched: tuple[Server, int]) -> None:
     _, port = watched
     assert get(port, "/healthz") == (200, "ok\n")
-    assert get(port, "/readyz") == (200, "ready\n")
-    assert get(port, "/") == (404, "there are /metrics, /healthz and /readyz\n")
+    assert get(port, "/readyz") == get(port, "/readyz/search") == (200, "ready\n")
+    assert get(port, "/") == (404, "there are /metrics, /healthz, /readyz and /readyz/search\n")
 
 
 def test_slow_clients_delay_neither_others_nor_the_stop(watched: tuple[Server, int]) -> None:
@@ -232,7 +232,10 @@ class TestInTrouble:
         def serve(service: Service, _: int) -> None:
             service.unready = None
 
-        ready, alive, page = self.answers(tmp_path, serve, "/readyz", "/healthz", "/metrics")
+        ready, to_search, alive, page = self.answers(
+            tmp_path, serve, "/readyz", "/readyz/search", "/healthz", "/metrics"
+        )
+        assert to_search == (200, "ready\n")
         assert ready == (503, "the store cannot be written: changes are refused, queries are answered\n")
         assert alive == (200, "ok\n")
         assert "\nsonicpy_refusing 1.0\n" in page[1]

@@ -14,11 +14,11 @@ from sonicpy.api.rows import TEXT_COLUMN, Progress, PushReport, Shape, read_rows
 from sonicpy.api.shown_names import user_names
 from sonicpy.channel.commands import Mode
 from sonicpy.client import plans
-from sonicpy.client.address import Address
 from sonicpy.client.aio.bucket import AsyncBucket
 from sonicpy.client.aio.pool import AsyncPool
 from sonicpy.client.plans import Plan, Value
 from sonicpy.client.pushes import Pushes, ReportBuilder, WaitingPushes
+from sonicpy.client.servers import Servers
 from sonicpy.client.settings import ClientSettings
 from sonicpy.errors import NotOffered, SonicError
 from sonicpy.ids import ObjectName
@@ -32,24 +32,24 @@ class AsyncClient:
     WrongPassword.
     """
 
-    def __init__(self, address: Address, pool: AsyncPool, server: str) -> None:
-        self._address = address
+    def __init__(self, servers: Servers, pool: AsyncPool, server: str) -> None:
+        self._servers = servers
         self._pool = pool
         self._server = server
 
     @classmethod
-    async def open(cls, address: Address, settings: ClientSettings) -> Self:
+    async def open(cls, servers: Servers, settings: ClientSettings) -> Self:
         """Return a client with one open connection; called by `sonicpy.connect_async`."""
-        pool = AsyncPool(address, settings)
+        pool = AsyncPool(servers, settings)
         try:
             async with pool.lent(Mode.SEARCH) as connection:
-                return cls(address, pool, str(connection.server))
+                return cls(servers, pool, str(connection.server))
         except BaseException:
             await pool.close()
             raise
 
     def __repr__(self) -> str:
-        return f"<AsyncClient of {self._address}, {self._server}>"
+        return f"<AsyncClient of {self._servers}, {self._server}>"
 
     def __dir__(self) -> list[str]:
         """Return what programs use, for tab completion."""
@@ -139,7 +139,7 @@ class AsyncClient:
 
     def batch(self) -> "AsyncBatch":
         """Group the pushes made inside an `async with` block: they are sent together, some hundred at a time."""
-        return AsyncBatch(self._address, self._pool, self._server)
+        return AsyncBatch(self._servers, self._pool, self._server)
 
     # -- search --------------------------------------------------------------------------------------------------
 
@@ -332,8 +332,8 @@ class AsyncClient:
 class AsyncBatch(AsyncClient):
     """A client inside `async with client.batch() as batch`, for one task; see `Batch`."""
 
-    def __init__(self, address: Address, pool: AsyncPool, server: str) -> None:
-        super().__init__(address, pool, server)
+    def __init__(self, servers: Servers, pool: AsyncPool, server: str) -> None:
+        super().__init__(servers, pool, server)
         self._waiting = WaitingPushes()
 
     async def push(self, collection: str, bucket: str, object: ObjectName, text: str, lang: str | None = None) -> None:

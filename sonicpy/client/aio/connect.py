@@ -1,17 +1,18 @@
 """connect_async: connect for asyncio, in a module of its own so that blocking programs do not load asyncio."""
 
 import ssl
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from types import TracebackType
 from typing import Any
 
-from sonicpy.client.address import read_url
+from sonicpy.client.address import read_urls
 from sonicpy.client.aio.client import AsyncClient
+from sonicpy.client.servers import Servers
 from sonicpy.client.settings import POOL_SIZE, RETRY_S, TIMEOUT_S, ClientSettings
 
 
 def connect_async(
-    url: str = "sonic://",
+    url: str | Sequence[str] = "sonic://",
     *,
     password: str | None = None,
     timeout_s: float = TIMEOUT_S,
@@ -25,9 +26,9 @@ def connect_async(
     `async with connect_async(url) as client` closes the client at the end; `client = await connect_async(url)` leaves
     that to the caller.
     """
-    address = read_url(url, password=password, tls=tls)
+    servers = Servers(read_urls(url, password=password, tls=tls))
     settings = ClientSettings(timeout_s, retry_s, retry_changes, pool_size)
-    return Connecting(AsyncClient.open(address, settings))
+    return Connecting(AsyncClient.open(servers, settings))
 
 
 class Connecting(Coroutine[Any, Any, AsyncClient]):

@@ -24,6 +24,7 @@ class AsyncConnection(asyncio.Protocol):
     """A session in one mode; made by `open`."""
 
     def __init__(self, address: Address, mode: Mode, timeout_s: float) -> None:
+        self.address = address
         self._peer = str(address)
         self._is_tcp = address.unix is None
         self._timeout_s = timeout_s

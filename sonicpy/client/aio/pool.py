@@ -11,14 +11,15 @@ from contextlib import asynccontextmanager
 from typing import TypeVar
 
 from sonicpy.channel.commands import Mode
-from sonicpy.client.address import Address
 from sonicpy.client.aio.connection import Answers, AsyncConnection
+from sonicpy.client.aio.opening import open_nearest
 from sonicpy.client.conversation import Kind
 from sonicpy.client.exchange import Exchange, Reply
 from sonicpy.client.pushes import GROUPS_IN_FLIGHT_MAX, Pushes
 from sonicpy.client.retry import RetryPolicy
+from sonicpy.client.servers import Servers
 from sonicpy.client.settings import ClientSettings
-from sonicpy.errors import ClientError, SonicError
+from sonicpy.errors import ClientError, ConnectionLost, SonicError, TimedOut
 
 Value = TypeVar("Value")
 
@@ -37,10 +38,10 @@ class _Slot:
 
 
 class AsyncPool:
-    """Connections to one server, opened on demand; for the tasks of one event loop."""
+    """Connections to one of some servers, opened on demand; for the tasks of one event loop."""
 
-    def __init__(self, address: Address, settings: ClientSettings) -> None:
-        self._address = address
+    def __init__(self, servers: Servers, settings: ClientSettings) -> None:
+        self._servers = servers
         self._settings = settings
         self._slots: dict[Mode, list[_Slot]] = {mode: [] for mode in Mode}
         self._is_closed = False
@@ -51,7 +52,7 @@ class AsyncPool:
         Raises:
             ClientError, CommandError: it failed, or the server refused it.
         """
-        policy = RetryPolicy(self._settings.retry_s, not exchange.changes or self._settings.retry_changes)
+        policy = self._policy(not exchange.changes or self._settings.retry_changes)
         if exchange.changes:
             for _ in range(2):
                 await asyncio.sleep(0)  # lets the loop notice that the server has closed an idle connection
@@ -75,7 +76,7 @@ class AsyncPool:
             ClientError: not all rows could be sent.
             Exception: of the iterator of rows, raised when the rows before it are done.
         """
-        policy = RetryPolicy(self._settings.retry_s, repeats=True)
+        policy = self._policy(repeats=True)
         await self.retrying(policy, Mode.INGEST, lambda connection: push_over(connection, pushes, policy))
         pushes.finish()
 
@@ -89,7 +90,12 @@ class AsyncPool:
         slot = self._pick(mode)
         slot.users += 1
         try:
-            yield await self._connection(slot, mode)
+            connection = await self._connection(slot, mode)
+            try:
+                yield connection
+            except (ConnectionLost, TimedOut):
+                self._servers.note_lost(connection.address)
+                raise
         finally:
             slot.users -= 1
 
@@ -107,7 +113,7 @@ class AsyncPool:
 
     def _pick(self, mode: Mode) -> _Slot:
         if self._is_closed:
-            raise ClientError(f"the client of {self._address} is closed")
+            raise ClientError(f"the client of {self._servers} is closed")
         slots = self._slots[mode]
         free = [slot for slot in slots if not slot.users]
         if free:
@@ -118,18 +124,27 @@ class AsyncPool:
         return min(slots, key=lambda slot: slot.users)
 
     async def _connection(self, slot: _Slot, mode: Mode) -> AsyncConnection:
-        if slot.connection is not None:
-            if slot.connection.is_usable:
-                return slot.connection
+        connection = slot.connection
+        if connection is not None:
+            if connection.is_usable and (slot.users > 1 or self._is_wanted(connection)):
+                return connection
             slot.connection = None
+            if connection.is_usable:
+                await connection.close()
         if slot.opening is None:
             slot.opening = asyncio.create_task(self._open(slot, mode))
         # Other tasks may wait for it too: to cancel one task must not cancel the opening.
         return await asyncio.shield(slot.opening)
 
+    def _is_wanted(self, connection: AsyncConnection) -> bool:
+        return self._servers.is_current(connection.address) and not self._servers.is_time_to_look()
+
+    def _policy(self, repeats: bool) -> RetryPolicy:
+        return RetryPolicy(self._settings.retry_s, repeats, elsewhere=self._servers.are_several)
+
     async def _open(self, slot: _Slot, mode: Mode) -> AsyncConnection:
         try:
-            slot.connection = await AsyncConnection.open(self._address, mode, self._settings.timeout_s)
+            slot.connection = await open_nearest(self._servers, mode, self._settings.timeout_s)
             return slot.connection
         finally:
             slot.opening = None

@@ -16,10 +16,10 @@ from sonicpy.api.rows import TEXT_COLUMN, Progress, PushReport, Shape, read_rows
 from sonicpy.api.shown_names import user_names
 from sonicpy.channel.commands import Mode
 from sonicpy.client import plans
-from sonicpy.client.address import Address
 from sonicpy.client.blocking.pool import Pool
 from sonicpy.client.plans import Plan, Value
 from sonicpy.client.pushes import Pushes, ReportBuilder, WaitingPushes
+from sonicpy.client.servers import Servers
 from sonicpy.client.settings import ClientSettings
 from sonicpy.errors import NotOffered, SonicError
 from sonicpy.ids import ObjectName
@@ -33,20 +33,20 @@ class Client:
     WrongPassword.
     """
 
-    def __init__(self, address: Address, pool: Pool, server: str) -> None:
-        self._address = address
+    def __init__(self, servers: Servers, pool: Pool, server: str) -> None:
+        self._servers = servers
         self._pool = pool
         self._server = server
 
     @classmethod
-    def open(cls, address: Address, settings: ClientSettings) -> Self:
+    def open(cls, servers: Servers, settings: ClientSettings) -> Self:
         """Return a client with one open connection; called by `sonicpy.connect`."""
-        pool = Pool(address, settings)
+        pool = Pool(servers, settings)
         with pool.lent(Mode.SEARCH) as connection:
-            return cls(address, pool, str(connection.server))
+            return cls(servers, pool, str(connection.server))
 
     def __repr__(self) -> str:
-        return f"<Client of {self._address}, {self._server}>"
+        return f"<Client of {self._servers}, {self._server}>"
 
     def __dir__(self) -> list[str]:
         """Return what programs use, for tab completion."""
@@ -136,7 +136,7 @@ class Client:
 
     def batch(self) -> "Batch":
         """Group the pushes made inside a `with` block: the client sends them together, some hundred at a time."""
-        return Batch(self._address, self._pool, self._server)
+        return Batch(self._servers, self._pool, self._server)
 
     # -- search --------------------------------------------------------------------------------------------------
 
@@ -341,8 +341,8 @@ class Batch(Client):
     push, the error is raised when the push is sent, at the latest at the end of the block.
     """
 
-    def __init__(self, address: Address, pool: Pool, server: str) -> None:
-        super().__init__(address, pool, server)
+    def __init__(self, servers: Servers, pool: Pool, server: str) -> None:
+        super().__init__(servers, pool, server)
         self._waiting = WaitingPushes()
 
     def push(self, collection: str, bucket: str, object: ObjectName, text: str, lang: str | None = None) -> None:

@@ -1,14 +1,16 @@
 """connect: from a URL to a client with one open connection."""
 
 import ssl
+from collections.abc import Sequence
 
-from sonicpy.client.address import read_url
+from sonicpy.client.address import read_urls
 from sonicpy.client.blocking.client import Client
+from sonicpy.client.servers import Servers
 from sonicpy.client.settings import POOL_SIZE, RETRY_S, TIMEOUT_S, ClientSettings
 
 
 def connect(
-    url: str = "sonic://",
+    url: str | Sequence[str] = "sonic://",
     *,
     password: str | None = None,
     timeout_s: float = TIMEOUT_S,
@@ -19,12 +21,14 @@ def connect(
 ) -> Client:
     """Connect to a server that speaks Sonic Channel: sonicpy's or Sonic's own.
 
-    It opens one connection at once, so a wrong address or password raises here.
+    It opens one connection at once, so a wrong address or password raises here. Of several servers, such as the nodes
+    of a cluster, it uses the one that answers first, and goes on with another one when that one is lost.
 
     Args:
         url: `sonic://:password@host:1491`, `sonics://...` for TLS (`?ca=FILE` names a certificate to trust),
             `sonic+unix:///path?password=...` for a Unix socket. Characters that URLs reserve are percent-encoded.
-        password: replaces the one in the URL.
+            Several servers: `sonic://:password@host1:1491,host2:1491`, or several URLs, in a list or with commas.
+        password: replaces those in the URLs.
         timeout_s: time limit for connecting, and for each answer.
         retry_s: for how long reads and PUSH are retried when the connection breaks; 0: one retry, at once.
         retry_changes: retry POP, FLUSH and restore too; the number that they return may then be too low.
@@ -36,5 +40,5 @@ def connect(
         InvalidArgument: a time is negative, or pool_size below 1.
         ClientError: the server cannot be reached, does not speak Sonic Channel, or requires another password.
     """
-    address = read_url(url, password=password, tls=tls)
-    return Client.open(address, ClientSettings(timeout_s, retry_s, retry_changes, pool_size))
+    servers = Servers(read_urls(url, password=password, tls=tls))
+    return Client.open(servers, ClientSettings(timeout_s, retry_s, retry_changes, pool_size))

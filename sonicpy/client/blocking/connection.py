@@ -27,6 +27,7 @@ class Connection:
     """
 
     def __init__(self, address: Address, mode: Mode, timeout_s: float) -> None:
+        self.address = address
         self._peer = str(address)
         self._timeout_s = timeout_s
         self._conversation = Conversation(mode, address.password, self._peer)

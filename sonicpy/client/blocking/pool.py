@@ -14,23 +14,24 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from sonicpy.channel.commands import Mode
-from sonicpy.client.address import Address
 from sonicpy.client.blocking.connection import Connection
+from sonicpy.client.blocking.opening import open_nearest
 from sonicpy.client.conversation import InFlight, Kind
 from sonicpy.client.exchange import Exchange, Reply
 from sonicpy.client.pushes import GROUPS_IN_FLIGHT_MAX, Pushes
-from sonicpy.client.retry import RetryPolicy
+from sonicpy.client.retry import AllInUse, RetryPolicy
+from sonicpy.client.servers import Servers
 from sonicpy.client.settings import ClientSettings
-from sonicpy.errors import ClientError, SonicError, TimedOut
+from sonicpy.errors import ClientError, ConnectionLost, SonicError, TimedOut
 
 Value = TypeVar("Value")
 
 
 class Pool:
-    """Connections to one server, opened on demand; for any number of threads."""
+    """Connections to one of some servers, opened on demand; for any number of threads."""
 
-    def __init__(self, address: Address, settings: ClientSettings) -> None:
-        self._address = address
+    def __init__(self, servers: Servers, settings: ClientSettings) -> None:
+        self._servers = servers
         self._settings = settings
         self._is_closed = False
         self._start_empty()
@@ -41,7 +42,7 @@ class Pool:
         Raises:
             ClientError, CommandError: it failed, or the server refused it.
         """
-        policy = RetryPolicy(self._settings.retry_s, not exchange.changes or self._settings.retry_changes)
+        policy = self._policy(not exchange.changes or self._settings.retry_changes)
         return self.retrying(policy, exchange.mode, lambda connection: connection.carry_out(exchange))
 
     def retrying(self, policy: RetryPolicy, mode: Mode, work: Callable[[Connection], Value]) -> Value:
@@ -60,7 +61,7 @@ class Pool:
             ClientError: not all rows could be sent.
             Exception: of the iterator of rows, raised when the rows before it are done.
         """
-        policy = RetryPolicy(self._settings.retry_s, repeats=True)
+        policy = self._policy(repeats=True)
         self.retrying(policy, Mode.INGEST, lambda connection: push_over(connection, pushes, policy))
         pushes.finish()
 
@@ -74,16 +75,19 @@ class Pool:
         self._start_empty_after_fork()
         free, idle = self._free[mode], self._idle[mode]
         if not free.acquire(timeout=self._settings.timeout_s):
-            raise TimedOut(
-                f"all {self._settings.pool_size} connections to {self._address} in mode {mode} were in use for "
+            raise AllInUse(
+                f"all {self._settings.pool_size} connections to {self._servers} in mode {mode} were in use for "
                 f"{self._settings.timeout_s:g} s; connect with a larger pool_size"
             )
         try:
             connection = self._fresh(mode)
             try:
                 yield connection
+            except (ConnectionLost, TimedOut):
+                self._servers.note_lost(connection.address)
+                raise
             finally:
-                if connection.is_usable and not self._is_closed:
+                if connection.is_usable and not self._is_closed and self._servers.is_current(connection.address):
                     idle.append(connection)
                 else:
                     connection.close()
@@ -102,17 +106,20 @@ class Pool:
 
     def _fresh(self, mode: Mode) -> Connection:
         if self._is_closed:
-            raise ClientError(f"the client of {self._address} is closed")
+            raise ClientError(f"the client of {self._servers} is closed")
         idle = self._idle[mode]
-        while idle:
+        while idle and not self._servers.is_time_to_look():
             try:
                 connection = idle.pop()  # the server is least likely to have closed the one used last
             except IndexError:
                 break  # another thread took the last one
-            if connection.is_fresh():
+            if connection.is_fresh() and self._servers.is_current(connection.address):
                 return connection
             connection.close()
-        return Connection(self._address, mode, self._settings.timeout_s)
+        return open_nearest(self._servers, mode, self._settings.timeout_s)
+
+    def _policy(self, repeats: bool) -> RetryPolicy:
+        return RetryPolicy(self._settings.retry_s, repeats, elsewhere=self._servers.are_several)
 
     def _start_empty(self) -> None:
         self._process = os.getpid()

@@ -1,0 +1,70 @@
+"""open_nearest: a session with the server that opens one first; a task asks each server."""
+
+import asyncio
+from collections import deque
+
+from sonicpy.channel.commands import Mode
+from sonicpy.client.address import Address
+from sonicpy.client.aio.connection import AsyncConnection
+from sonicpy.client.servers import HEAD_START_S, Servers, none_answers
+from sonicpy.errors import ClientError
+
+Tasks = dict["asyncio.Task[AsyncConnection]", Address]
+
+
+async def open_nearest(servers: Servers, mode: Mode, timeout_s: float) -> AsyncConnection:
+    """Return an open session, and note whose it is.
+
+    Args:
+        timeout_s: as in `AsyncConnection.open`.
+
+    Raises:
+        ClientError: no server opened one.
+    """
+    if not servers.are_several:
+        return await AsyncConnection.open(servers.addresses[0], mode, timeout_s)
+    asked = servers.groups()
+    groups = deque(asked)
+    tasks: Tasks = {}
+    errors: list[ClientError] = []
+    try:
+        while groups or tasks:
+            if not tasks:
+                _start(groups.popleft(), tasks, mode, timeout_s)
+            done, _ = await asyncio.wait(
+                tasks, timeout=HEAD_START_S if groups else None, return_when=asyncio.FIRST_COMPLETED
+            )
+            if not done:
+                _start(groups.popleft(), tasks, mode, timeout_s)
+            for task in done:
+                if task.exception() is None:
+                    servers.note_open(tasks.pop(task), asked)
+                    return task.result()
+            errors += [_error_of(task, servers, tasks.pop(task)) for task in done]
+    finally:
+        await _stop(tasks)
+    raise none_answers(errors)
+
+
+def _start(group: list[Address], tasks: Tasks, mode: Mode, timeout_s: float) -> None:
+    for address in group:
+        tasks[asyncio.create_task(AsyncConnection.open(address, mode, timeout_s))] = address
+
+
+def _error_of(task: "asyncio.Task[AsyncConnection]", servers: Servers, address: Address) -> ClientError:
+    """Return why a task opened no session. Raises what is no ClientError."""
+    error = task.exception()
+    if not isinstance(error, ClientError):
+        task.result()
+        raise AssertionError("a task without an error opened a session")
+    servers.note_lost(address)
+    return error
+
+
+async def _stop(tasks: Tasks) -> None:
+    """End the tasks that were too late, and close what they have opened."""
+    for task in tasks:
+        task.cancel()
+    for result in await asyncio.gather(*tasks, return_exceptions=True):
+        if isinstance(result, AsyncConnection):
+            await result.close()

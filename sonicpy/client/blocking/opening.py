@@ -1,0 +1,90 @@
+"""open_nearest: a session with the server that opens one first; a thread asks each server."""
+
+import queue
+import threading
+from collections import deque
+
+from sonicpy.channel.commands import Mode
+from sonicpy.client.address import Address
+from sonicpy.client.blocking.connection import Connection
+from sonicpy.client.servers import HEAD_START_S, Servers, none_answers
+from sonicpy.errors import ClientError
+
+
+def open_nearest(servers: Servers, mode: Mode, timeout_s: float) -> Connection:
+    """Return an open session, and note whose it is.
+
+    Args:
+        timeout_s: as in `Connection`.
+
+    Raises:
+        ClientError: no server opened one.
+    """
+    if not servers.are_several:
+        return Connection(servers.addresses[0], mode, timeout_s)
+    race = _Race(mode, timeout_s)
+    groups = servers.groups()
+    try:
+        connection = race.run(deque(groups), servers)
+    finally:
+        race.end()
+    servers.note_open(connection.address, groups)
+    return connection
+
+
+class _Race:
+    """Sessions that are being opened at the same time; the first one that is open wins."""
+
+    def __init__(self, mode: Mode, timeout_s: float) -> None:
+        self._mode = mode
+        self._timeout_s = timeout_s
+        self._results: queue.SimpleQueue[tuple[Address, Connection | Exception]] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._is_over = False
+
+    def run(self, groups: deque[list[Address]], servers: Servers) -> Connection:
+        """Ask group after group; return the first session. Raises ClientError."""
+        under_way = 0
+        errors: list[ClientError] = []
+        while groups or under_way:
+            if not under_way:
+                under_way += self._start(groups.popleft())
+            try:
+                address, result = self._results.get(timeout=HEAD_START_S if groups else None)
+            except queue.Empty:
+                under_way += self._start(groups.popleft())
+                continue
+            under_way -= 1
+            if isinstance(result, Connection):
+                return result
+            if not isinstance(result, ClientError):
+                raise result
+            servers.note_lost(address)
+            errors.append(result)
+        raise none_answers(errors)
+
+    def end(self) -> None:
+        """Close what was opened too late, now and from now on."""
+        with self._lock:
+            self._is_over = True
+        while not self._results.empty():
+            _, result = self._results.get()
+            if isinstance(result, Connection):
+                result.close()
+
+    def _start(self, group: list[Address]) -> int:
+        for address in group:
+            threading.Thread(target=self._open, args=(address,), name="sonicpy-connect", daemon=True).start()
+        return len(group)
+
+    def _open(self, address: Address) -> None:
+        try:
+            result: Connection | Exception = Connection(address, self._mode, self._timeout_s)
+        except Exception as error:  # noqa: BLE001 - the thread that waits raises it
+            result = error
+        with self._lock:
+            if not self._is_over:
+                self._results.put((address, result))
+                return
+        if isinstance(result, Connection):
+            result.close()

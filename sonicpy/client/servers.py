@@ -1,0 +1,102 @@
+"""Servers: the addresses that a client may use, and which of them it uses now; no I/O.
+
+A client of several servers asks all of them for a session and stays with the one that opens it first: the nearest one,
+or the least busy. It stays there, because a node of a cluster knows its own changes first. When that server is lost,
+the others are asked in the same way. Every LOOK_S the client then looks whether the first one is back.
+"""
+
+import random
+import time
+from collections.abc import Callable, Sequence
+
+from sonicpy.client.address import Address
+from sonicpy.errors import ClientError, ConnectionLost, TimedOut
+
+HEAD_START_S = 0.5
+"""How long the servers that should answer have for themselves; then the next ones are asked, too."""
+SUSPECT_S = 5.0
+"""A server that was lost is asked last for this time."""
+LOOK_S = 30.0
+
+
+class Servers:
+    """The state of one client.
+
+    Args:
+        addresses: at least one.
+        now: the time in seconds, for tests.
+    """
+
+    def __init__(self, addresses: Sequence[Address], now: Callable[[], float] = time.monotonic) -> None:
+        self.addresses = tuple(addresses)
+        self.current: Address | None = None
+        """The one in use; None: not known yet, or lost."""
+        self._home: Address | None = None
+        self._now = now
+        self._lost_at: dict[Address, float] = {}
+        self._look_at = 0.0
+
+    def __str__(self) -> str:
+        return ", ".join(map(str, self.addresses))
+
+    @property
+    def are_several(self) -> bool:
+        """Whether there is another server when one is lost."""
+        return len(self.addresses) > 1
+
+    def is_current(self, address: Address) -> bool:
+        """Return whether a connection to this server is to be used again."""
+        return not self.are_several or address == self.current
+
+    def is_time_to_look(self) -> bool:
+        """Return whether the next connection should be a new one, because the nearest server may be back."""
+        return self.current is not None and self.current != self._home and self._now() >= self._look_at
+
+    def groups(self) -> list[list[Address]]:
+        """Return whom to ask for a session: the servers of a group at once, the next group when those do not answer."""
+        if self.current is None:
+            first = [address for address in self.addresses if not self._is_suspect(address)]
+        elif self.is_time_to_look() and self._home is not None:
+            self._look_at = self._now() + LOOK_S
+            first = [self._home, self.current]
+        else:
+            first = [self.current]
+        others = [address for address in self.addresses if address not in first]
+        fresh = [address for address in others if not self._is_suspect(address)]
+        suspect = [address for address in others if self._is_suspect(address)]
+        # A random order, because of servers that are equally near each should get its share of clients.
+        return [random.sample(group, len(group)) for group in (first, fresh, suspect) if group]
+
+    def note_open(self, address: Address, groups: Sequence[Sequence[Address]]) -> None:
+        """Note which server opened a session first.
+
+        Args:
+            groups: as they were asked. Those in front of its group had a head start, and so count as lost.
+        """
+        for group in groups:
+            if address in group:
+                break
+            for overtaken in group:
+                self.note_lost(overtaken)
+        self._home = self._home or address
+        if self.current is None or address == self._home:
+            self.current = address
+            self._look_at = self._now() + LOOK_S
+        self._lost_at.pop(address, None)
+
+    def note_lost(self, address: Address) -> None:
+        """Note that a server ended a session, or did not answer."""
+        self._lost_at[address] = self._now()
+        if self.current == address:
+            self.current = None
+
+    def _is_suspect(self, address: Address) -> bool:
+        return self._now() - self._lost_at.get(address, -SUSPECT_S) < SUSPECT_S
+
+
+def none_answers(errors: Sequence[ClientError]) -> ClientError:
+    """Return the error to raise when no server opened a session, from the error of each."""
+    for error in errors:
+        if not isinstance(error, ConnectionLost | TimedOut):
+            return error  # a wrong password, or no Sonic server: to wait does not help
+    return ConnectionLost("no server answers: " + "; ".join(map(str, errors)), was_sent=False)

@@ -1,0 +1,44 @@
+"""How long batches of one partition waited for their acknowledgement: most a millisecond, some until a new leader."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+GAP_S = 0.2
+"""A batch that waits longer counts as a gap."""
+
+
+class Gaps:
+    """The gaps of a partition at one node. One batch waits at a time.
+
+    Args:
+        clock: returns seconds.
+
+    Attributes:
+        count: how many gaps there were; one that lasts counts when it ends.
+        seconds: how long they lasted, all together.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.count = 0
+        self.seconds = 0.0
+        self._clock = clock
+        self._since: float | None = None
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Wait for the acknowledgement of a batch inside a `with` block."""
+        self._since = began = self._clock()
+        try:
+            yield
+        finally:
+            self._since = None
+            waited = self._clock() - began
+            if waited > GAP_S:
+                self.count += 1
+                self.seconds += waited
+
+    @property
+    def lasting_s(self) -> float:
+        """How long the batch under way has waited; 0.0: none is."""
+        return 0.0 if self._since is None else self._clock() - self._since

