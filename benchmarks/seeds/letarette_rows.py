@@ -16,11 +16,10 @@ from multiprocessing.pool import Pool
 from pathlib import Path
 from typing import Any
 
-from benchmarks.seeds import corpora
+from benchmarks.seeds import cluster_nodes, corpora
 from benchmarks.seeds.profiles import Profile
 from benchmarks.seeds.synapse_rows import shard_of
 from benchmarks.seeds.table import NETWORK, Figure, Table
-from benchmarks.versus.accounting import cpu_s
 from benchmarks.versus.client import Lane, drive
 from benchmarks.versus.results import percentile
 from benchmarks.versus.servers import Server, Sonic, Sonicpy, ask
@@ -58,6 +57,10 @@ def run(table: Table, profile: Profile, folder: Path, wanted: Callable[[str], bo
         systems["3 Sonic"] = [Sonic(f"Sonic {number}", folder / f"sonic {number}", sonic) for number in range(SHARDS)]
     else:
         table.skip("L", "Sonic", "not installed ($SONIC_BIN)")
+    if reason := cluster_nodes.missing():
+        table.skip("L", cluster_nodes.NAME, reason)
+    else:
+        systems[cluster_nodes.NAME] = list(cluster_nodes.Cluster(folder / "cluster", "wp").nodes)
     with multiprocessing.get_context("spawn").Pool(max(profile.agents)) as pool:
         pool.map(len, ["warm"] * max(profile.agents), chunksize=1)
         for name, servers in systems.items():
@@ -66,9 +69,11 @@ def run(table: Table, profile: Profile, folder: Path, wanted: Callable[[str], bo
                     stack.enter_context(server)
                 load(table, name, servers, sharded if len(servers) > 1 else [rows])
                 if wanted("L2"):
-                    sets(table, pool, profile, name, "L2", [(HOST, server.port) for server in servers], None)
-            if wanted("L3") and name == "3 sonicpy serve":
-                first_queries(table, servers)
+                    # A node of a cluster merges the answers of all parts; agents merge those of single servers.
+                    asked = servers[:1] if name == cluster_nodes.NAME else servers
+                    sets(table, pool, profile, name, "L2", [(HOST, server.port) for server in asked], None)
+            if wanted("L3") and name in ("3 sonicpy serve", cluster_nodes.NAME):
+                first_queries(table, name, servers)
         if wanted("L4"):
             files = fts5_files(folder, sharded)
             sets(table, pool, profile, "3 SQLite FTS5", "L4", [], files)
@@ -78,7 +83,7 @@ def load(table: Table, name: str, servers: Sequence[Server], rows: Sequence[Sequ
     """L1: push each article to its server, in lines that fit."""
     size = sum(len(text) for some in rows for _, text in some)
     count = sum(map(len, rows))
-    before_s, began = sum(cpu_s(server.pid) for server in servers), time.perf_counter()
+    before_s, began = cluster_nodes.cpu_of(servers), time.perf_counter()
     for server, some in zip(servers, rows, strict=True):
         lines = [line for article, text in some for line in push_lines(article, text)]
         with server.connect("ingest") as connection:
@@ -89,7 +94,7 @@ def load(table: Table, name: str, servers: Sequence[Server], rows: Sequence[Sequ
             ask(connection, b"TRIGGER consolidate\n")
     figure = Figure("L1", "load articles", name, NETWORK, in_flight="16")
     figure.rounds = [count / took_s]
-    figure.cpu_us = (sum(cpu_s(server.pid) for server in servers) - before_s) / count * 1e6
+    figure.cpu_us = (cluster_nodes.cpu_of(servers) - before_s) / count * 1e6
     figure.more = {"MB/s": size / took_s / 1e6, "text MB": size / 1e6,
                    "disk MB": sum(server.disk_bytes() for server in servers) / 1e6}  # fmt: skip
     table.add(figure)
@@ -185,7 +190,7 @@ def fts5_files(folder: Path, sharded: Sequence[Sequence[tuple[str, str]]]) -> li
     return paths
 
 
-def first_queries(table: Table, servers: Sequence[Server]) -> None:
+def first_queries(table: Table, name: str, servers: Sequence[Server]) -> None:
     """L3: the first queries after a start, and the same again."""
     words = [word for number in range(FIRST) for word in corpora.made_up_words(FIRST, 5)[number : number + 1]]
     lines = [f'QUERY wp default "{word}"\n'.encode() for word in words]
@@ -200,7 +205,7 @@ def first_queries(table: Table, servers: Sequence[Server]) -> None:
                     drive([lane])
                     latencies += lane.latencies_s
             latencies.sort()
-            figure = Figure("L3", case, "3 sonicpy serve", NETWORK, unit=" us p50")
+            figure = Figure("L3", case, name, NETWORK, unit=" us p50")
             figure.rounds = [percentile(latencies, 50) * 1e6]
             figure.more = {"p99_us": percentile(latencies, 99) * 1e6}
             table.add(figure)

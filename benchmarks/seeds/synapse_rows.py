@@ -16,12 +16,11 @@ from pathlib import Path
 import lmdb
 
 import sonicpy
-from benchmarks.seeds import corpora, postgres
+from benchmarks.seeds import cluster_nodes, corpora, postgres
 from benchmarks.seeds.profiles import Profile
 from benchmarks.seeds.table import IN_PROCESS, NETWORK, NOTHING, SYSTEM_CACHE, Figure, Table, in_rounds
-from benchmarks.versus.accounting import cpu_s
 from benchmarks.versus.client import Lane, drive
-from benchmarks.versus.servers import Sonicpy, ask
+from benchmarks.versus.servers import Server, Sonicpy, ask
 from tests.processes import HOST
 
 COLLECTION, BUCKET = "intel", "fqdn"
@@ -250,26 +249,35 @@ def three_servers(table: Table, profile: Profile, folder: Path) -> None:
     events = corpora.events(profile.names)
     enough = len(os.sched_getaffinity(0)) >= CORES_NEEDED
     rates = {}
-    for shards in (1, SHARDS):
+    systems: list[tuple[str, Sequence[Server]]] = [
+        ("sonicpy serve", [Sonicpy(f"server {number}", folder / f"{shards} {number}") for number in range(shards)])
+        for shards in (1, SHARDS)
+    ]
+    if reason := cluster_nodes.missing():
+        table.skip("Y4", cluster_nodes.NAME, reason)
+    else:
+        systems.append((cluster_nodes.NAME, cluster_nodes.Cluster(folder / "cluster", "e").nodes))
+    for name, started in systems:
+        shards = len(started)
         with ExitStack() as stack:
-            servers = [stack.enter_context(Sonicpy(f"server {number}", folder / f"{shards} {number}"))
-                       for number in range(shards)]  # fmt: skip
+            servers = [stack.enter_context(server) for server in started]
             lines: list[list[bytes]] = [[] for _ in servers]
-            for name, text in events:
-                lines[shard_of(name, shards)].append(f'PUSH e b {name} "{text}" LANG(none)\n'.encode())
+            for event, text in events:
+                lines[shard_of(event, shards)].append(f'PUSH e b {event} "{text}" LANG(none)\n'.encode())
             connections = [stack.enter_context(server.connect("ingest")) for server in servers]
-            before_s = sum(cpu_s(server.pid) for server in servers)
+            before_s = cluster_nodes.cpu_of(servers)
             # A generator a server: one thread would be the limit.
             threads = [
                 threading.Thread(target=drive, args=([Lane(connection, own, in_flight=16)],))
                 for connection, own in zip(connections, lines, strict=True)
             ]
             took_s = drive_all(threads)
-            spent_s = sum(cpu_s(server.pid) for server in servers) - before_s
+            spent_s = cluster_nodes.cpu_of(servers) - before_s
             counts = [int(ask(connection, b"COUNT e b\n").split()[1]) > 0 for connection in connections]
-        rates[shards] = len(events) / took_s
-        figure = Figure("Y4", f"add over {shards} servers", "sonicpy serve", NETWORK, in_flight="16 on each")
-        figure.rounds = [rates[shards]]
+        if name == "sonicpy serve":
+            rates[shards] = len(events) / took_s
+        figure = Figure("Y4", f"add over {shards} servers", name, NETWORK, in_flight="16 on each")
+        figure.rounds = [len(events) / took_s]
         figure.cpu_us = spent_s / len(events) * 1e6
         if not all(counts):
             raise AssertionError("a server has nothing")

@@ -12,6 +12,8 @@ from sonicpy.langcodes import NO_LANGUAGE, language_code
 
 LIMIT_CEILING = 2**16 - 1
 OFFSET_CEILING = 2**32 - 1
+POSITION_CEILING = 2**53 - 1
+"""The largest number that every reader of JSON takes: answers name positions."""
 LANG_NONE = NO_LANGUAGE
 
 
@@ -128,6 +130,6 @@ READERS: dict[str, Reader] = {
     "STEM": lambda key, value, languages: _number(key, value, 1) == 1,
     "PREFIX": _name,
     "AFTER": _name,
-    "POSITION": lambda key, value, languages: _number(key, value, OFFSET_CEILING),
+    "POSITION": lambda key, value, languages: _number(key, value, POSITION_CEILING),
 }
 """How the value of each key is read."""

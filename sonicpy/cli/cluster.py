@@ -10,7 +10,7 @@ from sonicpy.cli.cluster_room import load_cluster
 from sonicpy.errors import ConfigError
 
 DESCRIPTION = "Several machines that hold the same index; needs pip install 'sonicpy-search[cluster]'."
-WHATS = "init, status, snapshot, add, drain, rebalance, recover, import, backup, restore, upgrade or dev"
+WHATS = "init, status, snapshot, add, drain, rebalance, spread, recover, import, backup, restore, upgrade or dev"
 PARTITIONS = 16
 PARTITIONS_MAX = 1024
 COPIES = 3

@@ -1,4 +1,4 @@
-"""`sonicpy cluster rebalance`, `recover`, `import`, `backup` and `restore`: what moves the data of a cluster."""
+"""`sonicpy cluster rebalance`, `spread`, `recover`, `import`, `backup`, `restore`: where the data of a cluster lies."""
 
 import argparse
 from pathlib import Path
@@ -14,6 +14,7 @@ REBALANCE_S = 3600.0
 def add_verbs(below: Verbs) -> None:
     """Add the verbs below `cluster`."""
     _add_rebalance(below)
+    _add_spread(below)
     _add_recover(below)
     _add_import(below)
     _add_backup(below)
@@ -37,6 +38,19 @@ def _add_rebalance(below: Verbs) -> None:
         "--timeout", metavar="S", type=float, default=REBALANCE_S, help="time limit in seconds (default: 3600)"
     )
     parser.set_defaults(run=rebalance)
+
+
+def _add_spread(below: Verbs) -> None:
+    parser = below.add_parser(
+        "spread",
+        description="Let each bucket of a collection have parts in several partitions, for a bucket that outgrows a "
+        "machine. Only while the collection holds no bucket.",
+        epilog="example: sonicpy cluster spread messages 8 --cluster nats://a,nats://b,nats://c",
+    )
+    parser.add_argument("collection", metavar="COLLECTION", help="its name")
+    parser.add_argument("parts", metavar="PARTS", type=int, help="of each bucket; 1: it is not spread")
+    add_brokers(parser)
+    parser.set_defaults(run=spread)
 
 
 def _add_recover(below: Verbs) -> None:
@@ -100,6 +114,14 @@ def rebalance(arguments: argparse.Namespace) -> int:
     layout = load_cluster("moves").rebalance(arguments.cluster, arguments.timeout, _say)
     for node in layout.nodes:
         print(f"{node}: {len(layout.of_node(node))} partitions")
+    return 0
+
+
+def spread(arguments: argparse.Namespace) -> int:
+    """Let the buckets of a collection have parts. Raises SonicError."""
+    layout = load_cluster("spreading").spread(arguments.cluster, arguments.collection, arguments.parts)
+    for name, parts in layout.spread:
+        print(f"{name}: each bucket has {parts} parts")
     return 0
 
 

@@ -88,9 +88,9 @@ class LogFollower:
         first = min(replica.applied for replica in self._reading)
         began = time.perf_counter()
         async for position, entry in self._broker.read(self.log, first):
-            self._apply(position, entry)
-            if self._changed.is_set():
+            if self._changed.is_set():  # a replica that has just come may lack what is before this entry
                 return
+            self._apply(position, entry)
             if time.perf_counter() - began > APPLY_S:
                 await asyncio.sleep(0)
                 began = time.perf_counter()

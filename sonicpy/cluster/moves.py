@@ -96,7 +96,7 @@ class Mover:
                 logger.warning("the layout is not taken over yet: %s", error)
 
     async def _take_over(self, layout: Layout) -> None:
-        self._node.layout = layout
+        self._node.take_layout(layout)
         wanted = set(layout.of_node(self._node.name))
         for partition in sorted(wanted - self._node.replicas.keys()):
             await self._hold(partition)

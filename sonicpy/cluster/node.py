@@ -21,6 +21,7 @@ from sonicpy.cluster.broker import Epoch
 from sonicpy.cluster.ending import end
 from sonicpy.cluster.figures import partition_figures
 from sonicpy.cluster.follower import LogFollower
+from sonicpy.cluster.hedging import NOT_HERE
 from sonicpy.cluster.jetstream import JetStream
 from sonicpy.cluster.lag import Lag
 from sonicpy.cluster.moves import Mover
@@ -59,9 +60,9 @@ CHANGE_S = 16.0
 APPLY_S = 5.0
 """Longest time until a replica has applied what was acknowledged."""
 PAUSE_S = 0.05
-ANSWER, REFUSAL, NOT_HERE, FAILED = b"+", b"!", b"-", b"?"
-"""The first byte of an answer: the rest is the answer; the code of an error and its detail; why another node has to be
-asked; or why a change failed or its outcome is unknown."""
+ANSWER, REFUSAL, FAILED = b"+", b"!", b"?"
+"""The first byte of an answer: the rest is the answer; the code of an error and its detail; or why a change failed, or
+its outcome is unknown. Behind NOT_HERE it is why another node has to be asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,9 @@ class Node:
         is_strong: bool,
     ) -> None:
         self.name = name
-        self.layout = layout
+        self.spread: frozenset[str] = frozenset()
+        """The collections whose buckets are spread."""
+        self.take_layout(layout)
         self.recorder = recorder
         self.is_strong = is_strong
         self.replicas: dict[int, Replica] = {}
@@ -156,9 +159,20 @@ class Node:
         """Return the folder of a replica."""
         return self._folder / f"{partition:04}"
 
-    def partition_of(self, collection: str, bucket: str) -> int:
-        """Return the number of the partition that holds a bucket."""
+    def partition_of(self, collection: str, bucket: str, object: str = "") -> int:
+        """Return the number of the partition that holds a bucket, or the part of a spread one that holds an object."""
+        if self.spread:
+            return self.layout.partition_of(collection, bucket, object)
         return partition_of(collection, bucket, self.layout.partitions)
+
+    def parts_of(self, collection: str, bucket: str) -> list[int]:
+        """Return the partitions that hold a bucket."""
+        return self.layout.parts_of(collection, bucket)
+
+    def take_layout(self, layout: Layout) -> None:
+        """Work by a layout from now on."""
+        self.layout = layout
+        self.spread = frozenset(name for name, _ in layout.spread)
 
     def add(self, partition: int, record: bytes) -> OpenBatch:
         """Add a change to the next batch of a partition."""
@@ -283,7 +297,13 @@ class Node:
 
     async def _tell_status(self, message: Msg) -> None:
         replicas = {str(number): replica.state() for number, replica in self.replicas.items()}
-        answer = {"name": self.name, "batches": self.batches(), "replicas": replicas, "entries": sorted(FORMATS)}
+        answer = {
+            "name": self.name,
+            "batches": self.batches(),
+            "replicas": replicas,
+            "entries": sorted(FORMATS),
+            "spread": self.layout.spread,
+        }
         try:
             await message.respond(json.dumps(answer).encode())
         except (NatsError, OSError) as error:

@@ -1,6 +1,6 @@
 """Which partition a bucket belongs to, and which nodes hold a partition.
 
-Both functions are frozen: every node of a cluster, and every later version, has to compute the same numbers.
+The functions are frozen: every node of a cluster, and every later version, has to compute the same numbers.
 """
 
 from functools import cache
@@ -13,8 +13,29 @@ def partition_of(collection: str, bucket: str, partitions: int) -> int:
     Args:
         partitions: how many the cluster has.
     """
-    name = f"{collection}\0{bucket}".encode(errors="surrogatepass")
-    return int.from_bytes(blake2b(name, digest_size=8).digest(), "big") % partitions
+    return _hash(f"{collection}\0{bucket}") % partitions
+
+
+def _hash(name: str) -> int:
+    return int.from_bytes(blake2b(name.encode(errors="surrogatepass"), digest_size=8).digest(), "big")
+
+
+def part_of(object: str, parts: int) -> int:
+    """Return in which part of a spread bucket an object lies, from 0 on.
+
+    Args:
+        parts: into how many the bucket is spread.
+    """
+    return _hash(object) % parts
+
+
+def partition_of_part(collection: str, bucket: str, part: int, partitions: int) -> int:
+    """Return the number of the partition that holds a part: parts follow each other, so no two meet in a partition.
+
+    Args:
+        partitions: how many the cluster has, at least as many as the bucket has parts.
+    """
+    return (partition_of(collection, bucket, partitions) + part) % partitions
 
 
 @cache

@@ -19,6 +19,7 @@ from nats.aio.client import Client
 
 from sonicpy.cluster.ending import end
 from sonicpy.cluster.frames import Frames
+from sonicpy.cluster.hedging import Askable, Hedging
 from sonicpy.cluster.registry import Peer, Registry
 from sonicpy.errors import ConfigError
 
@@ -169,6 +170,7 @@ class Peers:
         self._name = name
         self._registry = registry
         self._loop = asyncio.get_running_loop()
+        self.hedging = Hedging(self._forget)
         self._server: asyncio.Server | None = None
         self._askers: dict[str, Asker] = {}
         self._opening: dict[str, asyncio.Task[None]] = {}
@@ -194,14 +196,8 @@ class Peers:
         """Return the answer of one of some nodes; None: there is no connection to any of them."""
         others = [node for node in nodes if node != self._name]
         first = next(self._turn) % max(1, len(others))
-        for node in (*others[first:], *others[:first]):
-            asker = self._asker_of(node)
-            if asker is not None:
-                try:
-                    return await asker.ask(question)
-                except PeerLost:
-                    self._forget(node)
-        return None
+        askers = [asker for node in (*others[first:], *others[:first]) if (asker := self._asker_of(node)) is not None]
+        return await self.hedging.ask(askers, question)
 
     def start(self, work: "Awaitable[None]") -> None:
         """Let something run until it ends, or the node closes."""
@@ -213,6 +209,7 @@ class Peers:
         """End all connections."""
         if self._server is not None:
             self._server.close()
+        self.hedging.close()
         await end([*self._opening.values(), *self._tasks])
         for side in (*self._askers.values(), *self.answerers):
             side.abort()
@@ -238,9 +235,11 @@ class Peers:
         except (OSError, ConfigError) as error:  # TimeoutError among them
             logger.info("no connection to the node %s (%s): it is asked through the brokers", node, error)
 
-    def _forget(self, node: str) -> None:
-        self._askers.pop(node, None)
-        self._not_before_s[node] = 0.0  # it may have been started again
+    def _forget(self, lost: Askable) -> None:
+        for node, asker in list(self._askers.items()):
+            if asker is lost:
+                del self._askers[node]
+                self._not_before_s[node] = 0.0  # it may have been started again
 
 
 def address_towards(host: str, port: int) -> str:

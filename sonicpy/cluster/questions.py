@@ -35,7 +35,12 @@ COMMANDS: dict[str, type] = {
 }
 SNAPSHOT = "snapshot"
 CHANGES = frozenset({"Pop", "FlushB", "FlushC", "FlushO"})
-METHODS = frozenset({"buckets_after", "collections_after", "count_buckets", "stats"})
+METHODS = frozenset(
+    {
+        *("buckets_after", "collections_after", "count_buckets", "count_objects", "position_after", "stats"),
+        *("spread_find", "spread_list", "spread_terms", "spread_word"),
+    }
+)
 COMMIT_BEFORE = frozenset({"stats"})
 """Methods that are to see what was applied since the last commit."""
 

@@ -13,6 +13,7 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
@@ -20,7 +21,7 @@ from nats.js.api import KeyValueConfig
 from nats.js.errors import BucketNotFoundError, KeyNotFoundError, KeyWrongLastSequenceError
 from nats.js.kv import KeyValue
 
-from sonicpy.cluster.partitions import placement
+from sonicpy.cluster.partitions import part_of, partition_of, partition_of_part, placement
 from sonicpy.cluster.versions import FIRST
 from sonicpy.errors import ConfigError, StoreError
 
@@ -41,6 +42,7 @@ class Layout:
         format: of this value and of batches.
         former: the nodes before, while partitions move: until `sonicpy cluster rebalance` has seen that every partition
             is where it belongs, the nodes that held it hold it, too. Empty: nothing moves.
+        spread: collections whose buckets are spread over several partitions, each with the number of parts.
     """
 
     partitions: int
@@ -49,6 +51,7 @@ class Layout:
     logs: int = 1
     format: int = FORMAT
     former: tuple[str, ...] = ()
+    spread: tuple[tuple[str, int], ...] = ()
 
     def log_of(self, partition: int) -> int:
         """Return the number of the log that holds the changes of a partition."""
@@ -67,6 +70,18 @@ class Layout:
         now = placement(self.partitions, self.nodes, self.copies)[partition]
         before = placement(self.partitions, self.former, self.copies)[partition] if self.former else ()
         return [*now, *(node for node in before if node not in now)]
+
+    def partition_of(self, collection: str, bucket: str, object: str = "") -> int:
+        """Return the partition that holds a bucket, or the part of a spread one that holds an object."""
+        for name, parts in self.spread:
+            if name == collection:
+                return partition_of_part(collection, bucket, part_of(object, parts), self.partitions)
+        return partition_of(collection, bucket, self.partitions)
+
+    def parts_of(self, collection: str, bucket: str) -> list[int]:
+        """Return the partitions that hold a bucket: several, if it is spread."""
+        parts = dict(self.spread).get(collection, 1)
+        return [partition_of_part(collection, bucket, part, self.partitions) for part in range(parts)]
 
     def settled(self) -> "Layout":
         """Return the layout when nothing moves any more."""
@@ -131,7 +146,7 @@ class Registry:
             await registry._agree("cluster", json.dumps(dataclasses.asdict(layout), sort_keys=True))
         except NatsError as error:
             raise StoreError(f"the brokers did not make the bucket {BUCKET}: {error}") from error
-        if await registry.layout() != layout:
+        if dataclasses.replace(await registry.layout(), former=(), spread=()) != layout:
             raise StoreError("these brokers hold a cluster with another layout: sonicpy cluster status shows it")
         return registry
 
@@ -158,13 +173,7 @@ class Registry:
         found = json.loads(await self._get("cluster") or "{}")
         if found.get("format") != FORMAT:
             raise ConfigError(f"the cluster has format {found.get('format')}; this sonicpy knows format {FORMAT}.")
-        return Layout(
-            found["partitions"],
-            found["copies"],
-            tuple(found["nodes"]),
-            found["logs"],
-            former=tuple(found.get("former", ())),
-        )
+        return _layout_in(found)
 
     async def change_nodes(self, change: Callable[[tuple[str, ...]], tuple[str, ...]]) -> Layout:
         """Change which nodes hold partitions; return the new layout, in which partitions move.
@@ -194,8 +203,7 @@ class Registry:
         changed = change(layout)
         try:
             entry = await self._store.get("cluster")
-            found = json.loads(entry.value or b"{}")
-            if (found.get("nodes"), found.get("former", [])) != (list(layout.nodes), list(layout.former)):
+            if _layout_in(json.loads(entry.value or b"{}")) != layout:
                 raise StoreError("the layout was changed by somebody else meanwhile: look at it and try again")
             value = json.dumps(dataclasses.asdict(changed), sort_keys=True).encode()
             await self._store.update("cluster", value, last=entry.revision)
@@ -294,3 +302,14 @@ class Registry:
         except NatsError as error:
             raise ConfigError(f"the brokers do not answer ({error}); allowed are brokers with JetStream.") from error
         return (entry.value or b"").decode()
+
+
+def _layout_in(found: Mapping[str, Any]) -> Layout:
+    return Layout(
+        found["partitions"],
+        found["copies"],
+        tuple(found["nodes"]),
+        found["logs"],
+        former=tuple(found.get("former", ())),
+        spread=tuple((str(name), int(parts)) for name, parts in found.get("spread", ())),
+    )

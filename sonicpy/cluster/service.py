@@ -35,9 +35,10 @@ from sonicpy.channel.commands import (
     Trigger,
     Verify,
 )
-from sonicpy.cluster.merge import merge_figures, merge_names
+from sonicpy.cluster.merge import NAMED_MAX, merge_figures, merge_names
 from sonicpy.cluster.node import Node
 from sonicpy.cluster.questions import Question
+from sonicpy.cluster.spread import Spread
 from sonicpy.config import Config
 from sonicpy.errors import StoreError
 from sonicpy.ids import check_collection
@@ -52,7 +53,7 @@ def push(node: Node, command: Push) -> bytes:
     """Add the record of a PUSH to the next batch."""
     collection, bucket, oid, text, lang = command
     node.recorder.push(collection, bucket, oid, text, lang)
-    partition = node.partition_of(collection, bucket)
+    partition = node.partition_of(collection, bucket, oid)
     node.turn[partition] = node.add(partition, node.recorder.take_record())
     return replies.OK
 
@@ -61,6 +62,8 @@ def read_here(call: Callable[[Any, Any], bytes]) -> Callable[[Node, Any], bytes]
     """Return the call that answers by a replica of this node, if that knows all that this node has acknowledged."""
 
     def read(node: Node, command: Any) -> bytes:
+        if command.collection in node.spread:
+            raise Postponed
         partition = node.partition_of(command.collection, command.bucket)
         replica = node.replicas.get(partition)
         if (
@@ -121,6 +124,7 @@ class NodeService(BaseService):
     def __init__(self, node: Node, config: Config) -> None:
         super().__init__(config, NODE_CALLS, node, TurnSealer(node))
         self.node = node
+        self._spread = Spread(node)
         self.where = f"{config.store.kv.path}, and it is the node {node.name} of a cluster"
 
     def stores(self) -> Sequence[tuple[Maintainer, ReaderWatch]]:
@@ -146,6 +150,11 @@ class NodeService(BaseService):
 
     async def execute(self, command: Command) -> bytes:
         """Carry out a command that has to wait or that other nodes answer; see `BaseService.execute`."""
+        if self.node.spread and getattr(command, "collection", None) in self.node.spread:
+            if getattr(command, "bucket", None) is not None:
+                return await self._spread.execute(command)
+            if isinstance(command, Count | CountC):
+                return replies.result(await self._count_spread(command.collection))
         if type(command) in READS:
             return await self._ask(command)
         match command:
@@ -156,8 +165,7 @@ class NodeService(BaseService):
                 pages = await self._ask_all("collections_after", after, limit)
                 return replies.json_result(merge_names(pages, limit, by_length=True))
             case Buckets(collection, limit, after):
-                pages = await self._ask_all("buckets_after", collection, after, limit)
-                return replies.json_result(merge_names(pages, limit))
+                return replies.json_result(await self._buckets(collection, after, limit))
             case FlushC(collection):
                 check_collection(collection)
                 return replies.result(int(any(await self._ask_all("FlushC", collection))))
@@ -181,6 +189,16 @@ class NodeService(BaseService):
             case Trigger(action=action):
                 raise StoreError(f"TRIGGER {action} is refused: a node of a cluster offers consolidate alone")
         return await self._ask(command)
+
+    async def _count_spread(self, collection: str) -> int:
+        """Return how many buckets a spread collection has: each is in several partitions."""
+        names: list[str] = []
+        while page := await self._buckets(collection, names[-1] if names else None, NAMED_MAX):
+            names += page
+        return len(names)
+
+    async def _buckets(self, collection: str, after: str | None, limit: int) -> list[str]:
+        return merge_names(await self._ask_all("buckets_after", collection, after, limit), limit)
 
     async def _ask(self, command: Any) -> bytes:
         partition = self.node.partition_of(command.collection, command.bucket)

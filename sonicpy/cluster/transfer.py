@@ -24,7 +24,6 @@ from nats.errors import Error as NatsError
 
 from sonicpy.cluster.jetstream import JetStream, connect
 from sonicpy.cluster.orders import Order, give_order
-from sonicpy.cluster.partitions import partition_of
 from sonicpy.cluster.questions import Question, pack_question, subject_of_questions
 from sonicpy.cluster.registry import Layout, Registry
 from sonicpy.cluster.snapshots import load
@@ -144,9 +143,9 @@ class Appender:
         ]
         self._waiting: deque[OpenBatch] = deque()
 
-    async def add(self, collection: str, bucket: str, record: bytes) -> None:
+    async def add(self, collection: str, bucket: str, object: str, record: bytes) -> None:
         """Append a record. Raises StoreError if an earlier one was not acknowledged."""
-        partition = partition_of(collection, bucket, self._layout.partitions)
+        partition = self._layout.partition_of(collection, bucket, object)
         batch = self._writers[self._layout.log_of(partition)].add(partition, record)
         if not self._waiting or self._waiting[-1] is not batch:
             self._waiting.append(batch)
@@ -173,7 +172,7 @@ async def _import(brokers: str, sources: list[Path], config: Config, say: Say, *
                 for held in index.holdings():
                     objects += 1
                     for record in records_of(recorder, held):
-                        await appender.add(held.collection, held.bucket, record)
+                        await appender.add(held.collection, held.bucket, held.object, record)
             await appender.finish()
             say(f"{source}: {objects} objects")
             total += objects

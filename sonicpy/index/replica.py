@@ -13,6 +13,7 @@ from sonicpy.index.engine import Engine, sync_names
 from sonicpy.index.index import Index
 from sonicpy.index.maintenance.maintainer import Maintainer
 from sonicpy.index.search.suggest_cache import SuggestCache
+from sonicpy.index.spread import SpreadParts, SpreadReader
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.store.any_store import AnyStore
 from sonicpy.store.mutations import Mutation, PushTerms, pack_mutation
@@ -51,7 +52,7 @@ class RecorderEngine(Engine):
         raise StoreError(f"{len(pushes)} changes at once are refused: a node of a cluster takes them one by one")
 
 
-class Recorder(Index):
+class Recorder(SpreadReader, Index):
     """An index whose methods that change something only check their arguments and make a record: call one, then
     `take_record`. It holds nothing and answers nothing.
     """
@@ -98,7 +99,7 @@ class ReplicaEngine(Engine):
         return self.replica
 
 
-class ReplicaIndex(Index):
+class ReplicaIndex(SpreadParts, Index):
     """An index that answers as any other, and changes by `apply_batch` alone.
 
     Args:

@@ -35,6 +35,7 @@ VALUES = [
     ("PREFIX(a(b)c) AFTER(:)", Meta(prefix="a(b)c", after=":"), "names may hold brackets"),
     ("AFTER(a) AFTER())", Meta(after=")"), "even nothing else"),
     ("POSITION(7)", Meta(position=7), "a number"),
+    ("POSITION(9007199254740991)", Meta(position=2**53 - 1), "the highest position"),
     ("LIMIT(2) LIMIT(3)", Meta(limit=3), "the last value holds"),
     ("LIMIT(0) OFFSET(9) LANG(deu) LIMIT(5)", Meta(5, 9, "deu"), "any order"),
 ]

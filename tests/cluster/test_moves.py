@@ -46,7 +46,7 @@ def whole(tmp_path: Path) -> Iterator[DevCluster]:
 
 def running(folder: Path, partitions: int = 6, copies: int = 2) -> Iterator[DevCluster]:
     needs_broker()
-    cluster = DevCluster(folder, partitions, copies)
+    cluster = DevCluster(folder, partitions, copies, logs=2)
     try:
         cluster.start()
         yield cluster
@@ -103,6 +103,49 @@ def test_partitions_move_while_the_cluster_serves(cluster: DevCluster, tmp_path:
     judge_held(cluster, load, layout, tmp_path / "replay")
 
 
+def test_three_nodes_become_five_and_three_again(cluster: DevCluster) -> None:
+    buckets = [f"b{number}" for number in range(100)]
+    with connect_client(urls(cluster)) as client:
+        for bucket in buckets:
+            client.push("c", bucket, "o1", "apple")
+    for name in ("n4", "n5"):
+        cluster.node_ports[name] = free_ports(1)[0]
+        cluster.start_node(name)
+    steps = [(add, "n4"), (add, "n5"), (drain, "n1"), (drain, "n2")]
+    for change, name in steps:
+        change(cluster.addresses, name)
+        layout = moves.rebalance(cluster.addresses, 60, print)
+        wanted = {node: {str(number) for number in layout.of_node(node)} for node in layout.nodes}
+        wait_until(
+            "every node holds what it should",
+            lambda wanted=wanted: {n: held for n, held in held_partitions(cluster).items() if held} == wanted,
+        )
+        assert status(cluster.addresses).is_whole
+        counts = [len(held) for held in wanted.values()]
+        assert max(counts) <= 1.3 * sum(counts) / len(counts) or max(counts) - min(counts) <= 1
+        with connect_client(urls(cluster)) as client:
+            assert all(client.query("c", bucket, "apple") == ["o1"] for bucket in buckets)
+    assert layout.nodes == ("n3", "n4", "n5")
+
+
+def test_a_client_of_several_nodes_goes_on_when_its_node_dies(cluster: DevCluster) -> None:
+    with connect_client(urls(cluster)) as client:
+        for number in range(30):
+            client.push("c", f"b{number % 7}", f"o{number}", "apple")
+        for victim in list(cluster.nodes):
+            kill(cluster, victim)
+            longest = 0.0
+            for number in range(60):
+                began = time.monotonic()
+                client.push("c", f"b{number % 7}", f"o{number}", "apple pear")
+                assert f"o{number}" in client.query("c", f"b{number % 7}", "apple", limit=100)
+                longest = max(longest, time.monotonic() - began)
+            print(f"{victim} killed: at most {longest:.3f} s for a PUSH and a QUERY")
+            assert longest < 5
+            cluster.start_node(victim)
+            cluster.wait_until_ready(time.monotonic() + 30)
+
+
 def test_a_folder_that_was_left_comes_back_or_goes(tmp_path: Path) -> None:
     folder = tmp_path / "0003"
     folder.mkdir()
@@ -134,12 +177,12 @@ def test_rebalance_gives_up_in_time_and_loses_nothing(cluster: DevCluster) -> No
 # -- recovery ----------------------------------------------------------------------------------------------------------
 
 
-async def make_again(cluster: DevCluster, partition: int) -> None:
+async def make_again(cluster: DevCluster, number: int) -> None:
     connection = await connect(cluster.addresses, "test")
     try:
         log = JetStream(connection)
-        await log.request(f"STREAM.DELETE.sonicpy_{partition}", {})
-        await log.create(partition, 3)
+        await log.request(f"STREAM.DELETE.sonicpy_{number}", {})
+        await log.create(number, 3)
     finally:
         await connection.close()
 
@@ -148,8 +191,8 @@ async def delete_all(cluster: DevCluster) -> None:
     connection = await connect(cluster.addresses, "test")
     try:
         log = JetStream(connection)
-        for partition in range(cluster.layout.partitions):
-            await log.request(f"STREAM.DELETE.sonicpy_{partition}", {})
+        for number in range(cluster.layout.logs):
+            await log.request(f"STREAM.DELETE.sonicpy_{number}", {})
         await log.request("STREAM.DELETE.sonicpy_snapshots", {})
     finally:
         await connection.close()
@@ -161,9 +204,10 @@ def test_a_log_that_was_made_again_is_taken_over(whole: DevCluster, tmp_path: Pa
         snapshot_all(whole.addresses)
         load.wait_for(100)
     settle(whole)
-    partition = partition_of(COLLECTION, load.writers[0].bucket, whole.layout.partitions)
-    asyncio.run(make_again(whole, partition))
-    wait_until("all replicas have stopped", lambda: len(status(whole.addresses).figures["faults"]) == 3)
+    number = whole.layout.log_of(partition_of(COLLECTION, load.writers[0].bucket, whole.layout.partitions))
+    partitions = len(whole.layout.partitions_of(number))
+    asyncio.run(make_again(whole, number))
+    wait_until("all replicas have stopped", lambda: len(status(whole.addresses).figures["faults"]) == 3 * partitions)
     more = Load(list(whole.node_ports.values()), seed=2)
     for old, new in zip(load.writers, more.writers, strict=True):
         new.acknowledged = old.acknowledged
@@ -173,9 +217,9 @@ def test_a_log_that_was_made_again_is_taken_over(whole: DevCluster, tmp_path: Pa
             writer.acknowledged.append(writer.acknowledged[0]._replace(
                 verb="PUSH", object="meanwhile", text="word1 word2"))  # fmt: skip
     said: list[str] = []
-    assert recover(whole.addresses, Wish(source="n2"), said.append) == 1
+    assert recover(whole.addresses, Wish(source="n2"), said.append) == partitions
     assert any("n2 is right" in line for line in said), said
-    assert sum("begins anew" in line for line in said) == 2
+    assert sum("begins anew" in line for line in said) == 2 * partitions
     with more:
         more.wait_for(200)
     check(whole, more, tmp_path / "replay")

@@ -418,3 +418,30 @@ def test_a_full_disk_only_delays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         await replica.close()
 
     run(test())
+
+
+def test_a_replica_that_comes_while_the_log_is_read_lacks_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def test() -> None:
+        monkeypatch.setattr(follower_module, "APPLY_S", -1.0)  # others have a turn after each entry
+        broker = MemoryBroker()
+        broker.logs[0] += [entry(number, pushed(f"o{number}", "apple")) for number in range(1, 7)]
+        first, second = replica_in(tmp_path / "first"), replica_in(tmp_path / "second")
+        follower = LogFollower(0, broker)
+        follower.follow(first)
+        task = asyncio.create_task(follower.run())
+        while first.applied < 3:
+            await asyncio.sleep(0)
+        assert first.applied < 6
+        follower.follow(second)
+        await first.wait_for(6, 10)
+        await second.wait_for(6, 10)
+        assert second.index.objects("c", "b") == first.index.objects("c", "b")
+        assert second.index.progress == first.index.progress
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        await first.close()
+        await second.close()
+
+    run(test())

@@ -28,16 +28,25 @@ class Walk:
         exponent: of the share of the query that an object holds.
         full_first: objects that hold every term come first.
         window: how many of its newest objects each word finds; 0: all.
+        average: length of an object; None: that of the bucket.
     """
 
     def __init__(
-        self, reader: BucketReader, lists: list[PlannedList], exponent: float, *, full_first: bool, window: int
+        self,
+        reader: BucketReader,
+        lists: list[PlannedList],
+        exponent: float,
+        *,
+        full_first: bool,
+        window: int,
+        average: float | None = None,
     ) -> None:
         self._reader = reader
         self._lists = lists
         self._exponent = exponent
         self._full_first = full_first
         self._window = window
+        self._average = average
         self._top: TopObjects | None = None
         self._read: list[PlannedList] = []
         """The lists whose postings were added, in their order."""
@@ -85,7 +94,7 @@ class Walk:
 
     def _prepared(self) -> TopObjects:
         reader = self._reader
-        average = reader.state.average_length
+        average = reader.state.average_length if self._average is None else self._average
         top = TopObjects(reader.length_masks(), average, BM25_K1, BM25_B, self._exponent, full_first=self._full_first)
         self._read = []
         stored: dict[int, StoredPostings] = {}

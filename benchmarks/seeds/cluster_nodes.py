@@ -1,0 +1,132 @@
+"""A cluster on this machine as one more system of the rows: three brokers and three nodes of `sonicpy cluster dev`.
+
+Its processes share the cores of this machine with everything else, so rates say nothing about three machines; the CPU
+of all processes is that of an operation anywhere.
+"""
+
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from benchmarks.versus.servers import Server
+from sonicpy.cli.cluster_room import load_cluster
+from sonicpy.errors import SonicError
+from tests.processes import HOST, environment
+from tests.support.paths import ROOT
+from tests.support.server_process import PASSWORD, START_S
+
+NAME = "3 nodes of a cluster"
+NODES = 3
+NODE = re.compile(rf"^node (n\d) {re.escape(HOST)}:(\d+)$", re.MULTILINE)
+BROKERS = re.compile(r"^brokers (\S+)$", re.MULTILINE)
+
+
+def missing() -> str | None:
+    """Return why there can be no cluster here; None: there can."""
+    try:
+        load_cluster("dev").nats_server()
+    except SonicError as error:
+        return str(error)
+    return None
+
+
+class Node(Server):
+    """A node of a cluster; the first one stands for all its processes and files, the others for nothing."""
+
+    def __init__(self, cluster: "Cluster", number: int) -> None:
+        super().__init__(f"node {number + 1}", cluster.folder)
+        self._cluster = cluster
+        self._is_first = number == 0
+
+    def command(self) -> list[str]:
+        raise AssertionError("the cluster starts its nodes")
+
+    @property
+    def pid(self) -> int:
+        return self._cluster.pid
+
+    def cpu_s(self) -> float:
+        return super().cpu_s() if self._is_first else 0.0
+
+    def disk_bytes(self) -> int:
+        return super().disk_bytes() if self._is_first else 0
+
+    def start(self) -> None:
+        if self._is_first:
+            self._cluster.start()
+
+    def stop(self) -> None:
+        if self._is_first:
+            self._cluster.stop()
+
+
+class Cluster:
+    """Three nodes and three brokers.
+
+    Args:
+        folder: of their data; it stays, so that they can be started again.
+        collection: the buckets of this one have a part for each node.
+    """
+
+    def __init__(self, folder: Path, collection: str) -> None:
+        self.folder = folder
+        self.nodes: Sequence[Server] = [Node(self, number) for number in range(NODES)]
+        self._collection = collection
+        self._is_spread = False
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def pid(self) -> int:
+        """The id of the process that runs all others."""
+        assert self._process is not None, "it was not started"
+        return self._process.pid
+
+    def start(self) -> None:
+        """Start it and wait until every node answers. Raises RuntimeError."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        log = self.folder.with_name(f"{self.folder.name}.log")
+        variables = {**environment({"channel.auth_password": PASSWORD}), "PYTHONPATH": str(ROOT)}
+        sonicpy = [sys.executable, "-m", "sonicpy", "cluster"]
+        with open(log, "wb") as output:
+            self._process = subprocess.Popen(
+                [*sonicpy, "dev", "--data", str(self.folder)], env=variables, stdout=output, stderr=output
+            )
+        deadline = time.monotonic() + START_S
+        while "\nready\n" not in (said := log.read_text(errors="replace")):
+            if time.monotonic() > deadline or self._process.poll() is not None:
+                self.stop()
+                raise RuntimeError(f"the cluster did not start:\n{said}")
+            time.sleep(0.05)
+        for node, (_, port) in zip(self.nodes, NODE.findall(said), strict=True):
+            node.port = int(port)
+        brokers = BROKERS.search(said)
+        if brokers is not None and not self._is_spread:
+            spread = ["spread", self._collection, str(NODES), "--cluster", brokers[1]]
+            subprocess.run([*sonicpy, *spread], env=variables, check=True, stdout=subprocess.DEVNULL, timeout=START_S)
+            self._is_spread = True
+
+    def stop(self) -> None:
+        """End it."""
+        if self._process is not None:
+            self._process.terminate()
+            self._process.wait(START_S)
+            self._process = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+def cpu_of(servers: Sequence[Server]) -> float:
+    """Return the CPU seconds of servers."""
+    return sum(server.cpu_s() for server in servers)

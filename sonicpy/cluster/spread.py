@@ -1,0 +1,206 @@
+"""Buckets of a spread collection: each has parts in several partitions, and an object lies in one of them.
+
+    PUSH, POP, FLUSHO, COUNT of an object, EXISTS   ask the part of the object
+    QUERY, SUGGEST                                  ask all parts what they know of the words, QUERY then for objects
+    LIST, COUNT of a bucket, FLUSHB, OBJECTS        ask all parts, and unite what they answer
+
+A part that does not answer is an error: never a silently partial answer.
+"""
+
+import asyncio
+import json
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from sonicpy.channel import replies
+from sonicpy.channel.commands import (
+    Command,
+    Count,
+    CountB,
+    CountO,
+    Exists,
+    FlushB,
+    FlushO,
+    List,
+    Objects,
+    Pop,
+    Query,
+    Stats,
+    Suggest,
+)
+from sonicpy.cluster.merge import merge_figures
+from sonicpy.cluster.questions import Question
+from sonicpy.errors import StoreError
+from sonicpy.ids import check_names
+from sonicpy.index.search.spread import SpreadPlan, WholeLexicon, best_of, plan_whole, suggest_whole
+from sonicpy.index.spread import pack_terms
+
+if TYPE_CHECKING:
+    from sonicpy.cluster.node import Node
+
+CACHED_S = 1.0
+"""What parts know of the words of a query is asked again after this time."""
+CACHED_MAX = 1_000
+WORDS_AT_ONCE = 2_000
+"""Words of a part that are read at once to count those of a bucket."""
+PART_SHIFT = 40
+"""Above these bits of a position of OBJECTS stands the number of the part."""
+
+
+class Spread:
+    """Answers commands about buckets that are spread.
+
+    Args:
+        node: that was asked.
+    """
+
+    def __init__(self, node: "Node") -> None:
+        self._node = node
+        self._plans: dict[tuple[Any, ...], tuple[float, SpreadPlan]] = {}
+
+    async def execute(self, command: Command) -> bytes:
+        """Return the reply to a command.
+
+        Raises:
+            CommandError: it is refused.
+            StoreError: a part does not answer, or a spread bucket does not offer the command.
+        """
+        match command:
+            case Query() if self._node.recorder.config.search.ranking == "sonic":
+                raise StoreError("QUERY is refused: search.ranking is sonic, which a spread bucket does not offer")
+            case Query():
+                return await self._query(command)
+            case Suggest():
+                return await self._suggest(command)
+            case List():
+                return await self._list(command)
+            case Objects():
+                return await self._objects(command)
+            case Exists() | CountO() | Count(_, str(), str()):
+                return await self._of_object(command)
+            case Pop() | FlushO():
+                return replies.result(int(await self._of_object(command)))
+            case CountB(collection, bucket):
+                counts = await self._ask(collection, bucket, "count_objects", collection, bucket)
+                return replies.result(sum(map(json.loads, counts)))
+            case Count(collection, str(bucket)):
+                return replies.result(await self._count_words(collection, bucket))
+            case FlushB(collection, bucket):
+                return replies.result(max(map(int, await self._ask(collection, bucket, "FlushB", collection, bucket))))
+            case Stats(str(collection), str(bucket)):
+                found = await self._ask(collection, bucket, "stats", collection, bucket)
+                return replies.json_result(merge_figures(list(map(json.loads, found))))
+        raise StoreError(f"{type(command).__name__.upper()} is refused: a bucket that is spread does not offer it")
+
+    # -- questions -----------------------------------------------------------------------------------------------------
+
+    async def _of_object(self, command: Any) -> bytes:
+        partition = self._node.partition_of(command.collection, command.bucket, command.object)
+        return await self._node.ask(partition, Question(type(command).__name__, tuple(command)))
+
+    async def _ask(self, collection: str, bucket: str, kind: str, *fields: Any) -> list[bytes]:
+        """Return the answers of all parts of a bucket. Raises StoreError if one does not answer."""
+        return await self._ask_each([(part, kind, fields) for part in self._node.parts_of(collection, bucket)])
+
+    async def _ask_each(self, questions: Sequence[tuple[int, str, tuple[Any, ...]]]) -> list[bytes]:
+        asked = [self._node.ask(part, Question(kind, fields)) for part, kind, fields in questions]
+        answers: list[bytes] = []
+        for answer in await asyncio.gather(*asked, return_exceptions=True):
+            if isinstance(answer, BaseException):
+                raise answer
+            answers.append(answer)
+        return answers
+
+    # -- words ---------------------------------------------------------------------------------------------------------
+
+    async def _query(self, command: Query) -> bytes:
+        plan = await self._plan(command)
+        collection, bucket, _, limit, offset, _, scores, _ = command
+        names: list[str] = []
+        shown: Sequence[float | None] | None = None
+        if plan is not None:
+            found = await self._ask(collection, bucket, "spread_find", collection, bucket, plan.facts(), offset + limit)
+            ranking = self._node.recorder.config.search.ranking
+            names, shown = best_of(map(json.loads, found), plan, ranking, limit, offset)
+        if scores:
+            return replies.scored_event("QUERY", zip(names, shown or [None] * len(names), strict=True))
+        return replies.event("QUERY", names)
+
+    async def _plan(self, command: Query) -> SpreadPlan | None:
+        """Return the plan of a query, not older than CACHED_S; None: its text has no words."""
+        collection, bucket, text, _, _, lang, _, stem = command
+        key = (collection, bucket, text, lang, stem)
+        cached = self._plans.get(key)
+        if cached is not None and time.monotonic() - cached[0] < CACHED_S and not self._node.is_strong:
+            return cached[1]
+        recorder = self._node.recorder
+        terms, matching = recorder.read_query(collection, bucket, text, lang, stem)
+        if not len(terms):
+            return None
+        began = time.monotonic()
+        packed = None if matching is None else list(matching)
+        found = await self._ask(collection, bucket, "spread_terms", collection, bucket, pack_terms(terms), packed)
+        plan = plan_whole(WholeLexicon([json.loads(sketch) for sketch in found]), terms, recorder.config, matching)
+        if len(self._plans) >= CACHED_MAX:
+            self._plans.clear()
+        self._plans[key] = began, plan
+        return plan
+
+    async def _suggest(self, command: Suggest) -> bytes:
+        collection, bucket, word, limit = command
+        check_names(collection, bucket)
+        term, typed_bytes = self._node.recorder.read_word(word)
+        found = await self._ask(collection, bucket, "spread_word", collection, bucket, term.decode())
+        whole = WholeLexicon([json.loads(sketch) for sketch in found])
+        order = self._node.recorder.config.search.suggest_order
+        return replies.event("SUGGEST", suggest_whole(whole, term, typed_bytes, order, limit))
+
+    async def _list(self, command: List) -> bytes:
+        collection, bucket, limit, offset, prefix, after = command
+        fields = (collection, bucket, offset + limit, prefix, after)
+        words = {
+            word for part in await self._ask(collection, bucket, "spread_list", *fields) for word in json.loads(part)
+        }
+        return replies.event("LIST", sorted(words, key=str.encode)[offset : offset + limit])
+
+    async def _count_words(self, collection: str, bucket: str) -> int:
+        """Return how many different words a bucket holds: all of them are read, some at a time."""
+        check_names(collection, bucket)
+        after: dict[int, str | None] = dict.fromkeys(self._node.parts_of(collection, bucket))
+        seen: set[int] = set()
+        while after:
+            pages = await self._ask_each(
+                [(part, "spread_list", (collection, bucket, WORDS_AT_ONCE, "", last)) for part, last in after.items()]
+            )
+            for part, page in zip(list(after), map(json.loads, pages), strict=True):
+                seen.update(hash(word) for word in page)
+                if len(page) < WORDS_AT_ONCE:
+                    del after[part]
+                else:
+                    after[part] = page[-1]
+        return len(seen)
+
+    # -- objects -------------------------------------------------------------------------------------------------------
+
+    async def _objects(self, command: Objects) -> bytes:
+        """List objects part by part: each part lists its own in the order in which they were pushed."""
+        collection, bucket, limit, prefix, after, position = command
+        check_names(collection, bucket)
+        parts = self._node.parts_of(collection, bucket)
+        number, inner = divmod(position or 0, 1 << PART_SHIFT)
+        if position is None and after is not None:
+            partition = self._node.partition_of(collection, bucket, after)
+            number = parts.index(partition)
+            inner = json.loads(await self._node.ask(partition, Question("position_after", (collection, bucket, after))))
+        if number >= len(parts):
+            return replies.json_result({"objects": [], "next": None})
+        fields = (collection, bucket, limit, prefix, None, inner)
+        reply = await self._node.ask(parts[number], Question("Objects", fields))
+        page = json.loads(reply.decode().removeprefix("RESULT "))
+        following = page["next"]
+        if following is not None:
+            page["next"] = number << PART_SHIFT | following
+        elif number + 1 < len(parts):
+            page["next"] = number + 1 << PART_SHIFT
+        return replies.json_result(page)

@@ -1,0 +1,83 @@
+"""`sonicpy cluster spread`: buckets of a collection have parts in several partitions, from before its first PUSH on."""
+
+import asyncio
+import dataclasses
+import time
+
+from nats.aio.client import Client
+from nats.errors import Error as NatsError
+
+from sonicpy.cluster.jetstream import connect
+from sonicpy.cluster.orders import tell_layout
+from sonicpy.cluster.questions import Question, pack_question, subject_of_questions
+from sonicpy.cluster.registry import Layout, Registry
+from sonicpy.cluster.status import ask_nodes
+from sonicpy.errors import ConfigError, StoreError
+from sonicpy.ids import check_collection
+
+ANSWER_S = 10.0
+TAKE_OVER_S = 30.0
+PAUSE_S = 0.1
+
+
+def spread(brokers: str, collection: str, parts: int) -> Layout:
+    """Let the buckets of a collection have parts; return the new layout, which all nodes that answer work by.
+
+    Args:
+        collection: one that holds no bucket.
+        parts: at most as many as there are partitions; 1: its buckets are not spread.
+
+    Raises:
+        CommandError: the name is not valid.
+        ConfigError: the brokers hold no cluster or do not answer, or the number is too high.
+        StoreError: the collection holds buckets, or a node does not answer.
+    """
+    check_collection(collection)
+    return asyncio.run(_spread(brokers, collection, parts))
+
+
+async def _spread(brokers: str, collection: str, parts: int) -> Layout:
+    connection = await connect(brokers, "sonicpy cluster spread")
+    try:
+        registry = await Registry.open(connection)
+        layout = await registry.layout()
+        if not 1 <= parts <= layout.partitions:
+            raise ConfigError(f"PARTS is {parts}; allowed is 1 to {layout.partitions}, the number of partitions.")
+        await _check_empty(connection, layout, collection)
+        others = tuple((name, number) for name, number in layout.spread if name != collection)
+        wanted = others if parts == 1 else tuple(sorted((*others, (collection, parts))))
+        layout = await registry.change_layout(lambda now: dataclasses.replace(now, spread=wanted))
+        await tell_layout(connection)
+        await _wait_for_nodes(connection, layout)
+        return layout
+    finally:
+        await connection.close()
+
+
+async def _check_empty(connection: Client, layout: Layout, collection: str) -> None:
+    for partition in range(layout.partitions):
+        question = pack_question(partition, Question("buckets_after", (collection, None, 1), is_strong=True))
+        try:
+            message = await connection.request(subject_of_questions(partition), question, timeout=ANSWER_S)
+        except (NatsError, OSError) as error:
+            raise StoreError(f"partition {partition} does not answer ({type(error).__name__})") from error
+        if message.data != b"+[]":
+            raise StoreError(
+                f"partition {partition} answers {message.data[1:].decode()}; allowed is a collection that holds no "
+                f"bucket: export {collection}, flush it, and push it again afterwards"
+            )
+
+
+async def _wait_for_nodes(connection: Client, layout: Layout) -> None:
+    """Wait until all nodes work by a layout: until then they would push objects to other partitions."""
+    deadline = time.monotonic() + TAKE_OVER_S
+    wanted = [list(pair) for pair in layout.spread]
+    while True:
+        answers = await ask_nodes(connection, layout)
+        old = sorted(name for name, node in answers.items() if node["spread"] != wanted)
+        silent = sorted({*layout.nodes} - answers.keys())
+        if not old and not silent:
+            return
+        if time.monotonic() > deadline:
+            raise StoreError(f"{', '.join(old + silent)} did not take over the layout: push nothing before they do")
+        await asyncio.sleep(PAUSE_S)

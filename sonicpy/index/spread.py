@@ -1,0 +1,72 @@
+"""What a part of a spread bucket answers, and what the node that was asked makes of a text; see `search/spread.py`."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sonicpy._native.terms import Terms
+from sonicpy.index.answers import Answers, lexed, one_word
+from sonicpy.index.search.families import Matching
+from sonicpy.index.search.spread import NO_SKETCH, Row, Sketch, SpreadPlan, find, sketch_query, sketch_suggest
+
+
+class SpreadParts(Answers):
+    """Methods of a part. What they take and return is plain data."""
+
+    def spread_terms(
+        self, collection: str, bucket: str, terms: Sequence[Any], matching: Sequence[Any] | None
+    ) -> Sketch:
+        """Return what this part knows of the words of a query.
+
+        Args:
+            terms, matching: as `read_query` returned them.
+        """
+        with self._engine.read_words(collection, bucket) as lexicon:
+            if lexicon is None:
+                return NO_SKETCH
+            return sketch_query(lexicon, unpack_terms(terms), self.config, unpack_matching(matching))
+
+    def spread_word(self, collection: str, bucket: str, word: str) -> Sketch:
+        """Return what this part knows of the words that complete or correct a word."""
+        with self._engine.read_words(collection, bucket) as lexicon:
+            return NO_SKETCH if lexicon is None else sketch_suggest(lexicon, word.encode())
+
+    def spread_list(self, collection: str, bucket: str, limit: int, prefix: str, after: str | None) -> list[str]:
+        """Return words of this part in byte order. Raises as `words`."""
+        return self.words(collection, bucket, limit=limit, prefix=prefix, after=after)
+
+    def spread_find(self, collection: str, bucket: str, plan: Sequence[Any], limit: int) -> list[Row]:
+        """Return the best objects of this part."""
+        with self._engine.read_words(collection, bucket) as lexicon:
+            if lexicon is None:
+                return []
+            return find(lexicon, SpreadPlan.of(plan), limit, self.config.store.kv.retain_word_objects)
+
+
+class SpreadReader(Answers):
+    """Reads texts; it needs no folder."""
+
+    def read_query(
+        self, collection: str, bucket: str, text: str, lang: str | None, stem: bool
+    ) -> tuple[Terms, Matching | None]:
+        """Return the terms of a query, and how they lead to families. Raises as `query`."""
+        return self._query_terms(collection, bucket, text, lang, stem)
+
+    def read_word(self, word: str) -> tuple[bytes, int]:
+        """Return the only word of a text, and how many bytes it had as typed. Raises as `suggest`."""
+        return one_word(lexed(self._engine.lexer.lex_plain, word))
+
+
+def pack_terms(terms: Terms) -> list[Any]:
+    """Return terms for JSON."""
+    return [[word.decode() for word in terms.words], list(terms.counts), list(terms.flags), list(terms.typed)]
+
+
+def unpack_terms(packed: Sequence[Any]) -> Terms:
+    """Return the terms that `pack_terms` packed."""
+    words, counts, flags, typed = packed
+    return Terms([word.encode() for word in words], bytes(counts), bytes(flags), list(typed))
+
+
+def unpack_matching(packed: Sequence[Any] | None) -> Matching | None:
+    """Return how words lead to families, from JSON."""
+    return None if packed is None else Matching(*packed)

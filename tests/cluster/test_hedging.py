@@ -1,0 +1,148 @@
+"""Reads at other nodes: a slow one is overtaken by another one, and one that is gone holds nobody up."""
+
+import asyncio
+import random
+from collections.abc import Coroutine
+from typing import Any
+
+import pytest
+
+from sonicpy.cluster import hedging
+from sonicpy.cluster.hedging import Askable, Hedging, Percentile
+
+GONE, SILENT = b"gone", b"silent"
+
+
+class Node:
+    """A connection to a node that answers after a while."""
+
+    def __init__(self, answer: bytes, delay_s: float = 0.0) -> None:
+        self.asked = 0
+        self._answer = answer
+        self._delay_s = delay_s
+
+    def ask(self, question: bytes) -> "asyncio.Future[bytes]":
+        self.asked += 1
+        future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        asyncio.get_running_loop().call_later(self._delay_s, self._end, future, question)
+        return future
+
+    def _end(self, future: "asyncio.Future[bytes]", question: bytes) -> None:
+        if future.done() or self._answer == SILENT:
+            return
+        if self._answer == GONE:
+            future.set_exception(ConnectionError("closed"))
+        else:
+            future.set_result(self._answer + question)
+
+
+def run(test: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(asyncio.wait_for(test, 10))
+
+
+async def ask(*nodes: Node) -> tuple[bytes | None, Hedging, list[Askable]]:
+    lost: list[Askable] = []
+    hedged = Hedging(lost.append)
+    answer = await hedged.ask(nodes, b"?")
+    hedged.close()
+    assert not hedged._waiting
+    return answer, hedged, lost
+
+
+def asked(*nodes: Node) -> list[int]:
+    return [node.asked for node in nodes]
+
+
+def test_a_quick_answer_asks_one_node() -> None:
+    async def test() -> None:
+        nodes = Node(b"+a"), Node(b"+b")
+        answer, hedged, lost = await ask(*nodes)
+        assert (answer, asked(*nodes), hedged.hedged, lost) == (b"+a?", [1, 0], 0, [])
+
+    run(test())
+
+
+def test_a_slow_node_is_overtaken() -> None:
+    async def test() -> None:
+        nodes = Node(b"+a", 5.0), Node(b"+b"), Node(b"+c")
+        answer, hedged, lost = await ask(*nodes)
+        assert (answer, asked(*nodes), hedged.hedged, lost) == (b"+b?", [1, 1, 0], 1, [])
+        assert hedged.usual.seconds > hedging.FIRST_S  # the next question waits a little longer
+
+    run(test())
+
+
+def test_the_slow_one_may_still_be_first() -> None:
+    async def test() -> None:
+        nodes = Node(b"+a", 0.08), Node(b"+b", 0.9)
+        answer, hedged, _ = await ask(*nodes)
+        assert (answer, hedged.hedged) == (b"+a?", 1)
+
+    run(test())
+
+
+@pytest.mark.parametrize("first", [GONE, b"-behind"])
+def test_who_cannot_answer_is_followed_at_once(first: bytes) -> None:
+    async def test() -> None:
+        nodes = Node(first), Node(b"+b")
+        began = asyncio.get_running_loop().time()
+        answer, hedged, lost = await ask(*nodes)
+        assert (answer, asked(*nodes), hedged.hedged) == (b"+b?", [1, 1], 0)
+        assert lost == ([nodes[0]] if first == GONE else [])
+        assert asyncio.get_running_loop().time() - began < hedging.FIRST_S
+
+    run(test())
+
+
+def test_nobody_can_answer() -> None:
+    async def test() -> None:
+        assert (await ask())[0] is None
+        assert (await ask(Node(GONE), Node(GONE)))[0] is None
+        assert (await ask(Node(b"-behind"), Node(GONE)))[0] == b"-behind?"
+
+    run(test())
+
+
+def test_a_node_that_dies_after_the_second_was_asked() -> None:
+    async def test() -> None:
+        nodes = Node(GONE, 0.1), Node(b"+b", 0.2)
+        answer, hedged, lost = await ask(*nodes)
+        assert (answer, asked(*nodes), hedged.hedged, lost) == (b"+b?", [1, 1], 1, [nodes[0]])
+
+    run(test())
+
+
+@pytest.mark.parametrize("second", [GONE, b"-behind", SILENT])
+def test_a_second_node_that_cannot_answer_changes_nothing(second: bytes) -> None:
+    async def test() -> None:
+        nodes = Node(b"+a", 0.2), Node(second)
+        answer, hedged, _ = await ask(*nodes)
+        assert (answer, hedged.hedged) == (b"+a?", 1)
+
+    run(test())
+
+
+def test_one_timer_serves_many_questions() -> None:
+    async def test() -> None:
+        slow, quick = Node(b"+a", 5.0), Node(b"+b")
+        hedged = Hedging(lambda node: None)
+        answers = await asyncio.gather(*(hedged.ask([slow, quick], b"%d" % number) for number in range(50)))
+        assert answers == [b"+b%d" % number for number in range(50)]
+        assert hedged.hedged == 50
+        hedged.close()
+
+    run(test())
+
+
+def test_the_percentile_follows_the_times() -> None:
+    pick = random.Random(1)
+    percentile = Percentile()
+    for scale in (0.01, 0.1):
+        for _ in range(3000):
+            percentile.note(pick.random() * scale)
+        times = sorted(pick.random() * scale for _ in range(1000))
+        assert sum(time > percentile.seconds for time in times) < 150
+        assert percentile.seconds < 1.2 * scale
+    for _ in range(1000):
+        percentile.note(9.0)
+    assert percentile.seconds == hedging.USUAL_S_MAX

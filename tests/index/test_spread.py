@@ -1,0 +1,186 @@
+"""A bucket in parts answers as one store does: the same objects, scores, order and words."""
+
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sonicpy._native.terms import Terms
+from sonicpy.cluster.partitions import part_of
+from sonicpy.config import Config
+from sonicpy.index.index import Index
+from sonicpy.index.search.families import Matching
+from sonicpy.index.search.spread import SpreadPlan, WholeLexicon, best_of, plan_whole, suggest_whole
+from sonicpy.index.spread import SpreadParts, SpreadReader, pack_terms, unpack_matching, unpack_terms
+
+PARTS = 3
+SCOPE = ("c", "b")
+
+
+class Part(SpreadParts, SpreadReader, Index):
+    """An index that also answers as a part."""
+
+
+WORDS = """\
+apple apples pear pears orange running run runs runner walk walked walking house houses cafe café naïve naive resume
+résumé library libraries the of and a in to search searches searching engine engines index indexes indexing query
+queries light lights bright night knight sight flight might 2024 3.14 x-ray user@example.org table tables cable
+""".split()
+
+
+def corpus(seed: int) -> Iterator[tuple[str, str]]:
+    pick = random.Random(seed)
+    many = [*WORDS, *(f"word{number}" for number in range(200))]
+    weights = [1 / (place + 3) for place in range(len(many))]
+    for number in range(600):
+        yield f"o{number}", " ".join(pick.choices(many, weights, k=pick.randrange(1, 40)))
+
+
+@pytest.fixture(scope="module")
+def one_and_parts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Index, list[Part]]]:
+    folder = tmp_path_factory.mktemp("spread")
+    one = Index(folder / "one")
+    parts = [Part(folder / str(number)) for number in range(PARTS)]
+    try:
+        for oid, text in corpus(1):
+            one.push(*SCOPE, oid, text, "eng")
+            parts[part_of(oid, PARTS)].push(*SCOPE, oid, text, "eng")
+        for oid, text in list(corpus(1))[::17]:
+            one.pop(*SCOPE, oid, text[:30])
+            parts[part_of(oid, PARTS)].pop(*SCOPE, oid, text[:30])
+        one.consolidate()
+        parts[0].consolidate()  # the others have all their words pending
+        yield one, parts
+    finally:
+        for index in (one, *parts):
+            index.close()
+
+
+def through_json(value: Any) -> Any:
+    return json.loads(json.dumps(value))
+
+
+def plan_of(parts: list[Part], text: str, lang: str | None, config: Config) -> tuple[SpreadPlan | None, Terms]:
+    terms, matching = parts[0].read_query(*SCOPE, text, lang, stem=True)
+    if not len(terms):
+        return None, terms
+    packed = None if matching is None else list(matching)
+    sketches = [through_json(part.spread_terms(*SCOPE, pack_terms(terms), packed)) for part in parts]
+    return plan_whole(WholeLexicon(sketches), terms, config, matching), terms
+
+
+def ask(
+    parts: list[Part], text: str, limit: int, offset: int = 0, lang: str | None = "eng"
+) -> tuple[list[str], list[float] | None]:
+    plan, _ = plan_of(parts, text, lang, parts[0].config)
+    if plan is None:
+        return [], []
+    facts = through_json(plan.facts())
+    found = [through_json(part.spread_find(*SCOPE, facts, limit + offset)) for part in parts]
+    return best_of(found, plan, parts[0].config.search.ranking, limit, offset)
+
+
+def queries(seed: int, count: int) -> Iterator[str]:
+    pick = random.Random(seed)
+    many = [*WORDS, *(f"word{number}" for number in range(200))]
+    for _ in range(count):
+        words = pick.choices(many, k=pick.randrange(1, 7))
+        if pick.random() < 0.4:  # a typing error, or the beginning of a word
+            word = pick.choice(words)
+            place = pick.randrange(len(word))
+            words.append(word[:place] + pick.choice("aeiouxz") + word[place + pick.randrange(2) :])
+        if pick.random() < 0.2:
+            words = [words[0][: pick.randrange(1, 6)]]
+        yield " ".join(words)
+
+
+FIXED = [
+    "the",
+    "the of and",
+    "apple the",
+    "user@example.org",
+    "3.14",
+    "running houses",
+    "cafe",
+    "zzzz",
+    "",
+    "wrod12 lihgt",
+]
+
+
+@pytest.mark.parametrize(
+    ("seed", "count"), [(1, 60), *(pytest.param(seed, 300, marks=pytest.mark.full) for seed in range(2, 6))]
+)
+def test_parts_find_what_one_store_finds(seed: int, count: int, one_and_parts: tuple[Index, list[Part]]) -> None:
+    one, parts = one_and_parts
+    differs = 0
+    for text in [*FIXED, *queries(seed, count)]:
+        wanted = one.query(*SCOPE, text, limit=700, lang="eng")
+        names, scores = ask(parts, text, 700)
+        assert sorted(names) == sorted(wanted), text
+        assert scores == pytest.approx(wanted.scores or [], rel=1e-9), text
+        by_name = dict(zip(names, scores or [], strict=True))
+        assert by_name == pytest.approx(dict(wanted.pairs()), rel=1e-9), text
+        differs += names != list(wanted)
+        page, _ = ask(parts, text, 10, 5)
+        assert page == names[5:15], text
+    print(f"{differs} of {len(FIXED) + count} answers order equal scores otherwise")
+
+
+def test_no_language_and_no_stems(one_and_parts: tuple[Index, list[Part]]) -> None:
+    one, parts = one_and_parts
+    for text in ("running", "run house", "café"):
+        assert sorted(ask(parts, text, 700, lang="none")[0]) == sorted(one.query(*SCOPE, text, limit=700, lang="none"))
+
+
+def test_parts_suggest_what_one_store_suggests(one_and_parts: tuple[Index, list[Part]]) -> None:
+    one, parts = one_and_parts
+    typed = ["a", "ap", "lig", "word1", "nihgt", "runing", "serch", "w", "zzzzzz", "cafe", "t", "flihgts"]
+    for word in typed:
+        for limit in (1, 5, 20):
+            term, size = parts[0].read_word(word)
+            whole = WholeLexicon([through_json(part.spread_word(*SCOPE, term.decode())) for part in parts])
+            assert suggest_whole(whole, term, size, "likely", limit) == one.suggest(*SCOPE, word, limit=limit), word
+
+
+def test_a_part_without_the_bucket_knows_nothing(tmp_path: Path, one_and_parts: tuple[Index, list[Part]]) -> None:
+    _, parts = one_and_parts
+    before = ask(parts, "running apples", 50)
+    with Part(tmp_path / "empty") as empty:
+        assert ask([*parts, empty], "running apples", 50) == before
+        assert ask([empty, empty], "running apples", 50) == ([], [])
+
+
+def test_the_ranking_newest_finds_the_same_objects(tmp_path: Path) -> None:
+    config = Config.model_validate({"search": {"ranking": "newest"}})
+    one = Index(tmp_path / "one", config)
+    parts = [Part(tmp_path / str(number), config) for number in range(PARTS)]
+    for oid, text in corpus(3):
+        one.push(*SCOPE, oid, text, "eng")
+        parts[part_of(oid, PARTS)].push(*SCOPE, oid, text, "eng")
+    for text in ("apple", "running the", "word1 word2", "aple"):
+        names, scores = ask(parts, text, 700)
+        wanted = list(one.query(*SCOPE, text, limit=700, lang="eng"))
+        assert scores is None
+        assert sorted(names) == sorted(wanted)
+        best = set(wanted[:30])
+        assert len(best & set(names[:30])) >= 0.8 * len(best)  # each part numbers its own objects
+    for index in (one, *parts):
+        index.close()
+
+
+def test_matching_comes_through_json() -> None:
+    matching = Matching("eng", True)
+    assert unpack_matching(through_json(list(matching))) == matching
+    assert unpack_matching(None) is None
+    terms = Terms([b"a", "é".encode()], b"\1\2", b"\0\1", [1, 2])
+    again = unpack_terms(through_json(pack_terms(terms)))
+    assert (again.words, again.counts, again.flags, list(again.typed)) == (
+        terms.words,
+        terms.counts,
+        terms.flags,
+        [1, 2],
+    )
