@@ -30,6 +30,7 @@ class LogFollower:
         self.log = log
         self.replicas: list[Replica] = []
         self._broker = broker
+        self._reading: list[Replica] = []  # those that get what is read now; one that joins gets the next reading
         self._changed = asyncio.Event()
 
     def follow(self, replica: Replica) -> None:
@@ -41,6 +42,9 @@ class LogFollower:
         """Let a replica apply nothing any more."""
         if replica in self.replicas:
             self.replicas.remove(replica)
+            self._reading = [other for other in self._reading if other is not replica]
+            if not self.replicas:
+                self._read_again()  # which ends the reading
 
     async def run(self) -> None:
         """Apply the log until cancelled."""
@@ -78,12 +82,13 @@ class LogFollower:
         epoch = await self._broker.epoch(self.log)
         for replica in self.replicas:
             replica.begin(epoch)
-        positions = [replica.applied for replica in self.replicas if not replica.is_broken]
-        if not positions:
+        self._reading = [replica for replica in self.replicas if not replica.is_broken]
+        if not self._reading:
             return
+        first = min(replica.applied for replica in self._reading)
         began = time.perf_counter()
-        async for position, entry in self._broker.read(self.log, min(positions)):
-            if self._changed.is_set():  # before the entry: a replica that has just come may lack those before it
+        async for position, entry in self._broker.read(self.log, first):
+            if self._changed.is_set():  # a replica that has just come may lack what is before this entry
                 return
             self._apply(position, entry)
             if time.perf_counter() - began > APPLY_S:
@@ -93,6 +98,6 @@ class LogFollower:
     def _apply(self, position: int, entry: bytes) -> None:
         """Let each replica apply an entry that it lacks. Raises StoreError; the others stay where they are."""
         batch = unpack_entry(entry)
-        for replica in self.replicas:
+        for replica in self._reading:
             if replica.applied < position and not replica.is_broken:
                 replica.take(position, batch)

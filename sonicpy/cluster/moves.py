@@ -19,6 +19,7 @@ from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 from nats.errors import Error as NatsError
 
+from sonicpy.cluster.ending import end
 from sonicpy.cluster.jetstream import JetStream, connect
 from sonicpy.cluster.orders import DONE, FAILED, LAYOUT, Order, subject_of_orders, tell_layout, unpack_order
 from sonicpy.cluster.registry import Layout, Registry
@@ -77,10 +78,7 @@ class Mover:
         for subscription in self._subscriptions:
             if not self._connection.is_closed:
                 await subscription.unsubscribe()
-        tasks = [*self._orders, *([self._task] if self._task is not None else [])]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await end([*self._orders, *([self._task] if self._task is not None else [])])
 
     # -- the layout ----------------------------------------------------------------------------------------------------
 

@@ -7,7 +7,6 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from nats.errors import NoRespondersError
 
 from sonicpy.cluster import snapshots
 from sonicpy.cluster.broker import Epoch
+from sonicpy.cluster.ending import end
 from sonicpy.cluster.figures import partition_figures
 from sonicpy.cluster.follower import LogFollower
 from sonicpy.cluster.hedging import NOT_HERE
@@ -72,14 +72,6 @@ class Held:
     replica: Replica
     task: "asyncio.Task[None]"
     subscription: Subscription
-
-
-async def cancelled(tasks: Iterable["asyncio.Task[None]"]) -> None:
-    """End some tasks."""
-    ending = list(tasks)
-    for task in ending:
-        task.cancel()
-    await asyncio.gather(*ending, return_exceptions=True)
 
 
 class NotHere(SonicError):
@@ -242,7 +234,7 @@ class Node:
         await self._mover.stop()
         for partition in list(self._held):
             await self.release(partition)
-        await cancelled([*self._tasks, *self._answering])
+        await end([*self._tasks, *self._answering])
         await self._connection.close()
 
     async def hold(self, partition: int, statistics: Statistics, adopt: Epoch | None = None) -> None:
@@ -278,7 +270,7 @@ class Node:
             await asyncio.sleep(wait_s)
         finally:
             self._follower_of(partition).leave(held.replica)
-            await cancelled([held.task])
+            await end([held.task])
             await held.replica.close()
 
     # -- inside --------------------------------------------------------------------------------------------------------

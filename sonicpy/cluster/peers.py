@@ -17,6 +17,7 @@ from collections.abc import Awaitable, Callable, Iterable
 
 from nats.aio.client import Client
 
+from sonicpy.cluster.ending import end
 from sonicpy.cluster.frames import Frames
 from sonicpy.cluster.hedging import Askable, Hedging
 from sonicpy.cluster.registry import Peer, Registry
@@ -209,12 +210,9 @@ class Peers:
         if self._server is not None:
             self._server.close()
         self.hedging.close()
-        tasks = [*self._opening.values(), *self._tasks]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        for end in (*self._askers.values(), *self.answerers):
-            end.abort()
+        await end([*self._opening.values(), *self._tasks])
+        for side in (*self._askers.values(), *self.answerers):
+            side.abort()
 
     def _asker_of(self, node: str) -> Asker | None:
         """Return the connection to a node; None: there is none, and one is being opened."""

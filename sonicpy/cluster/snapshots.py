@@ -150,7 +150,8 @@ async def _snapshot_all(brokers: str) -> list[dict[str, Any]]:
         for partition in range(layout.partitions):
             await _ask_for_snapshot(connection, partition)
         answers = await ask_nodes(connection, layout)
-        return [done for number in range(layout.logs) for done in await _trim(number, log, registry, layout, answers)]
+        done = [one for number in range(layout.logs) for one in await _trim(number, log, registry, layout, answers)]
+        return sorted(done, key=lambda one: int(one["partition"]))
     finally:
         await connection.close()
 

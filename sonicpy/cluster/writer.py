@@ -15,6 +15,7 @@ from collections.abc import Callable
 
 from sonicpy.cluster.batches import Batch, pack_records
 from sonicpy.cluster.broker import Broker, Unacknowledged
+from sonicpy.cluster.ending import end
 from sonicpy.cluster.gaps import Gaps
 from sonicpy.cluster.versions import FIRST, pack_entry
 from sonicpy.errors import StoreError
@@ -170,8 +171,7 @@ class LogWriter:
     async def stop(self) -> None:
         """Give up what is under way, and refuse what waits."""
         if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait([self._task])
+            await end([self._task])
         for batch in (*self._under_way.values(), *self._waiting):
             batch.fail(StoreError("the node stops"))
 

@@ -357,14 +357,17 @@ def test_a_replica_that_joins_is_given_what_the_others_have_passed(tmp_path: Pat
         task = asyncio.create_task(follower.run())
         follower.follow(first)
         await first.wait_for(10, 10)
+        broker.logs[0].append(entry(11, pushed("o11", "apple"), partition=1))  # which the reading under way gets first
         follower.follow(second)
-        await second.wait_for(10, 10)
-        assert first.index.count_objects("c", "b") == second.index.count_objects("c", "b") == 5
-        follower.leave(first)
-        broker.logs[0].append(entry(11, pushed("o11", "apple")))
-        broker.read_again(0)
         await second.wait_for(11, 10)
-        assert first.applied == 10
+        assert second.index.objects("c", "b")[0] == "o1"
+        assert first.index.count_objects("c", "b") == 5
+        assert second.index.count_objects("c", "b") == 6
+        follower.leave(first)
+        broker.logs[0].append(entry(12, pushed("o12", "apple")))
+        broker.read_again(0)
+        await second.wait_for(12, 10)
+        assert first.applied == 11
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         await first.close()
