@@ -26,10 +26,10 @@ def read() -> dict[str, float | int | str]:
 def page_with(page: str, made: dict[str, str]) -> str:
     """Return the page with these tables in their places."""
     for name, text in made.items():
-        place = re.compile(rf"(<!-- {name} -->\n\n).*?(\n\n<!-- end -->)", re.DOTALL)
+        place = re.compile(rf"(<!-- {name} -->\n).*?(\n<!-- end -->)", re.DOTALL)
         if not place.search(page):
             raise SystemExit(f"docs/scale.md has no place for the table {name}")
-        page = place.sub(lambda found, text=text: found[1] + text + found[2], page)
+        page = place.sub(lambda found, text=text: f"{found[1]}\n{text}\n{found[2]}", page)
     return page
 
 

@@ -10,6 +10,7 @@ import json
 import os
 import platform
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -57,7 +58,7 @@ def measure() -> Measured:
         found |= of_queries(folder / "store", texts)
         found |= of_changes(folder / "three", texts)
         found |= of_passing_on(folder / "one", texts)
-    return {key: value if isinstance(value, str) else round(value, 2) for key, value in found.items()}
+    return {key: value if isinstance(value, str) else round(value, 2 if value > 1 else 4) for key, value in found.items()}
 
 
 def of_store(folder: Path, texts: Sequence[str]) -> Measured:
@@ -92,28 +93,45 @@ def of_changes(folder: Path, texts: Sequence[str]) -> Measured:
     """Return what a PUSH costs the node that takes it, each replica and all brokers together."""
     with running(folder, copies=3) as cluster:
         time.sleep(1)
-        nodes, brokers = pids_of(cluster)
-        found: Measured = {"idle node MB": resident_mb(nodes)}
-        before = [cpu_s(nodes), cpu_s(brokers)]
+        idle = Spent(cluster)
         time.sleep(IDLE_S)
-        found["idle node share of a core"] = (cpu_s(nodes) - before[0]) / len(nodes) / IDLE_S
-        found["idle broker share of a core"] = (cpu_s(brokers) - before[1]) / len(brokers) / IDLE_S
-        found |= pushed(cluster, texts[:CHANGES], depth=1)
-        found |= pushed(cluster, texts[CHANGES : CHANGES + BATCHED_CHANGES], depth=DEPTH)
+        idle.stop()
+        found: Measured = {
+            "idle node, share of a core": (idle.entry_s + idle.others_s) / len(cluster.nodes) / idle.seconds,
+            "idle broker, share of a core": idle.brokers_s / len(cluster.brokers) / idle.seconds,
+            "idle wire bytes per second": idle.wire_bytes / idle.seconds,
+        }
+        found |= pushed(cluster, texts[:CHANGES], 1, idle)
+        found |= pushed(cluster, texts[CHANGES : CHANGES + BATCHED_CHANGES], DEPTH, idle)
         time.sleep(3)  # brokers write what they know of their streams
         changes = CHANGES + BATCHED_CHANGES
         on_disk = sum(disk_bytes(cluster.folder / name) for name in cluster.brokers)
         found["broker disk bytes per change"] = on_disk / changes
-        found["node of 30,000 objects MB"] = resident_mb(nodes)
+        found["node MB, page cache not counted"] = private_mb(pids_of(cluster)[0])
     return found
 
 
-def pushed(cluster: DevCluster, texts: Sequence[str], depth: int) -> Measured:
-    """Push through one node, `depth` lines under way; return what that cost, by role."""
-    nodes, brokers = pids_of(cluster)
-    entry, *others = nodes
+class Spent:
+    """What a cluster spends between the making of this and `stop`: processor time in seconds, by role, and bytes."""
+
+    def __init__(self, cluster: DevCluster) -> None:
+        self._cluster = cluster
+        self._began = self._now()
+
+    def stop(self) -> None:
+        """Take the differences."""
+        found = [now - was for now, was in zip(self._now(), self._began, strict=True)]
+        self.seconds, self.entry_s, self.others_s, self.brokers_s, self.wire_bytes = found
+
+    def _now(self) -> list[float]:
+        (entry, *others), brokers = pids_of(self._cluster)
+        return [time.monotonic(), cpu_s([entry]), cpu_s(others), cpu_s(brokers), traffic(self._cluster)]
+
+
+def pushed(cluster: DevCluster, texts: Sequence[str], depth: int, idle: Spent) -> Measured:
+    """Push through one node, `depth` lines under way; return what that cost, by role, beyond what an idle one does."""
     pick = random.Random(depth)
-    before, sent = [cpu_s([entry]), cpu_s(others), cpu_s(brokers)], traffic(cluster)
+    spent = Spent(cluster)
     connection = Connection(cluster.node_ports["n1"], "ingest")
     for first in range(0, len(texts), depth):
         lines = [f"PUSH messages b{pick.randrange(64)} {oid(pick.randrange(10**9))} {quoted(text)} LANG(eng)\n"
@@ -122,14 +140,16 @@ def pushed(cluster: DevCluster, texts: Sequence[str], depth: int) -> Measured:
         connection.take(len(lines))
     connection.close()
     time.sleep(0.5)
-    spent = [cpu_s([entry]) - before[0], cpu_s(others) - before[1], cpu_s(brokers) - before[2]]
-    replica_us = spent[1] / len(others) / len(texts) * 1e6
-    name = "batched " if depth > 1 else ""
+    spent.stop()
+    times = spent.seconds / idle.seconds
+    others = len(cluster.nodes) - 1
+    replica_us = (spent.others_s - idle.others_s * times) / others / len(texts) * 1e6
+    name = f"{depth} under way: " if depth > 1 else ""
     return {
-        f"{name}entry us": spent[0] / len(texts) * 1e6 - replica_us,
+        f"{name}entry us": (spent.entry_s - idle.entry_s * times) / len(texts) * 1e6 - replica_us,
         f"{name}replica us": replica_us,
-        f"{name}brokers us": spent[2] / len(texts) * 1e6,
-        f"{name}wire bytes per change": (traffic(cluster) - sent) / len(texts),
+        f"{name}brokers us": (spent.brokers_s - idle.brokers_s * times) / len(texts) * 1e6,
+        f"{name}wire bytes per change": (spent.wire_bytes - idle.wire_bytes * times) / len(texts),
     }
 
 
@@ -226,7 +246,7 @@ def disk_bytes(folder: Path) -> int:
     return sum(path.stat().st_blocks * 512 for path in folder.rglob("*") if path.is_file())
 
 
-def resident_mb(pids: Sequence[int]) -> float:
-    """Return the mean resident memory of some processes."""
-    pages = [int(Path(f"/proc/{pid}/statm").read_text().split()[1]) for pid in pids]
-    return sum(pages) / len(pages) * os.sysconf("SC_PAGE_SIZE") / 1e6
+def private_mb(pids: Sequence[int]) -> float:
+    """Return the mean memory of some processes that is not a file's."""
+    found = [re.search(r"RssAnon:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text()) for pid in pids]
+    return sum(int(one[1]) for one in found if one) / len(pids) * 1024 / 1e6

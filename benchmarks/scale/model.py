@@ -1,6 +1,7 @@
 """The model: from what was measured and what is assumed to machines, nodes, memory, disks and network.
 
-It adds up processor time and bytes; it knows neither queues nor latency. `python -m benchmarks.scale` prints its tables.
+It adds up processor time and bytes, and knows neither queues nor latency. `python -m benchmarks.scale` prints its
+tables.
 """
 
 import math
@@ -9,6 +10,8 @@ from dataclasses import dataclass
 
 SIZES = (10**9, 10**10, 10**11)
 PARTITIONS_MAX = 1024
+MEASURED_PARTITIONS = 16
+"""Of the clusters that were measured."""
 DAY_S = 86_400
 GIB = 1 << 30
 TIB = 1 << 40
@@ -26,8 +29,8 @@ ASSUMED: dict[str, tuple[float, str]] = {
     "share of the stores in memory": (0.2, "in the page cache; the rest is seldom read"),
     "room for each byte of a store": (1.6, "free pages of LMDB, a snapshot on its way, new word graphs"),
     "days of the log": (2, "two snapshots, one a day"),
-    "cores of a machine": (32, "four of them for a broker and the system, the others for a node each"),
-    "cores for other work": (4, "of each machine"),
+    "cores of a machine": (32, "a node uses one"),
+    "cores without a node": (4, "of each machine: for its broker, if it has one, and the system"),
     "memory of a machine, GiB": (256, ""),
     "disk of a machine, TiB": (8, "local NVMe, filled to 70 %"),
     "network of a machine, Gbit/s": (25, "filled to 50 %"),
@@ -61,6 +64,7 @@ class Plan:
     by_network: int
     machines: int
     nodes: int
+    passing_cores: float
     fill_hours: float
     replace_minutes: float
 
@@ -85,18 +89,20 @@ def plan(objects: int, measured: Mapping[str, float], assumed: Mapping[str, floa
     while True:  # more nodes pass on more queries, which takes more nodes
         passed_on = 1 - copies / nodes
         query_cores = queries * (measured["query us"] + passed_on * measured["passing on: nodes us"]) / 1e6
-        idle = nodes * measured["idle node share of a core"]
+        idle = nodes * measured["idle node, share of a core"]
         needed = math.ceil((query_cores + change_cores + idle) / busy)
         if needed <= nodes:
             break
         nodes += 1
     broker_cores = (changes * measured["brokers us"] + queries * passed_on * measured["passing on: brokers us"]) / 1e6
     stores = objects * (measured["store bytes per object"] + measured["graph bytes per object"]) * copies
-    memory = stores * assumed["share of the stores in memory"] + nodes * measured["idle node MB"] * 1e6
+    memory = (
+        stores * assumed["share of the stores in memory"] + nodes * measured["node MB, page cache not counted"] * 1e6
+    )
     log = changes * DAY_S * assumed["days of the log"] * measured["broker disk bytes per change"]
     answer = measured["query bytes"] + measured["answer bytes"]
     network_bytes = queries * answer * (1 + 2 * passed_on) + changes * measured["wire bytes per change"]
-    per_machine = assumed["cores of a machine"] - assumed["cores for other work"]
+    per_machine = assumed["cores of a machine"] - assumed["cores without a node"]
     disk = 0.7 * assumed["disk of a machine, TiB"] * TIB
     network = 0.5 * assumed["network of a machine, Gbit/s"] * 1e9 / 8
     by = {
@@ -107,7 +113,7 @@ def plan(objects: int, measured: Mapping[str, float], assumed: Mapping[str, floa
     }
     machines = max(3, *by.values())
     started = max(nodes, machines)
-    filled_us = measured["batched entry us"] + copies * measured["batched replica us"]
+    filled_us = measured["64 under way: entry us"] + copies * measured["64 under way: replica us"]
     return Plan(
         objects=objects,
         changes_per_s=changes,
@@ -126,6 +132,10 @@ def plan(objects: int, measured: Mapping[str, float], assumed: Mapping[str, floa
         by_network=by["network"],
         machines=machines,
         nodes=started,
+        passing_cores=queries
+        * passed_on
+        * (measured["passing on: nodes us"] + measured["passing on: brokers us"])
+        / 1e6,
         fill_hours=objects * filled_us / 1e6 / started / 3600,
         replace_minutes=stores / machines / network / 60,
     )
@@ -169,7 +179,8 @@ def needed_table(plans: list[Plan]) -> str:
         ("**machines**", [f"**{shown(one.machines)}**" for one in plans]),
         ("**nodes**", [f"**{shown(one.nodes)}**" for one in plans]),
         ("decided by", [one.limit for one in plans]),
-        ("hours to push all objects once", [shown(round(one.fill_hours, 1)) for one in plans]),
+        ("cores that only pass queries on", [shown(round(one.passing_cores, 1)) for one in plans]),
+        ("hours to push all objects once, 64 under way", [shown(round(one.fill_hours, 1)) for one in plans]),
         ("minutes to copy a lost machine's replicas", [shown(round(one.replace_minutes)) for one in plans]),
     ]
     return table(["", *(named(one.objects) for one in plans)], [[name, *values] for name, values in rows])
@@ -188,6 +199,10 @@ def partition_table(plans: list[Plan], measured: Mapping[str, float]) -> str:
             rows.append(
                 [f"P = {shown(partitions)}: {name}", *(shown(rounded(value(one, partitions))) for one in plans)]
             )
+    idle = measured["idle broker, share of a core"] / MEASURED_PARTITIONS * 3
+    for partitions in (16, 128, PARTITIONS_MAX):
+        cores = shown(round(partitions * idle, 2))
+        rows.append([f"P = {shown(partitions)}: cores of the brokers while nothing happens", *(cores for _ in plans)])
     whole_us = measured["passing on: nodes us"] + measured["passing on: brokers us"]
     rows.append(
         [
