@@ -58,7 +58,9 @@ def measure() -> Measured:
         found |= of_queries(folder / "store", texts)
         found |= of_changes(folder / "three", texts)
         found |= of_passing_on(folder / "one", texts)
-    return {key: value if isinstance(value, str) else round(value, 2 if value > 1 else 4) for key, value in found.items()}
+    return {
+        key: value if isinstance(value, str) else round(value, 2 if value > 1 else 4) for key, value in found.items()
+    }
 
 
 def of_store(folder: Path, texts: Sequence[str]) -> Measured:
