@@ -17,6 +17,7 @@ from tests.disk import disk, fill
 pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 
 from sonicpy.cluster.dev import DevCluster, nats_server  # noqa: E402
+from sonicpy.cluster.partitions import partition_of  # noqa: E402
 from tests.cluster.test_faults import check  # noqa: E402
 
 pytestmark = pytest.mark.full
@@ -70,12 +71,25 @@ def wait_until_it_stops(load: Load) -> int:
     return before
 
 
-def answers_reads(port: int) -> bool:
+def answer_of(port: int, bucket: str) -> bytes:
     channel = Channel(port)
+    began = time.monotonic()
     try:
-        return channel.ask(f"COUNTB {COLLECTION} w0\n".encode()).startswith(b"RESULT ")
+        return channel.ask(f"COUNTB {COLLECTION} {bucket}\n".encode())
     finally:
         channel.close()
+        assert time.monotonic() - began < 10
+
+
+def fill_quiet_bucket(cluster: DevCluster) -> str:
+    """Push to a bucket in whose partition the writers have none; return its name."""
+    partitions = cluster.layout.partitions
+    busy = {partition_of(COLLECTION, f"w{number}", partitions) for number in range(6)}
+    quiet = next(name for name in map(str, range(1000)) if partition_of(COLLECTION, name, partitions) not in busy)
+    channel = Channel(cluster.node_ports["n1"])
+    assert channel.ask(f'PUSH {COLLECTION} {quiet} o1 "apple"\n'.encode()) == b"OK"
+    channel.close()
+    return quiet
 
 
 @pytest.mark.timeout(300)
@@ -102,6 +116,7 @@ def test_a_full_disk_at_one_broker_stops_no_changes(tmp_path: Path) -> None:
 def test_full_disks_at_all_brokers_stop_changes_until_there_is_room(tmp_path: Path) -> None:
     with cluster_on_disks(tmp_path / "cluster", ["b1", "b2", "b3"]) as cluster:
         ports = list(cluster.node_ports.values())
+        quiet = fill_quiet_bucket(cluster)
         with Load(ports) as load:
             load.wait_for(300)
             fillers = {name: fill(cluster.folder / name, LEFT_BYTES) for name in ("b1", "b2", "b3")}
@@ -111,14 +126,16 @@ def test_full_disks_at_all_brokers_stop_changes_until_there_is_room(tmp_path: Pa
             assert channel.ask(f'PUSH {COLLECTION} other o1 "apple"\n'.encode()) == b"ERR internal_error"
             assert 14 < time.monotonic() - began < 17
             channel.close()
-            # A node whose replica did not get what the node acknowledged last answers ERR: its clients read what they
-            # wrote. That is one node at most.
-            assert sum(answers_reads(port) for port in ports) >= 2
+            # A node whose replica did not get what the node acknowledged last refuses reads of that partition, because
+            # its clients read what they wrote. All other reads go on.
+            assert [answer_of(port, quiet) for port in ports] == [b"RESULT 1"] * 3
+            assert {answer_of(port, "w0")[:6] for port in ports} <= {b"RESULT", b"ERR in"}
             assert load.acknowledged == stopped_at
             make_room(cluster, fillers)
             load.wait_for(500)
-        # That push got no OK, so it may be there or not: it is taken back before the replicas are judged.
+        # The push without an OK may be there or not. Both buckets are none of the writers', so they go before the judge.
         channel = Channel(ports[0])
         assert channel.ask(f"FLUSHB {COLLECTION} other\n".encode()) in (b"RESULT 0", b"RESULT 1")
+        assert channel.ask(f"FLUSHB {COLLECTION} {quiet}\n".encode()) == b"RESULT 1"
         channel.close()
         check(cluster, load, tmp_path / "replay")
