@@ -133,7 +133,7 @@ def test_full_disks_at_all_brokers_stop_changes_until_there_is_room(tmp_path: Pa
             assert load.acknowledged == stopped_at
             make_room(cluster, fillers)
             load.wait_for(500)
-        # The push without an OK may be there or not. Both buckets are none of the writers', so they go before the judge.
+        # The push without an OK may be there or not. Neither bucket is a writer's, so both go before the judge comes.
         channel = Channel(ports[0])
         assert channel.ask(f"FLUSHB {COLLECTION} other\n".encode()) in (b"RESULT 0", b"RESULT 1")
         assert channel.ask(f"FLUSHB {COLLECTION} {quiet}\n".encode()) == b"RESULT 1"
