@@ -20,9 +20,8 @@ from benchmarks.seeds import cluster_nodes, corpora, postgres
 from benchmarks.seeds.profiles import Profile
 from benchmarks.seeds.served import address
 from benchmarks.seeds.table import CLIENT, IN_PROCESS, NETWORK, NOTHING, SYSTEM_CACHE, Figure, Table, in_rounds
-from benchmarks.versus.accounting import cpu_s
 from benchmarks.versus.client import Lane, drive
-from benchmarks.versus.servers import Sonicpy, ask
+from benchmarks.versus.servers import Server, Sonicpy, ask
 
 COLLECTION, BUCKET = "intel", "fqdn"
 COMMIT = 1000

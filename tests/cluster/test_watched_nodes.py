@@ -115,8 +115,10 @@ def test_a_load_balancer_sees_who_is_ready(cluster: WatchedCluster) -> None:
     assert channel.ask(b'PUSH c b o1 "apple"\n') == b"OK"
     channel.close()
     partition = partition_of("c", "b", 3)
-    asyncio.run(make_again(cluster, partition))
     holders = cluster.layout.holders(partition)
+    position = ("sonicpy_partition_position", str(partition))
+    wait_until(lambda: all(scrape(cluster.watched[name])[position] == 1 for name in holders))  # else it knows no log
+    asyncio.run(make_again(cluster, partition))
     wait_until(lambda: all(ready(cluster, name)[0] == 503 for name in holders))
     for name in holders:
         status, said = ready(cluster, name, "/readyz/search")

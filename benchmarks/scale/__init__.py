@@ -1,0 +1,1 @@
+"""How many nodes, cores and disks a cluster of billions of objects needs: a model, computed from what was measured."""
