@@ -21,7 +21,7 @@ from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo
 from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
 from sonicpy._native.word_break import is_unspaced_letter
 from sonicpy.config import Config, SearchConfig
-from sonicpy.index.search.expansion import edits_allowed_by_sonic, expansions
+from sonicpy.index.search.expansion import corrections_by_sonic, expansions
 from sonicpy.index.search.families import Matching
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.plan import IN_PAIRS, IS_STOP, NOTHING_LEFT_OUT, TABLE_FULL, TOO_COMMON
@@ -249,11 +249,9 @@ class SonicVisits:
             if corrected == CORRECTED_WORDS_SONIC:
                 break
             corrected += 1
-            allowed = edits_allowed_by_sonic(term, typed)
-            matches = self._lexicon.corrections(term, allowed, transpositions=False, of_long=True)
-            for distance in range(1, allowed + 1):
-                others = sorted(word for word, edits in matches if edits <= distance and word != term)
-                for word, row in self._held(iter(others)):
+            for distance, words in corrections_by_sonic(self._lexicon, term, typed, of_long=True):
+                others = (word for word in words if word != term)
+                for word, row in self._held(others):
                     if self.budget == 0:
                         return
                     score = correction_score(idf(self._objects, row.df), distance, typed)
