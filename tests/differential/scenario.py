@@ -1,6 +1,7 @@
 """Random scenarios: what clients send, in order. A scenario is the same for the same seed."""
 
 import random
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -80,6 +81,10 @@ RESTART = Step("", b"")
 INFO = Step(f"{CONTROL} 1", b"INFO")
 CONSOLIDATE = Step(f"{CONTROL} 1", b"TRIGGER consolidate")
 PLACE = COLLECTION.encode()
+TEXT = re.compile(
+    rb'^(?P<head>(?P<command>PUSH|QUERY|POP|SUGGEST) [^"]*)"(?P<text>(?:[^"\\]|\\.)*)"(?P<meta>.*)$', re.DOTALL
+)
+"""A line with a text, as most scenarios write it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,9 +23,7 @@ def test_as_many_as_the_twin(word: str, edits: int) -> None:
     st.integers(1, 3),
     st.lists(st.tuples(st.integers(0, 9), st.integers(0, 1), st.text("a\u0434\u0440\u4e2d", max_size=1)), max_size=4),
 )
-def test_it_reads_the_words_that_the_twin_reads(
-    word: str, edits: int, changes: list[tuple[int, int, str]]
-) -> None:
+def test_it_reads_the_words_that_the_twin_reads(word: str, edits: int, changes: list[tuple[int, int, str]]) -> None:
     candidates = [word]
     for at, gone, put in changes:
         last = candidates[-1]
