@@ -12,7 +12,7 @@ from typing import Protocol
 
 from sonicpy.lexer.sonic_language import SonicGuesser
 from sonicpy.lexer.stopwords import StopWords
-from tests.differential.held import Held, with_words, words_of
+from tests.differential.held import Held, text_of, with_words, words_of
 from tests.differential.judge import Difference
 from tests.differential.scenario import CONSOLIDATE, SEARCH, TEXT, Scenario, Step
 
@@ -24,6 +24,8 @@ OPEN_GRAPHS = re.compile(rb"fst_open_count\((\d+)\)")
 FOUND = re.compile(rb"^EVENT \w+ (.*)\r\n", re.MULTILINE)
 COUNTED = re.compile(rb"RESULT (\d+)\r\n")
 ALL = b" LIMIT(100)"
+CERTAIN = ("short", "script")
+"""What decides the language of a text without stop words and letter statistics; see `SonicGuesser.explain`."""
 GUESSER = SonicGuesser(StopWords())
 
 
@@ -35,16 +37,23 @@ def not_utf8(scenario: Scenario, difference: Difference) -> Scenario | None:
 
 
 def guessed_language(scenario: Scenario, difference: Difference) -> Scenario | None:
-    """Sonic guesses otherwise: the difference goes when every line names the language that ours guesses."""
-    return rewritten(scenario, difference, named_language)
+    """Sonic guesses otherwise, where letters or stop words decide.
+
+    The difference goes when the lines of such texts name the language that ours guesses.
+    """
+    return rewritten(scenario, difference, uncertain_language)
+
+
+def uncertain_language(line: re.Match[bytes]) -> bytes:
+    """Return a line with the language of its text, if neither its length nor its script decided."""
+    return line[0] if GUESSER.explain(text_of(line))[1] in CERTAIN else named_language(line)
 
 
 def named_language(line: re.Match[bytes]) -> bytes:
     """Return a PUSH or QUERY with the language of its text."""
     if line["command"] not in (b"PUSH", b"QUERY") or b"LANG" in line["meta"]:
         return line[0]
-    text = line["text"].decode("utf-8", "replace").replace("\\n", "\n").replace('\\"', '"')
-    return line[0] + f" LANG({GUESSER.guess(text) or 'none'})".encode()
+    return line[0] + f" LANG({GUESSER.guess(text_of(line)) or 'none'})".encode()
 
 
 def signs_in_chinese(scenario: Scenario, difference: Difference) -> Scenario | None:
@@ -88,8 +97,10 @@ def without_marks(line: re.Match[bytes]) -> bytes:
 
 
 def left_out_words(scenario: Scenario, difference: Difference) -> Scenario | None:
-    """Where too many words wait, ours takes the first that are still there; Sonic refuses each that comes while too many
-    wait, and takes it if it is pushed again later. The difference goes without the limit.
+    """Of too many words that wait, ours takes the first that are still there.
+
+    Sonic refuses each that comes while too many wait, and takes it if it is pushed again later. The difference goes
+    without the limit.
     """
     if scenario.profile != "small graph":
         return None

@@ -11,6 +11,8 @@ from tests.differential.scenario import PROFILES, TEXT, Step
 LANG = re.compile(rb"LANG\((none|(?!xxx)\w{3})\)")
 ESCAPED = re.compile(rb"\\([n\"])")
 NO_LANGUAGE = b" LANG(none)"
+ACCEPTED = re.compile(rb"\s*(LANG\((none|(?!xxx)\w{3})\)\s*)*")
+"""What may follow the text of a PUSH; a line with anything else is refused."""
 
 Words = dict[tuple[bytes, bytes], set[bytes]]
 
@@ -66,7 +68,7 @@ class Held:
         for sent in step.line.split(b"\n"):
             command, *names = sent.split(b" ")
             line = TEXT.match(sent)
-            if line is not None and len(names) > 3:
+            if line is not None and len(names) > 3 and ACCEPTED.fullmatch(line["meta"]):
                 held = self._words[names[1], names[2]]
                 if command == b"PUSH":
                     words = set(words_of(line, self._profile))

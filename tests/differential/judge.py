@@ -10,6 +10,8 @@ from typing import Self
 from tests.differential.scenario import Scenario, Step
 from tests.differential.servers import Player
 
+AGAIN = 3
+"""How often Sonic plays a scenario again whose difference is not meant: some of its answers depend on chance."""
 REMEMBERED = 8
 """Scenarios whose difference is known, at most."""
 
@@ -55,6 +57,12 @@ class Judge:
                 del self._judged[next(iter(self._judged))]
             self._judged[scenario] = self._judge(scenario)
         return self._judged[scenario]
+
+    def is_steady(self, scenario: Scenario, difference: Difference) -> bool:
+        """Return whether the step differs in the same way each time that both play the scenario again."""
+        answers = {(self._play("Sonic", scenario)[difference.at], b"") for _ in range(AGAIN)}
+        answers.add((b"", self._play("ours", scenario)[difference.at]))
+        return answers == {(difference.sonic, b""), (b"", difference.ours)}
 
     def _judge(self, scenario: Scenario) -> Difference | None:
         playing = self._threads.submit(self._play, "Sonic", scenario)
