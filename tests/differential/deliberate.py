@@ -207,7 +207,7 @@ DELIBERATE = (
     Meant("the server answers a line that is not UTF-8", not_utf8),
     Meant("`fst_open_count` of INFO counts word graphs that are open", open_graphs),
     Meant("the language of a few texts", guessed_language),
-    Meant("Chinese text gives no words of blanks and punctuation", signs_in_chinese),
+    Meant("Chinese text gives no words of blanks, punctuation and marks", signs_in_chinese),
     Meant("POP removes the words of a text whatever its language was", popped_every_way),
     Meant("with `diacritic_folding_enabled`, marks that stand alone are no word", marks_alone),
     Meant("where more than `max_words` words wait for a consolidation", left_out_words, evidence=asking_for_all_words),

@@ -90,7 +90,7 @@ def row_of(scenario: Scenario, differs: Callable[[bytes], bool], sonic: bytes, o
 def test_a_rule_excuses_what_goes_with_its_cause() -> None:
     chinese = pushed(b'PUSH {c} b o "\xe4\xbd\xa0, \xe5\xa5\xbd" LANG(cmn)')
     row = row_of(chinese, lambda line: b"," in line, b"RESULT 4\r\n", b"RESULT 2\r\n")
-    assert row == "Chinese text gives no words of blanks and punctuation"
+    assert row == "Chinese text gives no words of blanks, punctuation and marks"
     assert row_of(chinese, lambda line: b"\xe5" in line, b"RESULT 4\r\n", b"RESULT 2\r\n") is None
     guessed = pushed(b'PUSH {c} b o "hello wonderful world of words"')
     row = row_of(guessed, lambda line: b"LANG" not in line, b"RESULT 1\r\n", b"RESULT 2\r\n")
