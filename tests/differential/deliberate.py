@@ -20,7 +20,9 @@ Rule = Callable[[Scenario, Difference], Scenario | None]
 """Returns the scenario without the cause of the difference, or None: it is another one."""
 
 LIMITS = re.compile(rb" (LIMIT|OFFSET)\(\d*\)")
-OPEN_GRAPHS = re.compile(rb"fst_open_count\((\d+)\)")
+OPEN_GRAPHS = re.compile(rb"fst_open_count\(\d+\)")
+OPEN_COLLECTIONS = re.compile(rb"kv_open_count\((\d+)\)")
+OPEN_FIGURES = re.compile(rb"(kv|fst)_open_count\(\d+\)")
 FOUND = re.compile(rb"^EVENT \w+ (.*)\r\n", re.MULTILINE)
 COUNTED = re.compile(rb"RESULT (\d+)\r\n")
 ALL = b" LIMIT(100)"
@@ -85,15 +87,25 @@ def popped_every_way(scenario: Scenario, difference: Difference) -> Scenario | N
 
 def marks_alone(scenario: Scenario, difference: Difference) -> Scenario | None:
     """Where accents go, Sonic stores a word without letters for marks that stand alone."""
-    if scenario.profile != "folding":
-        return None
-    return rewritten(scenario, difference, without_marks)
+    return rewritten(scenario, difference, without_lone_marks) if scenario.profile == "folding" else None
 
 
-def without_marks(line: re.Match[bytes]) -> bytes:
-    """Return a line without the marks of its text: what is left has the same letters."""
-    letters = (char for char in line["text"].decode("utf-8", "replace") if unicodedata.category(char)[0] != "M")
-    return line["head"] + f'"{"".join(letters)}"'.encode() + line["meta"]
+def blanks_in_words(scenario: Scenario, difference: Difference) -> Scenario | None:
+    """Sonic stores words with blanks in them: here the blank before a mark that stands alone."""
+    return rewritten(scenario, difference, without_lone_marks) if scenario.profile == "nfkc" else None
+
+
+def without_lone_marks(line: re.Match[bytes]) -> bytes:
+    """Return a line without the marks of its text that follow neither a letter or number nor another mark of one."""
+    kept = ""
+    for char in line["text"].decode("utf-8", "replace"):
+        if not is_mark(char) or (kept and (kept[-1].isalnum() or is_mark(kept[-1]))):
+            kept += char
+    return line["head"] + f'"{kept}"'.encode() + line["meta"]
+
+
+def is_mark(char: str) -> bool:
+    return unicodedata.category(char)[0] == "M"
 
 
 def left_out_words(scenario: Scenario, difference: Difference) -> Scenario | None:
@@ -171,11 +183,23 @@ def all_objects(step: Step) -> Step:
 
 def open_graphs(scenario: Scenario, difference: Difference) -> Scenario | None:
     """Sonic counts word graphs of buckets that do not exist, but not those that a consolidation has closed."""
-    if not OPEN_GRAPHS.search(difference.sonic):
+    return without_step(scenario, difference.at) if differ_only_in(OPEN_GRAPHS, difference) else None
+
+
+def open_collections(scenario: Scenario, difference: Difference) -> Scenario | None:
+    """After a restart, Sonic counts no collection before it was used."""
+    if not any(step.is_restart for step in scenario.steps[: difference.at]):
         return None
-    if OPEN_GRAPHS.sub(b"", difference.sonic) != OPEN_GRAPHS.sub(b"", difference.ours):
+    sonic, ours = (OPEN_COLLECTIONS.search(answer) for answer in (difference.sonic, difference.ours))
+    if sonic is None or ours is None or int(sonic[1]) >= int(ours[1]):
         return None
-    return without_step(scenario, difference.at)
+    return without_step(scenario, difference.at) if differ_only_in(OPEN_FIGURES, difference) else None
+
+
+def differ_only_in(figure: re.Pattern[bytes], difference: Difference) -> bool:
+    """Return whether both answers have a figure, and are the same without it."""
+    sonic, ours = (figure.sub(b"", answer) for answer in (difference.sonic, difference.ours))
+    return sonic == ours and figure.search(difference.sonic) is not None
 
 
 class Judging(Protocol):
@@ -206,10 +230,12 @@ class Meant:
 DELIBERATE = (
     Meant("the server answers a line that is not UTF-8", not_utf8),
     Meant("`fst_open_count` of INFO counts word graphs that are open", open_graphs),
+    Meant("`kv_open_count` of INFO counts collections that exist", open_collections),
     Meant("the language of a few texts", guessed_language),
     Meant("Chinese text gives no words of blanks, punctuation and marks", signs_in_chinese),
     Meant("POP removes the words of a text whatever its language was", popped_every_way),
     Meant("with `diacritic_folding_enabled`, marks that stand alone are no word", marks_alone),
+    Meant("with `nfkc`, a character that stands for several words is these words", blanks_in_words),
     Meant("where more than `max_words` words wait for a consolidation", left_out_words, evidence=asking_for_all_words),
     Meant("an object that is pushed again with the same word keeps its place", pushed_again),
     Meant("equal scores are in the same order after a restart", order_after_restart, without_restarts),

@@ -1,12 +1,13 @@
 """Which words the objects of a scenario hold, and texts that stand for them word by word."""
 
 import re
+import tomllib
 from collections import defaultdict
 from functools import cache
 
-from sonicpy.config import NormalizationConfig, StopwordsConfig, TokenizationConfig
+from sonicpy.config import Config
 from sonicpy.lexer.lexer import Lexer
-from tests.differential.scenario import PROFILES, TEXT, Step
+from tests.differential.scenario import INGEST, PROFILES, TEXT, TOGETHER, Step
 
 LANG = re.compile(rb"LANG\((none|(?!xxx)\w{3})\)")
 ESCAPED = re.compile(rb"\\([n\"])")
@@ -14,22 +15,18 @@ NO_LANGUAGE = b" LANG(none)"
 ACCEPTED = re.compile(rb"\s*(LANG\((none|(?!xxx)\w{3})\)\s*)*")
 """What may follow the text of a PUSH; a line with anything else is refused."""
 
+FLUSHES = {b"FLUSHC": 1, b"FLUSHB": 2, b"FLUSHO": 3}
+"""How many names each takes."""
+
 Words = dict[tuple[bytes, bytes], set[bytes]]
 
 
 @cache
 def lexer_of(profile: str) -> Lexer:
     """Return what makes words of texts in compat mode."""
-    sections: dict[str, dict[str, object]] = defaultdict(dict)
-    for key, value in PROFILES[profile].items():
-        section, _, name = key.partition(".")
-        sections[section][name] = value.strip('"') if isinstance(value, str) else value
-    return Lexer(
-        NormalizationConfig.model_validate(sections["normalization"]),
-        TokenizationConfig.model_validate(sections["tokenization"]),
-        StopwordsConfig(),
-        compat=True,
-    )
+    lines = ['server.compat = "sonic"', *(f"{key} = {value}" for key, value in PROFILES[profile].items())]
+    config = Config.model_validate(tomllib.loads("\n".join(lines)))
+    return Lexer(config.normalization, config.tokenization, config.stopwords, compat=True)
 
 
 def words_of(line: re.Match[bytes], profile: str) -> list[bytes]:
@@ -65,6 +62,8 @@ class Held:
     def take(self, step: Step) -> set[bytes]:
         """Take the changes of a step; return the words of a PUSH that its object holds already."""
         repeated: set[bytes] = set()
+        if not step.connection.startswith((INGEST, TOGETHER)):
+            return repeated
         for sent in step.line.split(b"\n"):
             command, *names = sent.split(b" ")
             line = TEXT.match(sent)
@@ -76,8 +75,8 @@ class Held:
                     held |= words
                 elif command == b"POP":
                     held -= self.popped(line)[1]
-            elif command.startswith(b"FLUSH"):
-                self._flush(names[1:])
+            elif FLUSHES.get(command) == len(names):
+                self._flush(tuple(names[1:]))
         return repeated
 
     def popped(self, line: re.Match[bytes]) -> tuple[set[bytes], set[bytes]]:
@@ -87,7 +86,7 @@ class Held:
         held = self._words[names[2], names[3]]
         return held & set(lexer.lex_plain(text).words), held & set(lexer.lex_every_way(text))
 
-    def _flush(self, names: list[bytes]) -> None:
+    def _flush(self, names: tuple[bytes, ...]) -> None:
         """Forget the words of an object, of a bucket, or all."""
-        for scope in [scope for scope in self._words if list(scope[: len(names)]) == names]:
+        for scope in [scope for scope in self._words if scope[: len(names)] == names]:
             del self._words[scope]
