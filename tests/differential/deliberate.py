@@ -8,11 +8,12 @@ import re
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol
 
 from sonicpy.lexer.sonic_language import SonicGuesser
 from sonicpy.lexer.stopwords import StopWords
-from tests.differential.held import Held, text_of, with_words, words_of
+from tests.differential.held import NO_LANGUAGE, Held, text_of, with_words, words_of
 from tests.differential.judge import Difference
 from tests.differential.scenario import CONSOLIDATE, SEARCH, TEXT, Scenario, Step
 
@@ -59,13 +60,18 @@ def named_language(line: re.Match[bytes]) -> bytes:
 
 
 def signs_in_chinese(scenario: Scenario, difference: Difference) -> Scenario | None:
-    """Sonic stores blanks and punctuation of Chinese text as words: the difference goes when there are none."""
-    return rewritten(scenario, difference, chinese_without_signs)
+    """Sonic stores blanks, punctuation and marks of Chinese text as words: the difference goes when there are none."""
+    return rewritten(scenario, difference, partial(chinese_without_signs, scenario.profile == "stemming"))
 
 
-def chinese_without_signs(line: re.Match[bytes]) -> bytes:
-    """Return a line without the characters of its text that are neither letters nor numbers, if it is Chinese."""
-    if b"LANG(cmn)" not in named_language(line):
+def chinese_without_signs(stems: bool, line: re.Match[bytes]) -> bytes:
+    """Return a line without the characters of its text that are neither letters nor numbers, if it is Chinese.
+
+    Args:
+        stems: LANG(none) only keeps stop words.
+    """
+    guessed = stems and NO_LANGUAGE in line["meta"] and GUESSER.guess(text_of(line)) == "cmn"
+    if not guessed and b"LANG(cmn)" not in named_language(line):
         return line[0]
     kept = "".join(filter(str.isalnum, line["text"].decode("utf-8", "replace").replace("\\n", "")))
     return line["head"] + f'"{kept}"'.encode() + line["meta"]
@@ -114,9 +120,15 @@ def left_out_words(scenario: Scenario, difference: Difference) -> Scenario | Non
     Sonic refuses each that comes while too many wait, and takes it if it is pushed again later. The difference goes
     without the limit.
     """
-    if scenario.profile != "small graph":
-        return None
-    return replace(scenario, profile="default")
+    return replace(scenario, profile="default") if scenario.profile == "small graph" else None
+
+
+def graphs_built_together(scenario: Scenario, difference: Difference) -> Scenario | None:
+    """Sonic counts the words of all graphs that it builds at once, in no fixed order, where ours limits each graph."""
+    pushed = {
+        step.line.split(b" ")[2] for step in scenario.steps[: difference.at] if step.line.startswith(b"PUSH {c} ")
+    }
+    return left_out_words(scenario, difference) if len(pushed) > 1 else None
 
 
 def asking_for_all_words(scenario: Scenario, difference: Difference) -> Scenario:
@@ -236,6 +248,7 @@ DELIBERATE = (
     Meant("POP removes the words of a text whatever its language was", popped_every_way),
     Meant("with `diacritic_folding_enabled`, marks that stand alone are no word", marks_alone),
     Meant("with `nfkc`, a character that stands for several words is these words", blanks_in_words),
+    Meant("`max_words` limits each graph", graphs_built_together, evidence=asking_for_all_words),
     Meant("where more than `max_words` words wait for a consolidation", left_out_words, evidence=asking_for_all_words),
     Meant("an object that is pushed again with the same word keeps its place", pushed_again),
     Meant("equal scores are in the same order after a restart", order_after_restart, without_restarts),

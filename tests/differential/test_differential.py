@@ -162,6 +162,9 @@ def test_what_a_limited_graph_leaves_out() -> None:
     assert explained_if(limited, lambda _: True) is None
     same_words = explained_if(limited, lambda played: played.profile == "small graph" and ASKED in played.steps)
     assert same_words is None, "both graphs hold the same words"
+    other = Step("ingest 1", b'PUSH {c} other A "bee" LANG(none)')
+    together = explained_if(limited.with_steps((other, *limited.steps)), lambda played: played.profile == "small graph")
+    assert together == "`max_words` limits each graph"
 
 
 @pytest.mark.parametrize(

@@ -793,6 +793,14 @@ class TestLimits:
             index.consolidate()
             assert index.words(C, B) == expected.split()
 
+    def test_each_graph_has_as_many_words_as_it_may(self, tmp_path: Path) -> None:
+        """Sonic would build one of these graphs with fewer words."""
+        with open_index(tmp_path, **COMPAT, store__fst__graph__max_words=3) as index:
+            for bucket in (B, "other"):
+                index.push(C, bucket, "o", "anker birne dampf eiche", lang="none")
+            index.consolidate()
+            assert [index.words(C, bucket) for bucket in (B, "other")] == [["anker", "birne", "dampf"]] * 2
+
     def test_what_was_left_out_stays_away_and_later_words_come_in(self, tmp_path: Path) -> None:
         with open_index(tmp_path, **COMPAT, store__fst__graph__max_words=3) as index:
             push(index, "o", "anker birne zebra")
