@@ -182,6 +182,29 @@ def test_a_lost_correction_does_not_lower_a_score(tmp_path: Path) -> None:
         assert found(index, "\u043f\u0440\u0438\u0432") == ["B", "D", "A"]
 
 
+@pytest.mark.parametrize(
+    ("window", "budget", "text", "expected"),
+    [
+        (1, 4, "beetlez", "H G"),
+        (1, 20, "beetle beetl beet", "H G F"),
+        (1, 20, "beetlez bxetles", "H G F E"),
+        (3, 4, "beetlez", "G F H"),
+        (3, 20, "beetlez", "H G F E"),
+        (3, 20, "beetle beetl", "H G F E"),
+        (3, 20, "beetles beetlez", "H G F"),
+    ],
+)
+def test_expansions_are_read_beyond_the_window(
+    tmp_path: Path, window: int, budget: int, text: str, expected: str
+) -> None:
+    settings = {"store__kv__retain_word_objects": window, "search__query_alternates_try": budget}
+    with opened(tmp_path, **settings) as index:
+        for oid in "ABCDEFGH":
+            push(index, oid, "beetles")
+        index.consolidate()
+        assert found(index, text) == expected.split()
+
+
 # -- differences that stay --------------------------------------------------------------------------------------------
 
 

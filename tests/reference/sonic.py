@@ -251,7 +251,7 @@ class Search:
         if not holders or self.bucket.is_cut(len(holders)):
             return False
         score = single(base * self.bucket.weight(len(holders)))
-        for oid in holders[: min(self.budget, self.bucket.window)]:
+        for oid in holders[: self.budget]:
             self.budget -= 1
             if self._set(oid, number, score):
                 return True

@@ -221,7 +221,7 @@ class SonicVisits:
             weight = idf(self._objects, df)
             spellings = [] if flags & SPECIAL else other_spellings(term)
             for spelling, spelled in zip((term, *spellings), (row, *reader.words(spellings)), strict=True):
-                if self._visit(PlannedList(number, spelling, spelled, weight), -1)[1]:
+                if self._visit(PlannedList(number, spelling, spelled, weight), -1, self._window)[1]:
                     self.left_out.update((later, TABLE_FULL) for later in range(number + 1, len(terms)))
                     return
 
@@ -259,17 +259,21 @@ class SonicVisits:
                         break
 
     def _visit_other(self, one: PlannedList) -> bool:
-        """Visit the list of a word that stands for a term; return whether the table takes no more."""
-        visits, is_over = self._visit(one, self.budget)
+        """Visit the list of a word that stands for a term; return whether the table takes no more.
+
+        Only the budget bounds how much of the list is read: the next correction may reach objects beyond the window.
+        """
+        visits, is_over = self._visit(one, self.budget, self.budget)
         self.budget -= visits
         return is_over
 
-    def _visit(self, one: PlannedList, budget: int) -> tuple[int, bool]:
+    def _visit(self, one: PlannedList, budget: int, window: int) -> tuple[int, bool]:
+        """Visit at most `budget` (-1: all) of the newest `window` (0: all) postings of a list."""
         self.lists.append(one)
         row = one.row
         if row is None:
             return self.table.visit(one.term, PostingList.of([]), 0, one.weight, budget)
-        postings, skipped = self._reader.newest_postings(row, self._window)
+        postings, skipped = self._reader.newest_postings(row, window)
         return self.table.visit(one.term, postings, skipped, one.weight, budget)
 
     def _held(self, words: Iterator[bytes]) -> Iterator[tuple[bytes, TermInfo]]:
