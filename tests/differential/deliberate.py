@@ -15,7 +15,7 @@ from sonicpy.lexer.sonic_language import SonicGuesser
 from sonicpy.lexer.stopwords import StopWords
 from tests.differential.held import NO_LANGUAGE, Held, text_of, with_words, words_of
 from tests.differential.judge import Difference
-from tests.differential.scenario import CONSOLIDATE, SEARCH, TEXT, Scenario, Step
+from tests.differential.scenario import CONSOLIDATE, LIMITED_PROFILE, SEARCH, TEXT, Scenario, Step
 
 Rule = Callable[[Scenario, Difference], Scenario | None]
 """Returns the scenario without the cause of the difference, or None: it is another one."""
@@ -120,15 +120,7 @@ def left_out_words(scenario: Scenario, difference: Difference) -> Scenario | Non
     Sonic refuses each that comes while too many wait, and takes it if it is pushed again later. The difference goes
     without the limit.
     """
-    return replace(scenario, profile="default") if scenario.profile == "small graph" else None
-
-
-def graphs_built_together(scenario: Scenario, difference: Difference) -> Scenario | None:
-    """Sonic counts the words of all graphs that it builds at once, in no fixed order, where ours limits each graph."""
-    pushed = {
-        step.line.split(b" ")[2] for step in scenario.steps[: difference.at] if step.line.startswith(b"PUSH {c} ")
-    }
-    return left_out_words(scenario, difference) if len(pushed) > 1 else None
+    return replace(scenario, profile="default") if scenario.profile == LIMITED_PROFILE else None
 
 
 def asking_for_all_words(scenario: Scenario, difference: Difference) -> Scenario:
@@ -248,7 +240,6 @@ DELIBERATE = (
     Meant("POP removes the words of a text whatever its language was", popped_every_way),
     Meant("with `diacritic_folding_enabled`, marks that stand alone are no word", marks_alone),
     Meant("with `nfkc`, a character that stands for several words is these words", blanks_in_words),
-    Meant("`max_words` limits each graph", graphs_built_together, evidence=asking_for_all_words),
     Meant("where more than `max_words` words wait for a consolidation", left_out_words, evidence=asking_for_all_words),
     Meant("an object that is pushed again with the same word keeps its place", pushed_again),
     Meant("equal scores are in the same order after a restart", order_after_restart, without_restarts),
