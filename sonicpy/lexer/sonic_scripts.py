@@ -4,6 +4,14 @@ import re
 from collections import Counter
 
 LETTERS = {
+    "Latin": (
+        "\u0041-\u005a\u0061-\u007a\u0080-\u02af\u1d00-\u1dbf\u1e00-\u1eff\u2100-\u214f\u2c60-\u2c7f"
+        "\ua720-\ua7ff\uab30-\uab6f"
+    ),
+    "Cyrillic": "\u0400-\u0484\u0487-\u052f\u2de0-\u2dff\ua640-\ua69d\ua69f",
+    "Arabic": (
+        "\u0600-\u06ff\u0750-\u07ff\u08a0-\u08ff\ufb50-\ufdff\ufe70-\ufeff\U00010e60-\U00010e7f\U0001ee00-\U0001eeff"
+    ),
     "Han": (
         "\u2e80-\u2e99\u2e9b-\u2ef3\u2f00-\u2fd5\u3005\u3007\u3021-\u3029\u3038-\u303b"
         "\u3400-\u4db5\u4e00-\u9fcc\uf900-\ufa6d\ufa70-\ufad9"
@@ -17,11 +25,6 @@ LETTERS = {
     "Hiragana": "\u3040-\u309f",
     "Katakana": "\u30a0-\u30ff",
     "Greek": "\u0370-\u03ff",
-    "Latin": (
-        "\u0041-\u005a\u0061-\u007a\u0080-\u02af\u1d00-\u1dbf\u1e00-\u1eff\u2100-\u214f\u2c60-\u2c7f"
-        "\ua720-\ua7ff\uab30-\uab6f"
-    ),
-    "Cyrillic": "\u0400-\u0484\u0487-\u052f\u2de0-\u2dff\ua640-\ua69d\ua69f",
     "Kannada": "\u0c80-\u0cff",
     "Tamil": "\u0b80-\u0bff",
     "Thai": "\u0e00-\u0e7f",
@@ -34,11 +37,8 @@ LETTERS = {
     "Sinhala": "\u0d80-\u0dff",
     "Khmer": "\u1780-\u17ff\u19e0-\u19ff",
     "Armenian": "\u0530-\u058f\ufb13-\ufb17",
-    "Arabic": (
-        "\u0600-\u06ff\u0750-\u07ff\u08a0-\u08ff\ufb50-\ufdff\ufe70-\ufeff\U00010e60-\U00010e7f\U0001ee00-\U0001eeff"
-    ),
 }
-"""Characters that count for a script; of equal counts, the first in this table decides.
+"""Characters that count for a script.
 
 Greek letters with breathings are of no script, full-width Latin letters are Hangul.
 """
@@ -48,7 +48,6 @@ _SPANS = [
     for name, ranges in LETTERS.items()
     for first, last in re.findall("(.)(?:-(.))?", ranges)
 ]
-_PLACES: dict[str | None, int] = {name: place for place, name in enumerate(LETTERS)}
 
 
 class _Scripts(dict[str, str | None]):
@@ -69,4 +68,21 @@ def main_script(text: str) -> str | None:
     """Return the script of most letters of a text, or None if it has no letter of any script."""
     counts = Counter(map(_SCRIPT_OF.__getitem__, text))
     del counts[None]
-    return max(counts, key=lambda name: (counts[name], -_PLACES[name]), default=None)
+    if not counts:
+        return None
+    most = max(counts.values())
+    found = [script for script, count in counts.items() if count == most]
+    return found[0] if len(found) == 1 else _first_of(found, text)
+
+
+def _first_of(scripts: list[str | None], text: str) -> str | None:
+    """Return the first of some scripts in the order that a text leaves: each letter moves its script up by one place.
+
+    In the beginning it is the order of LETTERS.
+    """
+    order: list[str | None] = list(LETTERS)
+    for script in map(_SCRIPT_OF.__getitem__, text):
+        place = 0 if script is None else order.index(script)
+        if place:
+            order[place - 1 : place + 1] = script, order[place - 1]
+    return next((script for script in order if script in scripts), None)

@@ -190,6 +190,12 @@ class View:
             if key.startswith(prefix)
         }
 
+    def pending_in_order(self, bucket: int) -> list[bytes]:
+        """Return the pending words of a bucket in the order of what happened to them last."""
+        return [
+            key[4:] for key, _ in sorted(self.transaction.rows(PENDING, bucket_key(bucket)), key=lambda row: row[1])
+        ]
+
     def is_pending(self, bucket: int, word: bytes) -> bool:
         """Return whether a word of a bucket is pending."""
         return self.transaction.get(PENDING, bucket_key(bucket) + word) is not None

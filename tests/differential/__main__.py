@@ -7,6 +7,7 @@ difference is not on the list of deliberate ones. With --write, each such exchan
 """
 
 import argparse
+import signal
 import sys
 import tempfile
 import time
@@ -37,6 +38,7 @@ def main() -> int:
     sonic = find_sonic()
     if sonic is None:
         parser.error("Sonic is not installed: set SONIC_BIN to the path of its executable")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the servers end with the search
     with tempfile.TemporaryDirectory(prefix="differential-") as folder, Judge(Path(folder), sonic) as judge:
         counts = search(judge, range(arguments.seed, arguments.seed + arguments.count), arguments.write)
     for what, count in counts.most_common():
@@ -73,34 +75,35 @@ def reasons(judge: Judge, scenario: Scenario, seen: set[bytes], folder: Path | N
             break
         row, scenario = meant
         why.add(row)
-    if report(judge, scenario, seen, folder):
-        return why | {UNEXPLAINED}
-    if difference is not None:
+    if difference is None or not judge.is_steady(scenario, difference):
         print(f"# seed {scenario.seed} differed once: {difference}", flush=True)
-    return why | {ONCE}
+        return why | {ONCE}
+    report(judge, scenario, difference, seen, folder)
+    return why | {UNEXPLAINED}
 
 
-def report(judge: Judge, scenario: Scenario, seen: set[bytes], folder: Path | None) -> bool:
-    """Shrink what differs and print it, unless the same was printed before; return whether it differs again."""
+def report(judge: Judge, scenario: Scenario, difference: Difference, seen: set[bytes], folder: Path | None) -> None:
+    """Shrink what differs and print it, unless the same was printed before."""
+    found = {scenario: difference}
 
     def differs(smaller: Scenario) -> bool:
         difference = judge.difference(smaller)
-        return difference is not None and explained(judge, smaller, difference) is None
+        if difference is None or explained(judge, smaller, difference) is not None:
+            return False
+        found[smaller] = difference
+        return True
 
     smallest = shrink(scenario, differs)
-    difference = judge.difference(smallest)
-    if difference is None:
-        return False
+    difference = found[smallest]
     text = as_text(smallest, difference)
     kind = difference.step.line.split(b" ")[0] + difference.sonic + difference.ours
     if kind in seen:
-        return True
+        return
     seen.add(kind)
     print(text, flush=True)
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"seed-{scenario.seed}.txt").write_text(text + "\n")
-    return True
 
 
 def as_text(scenario: Scenario, difference: Difference) -> str:

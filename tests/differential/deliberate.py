@@ -8,29 +8,27 @@ import re
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol
 
-from sonicpy.config import NormalizationConfig, StopwordsConfig, TokenizationConfig
-from sonicpy.lexer.lexer import Lexer
 from sonicpy.lexer.sonic_language import SonicGuesser
 from sonicpy.lexer.stopwords import StopWords
+from tests.differential.held import NO_LANGUAGE, Held, text_of, with_words, words_of
 from tests.differential.judge import Difference
-from tests.differential.scenario import Scenario, Step
+from tests.differential.scenario import CONSOLIDATE, LIMITED_PROFILE, SEARCH, TEXT, Scenario, Step
 
 Rule = Callable[[Scenario, Difference], Scenario | None]
 """Returns the scenario without the cause of the difference, or None: it is another one."""
 
-TEXT = re.compile(
-    rb'^(?P<head>(?P<command>PUSH|QUERY|POP|SUGGEST) [^"]*)"(?P<text>(?:[^"\\]|\\.)*)"(?P<meta>.*)$', re.DOTALL
-)
-META = re.compile(rb" (LIMIT|OFFSET)\(\d*\)")
-LANG = re.compile(rb"LANG\((none|(?!xxx)\w{3})\)")
-OPEN_GRAPHS = re.compile(rb"fst_open_count\((\d+)\)")
+LIMITS = re.compile(rb" (LIMIT|OFFSET)\(\d*\)")
+OPEN_GRAPHS = re.compile(rb"fst_open_count\(\d+\)")
+OPEN_COLLECTIONS = re.compile(rb"kv_open_count\((\d+)\)")
+OPEN_FIGURES = re.compile(rb"(kv|fst)_open_count\(\d+\)")
 FOUND = re.compile(rb"^EVENT \w+ (.*)\r\n", re.MULTILINE)
+COUNTED = re.compile(rb"RESULT (\d+)\r\n")
 ALL = b" LIMIT(100)"
-SHARED_BYTE = "corrections between letters that share their first UTF-8 byte"
-GRAPH_WORDS = 5
-LEXER = Lexer(NormalizationConfig(), TokenizationConfig(), StopwordsConfig(), compat=True)
+CERTAIN = ("short", "script")
+"""What decides the language of a text without stop words and letter statistics; see `SonicGuesser.explain`."""
 GUESSER = SonicGuesser(StopWords())
 
 
@@ -42,123 +40,170 @@ def not_utf8(scenario: Scenario, difference: Difference) -> Scenario | None:
 
 
 def guessed_language(scenario: Scenario, difference: Difference) -> Scenario | None:
-    """Sonic guesses otherwise: the difference goes when every line names the language that ours guesses."""
-    return rewritten(scenario, difference, named_language)
+    """Sonic guesses otherwise, where letters or stop words decide.
+
+    The difference goes when the lines of such texts name the language that ours guesses.
+    """
+    return rewritten(scenario, difference, uncertain_language)
+
+
+def uncertain_language(line: re.Match[bytes]) -> bytes:
+    """Return a line with the language of its text, if neither its length nor its script decided."""
+    return line[0] if GUESSER.explain(text_of(line))[1] in CERTAIN else named_language(line)
 
 
 def named_language(line: re.Match[bytes]) -> bytes:
     """Return a PUSH or QUERY with the language of its text."""
     if line["command"] not in (b"PUSH", b"QUERY") or b"LANG" in line["meta"]:
         return line[0]
-    text = line["text"].decode("utf-8", "replace").replace("\\n", "\n").replace('\\"', '"')
-    return line[0] + f" LANG({GUESSER.guess(text) or 'none'})".encode()
+    return line[0] + f" LANG({GUESSER.guess(text_of(line)) or 'none'})".encode()
 
 
 def signs_in_chinese(scenario: Scenario, difference: Difference) -> Scenario | None:
-    """Sonic stores blanks and punctuation of Chinese text as words: the difference goes when there are none."""
-    return rewritten(scenario, difference, chinese_without_signs)
+    """Sonic stores blanks, punctuation and marks of Chinese text as words: the difference goes when there are none."""
+    return rewritten(scenario, difference, partial(chinese_without_signs, scenario.profile == "stemming"))
 
 
-def chinese_without_signs(line: re.Match[bytes]) -> bytes:
-    """Return a line without the characters of its text that are neither letters nor numbers, if it is Chinese."""
-    if b"LANG(cmn)" not in named_language(line):
+def chinese_without_signs(stems: bool, line: re.Match[bytes]) -> bytes:
+    """Return a line without the characters of its text that are neither letters nor numbers, if it is Chinese.
+
+    Args:
+        stems: LANG(none) only keeps stop words.
+    """
+    guessed = stems and NO_LANGUAGE in line["meta"] and GUESSER.guess(text_of(line)) == "cmn"
+    if not guessed and b"LANG(cmn)" not in named_language(line):
         return line[0]
     kept = "".join(filter(str.isalnum, line["text"].decode("utf-8", "replace").replace("\\n", "")))
     return line["head"] + f'"{kept}"'.encode() + line["meta"]
 
 
-def letters_of_one_byte(scenario: Scenario, difference: Difference) -> Scenario | None:
-    """Sonic's automaton of bytes loses corrections between letters that share their first byte."""
-    line = TEXT.match(difference.step.line)
-    if line is None or line["text"].isascii() or not set(found(difference.sonic)) < set(found(difference.ours)):
-        return None
-    return without_step(scenario, difference.at)
-
-
-def one_of_the_words(scenario: Scenario, difference: Difference) -> Scenario | None:
-    """Where one word of several finds more, the others weigh otherwise."""
-    line = TEXT.match(difference.step.line)
-    if line is None or line["command"] != b"QUERY" or line["text"].isascii() or len(words_of(line)) < 2:
-        return None
-    return without_step(scenario, difference.at)
-
-
-def each_word_alone(scenario: Scenario, difference: Difference) -> Scenario:
-    """Return a scenario that asks for the words of a query one by one."""
-    line = TEXT.match(difference.step.line)
-    assert line is not None
-    lines = (line["head"] + f'"{word}" LANG(none)'.encode() for word in words_of(line))
-    return scenario.with_steps(
-        (*scenario.steps[: difference.at], *(replace(difference.step, line=one) for one in lines))
-    )
-
-
-def words_of(line: re.Match[bytes]) -> list[str]:
-    """Return the words of the text of a line."""
-    return re.findall(r"[^\W_]+", line["text"].decode("utf-8", "replace").replace("\\n", "\n"))
-
-
 def popped_every_way(scenario: Scenario, difference: Difference) -> Scenario | None:
-    """Sonic leaves words that it cuts or stems otherwise without the language of PUSH."""
-    counts = [re.fullmatch(rb"RESULT (\d+)\r\n", answer) for answer in (difference.sonic, difference.ours)]
-    if not difference.step.line.startswith(b"POP ") or counts[0] is None or counts[1] is None:
+    """Sonic's POP takes the words that its text has without a language, ours those that it has in any language."""
+    line = TEXT.match(difference.step.line)
+    counts = [COUNTED.fullmatch(answer) for answer in (difference.sonic, difference.ours)]
+    if line is None or line["command"] != b"POP" or counts[0] is None or counts[1] is None:
         return None
-    return without_step(scenario, difference.at) if int(counts[0][1]) < int(counts[1][1]) else None
+    held = Held(scenario.profile)
+    for step in scenario.steps[: difference.at]:
+        held.take(step)
+    if [int(count[1]) for count in counts if count is not None] != [len(words) for words in held.popped(line)]:
+        return None
+    return without_step(scenario, difference.at)
 
 
 def marks_alone(scenario: Scenario, difference: Difference) -> Scenario | None:
     """Where accents go, Sonic stores a word without letters for marks that stand alone."""
-    if scenario.profile != "folding":
+    return rewritten(scenario, difference, without_lone_marks) if scenario.profile == "folding" else None
+
+
+def blanks_in_words(scenario: Scenario, difference: Difference) -> Scenario | None:
+    """Sonic stores words with blanks in them: here the blank before a mark that stands alone."""
+    return rewritten(scenario, difference, without_lone_marks) if scenario.profile == "nfkc" else None
+
+
+def without_lone_marks(line: re.Match[bytes]) -> bytes:
+    """Return a line without the marks of its text that follow neither a letter or number nor another mark of one."""
+    kept = ""
+    for char in line["text"].decode("utf-8", "replace"):
+        if not is_mark(char) or (kept and (kept[-1].isalnum() or is_mark(kept[-1]))):
+            kept += char
+    return line["head"] + f'"{kept}"'.encode() + line["meta"]
+
+
+def is_mark(char: str) -> bool:
+    return unicodedata.category(char)[0] == "M"
+
+
+def left_out_words(scenario: Scenario, difference: Difference) -> Scenario | None:
+    """Of too many words that wait, ours takes the first that are still there.
+
+    Sonic refuses each that comes while too many wait, and takes it if it is pushed again later. The difference goes
+    without the limit.
+    """
+    return replace(scenario, profile="default") if scenario.profile == LIMITED_PROFILE else None
+
+
+def asking_for_all_words(scenario: Scenario, difference: Difference) -> Scenario:
+    """Return what leads to a difference, with LIST in the place of the step that differs."""
+    names = difference.step.line.split(b" ")[1:3]
+    asked = Step(f"{SEARCH} 1", b"LIST " + b" ".join(names) + ALL)
+    return scenario.with_steps((*scenario.steps[: difference.at], asked))
+
+
+def order_after_restart(scenario: Scenario, difference: Difference) -> Scenario | None:
+    """After a restart, Sonic turns objects of equal score round: both find the same ones, in another order."""
+    if not difference.step.line.startswith(b"QUERY ") or difference.step.is_set:
         return None
-    return rewritten(scenario, difference, without_marks)
-
-
-def without_marks(line: re.Match[bytes]) -> bytes:
-    """Return a line without the marks of its text: what is left has the same letters."""
-    letters = (char for char in line["text"].decode("utf-8", "replace") if unicodedata.category(char)[0] != "M")
-    return line["head"] + f'"{"".join(letters)}"'.encode() + line["meta"]
-
-
-def full_graph(scenario: Scenario, difference: Difference) -> Scenario | None:
-    """A graph that a consolidation fills takes the first words by the alphabet, and in Sonic the first that came."""
-    if scenario.profile != "small graph":
+    if not any(step.is_restart for step in scenario.steps[: difference.at]):
         return None
-    pushed: set[bytes] = set()
-    for step in scenario.steps[: difference.at]:
+    return with_step(scenario, difference.at, all_objects(difference.step))
+
+
+def oldest_after_restart(scenario: Scenario, difference: Difference) -> Scenario | None:
+    """After a restart, Sonic reads the oldest objects of a full window, and ours the newest."""
+    if not difference.step.line.startswith(b"QUERY ") or not scenario.profile.startswith("window"):
+        return None
+    if not any(step.is_restart for step in scenario.steps[: difference.at]):
+        return None
+    return without_step(scenario, difference.at)
+
+
+def without_restarts(scenario: Scenario, difference: Difference) -> Scenario:
+    """Return what leads to a difference, with a consolidation in the place of each restart, which does so, too."""
+    steps = scenario.steps[: difference.at + 1]
+    return scenario.with_steps([CONSOLIDATE if step.is_restart else step for step in steps])
+
+
+def pushed_again(scenario: Scenario, difference: Difference) -> Scenario | None:
+    """Sonic moves an object to the front that is pushed again with a word which has lost an object meanwhile.
+
+    The difference goes when no PUSH repeats a word that its object holds.
+    """
+    if not difference.step.line.startswith(b"QUERY "):
+        return None
+    steps = without_repeats(scenario)
+    return None if steps == list(scenario.steps) else scenario.with_steps(steps)
+
+
+def without_repeats(scenario: Scenario) -> list[Step]:
+    """Return the steps in which each PUSH has only words that its object does not hold; without words, it is a PING."""
+    held = Held(scenario.profile)
+    steps: list[Step] = []
+    for step in scenario.steps:
         line = TEXT.match(step.line)
-        if line is not None and line["command"] == b"PUSH":
-            lang = LANG.search(line["meta"])
-            code = lang[1].decode() if lang else None
-            pushed.update(LEXER.lex_push(line["text"].decode("utf-8", "replace"), code).words)
-    return replace(scenario, profile="default") if len(pushed) > GRAPH_WORDS else None
+        repeated = held.take(step)
+        if line is not None and repeated:
+            new = [word for word in words_of(line, scenario.profile) if word not in repeated]
+            text = with_words(line, new, scenario.profile) if new else b"PING"
+            step = step if text is None else replace(step, line=text)
+        steps.append(step)
+    return steps
 
 
-def order(scenario: Scenario, difference: Difference) -> Scenario | None:
-    """After a restart, and where an object was pushed again, Sonic has another order of objects of equal score."""
-    line, at = difference.step.line, difference.at
-    before = scenario.steps[:at]
-    if not line.startswith(b"QUERY ") or not (any(step.is_restart for step in before) or repeats(before)):
-        return None
-    if difference.step.is_set:
-        is_oldest = scenario.profile.startswith("window") and any(step.is_restart for step in before)
-        return without_step(scenario, at) if is_oldest else None
-    return with_step(scenario, at, replace(difference.step, line=META.sub(b"", line) + ALL, is_set=True))
-
-
-def repeats(steps: tuple[Step, ...]) -> bool:
-    """Return whether an object was pushed twice, and something was taken away."""
-    pushed = [b" ".join(step.line.split(b" ")[:4]) for step in steps if step.line.startswith(b"PUSH ")]
-    taken = any(step.line.startswith((b"POP ", b"FLUSHO ")) for step in steps)
-    return taken and len(set(pushed)) < len(pushed)
+def all_objects(step: Step) -> Step:
+    """Return a QUERY for all objects, which are compared without their order."""
+    return replace(step, line=LIMITS.sub(b"", step.line) + ALL, is_set=True)
 
 
 def open_graphs(scenario: Scenario, difference: Difference) -> Scenario | None:
     """Sonic counts word graphs of buckets that do not exist, but not those that a consolidation has closed."""
-    if not OPEN_GRAPHS.search(difference.sonic):
+    return without_step(scenario, difference.at) if differ_only_in(OPEN_GRAPHS, difference) else None
+
+
+def open_collections(scenario: Scenario, difference: Difference) -> Scenario | None:
+    """After a restart, Sonic counts no collection before it was used."""
+    if not any(step.is_restart for step in scenario.steps[: difference.at]):
         return None
-    if OPEN_GRAPHS.sub(b"", difference.sonic) != OPEN_GRAPHS.sub(b"", difference.ours):
+    sonic, ours = (OPEN_COLLECTIONS.search(answer) for answer in (difference.sonic, difference.ours))
+    if sonic is None or ours is None or int(sonic[1]) >= int(ours[1]):
         return None
-    return without_step(scenario, difference.at)
+    return without_step(scenario, difference.at) if differ_only_in(OPEN_FIGURES, difference) else None
+
+
+def differ_only_in(figure: re.Pattern[bytes], difference: Difference) -> bool:
+    """Return whether both answers have a figure, and are the same without it."""
+    sonic, ours = (figure.sub(b"", answer) for answer in (difference.sonic, difference.ours))
+    return sonic == ours and figure.search(difference.sonic) is not None
 
 
 class Judging(Protocol):
@@ -175,25 +220,30 @@ class Meant:
     Attributes:
         row: how its row in docs/protocol.md begins.
         without_it: its rule.
-        evidence: a scenario in which the first difference must be one that this row's other rule knows.
+        proof: from a scenario and its difference, one without the cause that ends with the step which differs; the rule
+            holds only if nothing differs in it. None: what `without_it` returns must not differ up to that step.
+        evidence: one that must differ in its last step.
     """
 
     row: str
     without_it: Rule
+    proof: Callable[[Scenario, Difference], Scenario] | None = None
     evidence: Callable[[Scenario, Difference], Scenario] | None = None
 
 
 DELIBERATE = (
     Meant("the server answers a line that is not UTF-8", not_utf8),
     Meant("`fst_open_count` of INFO counts word graphs that are open", open_graphs),
+    Meant("`kv_open_count` of INFO counts collections that exist", open_collections),
     Meant("the language of a few texts", guessed_language),
-    Meant("Chinese text gives no words of blanks and punctuation", signs_in_chinese),
-    Meant(SHARED_BYTE, letters_of_one_byte),
-    Meant(SHARED_BYTE, one_of_the_words, each_word_alone),
+    Meant("Chinese text gives no words of blanks, punctuation and marks", signs_in_chinese),
     Meant("POP removes the words of a text whatever its language was", popped_every_way),
     Meant("with `diacritic_folding_enabled`, marks that stand alone are no word", marks_alone),
-    Meant("where more words than `max_words` come between two consolidations", full_graph),
-    Meant("equal scores are in the same order after a restart", order),
+    Meant("with `nfkc`, a character that stands for several words is these words", blanks_in_words),
+    Meant("where more than `max_words` words wait for a consolidation", left_out_words, evidence=asking_for_all_words),
+    Meant("an object that is pushed again with the same word keeps its place", pushed_again),
+    Meant("equal scores are in the same order after a restart", order_after_restart, without_restarts),
+    Meant("equal scores are in the same order after a restart", oldest_after_restart, without_restarts),
 )
 
 
@@ -206,15 +256,16 @@ def found(answer: bytes) -> list[bytes]:
 def rewritten(
     scenario: Scenario, difference: Difference, rewrite: Callable[[re.Match[bytes]], bytes]
 ) -> Scenario | None:
-    """Return the scenario with its PUSH, POP and QUERY rewritten; None if none up to the difference changes."""
+    """Return the scenario with its texts rewritten; None if none up to the difference changes."""
+    steps = tuple(with_line(step, rewrite) for step in scenario.steps)
+    before = slice(difference.at + 1)
+    return None if steps[before] == scenario.steps[before] else scenario.with_steps(steps)
 
-    def one(step: Step) -> Step:
-        line = TEXT.match(step.line)
-        return step if line is None else replace(step, line=rewrite(line))
 
-    steps = tuple(one(step) for step in scenario.steps)
-    upto = slice(difference.at + 1)
-    return None if steps[upto] == scenario.steps[upto] else scenario.with_steps(steps)
+def with_line(step: Step, rewrite: Callable[[re.Match[bytes]], bytes]) -> Step:
+    """Return a step with its text rewritten, if it has one."""
+    line = TEXT.match(step.line)
+    return step if line is None else replace(step, line=rewrite(line))
 
 
 def without_step(scenario: Scenario, at: int) -> Scenario:
@@ -233,11 +284,25 @@ def explained(judge: Judging, scenario: Scenario, difference: Difference) -> tup
         without = meant.without_it(scenario, difference)
         if without is None:
             continue
-        if meant.evidence is not None:
-            alone = judge.difference(meant.evidence(scenario, difference))
-            if alone is None or letters_of_one_byte(scenario, alone) is None:
-                continue
-        left = judge.difference(without)
-        if left is None or left.at > difference.at or len(without.steps) < len(scenario.steps):
+        prove = meant.proof or shortened(without)
+        if judge.difference(prove(scenario, difference)) is not None:
+            continue
+        if meant.evidence is None or differs_at_last(judge, meant.evidence(scenario, difference)):
             return meant.row, without
     return None
+
+
+def shortened(without: Scenario) -> Callable[[Scenario, Difference], Scenario]:
+    """Return what plays `without` up to the step that differs in another scenario."""
+
+    def steps_before(scenario: Scenario, difference: Difference) -> Scenario:
+        after = len(scenario.steps) - 1 - difference.at
+        return without.with_steps(without.steps[: len(without.steps) - after])
+
+    return steps_before
+
+
+def differs_at_last(judge: Judging, scenario: Scenario) -> bool:
+    """Return whether the first answer that differs is the last one."""
+    difference = judge.difference(scenario)
+    return difference is not None and difference.at == len(scenario.steps) - 1

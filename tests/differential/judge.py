@@ -10,6 +10,11 @@ from typing import Self
 from tests.differential.scenario import Scenario, Step
 from tests.differential.servers import Player
 
+AGAIN = 3
+"""How often Sonic plays a scenario again whose difference is not meant: some of its answers depend on chance."""
+REMEMBERED = 8
+"""Scenarios whose difference is known, at most."""
+
 
 @dataclass(frozen=True, slots=True)
 class Difference:
@@ -30,6 +35,7 @@ class Judge:
         self._sonic = sonic
         self._players: dict[tuple[str, str], Player] = {}
         self._threads = ThreadPoolExecutor(1, "Sonic")
+        self._judged: dict[Scenario, Difference | None] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -42,7 +48,23 @@ class Judge:
             player.stop()
 
     def difference(self, scenario: Scenario) -> Difference | None:
-        """Return the first difference, or None. What Sonic itself answers in two ways decides nothing."""
+        """Return the first difference, or None. What Sonic itself answers in two ways decides nothing.
+
+        The last scenarios are not played again: who takes a cause out of one asks about the same one twice.
+        """
+        if scenario not in self._judged:
+            if len(self._judged) == REMEMBERED:
+                del self._judged[next(iter(self._judged))]
+            self._judged[scenario] = self._judge(scenario)
+        return self._judged[scenario]
+
+    def is_steady(self, scenario: Scenario, difference: Difference) -> bool:
+        """Return whether the step differs in the same way each time that both play the scenario again."""
+        answers = {(self._play("Sonic", scenario)[difference.at], b"") for _ in range(AGAIN)}
+        answers.add((b"", self._play("ours", scenario)[difference.at]))
+        return answers == {(difference.sonic, b""), (b"", difference.ours)}
+
+    def _judge(self, scenario: Scenario) -> Difference | None:
         playing = self._threads.submit(self._play, "Sonic", scenario)
         ours = self._play("ours", scenario)
         sonic = playing.result()

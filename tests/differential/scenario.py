@@ -1,6 +1,7 @@
 """Random scenarios: what clients send, in order. A scenario is the same for the same seed."""
 
 import random
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -26,6 +27,8 @@ PROFILES: dict[str, dict[str, object]] = {
 }
 """Settings that differ from the defaults, by the name of the configuration."""
 WEIGHTS = (8, 2, 1, 2, 2, 1, 2, 1, 2, 1)
+LIMITED_PROFILE = "small graph"
+"""Of scenarios with one bucket: Sonic counts the words of all graphs that it builds at once, in an order of chance."""
 WRITERS_PROFILE = "no expansions"
 """Of scenarios that write together: what an expansion finds depends on which of two writers was first, in Sonic too."""
 
@@ -80,6 +83,10 @@ RESTART = Step("", b"")
 INFO = Step(f"{CONTROL} 1", b"INFO")
 CONSOLIDATE = Step(f"{CONTROL} 1", b"TRIGGER consolidate")
 PLACE = COLLECTION.encode()
+TEXT = re.compile(
+    rb'^(?P<head>(?P<command>PUSH|QUERY|POP|SUGGEST) [^"]*)"(?P<text>(?:[^"\\]|\\.)*)"(?P<meta>.*)$', re.DOTALL
+)
+"""A line with a text, as most scenarios write it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +110,7 @@ class Maker:
     def __init__(self, seed: int) -> None:
         self._chance = random.Random(seed)
         self._words = self._some_words()
+        self._buckets: tuple[str, ...] = BUCKETS
         self._asks_language = self._chance.random() < 0.8
         """Whether every text names its language: without one, Sonic guesses."""
 
@@ -110,6 +118,8 @@ class Maker:
         """Return the scenario."""
         chance = self._chance
         profile = chance.choices(list(PROFILES), WEIGHTS)[0]
+        if profile == LIMITED_PROFILE:
+            self._buckets = BUCKETS[:1]
         steps = [self._push() for _ in range(chance.randint(1, 6))]
         for _ in range(chance.randint(4, 18)):
             step = chance.choices(list(ACTS), [weight for weight, _ in ACTS.values()])[0]
@@ -185,7 +195,7 @@ class Maker:
         return found
 
     def _scope(self) -> str:
-        return f"{COLLECTION} {self._chance.choice(BUCKETS)}"
+        return f"{COLLECTION} {self._chance.choice(self._buckets)}"
 
     def _object(self) -> str:
         return self._chance.choice(OBJECTS)

@@ -12,6 +12,7 @@ from typing import Self
 
 from tests.differential.scenario import (
     CONSOLIDATE,
+    INFO,
     INGEST,
     PLACE,
     PROFILES,
@@ -34,6 +35,8 @@ BASE = {
     "channel.auth_password": f'"{PASSWORD}"',
     "store.fst.graph.consolidate_after": 290,
 }
+COUNTED_S = 0.05
+"""Sonic counts a command a moment after it has answered it: what INFO waits."""
 CLOSED = b"<closed>"
 SILENT = b"<no answer>"
 PROBE = b"PING"
@@ -83,6 +86,8 @@ class Player(ServerProcess):
             self.stop()
             self.start()
             return b""
+        if step == INFO:
+            time.sleep(COUNTED_S)
         line = step.line.replace(PLACE, collection)
         if step.connection == TOGETHER:
             return b"".join(sorted(connections.ask_together(line.split(b"\n"))))

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from tests.differential.scenario import PLACE, Scenario
+from tests.differential.scenario import INFO, PLACE, Scenario
 
 TRIALS_MAX = 150
 TEXT = re.compile(rb'"(.*)"')
@@ -31,6 +31,8 @@ def shrink(scenario: Scenario, differs: Differs) -> Scenario:
 def smaller_ones(scenario: Scenario) -> Iterator[Scenario]:
     """Yield scenarios with less in them, the smallest first."""
     steps = scenario.steps
+    if scenario.is_fresh and INFO not in steps:
+        yield replace(scenario, is_fresh=False)  # it needs no servers of its own
     size = len(steps) // 2
     while size:
         for start in range(0, len(steps), size):

@@ -5,6 +5,7 @@ In the full set, some hundred scenarios are played beside Sonic.
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from tests.differential.__main__ import UNEXPLAINED, search
 from tests.differential.deliberate import DELIBERATE, explained
 from tests.differential.judge import Difference, Judge
-from tests.differential.scenario import INFO, PROFILES, RESTART, TOGETHER, Scenario, Step, make
+from tests.differential.scenario import INFO, LIMITED_PROFILE, PROFILES, RESTART, TOGETHER, Scenario, Step, make
 from tests.differential.servers import Player, comparable
 from tests.differential.shrink import shrink
 from tests.support.paths import ROOT
@@ -30,6 +31,8 @@ def test_a_seed_always_gives_the_same_scenario() -> None:
     assert any(RESTART in scenario.steps for scenario in made)
     assert any(step.connection == TOGETHER for scenario in made for step in scenario.steps)
     assert any(INFO in scenario.steps and scenario.is_fresh for scenario in made)
+    limited = [scenario for scenario in made if scenario.profile == LIMITED_PROFILE]
+    assert not any(b"PUSH {c} other" in step.line for scenario in limited for step in scenario.steps)
 
 
 def test_what_no_two_runs_share_is_not_compared() -> None:
@@ -89,12 +92,78 @@ def row_of(scenario: Scenario, differs: Callable[[bytes], bool], sonic: bytes, o
 def test_a_rule_excuses_what_goes_with_its_cause() -> None:
     chinese = pushed(b'PUSH {c} b o "\xe4\xbd\xa0, \xe5\xa5\xbd" LANG(cmn)')
     row = row_of(chinese, lambda line: b"," in line, b"RESULT 4\r\n", b"RESULT 2\r\n")
-    assert row == "Chinese text gives no words of blanks and punctuation"
+    assert row == "Chinese text gives no words of blanks, punctuation and marks"
     assert row_of(chinese, lambda line: b"\xe5" in line, b"RESULT 4\r\n", b"RESULT 2\r\n") is None
-    guessed = pushed(b'PUSH {c} b o "hello world"')
+    guessed = pushed(b'PUSH {c} b o "hello wonderful world of words"')
     row = row_of(guessed, lambda line: b"LANG" not in line, b"RESULT 1\r\n", b"RESULT 2\r\n")
     assert row == "the language of a few texts"
     assert row_of(guessed, lambda line: b"hello" in line, b"RESULT 1\r\n", b"RESULT 2\r\n") is None
+    certain = pushed(
+        'PUSH {c} b o "\u03bb\u03cc\u03b3\u03bf\u03c2 \u03ba\u03b1\u03b9 \u03c3\u03bf\u03c6\u03cc\u03c2"'.encode()
+    )
+    assert row_of(certain, lambda line: b"LANG" not in line, b"RESULT 1\r\n", b"RESULT 2\r\n") is None
+
+
+POP_CHINESE = Step("ingest 1", 'POP {c} b o "\u4eca\u5929\u5929\u6c14"'.encode())
+STORED_CHINESE = 'PUSH {c} b o "\u4eca\u5929\u5929\u6c14 \u5929" LANG(cmn)'.encode()
+
+
+@pytest.mark.parametrize(
+    ("sonic", "ours", "is_meant"), [(1, 2, True), (0, 2, False), (1, 3, False), (2, 1, False), (2, 2, False)]
+)
+def test_pop_removes_as_many_as_the_rule_says(sonic: int, ours: int, is_meant: bool) -> None:
+    pytest.importorskip("rjieba", reason="the extra zh is not installed")
+    scenario = Scenario(1, "default", (Step("ingest 1", STORED_CHINESE), POP_CHINESE))
+    counts = (b"RESULT %d\r\n" % sonic, b"RESULT %d\r\n" % ours)
+    row = explained_if(scenario, lambda played: POP_CHINESE in played.steps, *counts)
+    assert row == ("POP removes the words of a text whatever its language was" if is_meant else None)
+
+
+def explained_if(
+    scenario: Scenario,
+    differs: Callable[[Scenario], bool],
+    sonic: bytes = b"EVENT QUERY A B\r\n",
+    ours: bytes = b"EVENT QUERY B A\r\n",
+) -> str | None:
+    """Return the row that explains the last step of a scenario, where the last step of those differs that `differs`."""
+    judge = Answers(lambda played, step: step is played.steps[-1] and differs(played), sonic, ours)
+    difference = Difference(len(scenario.steps) - 1, scenario.steps[-1], sonic, ours)
+    meant = explained(judge, scenario, difference)
+    return None if meant is None else meant[0]
+
+
+BEE = [Step("ingest 1", b'PUSH {c} b %s "bee" LANG(none)' % oid) for oid in (b"A", b"B", b"C")]
+ASKED = Step("search 1", b'QUERY {c} b "bee" LANG(none)')
+
+
+def test_an_order_is_excused_where_an_object_is_pushed_again() -> None:
+    again = Scenario(1, "default", (*BEE, Step("ingest 1", b"FLUSHO {c} b A"), BEE[1], ASKED))
+    assert explained_if(again, lambda played: BEE[1] in played.steps[3:]) == (
+        "an object that is pushed again with the same word keeps its place"
+    )
+    assert explained_if(again, lambda _: True) is None
+    flushed = Scenario(1, "default", (*BEE, Step("ingest 1", b"FLUSHO {c} b B"), BEE[1], ASKED))
+    assert explained_if(flushed, lambda played: BEE[1] in played.steps[3:]) is None, "the word was gone"
+
+
+@pytest.mark.parametrize("profile", ["default", "window of 3"])
+def test_an_order_is_excused_behind_a_restart(profile: str) -> None:
+    row = "equal scores are in the same order after a restart"
+    restarted = Scenario(1, profile, (*BEE, RESTART, ASKED))
+    assert explained_if(restarted, lambda played: RESTART in played.steps) == row
+    assert explained_if(restarted, lambda _: True) is None
+    as_set = restarted.with_steps((*BEE, RESTART, replace(ASKED, is_set=True)))
+    others = explained_if(as_set, lambda played: RESTART in played.steps)
+    assert others == (None if profile == "default" else row), "a window that is not full holds the same objects"
+
+
+def test_what_a_limited_graph_leaves_out() -> None:
+    row = "where more than `max_words` words wait for a consolidation"
+    limited = Scenario(1, "small graph", (*BEE, ASKED))
+    assert explained_if(limited, lambda played: played.profile == "small graph") == row
+    assert explained_if(limited, lambda _: True) is None
+    same_words = explained_if(limited, lambda played: played.profile == "small graph" and ASKED in played.steps)
+    assert same_words is None, "both graphs hold the same words"
 
 
 @pytest.mark.parametrize(

@@ -155,6 +155,56 @@ def test_stop_words_of_sonic(tmp_path: Path, lang: str, dropped: str, kept: str)
         assert set(words(index)) <= set(kept.split())
 
 
+@pytest.mark.parametrize(
+    ("stored", "typed", "is_found"),
+    [
+        ("\u043f\u0440\u0438\u0432\u0435\u0442", "\u043f\u0440\u0435\u0432\u0435\u0442", False),
+        ("\u043f\u0440\u0438\u0432\u0435\u0442", "\u043f\u0440\u0432\u0435\u0442", False),
+        ("\ua64b\u043c\u0430", "\ua64b\u043ct\u0430", True),
+        ("\u00e9cole", "\u00e8cole", False),
+        ("\u00e9cole", "ecole", True),
+    ],
+)
+def test_an_automaton_of_bytes_loses_corrections(tmp_path: Path, stored: str, typed: str, is_found: bool) -> None:
+    """Where letters begin with the same byte, only the last of them leads on."""
+    with opened(tmp_path) as index:
+        push(index, "o", stored)
+        index.consolidate()
+        assert found(index, typed) == (["o"] if is_found else [])
+        assert index.suggest(C, B, typed) == ([stored] if is_found else [])
+
+
+def test_a_lost_correction_does_not_lower_a_score(tmp_path: Path) -> None:
+    with opened(tmp_path) as index:
+        for oid in "ADB":
+            push(index, oid, "\u043f\u0440\u0438\u0432\u0435\u0442")
+        index.consolidate()
+        assert found(index, "\u043f\u0440\u0438\u0432") == ["B", "D", "A"]
+
+
+@pytest.mark.parametrize(
+    ("window", "budget", "text", "expected"),
+    [
+        (1, 4, "beetlez", "H G"),
+        (1, 20, "beetle beetl beet", "H G F"),
+        (1, 20, "beetlez bxetles", "H G F E"),
+        (3, 4, "beetlez", "G F H"),
+        (3, 20, "beetlez", "H G F E"),
+        (3, 20, "beetle beetl", "H G F E"),
+        (3, 20, "beetles beetlez", "H G F"),
+    ],
+)
+def test_expansions_are_read_beyond_the_window(
+    tmp_path: Path, window: int, budget: int, text: str, expected: str
+) -> None:
+    settings = {"store__kv__retain_word_objects": window, "search__query_alternates_try": budget}
+    with opened(tmp_path, **settings) as index:
+        for oid in "ABCDEFGH":
+            push(index, oid, "beetles")
+        index.consolidate()
+        assert found(index, text) == expected.split()
+
+
 # -- differences that stay --------------------------------------------------------------------------------------------
 
 
@@ -172,14 +222,6 @@ def test_marks_alone_are_no_word_where_accents_go(tmp_path: Path) -> None:
     with opened(tmp_path, **FOLDING) as index:
         push(index, "o", "\u093f x")
         assert (words(index), found(index, "\u093f")) == (["x"], [])
-
-
-def test_letters_that_share_their_first_byte_are_corrected(tmp_path: Path) -> None:
-    """Sonic's automaton of bytes loses these corrections."""
-    with opened(tmp_path) as index:
-        push(index, "o", "\u043f\u0440\u0438\u0432\u0435\u0442")
-        index.consolidate()
-        assert found(index, "\u043f\u0440\u0435\u0432\u0435\u0442") == ["o"]
 
 
 def test_pop_removes_what_any_language_stored(tmp_path: Path) -> None:

@@ -772,21 +772,51 @@ class TestLimits:
                 "it does not try again and again"
             )
 
+    @pytest.mark.parametrize(
+        ("old", "new", "expected"),
+        [
+            ("", "fa mi pe xi zu bo an ka ro te lu", "fa mi pe xi zu"),
+            ("fa mi pe", "xi zu bo an ka ro te lu", "an bo fa ka mi"),
+            ("lu pe ro bo", "xi ka zu fa mi te an", "bo fa ka lu mi"),
+            ("lu pe ro bo xi", "an", "bo lu pe ro xi"),
+        ],
+    )
+    def test_the_first_words_that_come_and_then_the_first_by_the_alphabet(
+        self, tmp_path: Path, old: str, new: str, expected: str
+    ) -> None:
+        """Sonic's answers: as many words wait as a graph may hold, and a new graph keeps the first of old and new."""
+        with open_index(tmp_path, **COMPAT, store__fst__graph__max_words=5) as index:
+            push(index, "o", old)
+            index.consolidate()
+            for word in new.split():
+                push(index, "p", word)
+            index.consolidate()
+            assert index.words(C, B) == expected.split()
+
+    def test_each_graph_has_as_many_words_as_it_may(self, tmp_path: Path) -> None:
+        """Sonic would build one of these graphs with fewer words."""
+        with open_index(tmp_path, **COMPAT, store__fst__graph__max_words=3) as index:
+            for bucket in (B, "other"):
+                index.push(C, bucket, "o", "anker birne dampf eiche", lang="none")
+            index.consolidate()
+            assert [index.words(C, bucket) for bucket in (B, "other")] == [["anker", "birne", "dampf"]] * 2
+
     def test_what_was_left_out_stays_away_and_later_words_come_in(self, tmp_path: Path) -> None:
         with open_index(tmp_path, **COMPAT, store__fst__graph__max_words=3) as index:
             push(index, "o", "anker birne zebra")
             push(index, "p", "dampf eiche")
             index.consolidate()
-            assert index.words(C, B) == ["anker", "birne", "dampf"]
+            assert index.words(C, B) == ["anker", "birne", "zebra"]
             push(index, "q", "aal")
             index.consolidate()
-            assert index.words(C, B) == ["anker", "birne", "dampf"], "a full graph takes no new word"
+            assert index.words(C, B) == ["anker", "birne", "zebra"], "a full graph takes no new word"
             index.pop(C, B, "o", "anker birne")
+            push(index, "p", "dampf")
             index.consolidate()
-            assert index.words(C, B) == ["dampf"]
+            assert index.words(C, B) == ["zebra"]
             push(index, "r", "affe zwerg")
             index.consolidate()
-            assert index.words(C, B) == ["affe", "dampf", "zwerg"]
+            assert index.words(C, B) == ["affe", "zebra", "zwerg"]
 
     @pytest.mark.parametrize("size_kib", [1, 4, 20])
     def test_a_small_file(self, tmp_path: Path, size_kib: int) -> None:

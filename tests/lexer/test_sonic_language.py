@@ -52,3 +52,20 @@ def test_a_short_text_of_the_detector() -> None:
 )
 def test_scripts(text: str, script: str | None) -> None:
     assert main_script(text) == script
+
+
+@pytest.mark.parametrize(
+    ("text", "script"),
+    [
+        ("b\u0431", "Cyrillic"),
+        ("\u0431b", "Latin"),
+        ("bd\u0431\u0434", "Cyrillic"),
+        ("b\u03b2", "Latin"),
+        ("\u0431\u0434\u0628\u062f", "Arabic"),
+        ("\u0628\u062f\u0431\u0434", "Cyrillic"),
+        ("\u0634\u0643\u0631\u0627\u3072\u3089\u304c\u306a", "Arabic"),
+        ("\u3072\u3089\u304c\u306a\u0634\u0643\u0631\u0627", "Arabic"),
+    ],
+)
+def test_of_scripts_with_as_many_letters_the_order_of_the_letters_decides(text: str, script: str) -> None:
+    assert main_script(text) == script

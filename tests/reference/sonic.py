@@ -71,6 +71,24 @@ def automaton_states(word: str, edits: int) -> int:
     return len(rows) + inside
 
 
+def automaton_reads(word: str, edits: int, other: str) -> bool:
+    """Return whether the automaton of the words within some edits of a word reads another word to the end.
+
+    Where characters that begin with the same byte lead on from a row, that byte leads into the last of them.
+    """
+    row = list(range(len(word) + 1))
+    for char in other:
+        first = char.encode()[0]
+        leading = [wanted for wanted, value in zip(word, row, strict=False) if value <= edits]
+        same = [wanted for wanted in leading if wanted.encode()[0] == first]
+        if same and same[-1] != char:
+            return False
+        above, row = row, [row[0] + 1]
+        for place, wanted in enumerate(word):
+            row.append(min(above[place + 1] + 1, row[place] + 1, above[place] + (wanted != char)))
+    return row[-1] <= edits
+
+
 @cache
 def distance(one: str, other: str) -> int:
     """Return the Levenshtein distance: insert, delete, replace; a swap costs two."""
@@ -233,7 +251,7 @@ class Search:
         if not holders or self.bucket.is_cut(len(holders)):
             return False
         score = single(base * self.bucket.weight(len(holders)))
-        for oid in holders[: min(self.budget, self.bucket.window)]:
+        for oid in holders[: self.budget]:
             self.budget -= 1
             if self._set(oid, number, score):
                 return True

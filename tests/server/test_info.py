@@ -74,3 +74,13 @@ def test_the_other_figures(server: Server) -> None:
         assert last["fst_consolidate_count"] == 0
         assert last["uptime"] >= 1
         assert 0 <= last["command_latency_best"] <= max(last["command_latency_worst"], 1)
+
+
+def test_collections_are_counted_after_a_restart(server: Server) -> None:
+    with Peer(server, "ingest") as ingest:
+        for collection in ("ca", "da"):
+            assert ingest.ask(f'PUSH {collection} b o "eins"') == "OK"
+    server.stop()
+    server.start()
+    with Peer(server, "control") as control:
+        assert info(control)["kv_open_count"] == 2

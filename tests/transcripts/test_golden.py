@@ -16,7 +16,6 @@ COMPAT = f"/usr/bin/env SONIC_SERVER__COMPAT=sonic {SERVE}"
 COMPAT_WITHOUT_EXPANSIONS = f"/usr/bin/env SONIC_SERVER__COMPAT=sonic SONIC_SEARCH__QUERY_ALTERNATES_TRY=0 {SERVE}"
 
 COMMON = ("--skip-quirks",) if importlib.util.find_spec("rjieba") else ("--skip-quirks", "--skip-tag", "jieba")
-ONLY_QUIRKS = ("profile-maxwords5.txt",)
 GROUPS = 4
 """Parts of the recorded scenarios, which can be played side by side."""
 EXACT_THEMES = ("04", "06", "09", "15", "18", "20")
@@ -53,7 +52,7 @@ def test_compat_mode_without_expansions_gives_the_same_exact_answers() -> None:
 
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_compat_mode_answers_every_recorded_scenario_exactly(group: int) -> None:
-    every = sorted(str(path) for path in (FOLDER / "golden").glob("*.txt") if path.name not in ONLY_QUIRKS)
+    every = sorted(str(path) for path in (FOLDER / "golden").glob("*.txt"))
     files = every[group::GROUPS]
     check(replay(COMPAT, files), len(files))
 

@@ -1,4 +1,6 @@
-"""The size of Sonic's automaton of all words within an edit distance: it builds none of more than 10,000 states.
+"""Sonic's automaton of the words within an edit distance: how large it is, and which words it reads.
+
+Sonic builds no automaton of more than 10,000 states.
 
 The automaton reads UTF-8 byte by byte. Each of its main states is a row of the table of edit distances between the
 typed word and the characters read so far, with their number; values above the distance are equal. At most
@@ -8,6 +10,10 @@ the first such place, and three bits for each value from there on.
 Behind a row, there are states inside characters of several bytes: INSIDE_OTHERS for the ways to read any character, if
 one that is not in the word leads on from the row, and those of each character of the word from where the row is not
 above the distance.
+
+In each state, a byte leads to one other state only. Where a row has places of several characters that begin with the
+same byte, that byte leads into the last of these characters, and every other one that begins with it leads nowhere. So
+the automaton loses corrections between such characters, and we lose them, too.
 """
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
@@ -26,6 +32,9 @@ cdef enum:
     ROWS_MAX = 16384  # more than STATES_MAX, and those that follow the last of them
     SLOTS = 32768
     INSIDE_OTHERS = 18  # 1 state in characters of two bytes, 2 in each of 4 ranges of three, 3 in each of 3 of four
+
+
+cdef uint32_t NO_CHARACTER = 0xFFFFFFFF  # stands for any one that is not in the word
 
 
 cdef struct Row:
@@ -55,6 +64,57 @@ def count_states(bytes word not None, int distance, int enough) -> int:
         ValueError: the distance is not 1 to 3, or the word is not UTF-8.
     """
     cdef uint32_t points[CHARACTERS_MAX]
+    cdef int size = read_points(word, distance, points)
+    return states_of(points, size, distance, min(enough, STATES_MAX))
+
+
+def accepted(bytes word not None, int distance, list candidates not None) -> list:
+    """Return those of `candidates`, in their order, that Sonic's automaton of a word reads to the end.
+
+    Args:
+        distance: in edits.
+
+    Raises:
+        ValueError: the distance is not 1 to 3, or a word is not UTF-8.
+    """
+    cdef uint32_t points[CHARACTERS_MAX]
+    cdef int size = read_points(word, distance, points)
+    return [candidate for candidate in candidates if accepts(points, size, distance, candidate)]
+
+
+cdef bint accepts(const uint32_t *word, int size, int distance, bytes candidate) except -1:
+    cdef const uint8_t *text = <const uint8_t *> candidate
+    cdef Py_ssize_t at = 0, end = len(candidate)
+    cdef int width, place
+    cdef uint32_t point
+    cdef Row row = first_row(size, distance)
+    if not is_utf8(text, end):
+        raise ValueError(f"a word is UTF-8, not {candidate!r}")
+    while at < end:
+        point = decode(text, at, &width)
+        at += width
+        place = last_place(word, size, distance, &row, lead_byte(point))
+        if place >= 0 and word[place] != point:
+            return False
+        if place < 0:
+            point = NO_CHARACTER
+        if not step(word, size, distance, &row, point, &row):
+            return False
+    place = size - row.first
+    return place < WIDTH and row.values[place] <= distance
+
+
+cdef int last_place(const uint32_t *word, int size, int distance, const Row *row, uint8_t lead) noexcept nogil:
+    """Return the last place of a row whose character begins with a byte, or -1."""
+    cdef int place
+    for place in range(min(row.first + WIDTH, size) - 1, row.first - 1, -1):
+        if row.values[place - row.first] <= distance and lead_byte(word[place]) == lead:
+            return place
+    return -1
+
+
+cdef int read_points(bytes word, int distance, uint32_t *points) except -1:
+    """Read at most CHARACTERS_MAX characters of a word and return how many they are."""
     cdef const uint8_t *text = <const uint8_t *> word
     cdef Py_ssize_t at = 0, size = len(word)
     cdef int width, count = 0
@@ -66,7 +126,7 @@ def count_states(bytes word not None, int distance, int enough) -> int:
         points[count] = decode(text, at, &width)
         at += width
         count += 1
-    return states_of(points, count, distance, min(enough, STATES_MAX))
+    return count
 
 
 cdef Py_ssize_t states_of(const uint32_t *word, int size, int distance, int enough) except -1:
@@ -91,50 +151,65 @@ cdef Py_ssize_t states_of(const uint32_t *word, int size, int distance, int enou
 
 
 cdef void begin(Rows *self) noexcept nogil:
-    """Add the row of no character: each place costs as many edits as there are characters before it."""
+    """Add the row of no character."""
+    cdef Row row = first_row(self.size, self.distance)
+    add(self, &row)
+
+
+cdef Row first_row(int size, int distance) noexcept nogil:
+    """Return the row of no character: each place costs as many edits as there are characters before it."""
     cdef Row row
     cdef int place
     row.read = row.first = 0
     for place in range(WIDTH + 1):
-        row.values[place] = <uint8_t> min(place, self.distance + 1) if place <= self.size else <uint8_t> self.distance + 1
-    add(self, &row)
+        row.values[place] = <uint8_t> (min(place, distance + 1) if place <= size else distance + 1)
+    return row
 
 
 cdef void follow(Rows *self, Row row) noexcept nogil:
     """Add the rows that may follow a row, and the states inside the characters that lead to them."""
     cdef int place
-    if step(self, &row, 0xFFFFFFFF):
+    cdef Row following
+    if step(self.word, self.size, self.distance, &row, NO_CHARACTER, &following):
+        add(self, &following)
         self.inside += INSIDE_OTHERS
     for place in range(row.first, min(row.first + WIDTH, self.size)):
         if row.values[place - row.first] <= self.distance:
-            step(self, &row, self.word[place])
+            if step(self.word, self.size, self.distance, &row, self.word[place], &following):
+                add(self, &following)
             self.inside += character_bytes(lead_byte(self.word[place])) - 1
 
 
-cdef bint step(Rows *self, const Row *row, uint32_t point) noexcept nogil:
-    """Add the row that follows when a character is read; return whether it has a value that is not above."""
-    cdef uint8_t above = <uint8_t> (self.distance + 1), value, before = above, found
+cdef bint step(
+    const uint32_t *word, int size, int distance, const Row *row, uint32_t point, Row *into
+) noexcept nogil:
+    """Put the row that follows when a character is read into `into`, which may be the row itself.
+
+    Return whether it has a value that is not above the distance; if not, `into` stays as it was.
+    """
+    cdef uint8_t above = <uint8_t> (distance + 1), value, before = above, found
     cdef int place, skipped = -1, old
     cdef Row following
     for place in range(WIDTH + 1):
         following.values[place] = above
-    for place in range(row.first, min(row.first + WIDTH + 1, self.size + 1)):
+    for place in range(row.first, min(row.first + WIDTH + 1, size + 1)):
         old = place - row.first
         value = <uint8_t> (row.values[old] + 1)  # the character is one too many
         if old > 0:
-            found = <uint8_t> (row.values[old - 1] + (self.word[place - 1] != point))
+            found = <uint8_t> (row.values[old - 1] + (word[place - 1] != point))
             value = min(value, found)
         value = min(value, <uint8_t> (before + 1), above)
         before = value
-        if value <= self.distance and skipped < 0:
+        if value <= distance and skipped < 0:
             skipped = old
         if skipped >= 0:
             following.values[old - skipped] = value
-    if skipped >= 0:
-        following.read = row.read + 1
-        following.first = row.first + skipped
-        add(self, &following)
-    return skipped >= 0
+    if skipped < 0:
+        return False
+    following.read = row.read + 1
+    following.first = row.first + skipped
+    into[0] = following
+    return True
 
 
 cdef void add(Rows *self, const Row *row) noexcept nogil:

@@ -256,17 +256,29 @@ def _live_words(view: View, state: BucketState) -> list[bytes]:
 def _words_with_orphans(view: View, pool: GraphPool, state: BucketState, limits: GraphLimits) -> list[bytes]:
     """Return, in byte order, the words of the old graph and new ones, gone ones included but for those popped.
 
-    A word that a full graph did not take stays away from later ones.
+    A full graph takes no new words, any other one at most as many as it may hold, the first that came. What it did not
+    take stays away from later ones.
     """
     pending = view.pending_changes(state.bucket)
     graph = pool.get(state.bucket, state.lexicon_version)
     words = set() if graph is None else set(graph.words(0, len(graph)))
+    is_full = 0 < limits.words <= len(words)
     words -= {word for word, why in pending.items() if why == Why.POPPED}
+    new = {word for word, why in pending.items() if why != Why.POPPED}
     if graph is None or not limits.words:
-        words.update(_live_words(view, state))
-    if graph is None or not limits.words or len(graph) < limits.words:
-        words |= {word for word, why in pending.items() if why != Why.POPPED}
+        new.update(_live_words(view, state))
+    if not is_full:
+        words |= _first_that_came(view, state.bucket, new - words, limits.words)
     return sorted(words)
+
+
+def _first_that_came(view: View, bucket: int, words: set[bytes], most: int) -> set[bytes]:
+    """Return at most `most` of some words, unless it is 0; those that are not pending are older than all others."""
+    if not most or len(words) <= most:
+        return words
+    came = [word for word in view.pending_in_order(bucket) if word in words]
+    older = sorted(words.difference(came))
+    return set((older + came)[:most])
 
 
 def _graph(words: list[bytes], bucket: int, version: int) -> bytes:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from sonicpy._native.edit_automaton import count_states
+from sonicpy._native.edit_automaton import accepted, count_states
 from sonicpy._native.term_rows import TermInfo
 from sonicpy.index.search.lexicon import Lexicon, by_frequency
 
@@ -52,6 +52,23 @@ def edits_allowed_by_sonic(word: bytes, typed_bytes: int) -> int:
     while allowed > 0 and states_of(word, allowed) > STATES_MAX:
         allowed -= 1
     return allowed
+
+
+def corrections_by_sonic(
+    lexicon: Lexicon, word: bytes, typed_bytes: int, *, of_long: bool = False
+) -> Iterator[tuple[int, list[bytes]]]:
+    """Yield each distance that Sonic tries, and the words that its automaton of this distance reads, in byte order.
+
+    A word that is read at one distance may be lost at the next one.
+
+    Args:
+        of_long: as in `Lexicon.corrections`.
+    """
+    allowed = edits_allowed_by_sonic(word, typed_bytes)
+    matches = lexicon.corrections(word, allowed, transpositions=False, of_long=of_long)
+    for distance in range(1, allowed + 1):
+        near = sorted(found for found, edits in matches if edits <= distance)
+        yield distance, near if word.isascii() else accepted(word, distance, near)
 
 
 def expansions(

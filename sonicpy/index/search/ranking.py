@@ -21,7 +21,7 @@ from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo
 from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
 from sonicpy._native.word_break import is_unspaced_letter
 from sonicpy.config import Config, SearchConfig
-from sonicpy.index.search.expansion import edits_allowed_by_sonic, expansions
+from sonicpy.index.search.expansion import corrections_by_sonic, expansions
 from sonicpy.index.search.families import Matching
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.plan import IN_PAIRS, IS_STOP, NOTHING_LEFT_OUT, TABLE_FULL, TOO_COMMON
@@ -221,7 +221,7 @@ class SonicVisits:
             weight = idf(self._objects, df)
             spellings = [] if flags & SPECIAL else other_spellings(term)
             for spelling, spelled in zip((term, *spellings), (row, *reader.words(spellings)), strict=True):
-                if self._visit(PlannedList(number, spelling, spelled, weight), -1)[1]:
+                if self._visit(PlannedList(number, spelling, spelled, weight), -1, self._window)[1]:
                     self.left_out.update((later, TABLE_FULL) for later in range(number + 1, len(terms)))
                     return
 
@@ -249,11 +249,9 @@ class SonicVisits:
             if corrected == CORRECTED_WORDS_SONIC:
                 break
             corrected += 1
-            allowed = edits_allowed_by_sonic(term, typed)
-            matches = self._lexicon.corrections(term, allowed, transpositions=False, of_long=True)
-            for distance in range(1, allowed + 1):
-                others = sorted(word for word, edits in matches if edits <= distance and word != term)
-                for word, row in self._held(iter(others)):
+            for distance, words in corrections_by_sonic(self._lexicon, term, typed, of_long=True):
+                others = (word for word in words if word != term)
+                for word, row in self._held(others):
                     if self.budget == 0:
                         return
                     score = correction_score(idf(self._objects, row.df), distance, typed)
@@ -261,17 +259,21 @@ class SonicVisits:
                         break
 
     def _visit_other(self, one: PlannedList) -> bool:
-        """Visit the list of a word that stands for a term; return whether the table takes no more."""
-        visits, is_over = self._visit(one, self.budget)
+        """Visit the list of a word that stands for a term; return whether the table takes no more.
+
+        Only the budget bounds how much of the list is read: the next correction may reach objects beyond the window.
+        """
+        visits, is_over = self._visit(one, self.budget, self.budget)
         self.budget -= visits
         return is_over
 
-    def _visit(self, one: PlannedList, budget: int) -> tuple[int, bool]:
+    def _visit(self, one: PlannedList, budget: int, window: int) -> tuple[int, bool]:
+        """Visit at most `budget` (-1: all) of the newest `window` (0: all) postings of a list."""
         self.lists.append(one)
         row = one.row
         if row is None:
             return self.table.visit(one.term, PostingList.of([]), 0, one.weight, budget)
-        postings, skipped = self._reader.newest_postings(row, self._window)
+        postings, skipped = self._reader.newest_postings(row, window)
         return self.table.visit(one.term, postings, skipped, one.weight, budget)
 
     def _held(self, words: Iterator[bytes]) -> Iterator[tuple[bytes, TermInfo]]:

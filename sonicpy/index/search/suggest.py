@@ -2,7 +2,7 @@
 
 from itertools import islice
 
-from sonicpy.index.search.expansion import edits_allowed, edits_allowed_by_sonic
+from sonicpy.index.search.expansion import corrections_by_sonic, edits_allowed
 from sonicpy.index.search.lexicon import CORRECTIONS_EXAMINED, Lexicon
 from sonicpy.index.search.scripts import continues_in_script
 
@@ -30,9 +30,8 @@ def suggest_alphabetical(lexicon: Lexicon, word: bytes, limit: int, typed_bytes:
     words = list(islice(completions, limit))
     if len(words) == limit:
         return words
-    allowed = edits_allowed_by_sonic(word, typed_bytes)
-    matches = lexicon.corrections(word, allowed, transpositions=False)
-    others = [found for found, _ in matches if found not in words][:CORRECTIONS_EXAMINED]
+    corrected = dict.fromkeys(found for _, near in corrections_by_sonic(lexicon, word, typed_bytes) for found in near)
+    others = [found for found in corrected if found not in words][:CORRECTIONS_EXAMINED]
     if lexicon.live:  # a graph may hold words that are gone; compat mode shows them until the next consolidation
         others = [found for found, _ in lexicon.held(others)]
     return words + others[: limit - len(words)]

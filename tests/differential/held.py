@@ -1,0 +1,92 @@
+"""Which words the objects of a scenario hold, and texts that stand for them word by word."""
+
+import re
+import tomllib
+from collections import defaultdict
+from functools import cache
+
+from sonicpy.config import Config
+from sonicpy.lexer.lexer import Lexer
+from tests.differential.scenario import INGEST, PROFILES, TEXT, TOGETHER, Step
+
+LANG = re.compile(rb"LANG\((none|(?!xxx)\w{3})\)")
+ESCAPED = re.compile(rb"\\([n\"])")
+NO_LANGUAGE = b" LANG(none)"
+ACCEPTED = re.compile(rb"\s*(LANG\((none|(?!xxx)\w{3})\)\s*)*")
+"""What may follow the text of a PUSH; a line with anything else is refused."""
+
+FLUSHES = {b"FLUSHC": 1, b"FLUSHB": 2, b"FLUSHO": 3}
+"""How many names each takes."""
+
+Words = dict[tuple[bytes, bytes], set[bytes]]
+
+
+@cache
+def lexer_of(profile: str) -> Lexer:
+    """Return what makes words of texts in compat mode."""
+    lines = ['server.compat = "sonic"', *(f"{key} = {value}" for key, value in PROFILES[profile].items())]
+    config = Config.model_validate(tomllib.loads("\n".join(lines)))
+    return Lexer(config.normalization, config.tokenization, config.stopwords, compat=True)
+
+
+def words_of(line: re.Match[bytes], profile: str) -> list[bytes]:
+    """Return the words of a PUSH, in the order of its text."""
+    lang = LANG.search(line["meta"])
+    return lexer_of(profile).lex_push(text_of(line), lang[1].decode() if lang else None).words
+
+
+def with_words(line: re.Match[bytes], words: list[bytes], profile: str) -> bytes | None:
+    """Return a PUSH of some words alone; None: no text has just these words, each as it is."""
+    text = line["head"] + b'"' + b" ".join(words) + b'"' + NO_LANGUAGE
+    again = TEXT.match(text)
+    return text if again is not None and words_of(again, profile) == words else None
+
+
+def text_of(line: re.Match[bytes]) -> str:
+    """Return the text of a line as the server reads it."""
+    text = ESCAPED.sub(lambda found: b"\n" if found[1] == b"n" else found[1], line["text"])
+    return text.decode("utf-8", "replace")
+
+
+class Held:
+    """The words that each object holds.
+
+    Args:
+        profile: the configuration that decides what is a word.
+    """
+
+    def __init__(self, profile: str) -> None:
+        self._profile = profile
+        self._words: Words = defaultdict(set)
+
+    def take(self, step: Step) -> set[bytes]:
+        """Take the changes of a step; return the words of a PUSH that its object holds already."""
+        repeated: set[bytes] = set()
+        if not step.connection.startswith((INGEST, TOGETHER)):
+            return repeated
+        for sent in step.line.split(b"\n"):
+            command, *names = sent.split(b" ")
+            line = TEXT.match(sent)
+            if line is not None and len(names) > 3 and ACCEPTED.fullmatch(line["meta"]):
+                held = self._words[names[1], names[2]]
+                if command == b"PUSH":
+                    words = set(words_of(line, self._profile))
+                    repeated |= words & held
+                    held |= words
+                elif command == b"POP":
+                    held -= self.popped(line)[1]
+            elif FLUSHES.get(command) == len(names):
+                self._flush(tuple(names[1:]))
+        return repeated
+
+    def popped(self, line: re.Match[bytes]) -> tuple[set[bytes], set[bytes]]:
+        """Return the words that Sonic's POP takes from the object, and those that ours takes."""
+        lexer, text = lexer_of(self._profile), text_of(line)
+        names = line["head"].split()
+        held = self._words[names[2], names[3]]
+        return held & set(lexer.lex_plain(text).words), held & set(lexer.lex_every_way(text))
+
+    def _flush(self, names: tuple[bytes, ...]) -> None:
+        """Forget the words of an object, of a bucket, or all."""
+        for scope in [scope for scope in self._words if scope[: len(names)] == names]:
+            del self._words[scope]
