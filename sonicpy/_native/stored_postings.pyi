@@ -2,6 +2,7 @@ class StoredPostings:
     bucket: int
     term_id: int
     df: int
+    tail_lower: int
     size_bytes: int
 
     def __init__(
@@ -13,6 +14,9 @@ class StoredPostings:
         tail: bytes,
         tail_lower: int,
         lengths: bytes | bytearray,
+    ) -> None: ...
+    def extend(
+        self, df: int, rows: list[bytes], tail: bytes, tail_lower: int, lengths: bytes | bytearray
     ) -> None: ...
     @staticmethod
     def of_blocks(

@@ -1,0 +1,195 @@
+"""What readers have cached outlives commits: it answers as the tables do, and what a commit left alone is not read again."""
+
+import random
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sonicpy._native.top_objects import TopObjects
+from sonicpy.store import changes
+from sonicpy.store import read_cache as snapshot
+from sonicpy.store.bucket_reader import BucketReader
+from sonicpy.store.mutations import FlushObject, PopTerms
+from sonicpy.store.read_cache import reader_of
+from sonicpy.store.store import Store
+from sonicpy.store.view import View
+from tests.store.shorthand import push, terms
+
+OBJECTS = 9_000
+"""Three windows."""
+WORDS = ["common", "usual", "often", *(f"w{number}" for number in range(40))]
+ASKED = [["common"], ["usual", "often"], ["often", "w3"], ["w1", "w2"], ["w30"]]
+FAMILIES = [["common", "usual"], ["usual", "often", "w5"]]
+
+
+def text(chance: random.Random) -> str:
+    """Return a text in which the first words are common, some of them twice."""
+    held = [word for word, share in zip(WORDS, (0.9, 0.6, 0.4), strict=False) if chance.random() < share]
+    counts = Counter(held + chance.choices(WORDS, k=chance.randint(1, 6)))
+    return " ".join(f"{word}*{count}" for word, count in counts.items())
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """A store of a few windows of objects."""
+    store = Store(tmp_path_factory.mktemp("store"), {}, map_bytes=1 << 28)
+    chance = random.Random(1)
+    for number in range(OBJECTS):
+        store.apply(push(f"o{number}", text(chance)))
+    store.commit()
+    yield store
+    store.close()
+
+
+def best(reader: BucketReader, lists: list[list[str]]) -> list[tuple[int, int, float]]:
+    """Return the best objects for terms, each of which is a family of words."""
+    top = TopObjects(reader.length_masks(), reader.state.average_length, 1.2, 0.75, 1.0)
+    for words in lists:
+        rows = [row for row in reader.words([word.encode() for word in words]) if row is not None]
+        top.add_term(1.0)
+        top.add_words([reader.postings(row) for row in rows], 1.0)
+    top.begin(20)
+    while keys := top.run():
+        top.give(reader.read_blocks(keys))
+    return top.best(0)
+
+
+def answers(reader: BucketReader) -> list[object]:
+    """Return what a reader finds and what it says of lengths."""
+    found: list[object] = [best(reader, [[word] for word in words]) for words in ASKED]
+    found += [best(reader, [family, ["w7"]]) for family in FAMILIES]
+    return [*found, bytes(reader.lengths()).rstrip(b"\0")]
+
+
+def check(view: View) -> list[object]:
+    """Ask a reader that shares caches, and one that reads the tables; return the answers."""
+    state = view.bucket("c", "b")
+    assert state is not None
+    found = answers(reader_of(view, state))
+    assert found == answers(BucketReader(view, state))
+    return found
+
+
+def change(store: Store, chance: random.Random, next_number: int, rewrites: bool) -> int:
+    """Make some changes; return the number of the next new object."""
+    for _ in range(chance.choice((1, 5, 40))):
+        kind = chance.random()
+        name = f"o{chance.randrange(next_number)}"
+        if not rewrites or kind < 0.5:
+            store.apply(push(f"o{next_number}", text(chance)))
+            next_number += 1
+        elif kind < 0.75:
+            store.apply(push(name, text(chance)))
+        elif kind < 0.9:
+            store.apply(PopTerms("c", "b", name, terms(chance.choice(WORDS))))
+        else:
+            store.apply(FlushObject("c", "b", name))
+    return next_number
+
+
+@pytest.mark.parametrize("rewrites", [False, True])
+def test_cached_answers_are_those_of_the_tables(filled: Store, rewrites: bool) -> None:
+    chance = random.Random(2 + rewrites)
+    with filled.snapshot() as view:
+        state = view.bucket("c", "b")
+        assert state is not None
+        next_number = state.next_iid
+        check(view)
+    held: View | None = None
+    before: list[object] = []
+    for number in range(40):
+        next_number = change(filled, chance, next_number, rewrites)
+        filled.commit()
+        with filled.snapshot() as view:
+            found = check(view)
+        if held is not None:  # a reader of an older commit sees what it saw
+            assert check(held) == before
+            filled.give_back(held)
+            held = None
+        if number % 4 == 0:
+            held, before = filled.take_snapshot(), found
+            check(held)
+
+
+def test_what_a_commit_left_alone_is_not_read_again(filled: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    with filled.snapshot() as view:
+        check(view)
+    read: list[str] = []
+
+    def note(kind: str) -> None:
+        original = getattr(snapshot.SnapshotSource, kind)
+
+        def noted(self: snapshot.SnapshotSource, *given: object) -> object:
+            read.append(kind)
+            return original(self, *given)
+
+        monkeypatch.setattr(snapshot.SnapshotSource, kind, noted)
+
+    for kind in ("read_postings", "read_lengths", "words", "oids"):
+        note(kind)
+    filled.apply(push("elsewhere", "common usual often w1 w2 w3 w30", bucket="other"))
+    filled.commit()
+    with filled.snapshot() as view:
+        state = view.bucket("c", "b")
+        assert state is not None
+        answers(reader_of(view, state))
+    assert read == []
+    filled.apply(push("one more", "common usual w1"))
+    filled.commit()
+    with filled.snapshot() as view:
+        state = view.bucket("c", "b")
+        assert state is not None
+        answers(reader_of(view, state))
+    assert set(read) == {"words"}, "rows of words are read again, lists and lengths only grow"
+
+
+def test_only_rewritten_lists_are_read_again(filled: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    with filled.snapshot() as view:
+        check(view)
+    read = []
+    original = snapshot.SnapshotSource.read_postings
+    monkeypatch.setattr(
+        snapshot.SnapshotSource, "read_postings", lambda self, word: read.append(word.term_id) or original(self, word)
+    )
+    filled.apply(push("o7", "w30"))
+    filled.commit()
+    with filled.snapshot() as view:
+        check(view)
+        state = view.bucket("c", "b")
+        assert state is not None
+        (row,) = BucketReader(view, state).words([b"w30"])
+    assert row is not None and read == [row.term_id]
+
+
+def test_changes_are_read_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store(tmp_path / "store", {}, map_bytes=1 << 28)
+    store.apply(push("o0", "one two"))
+    store.commit()
+    first = store.last_commit()
+    store.apply(push("o1", "one three"))
+    store.commit()
+    store.apply(push("o0", "three", bucket="b"))
+    store.commit()
+    with store.snapshot() as view:
+        state = view.bucket("c", "b")
+        assert state is not None
+        (three,) = BucketReader(view, state).words([b"three"])
+        assert three is not None
+        assert changes.changes_since(view.transaction, view.transaction.number) == {}
+        expected = {state.bucket: changes.Touched({three.term_id}, {0})}
+        assert changes.changes_since(view.transaction, first) == expected
+        assert changes.changes_since(view.transaction, first - 100) is None, "the row holds no commits before the store"
+        assert changes.changes_since(view.transaction, view.transaction.number + 1) is None
+    store.close()
+
+
+def test_too_many_changes_are_not_named(tmp_path: Path) -> None:
+    recent = changes.RecentChanges()
+    recent.note(6, {1: changes.Touched()})
+    row = recent.note(7, {1: changes.Touched(set(range(0, 3 * changes.ENTRY_BYTES, 2)), {4, 5})})
+    assert len(row) < 40, "the entry names rows of lengths, but no words"
+    row = recent.note(8, {1: changes.Touched(set(), set(range(changes.ROW_BYTES)))})
+    assert row == changes.NEWEST.pack(8), "readers of older commits begin afresh"
+    assert recent.note(10, {}) == changes.NEWEST.pack(10) + changes.SIZE.pack(0), "9 is not known"
