@@ -104,6 +104,13 @@ class TurnSealer:
             return next(iter(turn.values())).done
         return asyncio.gather(*(asyncio.shield(batch.done) for batch in turn.values()))
 
+    def seal_with_pass(self, connection: object, acknowledge: object) -> bool:
+        """Return that it does not: each turn waits for its own batches."""
+        return False
+
+    def settle(self) -> None:
+        """Do nothing: no turn waits for a pass."""
+
     def note_turn_without_changes(self) -> None:
         """Do nothing: replicas commit by the log, whoever takes turns."""
 

@@ -21,7 +21,7 @@ OBJECTS = 9_000
 """Three windows."""
 WORDS = ["common", "usual", "often", *(f"w{number}" for number in range(40))]
 ASKED = [["common"], ["usual", "often"], ["often", "w3"], ["w1", "w2"], ["w30"]]
-FAMILIES = [["common", "usual"], ["usual", "often", "w5"]]
+FAMILIES = [["common", "usual"], ["usual", "often", "w5"], ["w1", "w2"], ["w30", "w31", "w32"]]
 
 
 def text(chance: random.Random) -> str:
