@@ -5,20 +5,26 @@ what the commit did not touch (`changes.py`). OIDs stay anyway, since an IID alw
 the same words again and again, and for common words more often.
 """
 
+from dataclasses import dataclass, field
+from functools import partial
+
 from sonicpy._native.bucket_cache import BucketCache, CachingReader
 from sonicpy._native.stored_postings import StoredPostings
 from sonicpy._native.term_rows import TermInfo
 from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.changes import Touched, changes_since
-from sonicpy.store.environment import IMPACTS, LENGTHS, Row, Transaction
-from sonicpy.store.keys import TERM_KEY_BYTES, block_key, length_key, length_row_of, term_key
+from sonicpy.store.environment import IMPACTS, LENGTHS, PENDING, Row, Transaction
+from sonicpy.store.keys import TERM_KEY_BYTES, block_key, bucket_key, length_key, length_row_of, term_key
 from sonicpy.store.lengths import read_lengths
+from sonicpy.store.pages import pages
 from sonicpy.store.view import View
 
 BUCKETS_MAX = 1_000
 WORDS_MAX = 4_096
 """Words of a bucket whose rows are cached, and as many older ones: about 2 MB."""
+PENDING_READ_MAX = 4_096
+"""Pending words that are all read to find the new ones among them; beyond, looking for a family again costs less."""
 NAMES_MAX = 50_000
 """OIDs of a bucket: about 5 MB."""
 POSTINGS_MAX_BYTES = 32 << 20
@@ -26,6 +32,28 @@ POSTINGS_MAX_BYTES = 32 << 20
 of a million chat messages use again and again."""
 CACHED_BLOCK_BYTES = 210
 """About what a block takes in the cache."""
+
+
+@dataclass(slots=True)
+class KnownPending:
+    """The pending words of a bucket that were read; later commits add some, until a consolidation.
+
+    Attributes:
+        graph_seq: see BucketState.
+        commit: the number of a commit that had these words and no other.
+        seq: the `pending_seq` up to which they were read; 0: none was.
+    """
+
+    graph_seq: int
+    commit: int
+    seq: int = 0
+    words: list[bytes] = field(default_factory=list)
+
+    def take(self, new: list[bytes], before: int, seq: int, commit: int) -> None:
+        """Add the words behind number `before`, unless another thread has."""
+        if self.seq == before:
+            self.seq, self.commit = seq, commit
+            self.words += new
 
 
 class SnapshotCache:
@@ -43,6 +71,7 @@ class SnapshotCache:
         self.states: dict[tuple[str, str], BucketState | None] = {}
         self.buckets: dict[int, tuple[int, BucketCache]] = {}
         """By bucket, with the number of the commit for which they hold."""
+        self.pending: dict[int, KnownPending] = {} if before is None else before.pending
         self.posting_bytes = 0
         self._since: dict[int, dict[int, Touched] | None] = {}
         if before is not None:
@@ -59,6 +88,7 @@ class SnapshotCache:
         if cache is None and len(self.buckets) >= BUCKETS_MAX:
             self.buckets.clear()
             self.names.clear()
+            self.pending.clear()
         if cache is None or commit != self.commit:
             cache = self._taken_over(bucket, commit, cache, view)
             self.buckets[bucket] = self.commit, cache
@@ -66,7 +96,7 @@ class SnapshotCache:
 
     def _taken_over(self, bucket: int, commit: int, before: BucketCache | None, view: View) -> BucketCache:
         """Return a cache that holds what no commit since an older one has touched."""
-        changes = None if before is None else self._changes_since(commit, view.transaction)
+        changes = None if before is None else self.changes_since(commit, view.transaction)
         if before is not None and changes is not None and bucket not in changes:
             return before
         cache = BucketCache(WORDS_MAX, NAMES_MAX, self.names.setdefault(bucket, {}))
@@ -76,7 +106,8 @@ class SnapshotCache:
             cache.take_over(before, None if view.by_association else touched.rewritten, touched.length_rows)
         return cache
 
-    def _changes_since(self, commit: int, transaction: Transaction) -> dict[int, Touched] | None:
+    def changes_since(self, commit: int, transaction: Transaction) -> dict[int, Touched] | None:
+        """Return what `changes.changes_since` does."""
         if commit not in self._since:
             self._since[commit] = changes_since(transaction, commit)
         return self._since[commit]
@@ -116,6 +147,50 @@ class Snapshot(View):
     def lengths(self, state: BucketState) -> bytearray:
         """Return the packed lengths of all objects of a bucket, by IID. The caller must not change them."""
         return SnapshotReader(self, state).lengths()
+
+    def pending_words(self, state: BucketState) -> list[bytes]:
+        """Return the words of a bucket that appeared or vanished since its graph was built, perhaps more than once.
+
+        Later commits add to this list. It may hold words of a later commit, which another thread reads.
+        """
+        known = self._known_pending(state)
+        if known.seq < state.pending_seq:
+            seq = known.seq
+            new = self._pending_since(state.bucket, seq)
+            known.take(new, seq, state.pending_seq, self.snapshot_cache.commit)
+        return known.words
+
+    def growing_pending_words(self, state: BucketState) -> list[bytes] | None:
+        """Return the list of `pending_words`, which words are added to; None: reading them all would take too long."""
+        known = self._known_pending(state)
+        if known.seq < state.pending_seq and state.pending_seq - state.graph_seq > PENDING_READ_MAX:
+            return None
+        return self.pending_words(state)
+
+    def _known_pending(self, state: BucketState) -> KnownPending:
+        """Return the pending words that are known, with those that commits since then brought."""
+        cache = self.snapshot_cache
+        known = cache.pending.get(state.bucket)
+        if known is None or known.graph_seq != state.graph_seq:
+            known = cache.pending[state.bucket] = KnownPending(state.graph_seq, cache.commit)
+        elif known.seq < state.pending_seq:
+            seq = known.seq
+            touched = (cache.changes_since(known.commit, self.transaction) or {}).get(state.bucket)
+            if touched is not None and touched.words is not None and seq + len(touched.words) == state.pending_seq:
+                known.take(touched.words, seq, state.pending_seq, cache.commit)
+        elif known.seq == state.pending_seq:
+            known.commit = max(known.commit, cache.commit)
+        return known
+
+    def _pending_since(self, bucket: int, seq: int) -> list[bytes]:
+        """Return the pending words of a bucket with a larger number than `seq`."""
+        prefix, first = bucket_key(bucket), (seq + 1).to_bytes(6, "big")
+        return [
+            key[4:]
+            for rows in pages(partial(self.transaction.some_rows, PENDING), prefix)
+            for key, row in rows
+            if row >= first and key.startswith(prefix)
+        ]
 
     def end(self) -> None:
         """Drop what was cached, which refers to this snapshot: nobody reads it any more."""

@@ -205,8 +205,12 @@ class WriteView(View):
         rows = [(key, number.to_bytes(6, "big") + last) for number, key in enumerate(keys, state.pending_seq + 1)]
         self.transaction.put_many(PENDING, rows)
         state.pending_seq += len(keys)
+        words = [key[4:] for key in keys]
         if known is not None:
-            known += [key[4:] for key in keys]
+            known += words
+        touched = self.touched.setdefault(state.bucket, Touched())
+        if touched.words is not None:
+            touched.words += words
 
     def forget_pending(self, bucket: int, keys: list[bytes]) -> None:
         """Delete pending words, by their keys, that the bucket's graph holds."""

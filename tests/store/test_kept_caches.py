@@ -178,18 +178,68 @@ def test_changes_are_read_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         (three,) = BucketReader(view, state).words([b"three"])
         assert three is not None
         assert changes.changes_since(view.transaction, view.transaction.number) == {}
-        expected = {state.bucket: changes.Touched({three.term_id}, {0})}
+        expected = {state.bucket: changes.Touched({three.term_id}, {0}, [b"three"])}
         assert changes.changes_since(view.transaction, first) == expected
         assert changes.changes_since(view.transaction, first - 100) is None, "the row holds no commits before the store"
         assert changes.changes_since(view.transaction, view.transaction.number + 1) is None
     store.close()
 
 
-def test_too_many_changes_are_not_named(tmp_path: Path) -> None:
+def read_back(row: bytes, commit: int, newest: int) -> dict[int, changes.Touched] | None:
+    """Return what the row of a commit says about those behind another one."""
+
+    class OneRow:
+        number = newest
+
+        def get(self, table: int, key: bytes) -> bytes:
+            return row
+
+    return changes.changes_since(OneRow(), commit)  # type: ignore[arg-type]
+
+
+def test_too_many_changes_are_not_named() -> None:
     recent = changes.RecentChanges()
-    recent.note(6, {1: changes.Touched()})
-    row = recent.note(7, {1: changes.Touched(set(range(0, 3 * changes.ENTRY_BYTES, 2)), {4, 5})})
-    assert len(row) < 40, "the entry names rows of lengths, but no words"
-    row = recent.note(8, {1: changes.Touched(set(), set(range(changes.ROW_BYTES)))})
-    assert row == changes.NEWEST.pack(8), "readers of older commits begin afresh"
-    assert recent.note(10, {}) == changes.NEWEST.pack(10) + changes.SIZE.pack(0), "9 is not known"
+    recent.note(6, {1: changes.Touched({3}, {9}, [b"alpha"])})
+    words = [b"word%d" % number for number in range(300)]
+    row = recent.note(7, {1: changes.Touched({4}, {5}, words)})
+    assert read_back(row, 6, 7) == {1: changes.Touched({4}, {5}, words)}
+    assert read_back(row, 5, 7) == {1: changes.Touched({3, 4}, {5, 9}, [b"alpha", *words])}
+    assert read_back(row, 4, 7) is None
+    row = recent.note(8, {1: changes.Touched({2}, {5}, [])})
+    assert len(row) < 100
+    assert read_back(row, 5, 8) == {1: changes.Touched({2, 3, 4}, {5, 9}, None)}, "older entries lose long lists of words"
+    row = recent.note(9, {1: changes.Touched(set(range(0, 3 * changes.ENTRY_BYTES, 2)), {4}, words)})
+    assert len(row) < 100 and read_back(row, 8, 9) == {1: changes.Touched(None, {4}, None)}
+    row = recent.note(10, {1: changes.Touched(set(), set(range(changes.ENTRY_BYTES)))})
+    assert row == changes.NEWEST.pack(10), "readers of older commits begin afresh"
+    assert read_back(row, 9, 10) is None
+    row = recent.note(11, {})
+    assert read_back(row, 10, 11) == {} and read_back(row, 9, 11) is None
+    assert read_back(recent.note(13, {}), 11, 13) is None, "12 is not known"
+
+
+def test_pending_words_grow_from_commit_to_commit(filled: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshot, "PENDING_READ_MAX", 0)
+    with filled.snapshot() as view:
+        state = view.bucket("c", "b")
+        assert state is not None
+        words = view.pending_words(state)
+        assert set(words) == set(View(view.transaction).pending_words(state)) != set()
+    for number in range(3):
+        filled.apply(push(f"more{number}", f"fresh{number} common"))
+        filled.apply(push("elsewhere", f"strange{number}", bucket="other"))
+        filled.commit()
+        with filled.snapshot() as view:
+            state = view.bucket("c", "b")
+            assert state is not None
+            assert view.growing_pending_words(state) is words
+            assert words[-1] == b"fresh%d" % number
+    for number in range(2_000):  # their words are too many for an entry
+        filled.apply(push(f"many{number}", f"word{number}of{number}"))
+    filled.commit()
+    with filled.snapshot() as view:
+        state = view.bucket("c", "b")
+        assert state is not None
+        assert view.growing_pending_words(state) is None
+        assert view.pending_words(state) is words
+        assert set(words) == set(View(view.transaction).pending_words(state))
