@@ -228,7 +228,7 @@ class Families:
 
 
 def _begins(word: str, kin: _Kin) -> bool:
-    return not any(map(str.isdigit, word)) and fold(word, kin.own).startswith(kin.prefixes)
+    return fold(word, kin.own).startswith(kin.prefixes) and not any(map(str.isdigit, word))
 
 
 def _beginning(stem: str) -> str:
