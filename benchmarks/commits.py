@@ -2,10 +2,10 @@
 
     python -m benchmarks.commits [--objects N ...] [--kinds KIND ...] [--folder F]
 
-A round pushes a few messages, commits, and asks a query of three words, one of a few that were asked before. Three kinds
-of processes are counted: the one that writes (pushes and the commit included), one that reads with read_only=True, and a
-search process of a server. Each runs twice, with few and with many rounds, under callgrind: the difference is what
-rounds cost. Stores are filled below `--folder` when they are missing, and copied for each run.
+A round pushes a few messages, commits, and asks a query of three words, one of a few that were asked before. Three
+kinds of processes are counted: the one that writes (pushes and the commit included), one that reads with
+read_only=True, and a search process of a server. Each runs twice, with few and with many rounds, under callgrind: the
+difference is what rounds cost. Stores are filled below `--folder` when they are missing, and copied for each run.
 """
 
 import argparse

@@ -17,7 +17,7 @@ WORDS = 2_000_000
 """Generated words among OBJECTS objects."""
 HEAPS = 0.7
 SKEW = 6.0
-"""The number of an older word is a random share of all, to this power: about one object in ten has one of the first 1 %."""
+"""The number of an older word is a random share of all, to this power: low numbers are common."""
 SYLLABLES = [first + second for first in "bcdfghjklmnprstvwxz" for second in "aeiou"]
 SYLLABLES_MIN = 3
 MESSAGES = 330_000
@@ -50,7 +50,7 @@ def texts(first: int, end: int, passed: list[str]) -> Iterator[tuple[str, str]]:
     known = word_count(first)
     for number in range(first, end):
         text = passed[number % len(passed)]
-        chance = random.Random(SEED + number)  # noqa: S311: a benchmark
+        chance = random.Random(SEED + number)
         if known and chance.random() < 0.5:
             text += " " + word(int(known * chance.random() ** SKEW))
         count = word_count(number + 1)

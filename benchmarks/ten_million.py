@@ -2,11 +2,11 @@
 
     python -m benchmarks.ten_million [--objects N] [--marks M] [--folder F] [--seconds S]
 
-A server with default settings takes the corpus of `corpus.py` over one connection, 16 in flight. At each mark (1, 2, 5, 10
-... % of the objects, the last M of them) it is measured: CPU time of a PUSH, a QUERY of three words and a SUGGEST over eight
-connections, QUERY beside PUSH, consolidation, backup and VERIFY, memory and disk, and a new start up to the first answer.
-Another process sends PING every two milliseconds all the while: its longest wait is the longest pause. The files
-`ten-million.md` and `ten-million.svg` are written into the folder. Ten million objects take about half an hour and 4 GB.
+A server with default settings takes the corpus of `corpus.py` over one connection, 16 in flight. At each mark (1, 2, 5,
+10 ... % of the objects, the last M of them) it is measured: CPU time of a PUSH, a QUERY of three words and a SUGGEST
+over eight connections, QUERY beside PUSH, consolidation, backup and VERIFY, memory and disk, and a new start up to the
+first answer. Another process sends PING every two milliseconds all the while: its longest wait is the longest pause.
+The files `ten-million.md` and `ten-million.svg` are written into the folder.
 """
 
 import argparse

@@ -3,13 +3,14 @@
     row      number of the newest commit u64, then an entry of each commit, the newest first    (little-endian)
     entry    size of what follows u16 | size of the numbers u16 | numbers | the new pending words, one behind the other
     numbers  of each bucket that the commit changed: v(bucket), v(number of rows of lengths), v(row) of each,
-             v(1 + number of terms, 0: too many), v(term id) of each, v(1 + number of words, 0: too many), v(size) of each
+             v(1 + number of terms, 0: too many), v(term id) of each,
+             v(1 + number of words, 0: too many), v(size) of each
 
-New objects only lengthen lists: a reader sees by the row of a word whether its list grew, and reads the rest of it. So an
-entry names the words whose postings or impacts changed in other ways, and the rows of `lengths` that were written. It also
-brings the words that became pending. Entries of older commits lose long lists of words. A reader that missed more commits
-than the row holds begins afresh, and so does one whose commit is newer than the row: a version of sonicpy without it wrote
-that commit.
+New objects only lengthen lists: a reader sees by the row of a word whether its list grew, and reads the rest of it. So
+an entry names the words whose postings or impacts changed in other ways, and the rows of `lengths` that were written.
+It also brings the words that became pending. Entries of older commits lose long lists of words. A reader that missed
+more commits than the row holds begins afresh, and so does one whose commit is newer than the row: an older version of
+sonicpy wrote that commit.
 """
 
 import struct
@@ -26,8 +27,8 @@ NEWEST = struct.Struct("<Q")
 SIZE = struct.Struct("<H")
 SIZE_MAX = 0xFFFF
 OLDER_BYTES = 1_400
-"""Of all older entries together, and so of the whole row where the newest entry is small: below half a page, so that LMDB
-keeps it in the page of the table, which each commit writes anyway."""
+"""Of all older entries together, and so of the whole row where the newest entry is small: below half a page, so that
+LMDB keeps it in the page of the table, which each commit writes anyway."""
 ENTRY_BYTES = 12_000
 """An entry that would be larger brings no words, and if that is not enough, does not name lists."""
 SLIM_BYTES = 100

@@ -234,7 +234,7 @@ class Transaction:
             raise translated(error) from error
 
     def rows_of(self, table: int, prefix: bytes, start: bytes | None = None) -> list[bytes]:
-        """Return the values of the rows whose keys begin with `prefix`, which are few, in key order, from `start` on."""
+        """Return the values of the rows whose keys begin with `prefix`, which are few, from `start` on in key order."""
         found: list[bytes] = []
         try:
             cursor = self._cursor(table)

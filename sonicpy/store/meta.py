@@ -126,7 +126,7 @@ REPLICA: MetaKey[Mapping[str, Any]] = MetaKey(b"replica", _pack_settings, _unpac
 """What `store.replica` notes with a position of the cluster's log. Missing in a store that is no replica."""
 
 CHANGES: MetaKey[bytes] = MetaKey(b"changes", bytes, bytes)
-"""What the last commits changed; `store.changes` packs it. Missing until a version that writes it has changed the store."""
+"""What the last commits changed; `store.changes` packs it. Missing in a store that an older version wrote last."""
 
 KEYS = (FORMAT, ANALYZER, POSITION, NEXT_BUCKET, CONVERSION, REPLICA, CHANGES)
 

@@ -1,8 +1,8 @@
 """A snapshot that many readers use one after the other, until the next commit, with a cache of what they read.
 
 The cache holds states of buckets, rows and postings of words, lengths and OIDs. The one of the next commit takes over
-what the commit did not touch (`changes.py`). OIDs stay anyway, since an IID always means the same object. People ask for
-the same words again and again, and for common words more often.
+what the commit did not touch (`changes.py`). OIDs stay anyway, since an IID always means the same object. People ask
+for the same words again and again, and for common words more often.
 """
 
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Connections that change something in the same pass of the loop share one write to the log, and promise no more for it."""
+"""Connections that change something in the same pass of the loop share one write to the log."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -1,4 +1,4 @@
-"""What readers have cached outlives commits: it answers as the tables do, and what a commit left alone is not read again."""
+"""What readers have cached outlives commits, and answers as the tables do."""
 
 import random
 from collections import Counter
@@ -207,7 +207,7 @@ def test_too_many_changes_are_not_named() -> None:
     assert read_back(row, 4, 7) is None
     row = recent.note(8, {1: changes.Touched({2}, {5}, [])})
     assert len(row) < 100
-    assert read_back(row, 5, 8) == {1: changes.Touched({2, 3, 4}, {5, 9}, None)}, "older entries lose long lists of words"
+    assert read_back(row, 5, 8) == {1: changes.Touched({2, 3, 4}, {5, 9}, None)}, "older entries have fewer words"
     row = recent.note(9, {1: changes.Touched(set(range(0, 3 * changes.ENTRY_BYTES, 2)), {4}, words)})
     assert len(row) < 100 and read_back(row, 8, 9) == {1: changes.Touched(None, {4}, None)}
     row = recent.note(10, {1: changes.Touched(set(), set(range(changes.ENTRY_BYTES)))})

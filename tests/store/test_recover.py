@@ -10,8 +10,7 @@ from sonicpy.errors import StoreError, StoreFull
 from sonicpy.store import environment as tables
 from sonicpy.store import store as store_module
 from sonicpy.store.environment import Environment, MapFull, Transaction
-from sonicpy.store.meta import ANALYZER, FORMAT, POSITION
-from sonicpy.store.meta import CHANGES
+from sonicpy.store.meta import ANALYZER, CHANGES, FORMAT, POSITION
 from sonicpy.store.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, PopTerms
 from sonicpy.store.store import Store
 from tests.reference.store import Model

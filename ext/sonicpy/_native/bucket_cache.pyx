@@ -95,8 +95,9 @@ cdef class BucketCache:
         cdef object lengths = self._lengths
         cdef Py_ssize_t number
         cdef dict found = dict(rows)
-        # This cache and these variables refer to them, and the masks to the lengths.
-        if references(lengths) > 2 + (masks is not None) or (masks is not None and references(masks) > 2):
+        self._length_masks = None
+        # This cache, this variable and the masks refer to the lengths, and a variable to the masks.
+        if references(lengths) > 2 + (masks is not None) or (masks is not None and references(masks) > 1):
             self._lengths, masks = bytearray(lengths), None
         lengths = None
         for number in sorted(old_rows):
