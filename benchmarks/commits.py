@@ -23,7 +23,6 @@ from benchmarks.stages import BUCKET, COLLECTION
 from sonicpy import Config
 from sonicpy.index.index import Index
 from sonicpy.index.read_only import ReadOnlyIndex
-from sonicpy.store.change_board import ChangeBoard
 from sonicpy.store.store import Store
 from tests.support.texts import messages, queries
 
@@ -161,7 +160,7 @@ def do_rounds(kind: str, folder: Path, count: int, rounds: int, board: int | Non
         reading.maintainer.prepare()
         if kind == "search":
             assert board is not None
-            reading.maintainer.watch_changes(ChangeBoard(board))
+            reading.maintainer.watch_changes(board)
         for number in range(rounds):
             print("next", flush=True)
             sys.stdin.readline()
