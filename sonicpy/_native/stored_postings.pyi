@@ -15,9 +15,7 @@ class StoredPostings:
         tail_lower: int,
         lengths: bytes | bytearray,
     ) -> None: ...
-    def extend(
-        self, df: int, rows: list[bytes], tail: bytes, tail_lower: int, lengths: bytes | bytearray
-    ) -> None: ...
+    def extend(self, df: int, rows: list[bytes], tail: bytes, tail_lower: int, lengths: bytes | bytearray) -> None: ...
     @staticmethod
     def of_blocks(
         bucket: int, term_id: int, df: int, blocks: list[bytes], lengths: bytes | bytearray, skipped: int = 0

@@ -243,3 +243,28 @@ def test_pending_words_grow_from_commit_to_commit(filled: Store, monkeypatch: py
         assert view.growing_pending_words(state) is None
         assert view.pending_words(state) is words
         assert set(words) == set(View(view.transaction).pending_words(state))
+
+
+def test_who_still_reads_an_older_commit_keeps_what_he_has(filled: Store) -> None:
+    with filled.snapshot() as view:
+        check(view)
+        state = view.bucket("c", "b")
+        assert state is not None
+        reader = reader_of(view, state)
+        (row,) = reader.words([b"common"])
+        assert row is not None
+        stored, masks, lengths = reader.postings(row), reader.length_masks(), reader.lengths()
+    before = stored.df, len(stored), bytes(lengths)
+    for number in range(200):
+        filled.apply(push(f"later{number}", "common"))
+    filled.commit()
+    with filled.snapshot() as view:
+        check(view)
+        state = view.bucket("c", "b")
+        assert state is not None
+        reader = reader_of(view, state)
+        (row,) = reader.words([b"common"])
+        assert row is not None and row.df == before[0] + 200
+        assert reader.postings(row) is not stored
+        assert reader.length_masks() is not masks and reader.lengths() is not lengths
+    assert (stored.df, len(stored), bytes(lengths)) == before

@@ -49,7 +49,7 @@ cdef class BucketCache:
     cdef object _lengths
     cdef LengthMasks _length_masks
     cdef set _old_rows  # numbers of the rows of lengths that changed; None: `_lengths` is up to date
-    cdef uint64_t _number  # of this cache: one more than that of the cache before, plus one
+    cdef uint64_t _number  # one more than that of the cache that it took over
     cdef uint64_t _rewrites  # how many of the commits before have rewritten lists
 
     def __init__(self, Py_ssize_t words_max, Py_ssize_t names_max, dict names not None):
