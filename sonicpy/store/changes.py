@@ -86,16 +86,17 @@ class RecentChanges:
 def pack_entry(touched: dict[int, Touched]) -> tuple[bytes, bytes]:
     """Return the entry of a commit, and what stays of it when it is an older one; b"": it would be too large."""
     whole = _packed(touched)
-    if len(whole) <= SLIM_BYTES:
+    if 0 < len(whole) <= SLIM_BYTES:
         return whole, whole
     slim = _packed({bucket: Touched(one.rewritten, one.length_rows, None) for bucket, one in touched.items()})
-    if len(slim) > OLDER_BYTES:
+    if not 0 < len(slim) <= OLDER_BYTES:
         slim = _packed({bucket: Touched(None, one.length_rows, None) for bucket, one in touched.items()})
     kept = slim if len(slim) <= OLDER_BYTES else b""
-    return (whole, kept) if len(whole) <= ENTRY_BYTES else (kept, kept)
+    return (whole, kept) if 0 < len(whole) <= ENTRY_BYTES else (kept, kept)
 
 
 def _packed(touched: dict[int, Touched]) -> bytes:
+    """Return an entry; b"": its size has no room in it."""
     numbers = pack_varints(_numbers(touched))
     words = b"".join(word for one in touched.values() for word in one.words or ())
     size = SIZE.size + len(numbers) + len(words)

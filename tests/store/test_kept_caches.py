@@ -200,7 +200,7 @@ def read_back(row: bytes, commit: int, newest: int) -> dict[int, changes.Touched
 def test_too_many_changes_are_not_named() -> None:
     recent = changes.RecentChanges()
     recent.note(6, {1: changes.Touched({3}, {9}, [b"alpha"])})
-    words = [b"word%d" % number for number in range(300)]
+    words = [b"word%03d" % number for number in range(300)]
     row = recent.note(7, {1: changes.Touched({4}, {5}, words)})
     assert read_back(row, 6, 7) == {1: changes.Touched({4}, {5}, words)}
     assert read_back(row, 5, 7) == {1: changes.Touched({3, 4}, {5, 9}, [b"alpha", *words])}
@@ -210,12 +210,15 @@ def test_too_many_changes_are_not_named() -> None:
     assert read_back(row, 5, 8) == {1: changes.Touched({2, 3, 4}, {5, 9}, None)}, "older entries have fewer words"
     row = recent.note(9, {1: changes.Touched(set(range(0, 3 * changes.ENTRY_BYTES, 2)), {4}, words)})
     assert len(row) < 100 and read_back(row, 8, 9) == {1: changes.Touched(None, {4}, None)}
-    row = recent.note(10, {1: changes.Touched(set(), set(range(changes.ENTRY_BYTES)))})
-    assert row == changes.NEWEST.pack(10), "readers of older commits begin afresh"
-    assert read_back(row, 9, 10) is None
+    assert recent.note(10, {1: changes.Touched({7}, {4}, words * 50)}).startswith(changes.NEWEST.pack(10))
     row = recent.note(11, {})
-    assert read_back(row, 10, 11) == {} and read_back(row, 9, 11) is None
-    assert read_back(recent.note(13, {}), 11, 13) is None, "12 is not known"
+    assert read_back(row, 9, 11) == {1: changes.Touched({7}, {4}, None)}, "words of more than 64 KB are left out"
+    row = recent.note(12, {1: changes.Touched(set(), set(range(changes.ENTRY_BYTES)))})
+    assert row == changes.NEWEST.pack(12), "readers of older commits begin afresh"
+    assert read_back(row, 11, 12) is None
+    row = recent.note(13, {})
+    assert read_back(row, 12, 13) == {} and read_back(row, 11, 13) is None
+    assert read_back(recent.note(15, {}), 13, 15) is None, "14 is not known"
 
 
 def test_pending_words_grow_from_commit_to_commit(filled: Store, monkeypatch: pytest.MonkeyPatch) -> None:
