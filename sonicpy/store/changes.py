@@ -20,8 +20,6 @@ from typing import cast
 
 from sonicpy._native.varint import DamagedBytes, pack_varints, unpack_varints
 from sonicpy.errors import StoreDamaged
-from sonicpy.store.environment import Transaction
-from sonicpy.store.meta import CHANGES
 
 NEWEST = struct.Struct("<Q")
 SIZE = struct.Struct("<H")
@@ -110,14 +108,16 @@ def _numbers(touched: dict[int, Touched]) -> Iterator[int]:
         yield from (0,) if one.words is None else (1 + len(one.words), *map(len, one.words))
 
 
-def changes_since(transaction: Transaction, commit: int) -> dict[int, Touched] | None:
-    """Return what the commits behind a commit changed, by bucket, up to that of a transaction; None: it is not known.
+def changes_since(commit: int, number: int, row: bytes | None) -> dict[int, Touched] | None:
+    """Return what the commits behind a commit changed, by bucket; None: it is not known.
+
+    Args:
+        number: of the last of these commits.
+        row: that this one shows.
 
     Raises:
         StoreDamaged: the row cannot be read.
     """
-    row = CHANGES.read(transaction)
-    number = transaction.number
     if row is None or commit > number or row[: NEWEST.size] != NEWEST.pack(number):
         return None
     found: dict[int, Touched] = {}

@@ -17,6 +17,7 @@ from sonicpy.store.changes import Touched, changes_since
 from sonicpy.store.environment import IMPACTS, LENGTHS, PENDING, Row, Transaction
 from sonicpy.store.keys import TERM_KEY_BYTES, block_key, bucket_key, length_key, length_row_of, term_key
 from sonicpy.store.lengths import read_lengths
+from sonicpy.store.meta import CHANGES
 from sonicpy.store.pages import pages
 from sonicpy.store.view import View
 
@@ -109,7 +110,7 @@ class SnapshotCache:
     def changes_since(self, commit: int, transaction: Transaction) -> dict[int, Touched] | None:
         """Return what `changes.changes_since` does."""
         if commit not in self._since:
-            self._since[commit] = changes_since(transaction, commit)
+            self._since[commit] = changes_since(commit, transaction.number, CHANGES.read(transaction))
         return self._since[commit]
 
     def note_read(self, size_bytes: int, reader: BucketCache) -> None:

@@ -38,6 +38,7 @@ class Client:
 def long_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a busy machine a turn may use up its time, and then it seals at once."""
     monkeypatch.setattr(connection, "TURN_S", 60.0)
+    monkeypatch.setattr(connection, "SHORT_TURN_S", 60.0)
 
 
 Talk = Callable[[list[Client], Client], Awaitable[None]]

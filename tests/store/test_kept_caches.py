@@ -11,6 +11,7 @@ from sonicpy._native.top_objects import TopObjects
 from sonicpy.store import changes
 from sonicpy.store import read_cache as snapshot
 from sonicpy.store.bucket_reader import BucketReader
+from sonicpy.store.meta import CHANGES
 from sonicpy.store.mutations import FlushObject, PopTerms
 from sonicpy.store.read_cache import reader_of
 from sonicpy.store.store import Store
@@ -177,24 +178,13 @@ def test_changes_are_read_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         assert state is not None
         (three,) = BucketReader(view, state).words([b"three"])
         assert three is not None
-        assert changes.changes_since(view.transaction, view.transaction.number) == {}
+        last, row = view.transaction.number, CHANGES.read(view.transaction)
+        assert changes.changes_since(last, last, row) == {}
         expected = {state.bucket: changes.Touched({three.term_id}, {0}, [b"three"])}
-        assert changes.changes_since(view.transaction, first) == expected
-        assert changes.changes_since(view.transaction, first - 100) is None, "the row holds no commits before the store"
-        assert changes.changes_since(view.transaction, view.transaction.number + 1) is None
+        assert changes.changes_since(first, last, row) == expected
+        assert changes.changes_since(first - 100, last, row) is None, "the row holds no commits before the store"
+        assert changes.changes_since(last + 1, last, row) is None
     store.close()
-
-
-def read_back(row: bytes, commit: int, newest: int) -> dict[int, changes.Touched] | None:
-    """Return what the row of a commit says about those behind another one."""
-
-    class OneRow:
-        number = newest
-
-        def get(self, table: int, key: bytes) -> bytes:
-            return row
-
-    return changes.changes_since(OneRow(), commit)  # type: ignore[arg-type]
 
 
 def test_too_many_changes_are_not_named() -> None:
@@ -202,23 +192,27 @@ def test_too_many_changes_are_not_named() -> None:
     recent.note(6, {1: changes.Touched({3}, {9}, [b"alpha"])})
     words = [b"word%03d" % number for number in range(300)]
     row = recent.note(7, {1: changes.Touched({4}, {5}, words)})
-    assert read_back(row, 6, 7) == {1: changes.Touched({4}, {5}, words)}
-    assert read_back(row, 5, 7) == {1: changes.Touched({3, 4}, {5, 9}, [b"alpha", *words])}
-    assert read_back(row, 4, 7) is None
+    assert changes.changes_since(6, 7, row) == {1: changes.Touched({4}, {5}, words)}
+    assert changes.changes_since(5, 7, row) == {1: changes.Touched({3, 4}, {5, 9}, [b"alpha", *words])}
+    assert changes.changes_since(4, 7, row) is None
     row = recent.note(8, {1: changes.Touched({2}, {5}, [])})
     assert len(row) < 100
-    assert read_back(row, 5, 8) == {1: changes.Touched({2, 3, 4}, {5, 9}, None)}, "older entries have fewer words"
+    assert changes.changes_since(5, 8, row) == {1: changes.Touched({2, 3, 4}, {5, 9}, None)}, (
+        "older entries have fewer words"
+    )
     row = recent.note(9, {1: changes.Touched(set(range(0, 3 * changes.ENTRY_BYTES, 2)), {4}, words)})
-    assert len(row) < 100 and read_back(row, 8, 9) == {1: changes.Touched(None, {4}, None)}
+    assert len(row) < 100 and changes.changes_since(8, 9, row) == {1: changes.Touched(None, {4}, None)}
     assert recent.note(10, {1: changes.Touched({7}, {4}, words * 50)}).startswith(changes.NEWEST.pack(10))
     row = recent.note(11, {})
-    assert read_back(row, 9, 11) == {1: changes.Touched({7}, {4}, None)}, "words of more than 64 KB are left out"
+    assert changes.changes_since(9, 11, row) == {1: changes.Touched({7}, {4}, None)}, (
+        "words of more than 64 KB are left out"
+    )
     row = recent.note(12, {1: changes.Touched(set(), set(range(changes.ENTRY_BYTES)))})
     assert row == changes.NEWEST.pack(12), "readers of older commits begin afresh"
-    assert read_back(row, 11, 12) is None
+    assert changes.changes_since(11, 12, row) is None
     row = recent.note(13, {})
-    assert read_back(row, 12, 13) == {} and read_back(row, 11, 13) is None
-    assert read_back(recent.note(15, {}), 13, 15) is None, "14 is not known"
+    assert changes.changes_since(12, 13, row) == {} and changes.changes_since(11, 13, row) is None
+    assert changes.changes_since(13, 15, recent.note(15, {})) is None, "14 is not known"
 
 
 def test_pending_words_grow_from_commit_to_commit(filled: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -86,7 +86,7 @@ def test_postings_that_are_asked_for_again_and_again_are_read_once(
         reader = reader_of(view, state)
         words = reader.words([b"shared", b"own0", b"own1", b"own2"])
         size = max(reader.postings(word).size_bytes for word in words if word is not None)  # type: ignore[union-attr]
-    monkeypatch.setattr(snapshot, "changes_since", lambda transaction, commit: None)  # nothing outlives the commit
+    monkeypatch.setattr(snapshot, "changes_since", lambda *given: None)  # nothing outlives the commit
     store.apply(push("o3", "other"))
     store.commit()
     monkeypatch.setattr(snapshot, "POSTINGS_MAX_BYTES", size)
