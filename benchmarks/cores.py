@@ -51,7 +51,7 @@ def main() -> None:
         time.sleep(READY_S)
         found: dict[Server, Figures] = {one: {}, more: {}}
         numbers = count(len(pushed))
-        for number in range(given.rounds + 1):  # first, because each commit ends the caches of all processes
+        for number in range(given.rounds + 1):  # first, before the two servers hold different objects
             for server in found:
                 run = read_run(server, QUERY_3, EIGHT, commands.lines(QUERY_3), given.seconds * (1 if number else WARM))
                 if number:

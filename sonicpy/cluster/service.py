@@ -111,6 +111,13 @@ class TurnSealer:
             return waits[0]
         return asyncio.gather(*map(asyncio.shield, waits))
 
+    def seal_with_pass(self, connection: object, acknowledge: object) -> bool:
+        """Return that it does not: each turn waits for its own batches."""
+        return False
+
+    def settle(self) -> None:
+        """Do nothing: no turn waits for a pass."""
+
     def note_turn_without_changes(self) -> None:
         """Do nothing: replicas commit by the log, whoever takes turns."""
 

@@ -7,6 +7,7 @@ between turns, so LMDB never holds a change that the log does not hold.
 import asyncio
 import logging
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from sonicpy.errors import StoreError, WorkerError
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from sonicpy.index.maintenance.maintainer import Maintainer
 
 logger = logging.getLogger(__name__)
+
+Acknowledge = Callable[[StoreError | None], None]
+"""Sends the replies of a turn, whose changes the log holds now; with an error, they were undone."""
 
 COMMIT_CHANGES = 1024
 """Changes after which a commit is due. Larger commits cost less per change and replace fewer pages, which LMDB can use
@@ -30,6 +34,10 @@ SHARED_COMMIT_S = 0.002
 """Commits for search processes that wait for what was acknowledged are at least so far apart."""
 SHARED_COMMIT_PAUSE = 2.0
 """And at least this many times as long as one of them took."""
+LONE_TURNS = 4
+"""After so many passes of the loop with one changing turn each, sealing at the end of a pass saves nothing."""
+IMMEDIATE_TURNS = 64
+"""So many turns seal their changes at once then, before a pass is tried again."""
 SWEEP_ROWS = 200
 """Rows of flushed buckets deleted between two turns: about 0.2 ms."""
 SWEEPS_PER_COMMIT = 50
@@ -61,6 +69,53 @@ class Committer:
         self._last_writer: object = None  # the connection of the last turn with changes since the last commit
         self._is_shared = False  # whether other connections had turns since then
         self._flushed_changes = 0  # of the changes since the last commit, those whose term rows are written
+        self._unacknowledged: list[Acknowledge] = []  # of the turns of this pass of the loop
+        self._lone_turns = 0  # passes with one of them, without a break
+        self._immediate_turns = 0  # that are still to come
+
+    def seal_with_pass(self, connection: object, acknowledge: Acknowledge) -> bool:
+        """Let the changes of a turn reach the log with those of the other turns of this pass of the loop.
+
+        Args:
+            acknowledge: called then. It must not raise.
+
+        Returns:
+            False: `seal` has to be called instead, for nobody else seems to change anything in this pass.
+        """
+        if not self._is_shared or self._syncs_before_reply:
+            return False
+        if self._immediate_turns:
+            self._immediate_turns -= 1
+            return False
+        self._last_writer = connection
+        if not self._unacknowledged:
+            self._loop.call_soon(self._end_pass)
+        self._unacknowledged.append(acknowledge)
+        return True
+
+    def settle(self) -> None:
+        """Seal what turns of this pass have changed: to be called before anybody hears of what they have changed."""
+        waiting, self._unacknowledged = self._unacknowledged, []
+        if not waiting:
+            return
+        failed: StoreError | None = None
+        try:
+            self._maintainer.seal()
+        except StoreError as error:
+            failed = error
+        except BaseException as error:  # of any kind: otherwise the clients would wait for ever
+            failed = StoreError(f"the change may be lost: {error!r}")
+            raise
+        finally:
+            for acknowledge in waiting:
+                acknowledge(failed)
+
+    def _end_pass(self) -> None:
+        self._lone_turns = self._lone_turns + 1 if len(self._unacknowledged) < 2 else 0
+        if self._lone_turns == LONE_TURNS:
+            self._lone_turns, self._immediate_turns = 0, IMMEDIATE_TURNS
+        self.settle()
+        self._commit_or_wait()
 
     def seal(self, connection: object) -> asyncio.Future[None] | None:
         """Append the changes of a connection's turn to the log, and schedule or do their commit.
@@ -71,27 +126,38 @@ class Committer:
         Raises:
             StoreError: the log cannot be written; the changes are undone.
         """
+        self.settle()
         self._maintainer.seal()
         if connection is not self._last_writer:
             self._is_shared = self._last_writer is not None
             self._last_writer = connection
         synced = self._next_log_sync() if self._syncs_before_reply else None
+        self._commit_or_wait()
+        return synced
+
+    def _commit_or_wait(self) -> None:
+        """Commit what was changed if it is much; else write some of its rows, and let the commit follow."""
         if self._maintainer.uncommitted >= (COMMIT_CHANGES_SHARED if self._is_shared else COMMIT_CHANGES):
             self.commit()
-            return synced
+            return
         if self._is_shared and self._maintainer.uncommitted - self._flushed_changes >= FLUSH_ROWS_CHANGES:
             self._flush_term_rows()
         if self._commit_timer is None:
             self._commit_timer = self._loop.call_later(self._commit_after_s, self.commit)
-        return synced
 
     def note_turn_without_changes(self) -> None:
-        """Note that a connection that changed nothing takes turns too: it must not wait long for a commit."""
+        """Note that a connection that changed nothing takes turns too: it must not wait long for a commit.
+
+        It may have seen what others changed, so that is sealed before its replies leave.
+        """
+        if self._unacknowledged:
+            self.settle()
         if self._last_writer is not None:
             self._is_shared = True
 
     def commit(self) -> bool:
         """Commit all changes; return whether that worked. An error is logged, and the commit is tried again later."""
+        self.settle()
         if self._commit_timer is not None:
             self._commit_timer.cancel()
             self._commit_timer = None

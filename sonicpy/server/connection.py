@@ -181,6 +181,9 @@ class Connection(asyncio.BufferedProtocol):
             long_command = stop
         synced: asyncio.Future[Any] | None = None
         if promises:
+            if stop is None and not self._is_at_end and not self.session.ended and self._seals_with_pass(out, promises):
+                self._pause_or_resume_reading()
+                return
             synced = self._seal(out, promises)
         elif out:
             self._service.committer.note_turn_without_changes()
@@ -202,6 +205,16 @@ class Connection(asyncio.BufferedProtocol):
         except StoreError as error:
             self._runner.withdraw(out, promises, error)
             return None
+
+    def _seals_with_pass(self, out: list[bytes], promises: list[int]) -> bool:
+        """Return whether the changes of a turn reach the log with those of others, before the next turn of this one."""
+
+        def acknowledge(error: StoreError | None) -> None:
+            if error is not None:
+                self._runner.withdraw(out, promises, error)
+            self._write(out)
+
+        return self._service.committer.seal_with_pass(self, acknowledge)
 
     async def _answer_later(
         self,
@@ -299,6 +312,7 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.write(data)
 
     def _close(self) -> None:
+        self._service.committer.settle()  # replies of this pass may wait for it
         if self._transport is not None:
             self._transport.close()
 

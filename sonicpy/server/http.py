@@ -118,6 +118,7 @@ class ServerBackend:
 
     async def names(self, collection: str | None, after: str | None, limit: int) -> list[str]:
         """Return a page of names."""
+        self._service.committer.settle()
         return names_of(self._service.index, collection, after, limit)
 
     async def _seal(self) -> None:

@@ -203,6 +203,7 @@ class SearchProcess:
         except SonicError as error:
             logger.error("%s", error)
             reply = replies.error(error)
+        self._service.committer.settle()  # the reply may tell of changes that no log holds yet
         self.send(Reply(message.number, reply))
 
 

@@ -257,6 +257,13 @@ class NoChanges:
     def seal(self, connection: object) -> None:
         """Do nothing: there is no change."""
 
+    def seal_with_pass(self, connection: object, acknowledge: object) -> bool:
+        """Return that it does not: there is no change."""
+        return False
+
+    def settle(self) -> None:
+        """Do nothing: there is no change."""
+
     def note_turn_without_changes(self) -> None:
         """Do nothing: there is no commit to bring forward."""
 

@@ -15,6 +15,7 @@ from sonicpy.channel.commands import Command, Mode
 from sonicpy.channel.session import Session
 from sonicpy.channel.syntax import Limits
 from sonicpy.config import Config
+from sonicpy.errors import StoreError
 from sonicpy.server.passwords import WrongPasswords
 from sonicpy.server.rejected import RejectedConnection
 from sonicpy.server.statistics import Statistics
@@ -50,6 +51,8 @@ class Sealer(Protocol):
     """What puts the changes of a turn where they last."""
 
     def seal(self, connection: object) -> "asyncio.Future[Any] | None": ...
+    def seal_with_pass(self, connection: object, acknowledge: Callable[[StoreError | None], None]) -> bool: ...
+    def settle(self) -> None: ...
     def note_turn_without_changes(self) -> None: ...
     async def remove(self) -> None: ...
 

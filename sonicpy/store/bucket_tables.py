@@ -107,6 +107,10 @@ class BucketTables:
         """Write (key, term) pairs into `terms`."""
         self._transaction.put_many(TERMS, rows)
 
+    def note_rewritten(self, term_ids: list[int]) -> None:
+        """Note that the lists of these words change other than by new postings at their end."""
+        self._view.note_rewritten(self._state.bucket, term_ids)
+
     def note_appeared(self, keys: list[bytes]) -> None:
         """Add words, by their keys, to the pending words: they are live now."""
         self._view.note_pending(self._state, keys, Why.APPEARED)

@@ -91,6 +91,7 @@ class BucketWriter:
         key, part = rows[0]
         record = ObjectRecord.unpack(part, self._view.by_association)
         self._view.flush_term_rows()
+        self._tables.note_rewritten([term_id for term_id, *_ in record.terms()])
         change = RemoveTerms(self._state.bucket, iid, self._words(record), record, self._view.by_association)
         self._change_words(change)
         if change.turned:
@@ -107,6 +108,7 @@ class BucketWriter:
 
     def _remove(self, iid: int, record: ObjectRecord, words: list[bytes]) -> int:
         state = self._state
+        self._tables.note_rewritten([term_id for term_id, *_ in record.terms()])  # the other words gain impacts
         change = RemoveTerms(state.bucket, iid, words, record, self._view.by_association)
         self._change_words(change)
         if change.turned:

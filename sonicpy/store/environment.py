@@ -233,12 +233,12 @@ class Transaction:
         except lmdb.Error as error:
             raise translated(error) from error
 
-    def rows_of(self, table: int, prefix: bytes) -> list[bytes]:
-        """Return the values of the rows whose keys begin with `prefix`, which are few, in key order."""
+    def rows_of(self, table: int, prefix: bytes, start: bytes | None = None) -> list[bytes]:
+        """Return the values of the rows whose keys begin with `prefix`, which are few, from `start` on in key order."""
         found: list[bytes] = []
         try:
             cursor = self._cursor(table)
-            is_there = cursor.set_range(prefix)
+            is_there = cursor.set_range(start or prefix)
             while is_there:
                 row: Row = cursor.item()  # type: ignore[assignment]
                 if not row[0].startswith(prefix):

@@ -34,6 +34,7 @@ __all__ = [
     "iid_of",
     "is_staged",
     "length_key",
+    "length_row_of",
     "part_number",
     "object_key",
     "scope_key",
@@ -50,6 +51,11 @@ STAGING = ""
 """The collection of the buckets that a restore has not switched to; see `restore`."""
 
 length_key = object_key  # the row number takes the place of an IID
+
+
+def length_row_of(key: bytes) -> int:
+    """Return the number of the row that a key of `lengths` names."""
+    return int.from_bytes(key[4:], "big")
 
 
 def collection_prefix(collection: str) -> bytes:

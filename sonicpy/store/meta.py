@@ -125,7 +125,10 @@ def flushing(collection: str) -> MetaKey[int]:
 REPLICA: MetaKey[Mapping[str, Any]] = MetaKey(b"replica", _pack_settings, _unpack_settings)
 """What `store.replica` notes with a position of the cluster's log. Missing in a store that is no replica."""
 
-KEYS = (FORMAT, ANALYZER, POSITION, NEXT_BUCKET, CONVERSION, REPLICA)
+CHANGES: MetaKey[bytes] = MetaKey(b"changes", bytes, bytes)
+"""What the last commits changed; `store.changes` packs it. Missing in a store that an older version wrote last."""
+
+KEYS = (FORMAT, ANALYZER, POSITION, NEXT_BUCKET, CONVERSION, REPLICA, CHANGES)
 
 
 def write_identity(transaction: Transaction, analyzer: Mapping[str, str]) -> None:

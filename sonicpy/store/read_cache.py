@@ -1,22 +1,31 @@
 """A snapshot that many readers use one after the other, until the next commit, with a cache of what they read.
 
-The cache holds states of buckets, and rows and postings of words, while the commit is the last one. OIDs stay for
-longer, since an IID always means the same object. People ask for the same words again and again, and for common words
-more often.
+The cache holds states of buckets, rows and postings of words, lengths and OIDs. The one of the next commit takes over
+what the commit did not touch (`changes.py`). OIDs stay anyway, since an IID always means the same object. People ask
+for the same words again and again, and for common words more often.
 """
+
+from dataclasses import dataclass, field
+from functools import partial
 
 from sonicpy._native.bucket_cache import BucketCache, CachingReader
 from sonicpy._native.stored_postings import StoredPostings
 from sonicpy._native.term_rows import TermInfo
 from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.bucket_state import BucketState
-from sonicpy.store.environment import Row, Transaction
-from sonicpy.store.lengths import LengthsCache
+from sonicpy.store.changes import Touched, changes_since
+from sonicpy.store.environment import IMPACTS, LENGTHS, PENDING, Row, Transaction
+from sonicpy.store.keys import TERM_KEY_BYTES, block_key, bucket_key, length_key, length_row_of, term_key
+from sonicpy.store.lengths import read_lengths
+from sonicpy.store.meta import CHANGES
+from sonicpy.store.pages import pages
 from sonicpy.store.view import View
 
 BUCKETS_MAX = 1_000
 WORDS_MAX = 4_096
 """Words of a bucket whose rows are cached, and as many older ones: about 2 MB."""
+PENDING_READ_MAX = 4_096
+"""Pending words that are all read to find the new ones among them; beyond, looking for a family again costs less."""
 NAMES_MAX = 50_000
 """OIDs of a bucket: about 5 MB."""
 POSTINGS_MAX_BYTES = 32 << 20
@@ -26,12 +35,34 @@ CACHED_BLOCK_BYTES = 210
 """About what a block takes in the cache."""
 
 
+@dataclass(slots=True)
+class KnownPending:
+    """The pending words of a bucket that were read; later commits add some, until a consolidation.
+
+    Attributes:
+        graph_seq: see BucketState.
+        commit: the number of a commit that had these words and no other.
+        seq: the `pending_seq` up to which they were read; 0: none was.
+    """
+
+    graph_seq: int
+    commit: int
+    seq: int = 0
+    words: list[bytes] = field(default_factory=list)
+
+    def take(self, new: list[bytes], before: int, seq: int, commit: int) -> None:
+        """Add the words behind number `before`, unless another thread has."""
+        if self.seq == before:
+            self.seq, self.commit = seq, commit
+            self.words += new
+
+
 class SnapshotCache:
     """What was read of one commit; threads share it, since each step is one call of a dict.
 
     Args:
         commit: its number.
-        before: the cache of the commit before, whose OIDs this one takes over.
+        before: the cache of an older commit, from which this one takes over what still holds.
     """
 
     def __init__(self, commit: int, before: "SnapshotCache | None" = None) -> None:
@@ -39,18 +70,48 @@ class SnapshotCache:
         names = {} if before is None else before.names
         self.names: dict[int, dict[int, str]] = names if sum(map(len, names.values())) <= NAMES_MAX else {}
         self.states: dict[tuple[str, str], BucketState | None] = {}
-        self.buckets: dict[int, BucketCache] = {}
+        self.buckets: dict[int, tuple[int, BucketCache]] = {}
+        """By bucket, with the number of the commit for which they hold."""
+        self.pending: dict[int, KnownPending] = {} if before is None else before.pending
         self.posting_bytes = 0
+        self._since: dict[int, dict[int, Touched] | None] = {}
+        if before is not None:
+            self.buckets, before.buckets = before.buckets, {}
+            self.posting_bytes = before.posting_bytes
 
-    def of(self, bucket: int) -> BucketCache:
-        """Return the cache of a bucket."""
-        cache = self.buckets.get(bucket)
-        if cache is None:
-            if len(self.buckets) >= BUCKETS_MAX:
-                self.buckets.clear()
-                self.names.clear()
-            cache = self.buckets[bucket] = BucketCache(WORDS_MAX, NAMES_MAX, self.names.setdefault(bucket, {}))
+    def of(self, bucket: int, view: View) -> BucketCache:
+        """Return the cache of a bucket.
+
+        Args:
+            view: of the commit of this cache.
+        """
+        commit, cache = self.buckets.get(bucket, (-1, None))
+        if cache is None and len(self.buckets) >= BUCKETS_MAX:
+            self.buckets.clear()
+            self.names.clear()
+            self.pending.clear()
+        if cache is None or commit != self.commit:
+            cache = self._taken_over(bucket, commit, cache, view)
+            self.buckets[bucket] = self.commit, cache
         return cache
+
+    def _taken_over(self, bucket: int, commit: int, before: BucketCache | None, view: View) -> BucketCache:
+        """Return a cache that holds what no commit since an older one has touched."""
+        changes = None if before is None else self.changes_since(commit, view.transaction)
+        if before is not None and changes is not None and bucket not in changes:
+            return before
+        cache = BucketCache(WORDS_MAX, NAMES_MAX, self.names.setdefault(bucket, {}))
+        if before is not None and changes is not None:
+            touched = changes[bucket]
+            # Lists by association gain postings anywhere.
+            cache.take_over(before, None if view.by_association else touched.rewritten, touched.length_rows)
+        return cache
+
+    def changes_since(self, commit: int, transaction: Transaction) -> dict[int, Touched] | None:
+        """Return what `changes.changes_since` does."""
+        if commit not in self._since:
+            self._since[commit] = changes_since(commit, transaction.number, CHANGES.read(transaction))
+        return self._since[commit]
 
     def note_read(self, size_bytes: int, reader: BucketCache) -> None:
         """Count bytes of cached postings; when they are too many, age the cached ones.
@@ -60,7 +121,7 @@ class SnapshotCache:
         """
         self.posting_bytes += size_bytes
         if self.posting_bytes > POSTINGS_MAX_BYTES:
-            for cache in {*self.buckets.values(), reader}:
+            for cache in {reader, *(cache for _, cache in self.buckets.values())}:
                 cache.age_postings()
             self.posting_bytes = 0
 
@@ -68,8 +129,8 @@ class SnapshotCache:
 class Snapshot(View):
     """The picture of one commit."""
 
-    def __init__(self, transaction: Transaction, lengths: LengthsCache, snapshot_cache: SnapshotCache) -> None:
-        super().__init__(transaction, lengths, cached=BUCKETS_MAX)
+    def __init__(self, transaction: Transaction, snapshot_cache: SnapshotCache) -> None:
+        super().__init__(transaction, cached=BUCKETS_MAX)
         self.snapshot_cache = snapshot_cache
 
     def bucket(self, collection: str, bucket: str) -> BucketState | None:
@@ -83,6 +144,54 @@ class Snapshot(View):
             states.clear()
         state = states[scope] = super().bucket(collection, bucket)
         return state
+
+    def lengths(self, state: BucketState) -> bytearray:
+        """Return the packed lengths of all objects of a bucket, by IID. The caller must not change them."""
+        return SnapshotReader(self, state).lengths()
+
+    def pending_words(self, state: BucketState) -> list[bytes]:
+        """Return the words of a bucket that appeared or vanished since its graph was built, perhaps more than once.
+
+        Later commits add to this list. It may hold words of a later commit, which another thread reads.
+        """
+        known = self._known_pending(state)
+        if known.seq < state.pending_seq:
+            seq = known.seq
+            new = self._pending_since(state.bucket, seq)
+            known.take(new, seq, state.pending_seq, self.snapshot_cache.commit)
+        return known.words
+
+    def growing_pending_words(self, state: BucketState) -> list[bytes] | None:
+        """Return the list of `pending_words`, which words are added to; None: reading them all would take too long."""
+        known = self._known_pending(state)
+        if known.seq < state.pending_seq and state.pending_seq - state.graph_seq > PENDING_READ_MAX:
+            return None
+        return self.pending_words(state)
+
+    def _known_pending(self, state: BucketState) -> KnownPending:
+        """Return the pending words that are known, with those that commits since then brought."""
+        cache = self.snapshot_cache
+        known = cache.pending.get(state.bucket)
+        if known is None or known.graph_seq != state.graph_seq:
+            known = cache.pending[state.bucket] = KnownPending(state.graph_seq, cache.commit)
+        elif known.seq < state.pending_seq:
+            seq = known.seq
+            touched = (cache.changes_since(known.commit, self.transaction) or {}).get(state.bucket)
+            if touched is not None and touched.words is not None and seq + len(touched.words) == state.pending_seq:
+                known.take(touched.words, seq, state.pending_seq, cache.commit)
+        elif known.seq == state.pending_seq:
+            known.commit = max(known.commit, cache.commit)
+        return known
+
+    def _pending_since(self, bucket: int, seq: int) -> list[bytes]:
+        """Return the pending words of a bucket with a larger number than `seq`."""
+        prefix, first = bucket_key(bucket), (seq + 1).to_bytes(6, "big")
+        return [
+            key[4:]
+            for rows in pages(partial(self.transaction.some_rows, PENDING), prefix)
+            for key, row in rows
+            if row >= first and key.startswith(prefix)
+        ]
 
     def end(self) -> None:
         """Drop what was cached, which refers to this snapshot: nobody reads it any more."""
@@ -103,6 +212,24 @@ class SnapshotSource(BucketReader):
         self.note_read(found.size_bytes)
         return found
 
+    def new_impacts(self, postings: StoredPostings, word: TermInfo) -> list[bytes]:
+        """Return the rows of `impacts` that tell of the blocks behind those that postings of an older commit have."""
+        if word.position == postings.tail_lower:
+            return []
+        start = block_key(self.state.bucket, word.term_id, postings.tail_lower)
+        (first,) = self._transaction.floor_many(IMPACTS, [start], TERM_KEY_BYTES)
+        prefix = term_key(self.state.bucket, word.term_id)
+        return self._transaction.rows_of(IMPACTS, prefix, None if first is None else first[0])
+
+    def read_lengths(self) -> bytearray:
+        """Return the packed lengths of all objects."""
+        return read_lengths(self._transaction, self.state.bucket)
+
+    def length_rows(self, numbers: list[int]) -> list[tuple[int, bytes]]:
+        """Return the rows of lengths with these numbers, with their numbers; those that exist."""
+        keys = [length_key(self.state.bucket, number) for number in numbers]
+        return [(length_row_of(key), row) for key, row in self._transaction.get_many(LENGTHS, keys)]
+
     def note_read(self, size_bytes: int) -> None:
         """Count bytes of cached postings; drop the older half of them when there are too many."""
         self._snapshot_cache.note_read(size_bytes, self._bucket_cache)
@@ -112,7 +239,7 @@ class SnapshotReader(CachingReader, BucketReader):
     """Reads one bucket through a snapshot, its words, postings, OIDs and lengths through the cache."""
 
     def __init__(self, snapshot: Snapshot, state: BucketState) -> None:
-        cache = snapshot.snapshot_cache.of(state.bucket)
+        cache = snapshot.snapshot_cache.of(state.bucket, snapshot)
         self._source = SnapshotSource(snapshot, state, cache)
         CachingReader.__init__(self, cache, self._source)
         BucketReader.__init__(self, snapshot, state)

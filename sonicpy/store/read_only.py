@@ -70,7 +70,7 @@ class ReadOnlyStore(StoreReader, RefusesChanges):
         """
         board = self._board
         assert board is not None, "it watches no board"
-        return board.newest(collection, bucket) > board.committed
+        return board.is_behind(collection, bucket)
 
     def drop_idle_reads(self) -> None:
         """End idle transactions of older commits: the writer cannot use pages again that they show."""

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from sonicpy.store.backup import write_backup
 from sonicpy.store.environment import Environment, Reader
-from sonicpy.store.lengths import LengthsCache
 from sonicpy.store.read_cache import Snapshot, SnapshotCache
 from sonicpy.store.view import View
 
@@ -32,7 +31,6 @@ class StoreReader:
         self.recoveries = 0
         self._environment = environment
         self._snapshot_cache = SnapshotCache(-1)
-        self._lengths_cache = LengthsCache()
 
     @contextmanager
     def reading(self) -> Iterator[View]:
@@ -62,9 +60,12 @@ class StoreReader:
         view = transaction.cached_view
         if not isinstance(view, View):
             cache = self._snapshot_cache
-            if cache.commit != transaction.number:
-                cache = self._snapshot_cache = SnapshotCache(transaction.number, cache)
-            view = transaction.cached_view = Snapshot(transaction, self._lengths_cache, cache)
+            number = transaction.number
+            if cache.commit < number:
+                cache = self._snapshot_cache = SnapshotCache(number, cache)
+            elif cache.commit > number:  # it was begun before the last commit
+                cache = SnapshotCache(number)
+            view = transaction.cached_view = Snapshot(transaction, cache)
         return view
 
     def give_back(self, view: View) -> None:

@@ -425,6 +425,7 @@ class Store(StoreReader):
                 view = self._writing()
                 view.flush()
                 self._note_position(view)
+                view.note_changes()
                 if self._is_new:
                     write_identity(view.transaction, self._analyzer)
                 self._view = None
@@ -439,7 +440,6 @@ class Store(StoreReader):
                 self._committed_position = self._log.position
                 self.uncommitted = 0
                 self.stamp += 1
-                self._lengths_cache.move_to(number, lambda bucket: self._write_cache.of(bucket).lengths)
                 return
         raise StoreFull("the store cannot be committed: its map is full whatever its size")
 

@@ -10,7 +10,7 @@ from sonicpy.ids import Scope
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import BUCKETS, DROPPED, META, OBJECTS, PENDING, SCOPES, TERMS, Row, Transaction
 from sonicpy.store.keys import STAGING, after_collection, collection_prefix, scope_key, scope_of
-from sonicpy.store.lengths import LengthsCache
+from sonicpy.store.lengths import read_lengths
 from sonicpy.store.meta import ANALYZER, BY_ASSOCIATION, EMPTIED, ORDER
 from sonicpy.store.names import find_new, stored_names
 from sonicpy.store.pages import ROWS_MAX, pages
@@ -50,7 +50,6 @@ class View:
 
     Args:
         transaction: which to show.
-        lengths: the cache that views of one store share; None: one of its own.
         cached: how many buckets `cache` may hold.
 
     Attributes:
@@ -58,10 +57,10 @@ class View:
         cache: what readers made of buckets; stays empty where rows may still change.
     """
 
-    def __init__(self, transaction: Transaction, lengths: LengthsCache | None = None, cached: int = 0) -> None:
+    def __init__(self, transaction: Transaction, cached: int = 0) -> None:
         self.transaction = transaction
         self.cache = ViewCache(cached)
-        self._lengths_cache = LengthsCache() if lengths is None else lengths
+        self._lengths_read: dict[int, bytearray] = {}
 
     @cached_property
     def by_association(self) -> bool:
@@ -112,7 +111,10 @@ class View:
 
     def lengths(self, state: BucketState) -> bytearray:
         """Return the packed lengths of all objects of a bucket, by IID. The caller must not change them."""
-        return self._lengths_cache.of(self.transaction, state.bucket)
+        lengths = self._lengths_read.get(state.bucket)
+        if lengths is None:
+            lengths = self._lengths_read[state.bucket] = read_lengths(self.transaction, state.bucket)
+        return lengths
 
     def word_rows(self, keys: list[bytes]) -> dict[bytes, bytes]:
         """Return the rows of words, by their keys, without the keys that have no row."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from sonicpy._native.objects import BufferedRow
 from sonicpy._native.term_cache import TermCache
 from sonicpy.store.bucket_state import BucketState
+from sonicpy.store.changes import RecentChanges
 from sonicpy.store.environment import OBJECTS, Transaction
 from sonicpy.store.keys import object_key
 from sonicpy.store.lengths import Lengths
@@ -80,6 +81,7 @@ class WriteCache:
         removals: what is half gone; None: it was not read yet.
         terms: rows of words.
         states: of buckets, by scope.
+        recent_changes: what the last commits changed.
     """
 
     def __init__(self) -> None:
@@ -89,6 +91,7 @@ class WriteCache:
         self.removals: Removals | None = None
         self.terms = TermCache()
         self.states: dict[tuple[str, str], BucketState] = {}
+        self.recent_changes = RecentChanges()
         self._buckets: dict[int, BucketWriteCache] = {}
 
     def of(self, bucket: int) -> BucketWriteCache:

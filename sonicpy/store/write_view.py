@@ -12,6 +12,7 @@ from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged
 from sonicpy.ids import Scope
 from sonicpy.store.bucket_state import BucketState
+from sonicpy.store.changes import Touched
 from sonicpy.store.environment import (
     BUCKETS,
     COMMON,
@@ -27,7 +28,7 @@ from sonicpy.store.environment import (
 )
 from sonicpy.store.keys import length_key, object_key, scope_key
 from sonicpy.store.lengths import Lengths, read_lengths
-from sonicpy.store.meta import EMPTIED, take_bucket_id
+from sonicpy.store.meta import CHANGES, EMPTIED, take_bucket_id
 from sonicpy.store.names import NewNames, new_names, stored_names
 from sonicpy.store.removals import Removals
 from sonicpy.store.view import View
@@ -47,6 +48,7 @@ class WriteView(View):
         terms: rows of words that PUSH changes; call `flush_term_rows` before reading or changing them in the tables.
         removals: what is half gone; see `remove_steps`.
         writer_cache: the writers of the buckets whose states changed; see `bucket_writer.writer_of`.
+        touched: what changed in which bucket.
     """
 
     def __init__(self, transaction: Transaction, cache: WriteCache, owner: int) -> None:
@@ -54,6 +56,7 @@ class WriteView(View):
         self.owner = owner
         self.terms = cache.terms
         self.writer_cache: dict[tuple[str, str], Any] = {}
+        self.touched: dict[int, Touched] = {}
         if cache.removals is None:
             cache.removals = Removals(transaction)
         self.removals = cache.removals
@@ -94,7 +97,14 @@ class WriteView(View):
             self.transaction.put(BUCKETS, bucket_key(state.bucket), scope_key(collection, bucket))
             self.transaction.put(SCOPES, scope_key(collection, bucket), state.pack())
         self._changed_states.add(scope)
+        self.touched.setdefault(state.bucket, Touched())
         return state
+
+    def note_rewritten(self, bucket: int, term_ids: list[int]) -> None:
+        """Note that lists of words changed other than by new postings at their end."""
+        rewritten = self.touched.setdefault(bucket, Touched()).rewritten
+        if rewritten is not None:
+            rewritten.update(term_ids)
 
     def buckets(self, collection: str) -> list[BucketState]:
         """Return the states of all buckets of a collection, by name."""
@@ -132,6 +142,7 @@ class WriteView(View):
         self._forget_state(scope)
         self._states[scope] = state
         self._changed_states.add(scope)
+        self.touched.setdefault(state.bucket, Touched())
 
     def read_removals(self) -> None:
         """Look again for what is half gone, after rows were written that may say so."""
@@ -194,8 +205,12 @@ class WriteView(View):
         rows = [(key, number.to_bytes(6, "big") + last) for number, key in enumerate(keys, state.pending_seq + 1)]
         self.transaction.put_many(PENDING, rows)
         state.pending_seq += len(keys)
+        words = [key[4:] for key in keys]
         if known is not None:
-            known += [key[4:] for key in keys]
+            known += words
+        touched = self.touched.setdefault(state.bucket, Touched())
+        if touched.words is not None:
+            touched.words += words
 
     def forget_pending(self, bucket: int, keys: list[bytes]) -> None:
         """Delete pending words, by their keys, that the bucket's graph holds."""
@@ -253,10 +268,16 @@ class WriteView(View):
         self._changed_buckets.clear()
         self._write_cache.shrink()
 
+    def note_changes(self) -> None:
+        """Tell the readers of this commit what it changes; the last step before it."""
+        CHANGES.write(self.transaction, self._write_cache.recent_changes.note(self.transaction.number, self.touched))
+
     def _put_lengths(self, bucket: int) -> None:
         """Write the rows of lengths that changed; delete those whose objects are all gone."""
         rows = []
+        touched = self.touched.setdefault(bucket, Touched())
         for number, packed in self._lengths(bucket).take_changed():
+            touched.length_rows.add(number)
             key = length_key(bucket, number)
             if packed.count(0) == len(packed):
                 self.transaction.delete(LENGTHS, key)

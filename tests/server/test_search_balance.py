@@ -238,9 +238,13 @@ class TestBoard:
         writer.mark("c", "b", 8)
         assert (reader.newest("c", "b"), reader.newest("c", other), reader.newest("c", None)) == (8, 0, 8)
         assert reader.committed == 7
+        asked = [("c", "b"), ("c", other), ("c", None)]
+        assert [reader.is_behind(*names) for names in asked] == [True, False, True]
         writer.note_commit(8)
         assert reader.committed == 8
+        assert not any(reader.is_behind(*names) for names in asked)
         writer.mark_all(9)
+        assert all(reader.is_behind(*names) for names in asked)
         assert (reader.newest("c", "b"), reader.newest("c", other), reader.newest("c", None)) == (9, 9, 9)
 
     def test_the_slot_of_a_bucket_is_the_same_everywhere(self) -> None:

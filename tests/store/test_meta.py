@@ -7,7 +7,7 @@ import pytest
 
 from sonicpy.errors import StoreDamaged
 from sonicpy.store.environment import META
-from sonicpy.store.meta import ANALYZER, CONVERSION, FORMAT, KEYS, NEXT_BUCKET, POSITION, REPLICA, MetaKey
+from sonicpy.store.meta import ANALYZER, CHANGES, CONVERSION, FORMAT, KEYS, NEXT_BUCKET, POSITION, REPLICA, MetaKey
 from tests.store.shorthand import open_store, push
 
 FORMAT_PAGE = Path(__file__).parents[2] / "docs" / "storage-format.md"
@@ -18,6 +18,7 @@ VALUES: dict[bytes, tuple[Any, bytes]] = {
     POSITION.name: (300, b"\xac\x02"),
     NEXT_BUCKET.name: (0, b"\0"),
     CONVERSION.name: ((3, 300), b"\3\xac\x02"),
+    CHANGES.name: (b"\7" + bytes(7), b"\7" + bytes(7)),
     REPLICA.name: ({"position": 3, "chain": "0f"}, b'{"chain": "0f", "position": 3}'),
 }
 DAMAGED: dict[bytes, list[bytes]] = {

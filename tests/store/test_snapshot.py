@@ -86,8 +86,9 @@ def test_postings_that_are_asked_for_again_and_again_are_read_once(
         reader = reader_of(view, state)
         words = reader.words([b"shared", b"own0", b"own1", b"own2"])
         size = max(reader.postings(word).size_bytes for word in words if word is not None)  # type: ignore[union-attr]
+    monkeypatch.setattr(snapshot, "changes_since", lambda *given: None)  # nothing outlives the commit
     store.apply(push("o3", "other"))
-    store.commit()  # nothing is cached
+    store.commit()
     monkeypatch.setattr(snapshot, "POSTINGS_MAX_BYTES", size)
     read = []
     original = snapshot.SnapshotSource.read_postings
@@ -130,7 +131,7 @@ def test_caches_are_bounded(store: Store, monkeypatch: pytest.MonkeyPatch) -> No
         expected = [] if word == b"nothing" else ["o0", "o1", "o2"]
         assert names_of(store, word) == expected
     with store.snapshot() as view:
-        (cache,) = view.snapshot_cache.buckets.values()
+        ((_, cache),) = view.snapshot_cache.buckets.values()
     words, postings, names = cache.sizes
     assert words <= 4 and names <= 3 and postings <= 2, "two newer words, and two older ones"
 

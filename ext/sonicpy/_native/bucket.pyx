@@ -144,6 +144,8 @@ cdef class PushWriter:
         )
         if not self.change_postings(change, found is None):
             return True
+        if found is not None:
+            self._tables.note_rewritten(change.term_ids())
         if change._next_term != counters.next_term:
             self._tables.write_terms(change.new_terms())
             counters.next_term = change._next_term

@@ -1,16 +1,33 @@
-"""A cache of what was read of a bucket in one commit: rows of words, their postings, OIDs.
+"""A cache of what was read of a bucket in one commit: rows of words, their postings, lengths, OIDs.
 
     BucketCache       what was read; threads share it, since no step of a call lets another thread in
     CachingReader     answers from it, and asks its source for what the cache lacks
+
+The cache of the next commit takes over what the commit did not touch. Postings and lengths that only grew are brought up
+to date when they are asked for, in place, unless a reader of the older commit still uses them: then they are read again.
 """
+
+from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_GET_SIZE, PyByteArray_Resize
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 
 from cpython.dict cimport PyDict_Clear, PyDict_GetItem, PyDict_SetItem, PyDict_Size
 from cpython.object cimport PyObject
+from libc.stdint cimport uint64_t
+from libc.string cimport memcpy, memset
 
+from sonicpy._native.bm25 cimport PackedLengths, lengths_of
 from sonicpy._native.length_masks cimport LengthMasks
+from sonicpy._native.stored_postings cimport StoredPostings
 from sonicpy._native.term_rows cimport TermInfo
+from sonicpy._native.windows cimport WINDOW_BITS
+
+from sonicpy._native.lengths import OBJECTS_PER_ROW
+
+cdef extern from "Python.h":
+    Py_ssize_t Py_REFCNT(PyObject *it)
 
 cdef object HOLE = object()
+cdef Py_ssize_t LENGTHS_PER_ROW = OBJECTS_PER_ROW
 
 
 cdef class BucketCache:
@@ -31,12 +48,87 @@ cdef class BucketCache:
     cdef dict _names  # by IID
     cdef object _lengths
     cdef LengthMasks _length_masks
+    cdef set _old_rows  # numbers of the rows of lengths that changed; None: `_lengths` is up to date
+    cdef uint64_t _number  # one more than that of the cache that it took over
+    cdef uint64_t _rewrites  # how many of the commits before have rewritten lists
 
     def __init__(self, Py_ssize_t words_max, Py_ssize_t names_max, dict names not None):
         self._words_max, self._names_max = words_max, names_max
         self._words, self._older_words = {}, {}
         self._postings, self._older_postings = {}, {}
         self._names = names
+        self._number = 1
+
+    def take_over(self, BucketCache before not None, rewritten, set length_rows not None) -> None:
+        """Take what still holds from the cache of an older commit, which is empty then.
+
+        Args:
+            rewritten: the ids of the words whose lists changed other than by new postings at their end; None: any may
+                have.
+            length_rows: the numbers of the rows of lengths that changed.
+        """
+        cdef object term_id
+        self._number, self._rewrites = before._number + 1, before._rewrites
+        if rewritten is not None:
+            self._postings, self._older_postings = before._postings, before._older_postings
+            for term_id in rewritten:
+                self._postings.pop(term_id, None)
+                self._older_postings.pop(term_id, None)
+            self._rewrites += len(rewritten) > 0
+        before._postings, before._older_postings = {}, {}
+        if before._lengths is not None:
+            self._lengths, self._length_masks = before._lengths, before._length_masks
+            self._old_rows = length_rows if before._old_rows is None else before._old_rows | length_rows
+        before._lengths = before._length_masks = before._old_rows = None
+
+    cdef StoredPostings take_postings(self, term_id):
+        """Return the cached postings of a word, which are not in the cache any more; None: there are none."""
+        cdef StoredPostings found = self._postings.pop(term_id, None)
+        return self._older_postings.pop(term_id, None) if found is None else found
+
+    cdef int renew_lengths(self, list rows, set old_rows) except -1:
+        """Bring the lengths up to date by (number, row) pairs of the rows that changed; those that are gone are missing.
+
+        While a reader of the older commit uses them, they are copied.
+        """
+        cdef LengthMasks masks = self._length_masks
+        cdef object lengths = self._lengths
+        cdef Py_ssize_t number
+        cdef dict found = dict(rows)
+        self._length_masks = None
+        # This cache, this variable and the masks refer to the lengths, and a variable to the masks.
+        if references(lengths) > 2 + (masks is not None) or (masks is not None and references(masks) > 1):
+            self._lengths, masks = bytearray(lengths), None
+        lengths = None
+        for number in sorted(old_rows):
+            self.renew_row(masks, number * LENGTHS_PER_ROW, found.get(number, b""))
+        if masks is not None:
+            masks.renew(self._lengths)
+        self._length_masks = masks
+        self._old_rows = None
+        return 0
+
+    cdef int renew_row(self, LengthMasks masks, Py_ssize_t start, bytes row) except -1:
+        """Replace the lengths of a row; forget the masks of the windows in which some changed."""
+        cdef Py_ssize_t size = PyByteArray_GET_SIZE(self._lengths), first = 0, end
+        cdef char *held
+        cdef const char *now = PyBytes_AS_STRING(row)
+        if not PyBytes_GET_SIZE(row):  # its objects are gone
+            row = bytes(max(min(size - start, LENGTHS_PER_ROW), 0))
+            now = PyBytes_AS_STRING(row)
+        end = PyBytes_GET_SIZE(row)
+        if start + end > size:
+            PyByteArray_Resize(self._lengths, start + end)
+            memset(PyByteArray_AS_STRING(self._lengths) + size, 0, start + end - size)
+        held = PyByteArray_AS_STRING(self._lengths) + start
+        while first < end and held[first] == now[first]:
+            first += 1
+        while end > first and held[end - 1] == now[end - 1]:
+            end -= 1
+        memcpy(held + first, now + first, end - first)
+        if masks is not None and first < end:
+            masks.forget((start + first) >> WINDOW_BITS, ((start + end - 1) >> WINDOW_BITS) + 1)
+        return 0
 
     @property
     def sizes(self) -> tuple:
@@ -81,18 +173,51 @@ cdef class CachingReader:
 
     def postings(self, TermInfo word not None):
         """Return a word's postings by rising IID, to be read as far as they are needed."""
+        cdef BucketCache cache = self._cache
         cdef object term_id = word._word.term_id
-        cdef PyObject *held = PyDict_GetItem(self._cache._postings, term_id)
-        if held != NULL:
+        cdef StoredPostings postings
+        cdef PyObject *held = PyDict_GetItem(cache._postings, term_id)
+        cdef Py_ssize_t counted
+        if held != NULL and (<StoredPostings> held).checked == cache._number:
             return <object> held
-        held = PyDict_GetItem(self._cache._older_postings, term_id)
-        if held != NULL:
-            postings = <object> held
-            self._source.note_read(postings.size_bytes)
-        else:
-            postings = self._source.read_postings(word)
+        postings, counted = cache.take_postings(term_id), 0
+        if postings is not None and held != NULL:
+            counted = postings.size_bytes
+        if postings is None or (
+            postings.checked != cache._number and (references(postings) > 1 or not self.bring_up_to_date(postings, word))
+        ):
+            return self.read_postings(word, term_id)
+        PyDict_SetItem(self._cache._postings, term_id, postings)
+        self._source.note_read(postings.size_bytes - counted)
+        return postings
+
+    cdef object read_postings(self, TermInfo word, term_id):
+        cdef StoredPostings postings = self._source.read_postings(word)
+        postings.checked, postings.rewrites = self._cache._number, self._cache._rewrites
         PyDict_SetItem(self._cache._postings, term_id, postings)
         return postings
+
+    cdef bint bring_up_to_date(self, StoredPostings postings, TermInfo word) except -1:
+        """Add to postings of an older commit, which nobody else uses, what objects added at their end.
+
+        Returns:
+            False: they have to be read again.
+        """
+        cdef BucketCache cache = self._cache
+        cdef object lengths
+        cdef PackedLengths packed
+        if word._word.df < postings.df or word._word.position < postings.tail_lower:
+            return False
+        lengths = self.lengths()
+        packed = lengths_of(lengths)
+        if word._word.df != postings.df:
+            postings.extend(
+                word._word.df, self._source.new_impacts(postings, word), word.tail, word._word.position, lengths
+            )
+            packed = lengths_of(lengths)
+        postings.renew_windows(&packed, postings.rewrites != cache._rewrites)
+        postings.checked, postings.rewrites = cache._number, cache._rewrites
+        return True
 
     def oids(self, list iids not None) -> list:
         """Return the OIDs of objects, in the order of `iids`."""
@@ -109,15 +234,30 @@ cdef class CachingReader:
 
     def lengths(self):
         """Return the packed lengths of all objects, by IID, as bytes or a bytearray; not to be changed."""
-        if self._cache._lengths is None:
-            self._cache._lengths = self._source.lengths()
-        return self._cache._lengths
+        cdef BucketCache cache = self._cache
+        cdef set old_rows = cache._old_rows
+        if cache._lengths is None:
+            lengths = self._source.read_lengths()
+            cache._lengths, cache._length_masks, cache._old_rows = lengths, None, None
+            return lengths
+        if old_rows is not None:
+            rows = self._source.length_rows(sorted(old_rows))
+            if cache._old_rows is old_rows:  # else another thread was faster
+                cache.renew_lengths(rows, old_rows)
+            return self.lengths()
+        return cache._lengths
 
     def length_masks(self):
         """Return the masks of these lengths."""
+        lengths = self.lengths()
         if self._cache._length_masks is None:
-            self._cache._length_masks = LengthMasks(self.lengths())
+            self._cache._length_masks = LengthMasks(lengths)
         return self._cache._length_masks
+
+
+cdef inline Py_ssize_t references(object variable) noexcept:
+    """Return how many references there are to the object that a variable of the caller holds, this one included."""
+    return Py_REFCNT(<PyObject *> variable)
 
 
 cdef list looked_up(dict held, dict older, Py_ssize_t most, list keys, list missing):

@@ -12,9 +12,13 @@ cdef class LengthMasks:
     cdef readonly object lengths
     cdef PackedLengths packed
     cdef Py_ssize_t _window_count
-    cdef uint64_t **_rows  # by limit and window; NULL: not needed yet
+    cdef Py_ssize_t _room  # windows for which `_rows` has room
+    cdef uint64_t **_rows  # by window and limit; NULL: not needed yet
     cdef readonly Py_ssize_t size_bytes
     cdef uint64_t _nobody[64]
     cdef uint64_t _everybody[64]
 
     cdef const uint64_t *shorter(self, int limit, Py_ssize_t window) except NULL
+    cdef int renew(self, lengths) except -1
+    cdef int make_room(self) except -1
+    cdef void forget(self, Py_ssize_t first, Py_ssize_t end) noexcept

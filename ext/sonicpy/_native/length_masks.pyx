@@ -9,7 +9,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
 from sonicpy._native.bm25 cimport lengths_of
-from sonicpy._native.memory cimport zeroed
+from sonicpy._native.memory cimport resized
 from sonicpy._native.windows cimport ROW_BYTES, WINDOW_BITS, WINDOW_OBJECTS, at_most
 
 
@@ -21,17 +21,35 @@ cdef class LengthMasks:
     """
 
     def __cinit__(self, lengths not None):
-        self.lengths = lengths
-        self.packed = lengths_of(lengths)
-        self._window_count = (self.packed.count >> WINDOW_BITS) + 1
+        self.renew(lengths)
         memset(self._everybody, 0xFF, ROW_BYTES)
 
     def __dealloc__(self):
-        cdef Py_ssize_t number
-        if self._rows != NULL:
-            for number in range(MASKS * self._window_count):
-                free(self._rows[number])
+        self.forget(0, self._room)
         free(self._rows)
+
+    cdef int renew(self, lengths) except -1:
+        """Take the lengths of more objects; those of windows that changed have to be forgotten besides."""
+        self.lengths = lengths
+        self.packed = lengths_of(lengths)
+        self._window_count = (self.packed.count >> WINDOW_BITS) + 1
+        return 0
+
+    cdef void forget(self, Py_ssize_t first, Py_ssize_t end) noexcept:
+        """Forget the masks of windows, whose lengths have changed."""
+        cdef Py_ssize_t number
+        for number in range(MASKS * first, MASKS * min(end, self._room)):
+            if self._rows[number] != NULL:
+                free(self._rows[number])
+                self._rows[number] = NULL
+                self.size_bytes -= ROW_BYTES
+
+    cdef int make_room(self) except -1:
+        cdef Py_ssize_t room = max(self._window_count, 2 * self._room)
+        self._rows = <uint64_t **> resized(self._rows, MASKS * room * sizeof(uint64_t *))
+        memset(self._rows + MASKS * self._room, 0, MASKS * (room - self._room) * sizeof(uint64_t *))
+        self._room = room
+        return 0
 
     cdef const uint64_t *shorter(self, int limit, Py_ssize_t window) except NULL:
         """Return the bits of the objects of a window that are shorter than a packed length."""
@@ -43,9 +61,9 @@ cdef class LengthMasks:
             return self._nobody
         if limit >= MASKS or window >= self._window_count:
             return self._everybody
-        if self._rows == NULL:
-            self._rows = <uint64_t **> zeroed(MASKS * self._window_count, sizeof(uint64_t *))
-        row = &self._rows[limit * self._window_count + window]
+        if window >= self._room:
+            self.make_room()
+        row = &self._rows[MASKS * window + limit]
         if row[0] == NULL:
             row[0] = <uint64_t *> malloc(ROW_BYTES)
             if row[0] == NULL:

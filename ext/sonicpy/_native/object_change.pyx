@@ -37,6 +37,12 @@ cdef class ObjectChange:
             self._edits[number].word = &self._edits[number].read
         return 0
 
+    cdef list term_ids(self):
+        """Return the ids of the words."""
+        cdef Py_ssize_t number
+        self.check_cache()
+        return [self._edits[number].word.term_id for number in range(self._count)]
+
     cpdef list changed_words(self):
         """Return the keys of the words that appeared or vanished, as in `pending`."""
         cdef Py_ssize_t number

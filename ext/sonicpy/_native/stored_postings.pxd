@@ -18,9 +18,10 @@ cdef struct OpenBlock:  # a block, decoded
 
 cdef class Windows:
     cdef Holders **made  # by number; NULL where no query needed it yet
-    cdef Py_ssize_t count
+    cdef Py_ssize_t count, room
     cdef Py_ssize_t size_bytes
 
+    cdef int renew(self, Py_ssize_t first, Py_ssize_t count) except -1
     cdef Py_ssize_t keep(self, Py_ssize_t number, const Gathered *gathered, const PackedLengths *lengths) except -1
 
 
@@ -28,7 +29,13 @@ cdef class StoredPostings:
     cdef readonly uint32_t bucket
     cdef readonly uint64_t term_id
     cdef readonly uint64_t df
+    cdef readonly uint64_t tail_lower
+    cdef uint64_t checked  # the number of the cache for which it was found to be up to date; see bucket_cache.pyx
+    cdef uint64_t rewrites  # how many commits before that had rewritten lists
+    cdef uint64_t objects  # for which windows are made
+    cdef bint has_tail
     cdef Block *blocks
+    cdef Py_ssize_t block_room
     cdef Py_ssize_t block_count
     cdef Impacts impacts  # of all blocks
     cdef Windows windows  # None: the word is too rare
@@ -41,6 +48,9 @@ cdef class StoredPostings:
     cdef int put_block(self, Py_ssize_t number, bytes packed) except -1
     cdef int bound_block(self, Py_ssize_t number, const PackedLengths *lengths) except -1
     cdef int make_windows(self, const PackedLengths *lengths) except -1
+    cdef int drop_tail(self) except -1
+    cdef int add_blocks(self, const Block *added, Py_ssize_t count) except -1
+    cdef int renew_windows(self, const PackedLengths *lengths, bint rewritten) except -1
     cdef bytes key_of(self, Py_ssize_t number)
 
 

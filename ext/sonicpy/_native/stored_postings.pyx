@@ -10,14 +10,14 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.stdint cimport UINT32_MAX, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, qsort
-from libc.string cimport memcpy, memmove
+from libc.string cimport memcpy, memmove, memset
 
 from sonicpy._native.bits cimport lowest_bit
 from sonicpy._native.bm25 cimport PackedLengths, lengths_of, packed_length
 from sonicpy._native.impact_rows cimport count_entries, read_entries
 from sonicpy._native.impacts cimport Block, Impacts, take_impact
 from sonicpy._native.keys cimport block_key
-from sonicpy._native.memory cimport zeroed
+from sonicpy._native.memory cimport grown, zeroed
 from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, decode, write_block
 from sonicpy._native.windows cimport (
     ROW_BYTES,
@@ -35,6 +35,7 @@ from sonicpy._native.varint import DamagedBytes
 cdef enum:
     OBJECT_BYTES = 200  # of a StoredPostings without postings: the object, and its place in a dict
     PACKED_BYTES = 40  # of a block beside its bytes: what Python adds
+    UNIONS_MAX = 8  # families of a word whose windows outlive a commit
 
 
 cdef class StoredPostings:
@@ -66,6 +67,7 @@ cdef class StoredPostings:
         cdef Py_ssize_t full = 0, number
         cdef bytes row
         self.bucket, self.term_id, self.df = bucket, term_id, df
+        self.tail_lower, self.has_tail = tail_lower, len(tail) > 0
         for row in rows:
             full += count_entries(<const uint8_t *> PyBytes_AS_STRING(row), PyBytes_GET_SIZE(row))
         self.make_blocks(full + (len(tail) > 0))
@@ -95,6 +97,7 @@ cdef class StoredPostings:
         self.blocks = NULL
         self.blocks = <Block *> zeroed(count + 1, sizeof(Block))
         self.block_count = count
+        self.block_room = count + 1
         self._size_bytes = OBJECT_BYTES + count * sizeof(Block)
         return 0
 
@@ -213,7 +216,99 @@ cdef class StoredPostings:
 
     cdef int make_windows(self, const PackedLengths *lengths) except -1:
         """Make room for windows, if the word is common enough."""
+        self.objects = lengths.count
         self.windows = windows_for(self.block_count, (lengths.count >> WINDOW_BITS) + 1)
+        return 0
+
+    def extend(
+        self, uint64_t df, list rows not None, bytes tail not None, uint64_t tail_lower, lengths not None
+    ) -> None:
+        """Take the postings that objects added at the end; nobody else may use these postings now.
+
+        Args:
+            df: how many objects hold the word now.
+            rows: the rows of `impacts` that tell of blocks from `tail_lower` on, as it was; none if it is the same.
+            tail, tail_lower: the new ones.
+            lengths: of all objects, packed, by IID.
+
+        Raises:
+            DamagedBytes: like the constructor. The postings are not to be used any more.
+        """
+        cdef PackedLengths packed = lengths_of(lengths)
+        cdef Py_ssize_t entries = 0, number, added = 0, kept = self.block_count - (self.has_tail and self.block_count > 0)
+        cdef Block *found
+        cdef bytes row
+        for row in rows:
+            entries += count_entries(<const uint8_t *> PyBytes_AS_STRING(row), PyBytes_GET_SIZE(row))
+        if tail_lower > UINT32_MAX or tail_lower < self.tail_lower:
+            raise DamagedBytes(f"the newest block of postings cannot begin at object {tail_lower}")
+        found = <Block *> zeroed(entries, sizeof(Block))
+        try:
+            entries = 0
+            for row in rows:
+                entries += read_entries(
+                    <const uint8_t *> PyBytes_AS_STRING(row), PyBytes_GET_SIZE(row), found + entries
+                )
+            while added < entries and found[added].lower < self.tail_lower:
+                added += 1
+            self.drop_tail()
+            self.add_blocks(found + added, entries - added)
+        finally:
+            free(found)
+        if tail:
+            self.add_blocks(NULL, 1)
+            self.blocks[self.block_count - 1].lower = <uint32_t> tail_lower
+        for number in range(max(kept, 1), self.block_count):
+            if self.blocks[number].lower <= self.blocks[number - 1].lower:
+                raise DamagedBytes(f"the blocks of postings from object {self.blocks[number].lower} on overlap")
+        number = self.block_count - (len(tail) > 0)
+        if tail:
+            self.put_block(number, tail)
+            self.bound_block(number, &packed)
+        if df > <uint64_t> number * BLOCK_POSTINGS + (self.blocks[number].count if tail else 0):
+            raise miscounted(df, number * BLOCK_POSTINGS + (self.blocks[number].count if tail else 0))
+        for number in range(kept, self.block_count):
+            self.take_impacts(&self.blocks[number].impacts)
+        self.df, self.tail_lower, self.has_tail = df, tail_lower, len(tail) > 0
+
+    cdef int drop_tail(self) except -1:
+        cdef Block *last
+        if not self.has_tail:
+            return 0
+        last = &self.blocks[self.block_count - 1]
+        self.block_count -= 1
+        self._size_bytes -= sizeof(Block) + PACKED_BYTES + last.size
+        Py_XDECREF(last.packed)
+        last.packed = NULL
+        self.has_tail = False
+        return 0
+
+    cdef int add_blocks(self, const Block *added, Py_ssize_t count) except -1:
+        """Add blocks behind the last one; NULL: empty ones."""
+        self.blocks = <Block *> grown(self.blocks, &self.block_room, self.block_count + count + 1, sizeof(Block))
+        memset(self.blocks + self.block_count, 0, (count + 1) * sizeof(Block))
+        if added != NULL:
+            memcpy(self.blocks + self.block_count, added, count * sizeof(Block))
+        self.block_count += count
+        self._size_bytes += count * sizeof(Block)
+        return 0
+
+    cdef int renew_windows(self, const PackedLengths *lengths, bint rewritten) except -1:
+        """Forget the windows that new objects may be in; if lists were rewritten, those of families altogether."""
+        cdef Windows windows
+        cdef Py_ssize_t first = self.objects >> WINDOW_BITS, count = (lengths.count >> WINDOW_BITS) + 1
+        if self.unions is not None:
+            if rewritten or len(self.unions) > UNIONS_MAX:
+                self.unions = None
+            else:
+                for windows in self.unions.values():
+                    if windows is not None:
+                        windows.renew(first, count)
+        if self.windows is None:
+            self.make_windows(lengths)
+        else:
+            self.windows.renew(first, count)
+        self.objects = lengths.count
         return 0
 
     cdef bytes key_of(self, Py_ssize_t number):
@@ -262,7 +357,7 @@ cdef Windows windows_for(Py_ssize_t blocks, Py_ssize_t window_count):
         return None
     windows = Windows.__new__(Windows)
     windows.made = <Holders **> zeroed(window_count, sizeof(Holders *))
-    windows.count = window_count
+    windows.count = windows.room = window_count
     windows.size_bytes = window_count * sizeof(Holders *)
     return windows
 
@@ -276,12 +371,27 @@ cdef class Windows:
             free(self.made[number])
         free(self.made)
 
+    cdef int renew(self, Py_ssize_t first, Py_ssize_t count) except -1:
+        """Forget the windows from `first` on, and let there be `count`; nobody else may use them now."""
+        cdef Py_ssize_t number
+        for number in range(first, self.count):
+            if self.made[number] != NULL:
+                self.size_bytes -= kept_bytes(self.made[number].many)
+                free(self.made[number])
+                self.made[number] = NULL
+        if count > self.count:
+            self.size_bytes += (count - self.count) * sizeof(Holders *)
+            self.made = <Holders **> grown(self.made, &self.room, count, sizeof(Holders *))
+            memset(self.made + self.count, 0, (count - self.count) * sizeof(Holders *))
+            self.count = count
+        return 0
+
     cdef Py_ssize_t keep(self, Py_ssize_t number, const Gathered *gathered, const PackedLengths *lengths) except -1:
         """Keep a window, in one piece of memory; return its size."""
         cdef uint16_t places[WINDOW_OBJECTS]
         cdef uint8_t tfs[WINDOW_OBJECTS]
         cdef Py_ssize_t many = list_many(gathered, places, tfs)
-        cdef Py_ssize_t size_bytes = sizeof(Holders) + ROW_BYTES + many * (sizeof(uint16_t) + sizeof(uint8_t))
+        cdef Py_ssize_t size_bytes = kept_bytes(many)
         cdef Holders *kept = <Holders *> malloc(size_bytes)
         cdef Py_ssize_t word, place
         cdef uint64_t left
@@ -308,6 +418,10 @@ cdef class Windows:
         self.made[number] = kept
         self.size_bytes += size_bytes
         return size_bytes
+
+
+cdef inline Py_ssize_t kept_bytes(Py_ssize_t many) noexcept nogil:
+    return sizeof(Holders) + ROW_BYTES + many * (sizeof(uint16_t) + sizeof(uint8_t))
 
 
 cdef int by_iid(const void *left, const void *right) noexcept nogil:

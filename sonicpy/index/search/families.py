@@ -245,7 +245,7 @@ def _brought(algorithm: str) -> frozenset[str]:
 
 
 def _begins(word: str, kin: _Kin) -> bool:
-    return not any(map(str.isdigit, word)) and fold(word, kin.kept).startswith(kin.prefixes)
+    return fold(word, kin.kept).startswith(kin.prefixes) and not any(map(str.isdigit, word))
 
 
 def _beginning(stem: str) -> str:

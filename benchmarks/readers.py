@@ -1,0 +1,123 @@
+"""What readers in other processes (read_only=True) pay for a writer that is busy: CPU time of a QUERY of three words.
+
+    python -m benchmarks.readers [--objects N] [--readers N] [--seconds S] [--rounds N]
+
+The readers ask the same few hundred queries again and again: alone, beside a writer of another bucket, and of the same
+one. Each round measures the three in turn; a figure is the median over rounds and readers.
+"""
+
+import argparse
+import multiprocessing
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from multiprocessing.connection import Connection
+from multiprocessing.synchronize import Event
+from pathlib import Path
+from statistics import median
+
+import sonicpy
+from benchmarks import corpus
+from benchmarks.stages import BUCKET, COLLECTION
+from tests.support.texts import messages, oid, queries
+
+PASS = 50_000
+"""Messages: enough different words, and quickly read by every process."""
+QUERIES = 300
+BATCH = 64
+"""Changes in a commit of the writer."""
+OTHER = "other"
+KINDS = {"alone": None, "beside a writer of another bucket": OTHER, "beside a writer of the same bucket": BUCKET}
+
+
+def main() -> None:
+    """Measure, and print a line for each kind."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.readers", description=__doc__.splitlines()[0])
+    parser.add_argument("--objects", type=int, default=100_000)
+    parser.add_argument("--readers", type=int, default=2)
+    parser.add_argument("--seconds", type=float, default=2.0)
+    parser.add_argument("--rounds", type=int, default=3)
+    given = parser.parse_args()
+    found: dict[str, list[float]] = {kind: [] for kind in KINDS}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "index")
+        with sonicpy.open(path) as index:
+            index.push_many(corpus.texts(0, given.objects, messages(PASS)), collection=COLLECTION, bucket=BUCKET)
+        with readers(path, given.readers) as links:
+            ask(links, given.seconds)  # fills the caches
+            for number in range(given.rounds):
+                for kind, bucket in KINDS.items():
+                    with writing(path, bucket, given.objects + number * 10_000_000):
+                        found[kind] += ask(links, given.seconds)
+    for kind, figures in found.items():
+        ratio = median(figures) / median(found["alone"])
+        print(f"{kind:38}{median(figures):8.1f} us CPU a QUERY   x {ratio:.2f}")
+
+
+def ask(links: list[Connection], seconds: float) -> list[float]:
+    """Let all readers ask for some time; return the CPU microseconds of a query in each."""
+    for link in links:
+        link.send(seconds)
+    return [link.recv() for link in links]
+
+
+@contextmanager
+def readers(path: Path, number: int) -> Iterator[list[Connection]]:
+    """Processes that read inside a `with` block."""
+    spawn = multiprocessing.get_context("spawn")
+    pairs = [spawn.Pipe() for _ in range(number)]
+    processes = [spawn.Process(target=read, args=(path, theirs), daemon=True) for _, theirs in pairs]
+    for process in processes:
+        process.start()
+    yield [ours for ours, _ in pairs]
+    for ours, _ in pairs:
+        ours.send(None)
+    for process in processes:
+        process.join()
+
+
+def read(path: Path, link: Connection) -> None:
+    """Ask queries for as long as the link says; answer the CPU microseconds of one."""
+    asked = queries(messages(PASS), 3, QUERIES)
+    with sonicpy.open(path, read_only=True) as index:
+        while (seconds := link.recv()) is not None:
+            deadline, began, done = time.monotonic() + seconds, time.process_time(), 0
+            while time.monotonic() < deadline:
+                index.query_ids(COLLECTION, BUCKET, asked[done % QUERIES])
+                done += 1
+            link.send((time.process_time() - began) / done * 1e6)
+
+
+@contextmanager
+def writing(path: Path, bucket: str | None, first: int) -> Iterator[None]:
+    """A process that pushes into a bucket without a break inside a `with` block; None: there is none."""
+    if bucket is None:
+        yield
+        return
+    spawn = multiprocessing.get_context("spawn")
+    ready, stop = spawn.Event(), spawn.Event()
+    process = spawn.Process(target=write, args=(path, bucket, first, ready, stop), daemon=True)
+    process.start()
+    ready.wait()
+    yield
+    stop.set()
+    process.join()
+
+
+def write(path: Path, bucket: str, first: int, ready: Event, stop: Event) -> None:
+    """Push until `stop` is set."""
+    texts = messages(PASS)
+    with sonicpy.open(path) as index:
+        for start in count(first, BATCH):
+            with index.batch():
+                for number in range(start, start + BATCH):
+                    index.push(COLLECTION, bucket, oid(number), texts[number % PASS])
+            ready.set()
+            if stop.is_set():
+                return
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,215 @@
+"""What operations of a server cost as it grows to ten million objects: a table and a plot.
+
+    python -m benchmarks.ten_million [--objects N] [--marks M] [--folder F] [--seconds S]
+
+A server with default settings takes the corpus of `corpus.py` over one connection, 16 in flight. At each mark (1, 2, 5,
+10 ... % of the objects, the last M of them) it is measured: CPU time of a PUSH, a QUERY of three words and a SUGGEST
+over eight connections, QUERY beside PUSH, consolidation, backup and VERIFY, memory and disk, and a new start up to the
+first answer. Another process sends PING every two milliseconds all the while: its longest wait is the longest pause.
+The files `ten-million.md` and `ten-million.svg` are written into the folder.
+"""
+
+import argparse
+import multiprocessing
+import shutil
+import socket
+import struct
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from benchmarks import corpus
+from benchmarks.seeds.plots import svg
+from benchmarks.versus.client import Lane, connect, drive
+from benchmarks.versus.rates import read_run, run, wait_until_quiet
+from benchmarks.versus.results import percentile
+from benchmarks.versus.servers import Sonicpy, ask, read_lines
+from benchmarks.versus.workload import EIGHT, PUSH, QUERY_3, SUGGEST, Commands, push_line
+from tests.processes import HOST
+from tests.support.server_process import PASSWORD
+from tests.support.texts import messages
+
+SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+CHUNK = 50_000
+"""Pushes whose latencies are kept at a time; CPU of a PUSH is that of the last chunk before a mark."""
+ASKED = 20_000
+"""The first messages: queries are made of their words."""
+PATIENCE_S = 3_600
+"""How long VERIFY and the like may take."""
+PROBE_S = 0.002
+
+Figures = dict[str, float]
+"""By name, with its unit."""
+
+
+def main() -> None:
+    """Measure, print a table, and write it and the plot."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.ten_million", description=__doc__.splitlines()[0])
+    parser.add_argument("--objects", type=int, default=corpus.OBJECTS)
+    parser.add_argument("--marks", type=int, default=len(SHARES))
+    parser.add_argument("--seconds", type=float, default=5.0, help="of each run of queries")
+    parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir(), "sonicpy-ten-million"))
+    given = parser.parse_args()
+    shutil.rmtree(given.folder / "server", ignore_errors=True)
+    given.folder.mkdir(parents=True, exist_ok=True)
+    marks = [int(given.objects * share) for share in SHARES[-given.marks :]]
+    server = Sonicpy("server", given.folder / "server")
+    try:
+        found = measured(server, marks, given.seconds)
+    finally:
+        server.stop()
+    table = table_of(found)
+    print(table)
+    (given.folder / "ten-million.md").write_text(table, encoding="utf-8")
+    (given.folder / "ten-million.svg").write_text(plot_of(found), encoding="utf-8")
+
+
+def measured(server: Sonicpy, marks: list[int], seconds: float) -> dict[int, Figures]:
+    """Return the figures at each mark."""
+    passed, asked = messages(corpus.MESSAGES), Commands(messages(ASKED))
+    found: dict[int, Figures] = {}
+    server.start()
+    done = 0
+    for mark in marks:
+        figures = found[mark] = {}
+        with probed(server, figures, "longest pause while pushing, ms"):
+            while done < mark:
+                end = min(done + CHUNK, mark)
+                figures["PUSH, CPU us"] = push_chunk(server, lines(done, end, passed))
+                done = end
+        wait_until_quiet(server)
+        measure(server, figures, asked, lines(mark, mark + CHUNK, passed), seconds)
+        restart(server, figures, next(asked.lines(QUERY_3)))
+        print(f"{mark:,}: " + ", ".join(f"{name} {value:,.1f}" for name, value in figures.items()), flush=True)
+    return found
+
+
+def lines(first: int, end: int, passed: list[str]) -> Iterator[bytes]:
+    """Yield the PUSH lines of some objects."""
+    for number, (_, text) in enumerate(corpus.texts(first, end, passed), first):
+        yield push_line(number, text)
+
+
+def push_chunk(server: Sonicpy, pushes: Iterator[bytes]) -> float:
+    """Push lines; return the CPU time of one in microseconds."""
+    with server.connect("ingest") as connection:
+        lane = Lane(connection, pushes, in_flight=16)
+        done = run(server, PUSH, [lane])
+    return done.cpu_s / len(done.latencies_s) * 1e6
+
+
+def measure(server: Sonicpy, figures: Figures, asked: Commands, more: Iterator[bytes], seconds: float) -> None:
+    """Measure everything that a server does without a new start.
+
+    Args:
+        more: PUSH lines of objects that come next.
+    """
+    timed(server, figures, "consolidation", b"TRIGGER consolidate\n")
+    for operation in (QUERY_3, SUGGEST):
+        with probed(server, figures, f"longest pause, {operation}, ms"):
+            read_run(server, operation, EIGHT, asked.lines(operation), seconds)  # fills the caches
+            done = read_run(server, operation, EIGHT, asked.lines(operation), seconds)
+        figures[f"{operation}, CPU us"] = done.cpu_s / len(done.latencies_s) * 1e6
+        alone = read_run(server, operation, EIGHT, asked.lines(operation), seconds)
+        figures[f"{operation}, p99 ms"] = percentile(sorted(alone.latencies_s), 99) * 1e3
+    with server.connect("search") as asking, server.connect("ingest") as pushing:
+        queries = Lane(asking, asked.lines(QUERY_3), reply_lines=2, endless=True)
+        pushes = Lane(pushing, islice(more, CHUNK), in_flight=16)
+        drive([pushes, queries], seconds)
+        figures["QUERY beside PUSH, p99 ms"] = percentile(sorted(queries.latencies_s), 99) * 1e3
+    wait_until_quiet(server)
+    figures["anonymous memory, MB"] = server.memory_bytes() / 1e6
+    figures["disk, MB"] = server.table_bytes() / 1e6
+    backup = server.folder / "backup"
+    shutil.rmtree(backup, ignore_errors=True)
+    timed(server, figures, "backup", f"TRIGGER backup {backup}\n".encode())
+    shutil.rmtree(backup, ignore_errors=True)
+    timed(server, figures, "VERIFY", b"VERIFY\n")
+
+
+def timed(server: Sonicpy, figures: Figures, name: str, line: bytes) -> None:
+    """Send a long command, and note how long it took and the longest pause meanwhile.
+
+    Raises:
+        RuntimeError: the server refused it.
+    """
+    with server.connect("control") as control, probed(server, figures, f"longest pause, {name}, ms"):
+        control.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", PATIENCE_S, 0))
+        began, before_s = time.perf_counter(), server.cpu_s()
+        answer = ask(control, line)
+        figures[f"{name}, s"] = time.perf_counter() - began
+        figures[f"{name}, CPU s"] = server.cpu_s() - before_s
+    if answer.startswith("ERR"):
+        raise RuntimeError(f"{line!r}: {answer}")
+
+
+def restart(server: Sonicpy, figures: Figures, line: bytes) -> None:
+    """Stop the server, and note how long a new one takes to its first answer."""
+    server.stop()
+    began = time.perf_counter()
+    server.start()
+    with server.connect("search") as connection:
+        ask(connection, line, 2)
+        figures["start to first answer, s"] = time.perf_counter() - began
+
+
+@contextmanager
+def probed(server: Sonicpy, figures: Figures, name: str) -> Iterator[None]:
+    """Note the longest time, in milliseconds, that a PING waits inside a `with` block."""
+    ours, theirs = multiprocessing.Pipe()
+    probe = multiprocessing.get_context("spawn").Process(target=send_pings, args=(server.port, theirs), daemon=True)
+    probe.start()
+    ours.recv()
+    try:
+        yield
+    finally:
+        ours.send(None)
+        figures[name] = max(figures.get(name, 0.0), ours.recv() * 1e3)
+        probe.join()
+
+
+def send_pings(port: int, link: Connection) -> None:
+    """Send PING every PROBE_S until the link says stop; answer the longest wait in seconds."""
+    worst = 0.0
+    with connect(HOST, port) as connection:
+        read_lines(connection, 1)
+        ask(connection, f"START control {PASSWORD}\n".encode())
+        link.send(None)
+        while not link.poll(PROBE_S):
+            began = time.perf_counter()
+            ask(connection, b"PING\n")
+            worst = max(worst, time.perf_counter() - began)
+    link.recv()
+    link.send(worst)
+
+
+def table_of(found: dict[int, Figures]) -> str:
+    """Return the figures as a table of Markdown, with the ratio of the last mark to the one of a tenth of it."""
+    marks = list(found)
+    tenth = min(marks, key=lambda mark: abs(mark - marks[-1] / 10))
+    rows = [["", *(f"{mark:,}" for mark in marks), f"{marks[-1]:,} / {tenth:,}"]]
+    for name, value in found[marks[-1]].items():
+        ratio = f"{value / found[tenth][name]:.2f}" if found[tenth].get(name) else ""
+        rows.append([name, *(f"{found[mark][name]:,.1f}" for mark in marks), ratio])
+    rows.insert(1, ["---", *["---:"] * (len(marks) + 1)])
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows) + "\n"
+
+
+def plot_of(found: dict[int, Figures]) -> str:
+    """Return the costs of operations as SVG, each relative to the first mark."""
+    first = next(iter(found.values()))
+    names = [name for name in first if name.endswith(("CPU us", "memory, MB", "first answer, s"))]
+    shown = {
+        name.rpartition(",")[0]: [(mark / 1e6, figures[name] / first[name] * 100) for mark, figures in found.items()]
+        for name in names
+        if first[name]
+    }
+    return svg(f"Costs by objects, at {min(found):,} objects 100", "million objects", "percent", shown)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,153 @@
+"""What the last commits changed, as a row of `meta`: what a reader has cached of everything else stays true.
+
+    row      number of the newest commit u64, then an entry of each commit, the newest first    (little-endian)
+    entry    size of what follows u16 | size of the numbers u16 | numbers | the new pending words, one behind the other
+    numbers  of each bucket that the commit changed: v(bucket), v(number of rows of lengths), v(row) of each,
+             v(1 + number of terms, 0: too many), v(term id) of each,
+             v(1 + number of words, 0: too many), v(size) of each
+
+New objects only lengthen lists: a reader sees by the row of a word whether its list grew, and reads the rest of it. So
+an entry names the words whose postings or impacts changed in other ways, and the rows of `lengths` that were written.
+It also brings the words that became pending. Entries of older commits lose long lists of words. A reader that missed
+more commits than the row holds begins afresh, and so does one whose commit is newer than the row: an older version of
+sonicpy wrote that commit.
+"""
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import cast
+
+from sonicpy._native.varint import DamagedBytes, pack_varints, unpack_varints
+from sonicpy.errors import StoreDamaged
+
+NEWEST = struct.Struct("<Q")
+SIZE = struct.Struct("<H")
+SIZE_MAX = 0xFFFF
+OLDER_BYTES = 1_400
+"""Of all older entries together, and so of the whole row where the newest entry is small: below half a page, so that
+LMDB keeps it in the page of the table, which each commit writes anyway."""
+ENTRY_BYTES = 12_000
+"""An entry that would be larger brings no words, and if that is not enough, does not name lists."""
+SLIM_BYTES = 100
+"""An entry of an older commit that is larger loses its words."""
+
+
+@dataclass(slots=True)
+class Touched:
+    """What changed in a bucket.
+
+    Attributes:
+        rewritten: the ids of the words whose lists changed other than by new postings at their end; None: any may have.
+        length_rows: the numbers of the rows of `lengths` that were written.
+        words: those that became pending, in the order of their numbers; None: not known.
+    """
+
+    rewritten: set[int] | None = field(default_factory=set)
+    length_rows: set[int] = field(default_factory=set)
+    words: list[bytes] | None = field(default_factory=list)
+
+    def add(self, other: "Touched") -> None:
+        """Add what a later commit changed."""
+        self.length_rows |= other.length_rows
+        if self.rewritten is not None:
+            self.rewritten = None if other.rewritten is None else self.rewritten | other.rewritten
+        if self.words is not None:
+            self.words = None if other.words is None else self.words + other.words
+
+
+class RecentChanges:
+    """The entries of the last commits, in the process that makes them."""
+
+    def __init__(self) -> None:
+        self._newest = -1
+        self._newest_slim = b""
+        self._older: list[bytes] = []
+
+    def note(self, commit: int, touched: dict[int, Touched]) -> bytes:
+        """Add the entry of a commit that is about to be made; return the row."""
+        if commit == self._newest + 1 and self._newest_slim:
+            self._older.insert(0, self._newest_slim)
+        else:  # one before it failed, or is not known
+            self._older.clear()
+        size = 0
+        for place, entry in enumerate(self._older):
+            size += len(entry)
+            if size > OLDER_BYTES:
+                del self._older[place:]
+                break
+        newest, self._newest_slim = pack_entry(touched)
+        self._newest = commit
+        return NEWEST.pack(commit) + newest + (b"".join(self._older) if newest else b"")
+
+
+def pack_entry(touched: dict[int, Touched]) -> tuple[bytes, bytes]:
+    """Return the entry of a commit, and what stays of it when it is an older one; b"": it would be too large."""
+    whole = _packed(touched)
+    if 0 < len(whole) <= SLIM_BYTES:
+        return whole, whole
+    slim = _packed({bucket: Touched(one.rewritten, one.length_rows, None) for bucket, one in touched.items()})
+    if not 0 < len(slim) <= OLDER_BYTES:
+        slim = _packed({bucket: Touched(None, one.length_rows, None) for bucket, one in touched.items()})
+    kept = slim if len(slim) <= OLDER_BYTES else b""
+    return (whole, kept) if 0 < len(whole) <= ENTRY_BYTES else (kept, kept)
+
+
+def _packed(touched: dict[int, Touched]) -> bytes:
+    """Return an entry; b"": its size has no room in it."""
+    numbers = pack_varints(_numbers(touched))
+    words = b"".join(word for one in touched.values() for word in one.words or ())
+    size = SIZE.size + len(numbers) + len(words)
+    return b"" if size > SIZE_MAX else SIZE.pack(size) + SIZE.pack(len(numbers)) + numbers + words
+
+
+def _numbers(touched: dict[int, Touched]) -> Iterator[int]:
+    for bucket, one in touched.items():
+        yield from (bucket, len(one.length_rows), *sorted(one.length_rows))
+        yield from (0,) if one.rewritten is None else (1 + len(one.rewritten), *sorted(one.rewritten))
+        yield from (0,) if one.words is None else (1 + len(one.words), *map(len, one.words))
+
+
+def changes_since(commit: int, number: int, row: bytes | None) -> dict[int, Touched] | None:
+    """Return what the commits behind a commit changed, by bucket; None: it is not known.
+
+    Args:
+        number: of the last of these commits.
+        row: that this one shows.
+
+    Raises:
+        StoreDamaged: the row cannot be read.
+    """
+    if row is None or commit > number or row[: NEWEST.size] != NEWEST.pack(number):
+        return None
+    found: dict[int, Touched] = {}
+    at = NEWEST.size
+    try:
+        for _ in range(number - commit):
+            if at >= len(row):
+                return None
+            (size,) = SIZE.unpack_from(row, at)
+            at += SIZE.size + size
+            _take_entry(found, row[at - size : at])
+    except (struct.error, DamagedBytes, StopIteration) as error:
+        raise StoreDamaged("the row 'changes' of meta is cut off") from error
+    return found
+
+
+def _take_entry(found: dict[int, Touched], entry: bytes) -> None:
+    """Add an entry to those of later commits."""
+    (size,) = SIZE.unpack_from(entry, 0)
+    at = SIZE.size + size
+    numbers = iter(unpack_varints(entry[SIZE.size : at]))
+    for bucket in numbers:
+        touched = Touched(length_rows={next(numbers) for _ in range(next(numbers))})
+        terms = next(numbers)
+        touched.rewritten = {next(numbers) for _ in range(terms - 1)} if terms else None
+        count = next(numbers)
+        touched.words = [] if count else None
+        for _ in range(count - 1):
+            start, at = at, at + next(numbers)
+            cast(list[bytes], touched.words).append(entry[start:at])
+        if bucket in found:
+            touched.add(found[bucket])
+        found[bucket] = touched

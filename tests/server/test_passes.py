@@ -1,0 +1,173 @@
+"""Connections that change something in the same pass of the loop share one write to the log."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sonicpy.errors import StoreFull
+from sonicpy.server import committer, connection
+from sonicpy.server.committer import IMMEDIATE_TURNS, LONE_TURNS
+from sonicpy.server.connection import Connection
+from sonicpy.store.log import Log
+from tests.in_loop import serving_with
+
+WRITERS = 6
+PUSH = b'PUSH c b o%d "shared w%d" LANG(none)\n'
+QUERY = b'QUERY c b "shared" LANG(none)\n'
+WAIT_S = 20.0
+
+
+class Client:
+    """A connection to a server in the same loop."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader, self.writer = reader, writer
+
+    async def answer(self) -> bytes:
+        return await asyncio.wait_for(self.reader.readline(), WAIT_S)
+
+    async def push(self, number: int) -> bytes:
+        self.writer.write(PUSH % (number, number))
+        return await self.answer()
+
+
+@pytest.fixture(autouse=True)
+def long_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine a turn may use up its time, and then it seals at once."""
+    monkeypatch.setattr(connection, "TURN_S", 60.0)
+    monkeypatch.setattr(connection, "SHORT_TURN_S", 60.0)
+
+
+Talk = Callable[[list[Client], Client], Awaitable[None]]
+
+
+def run(folder: Path, talk: Talk, settings: dict[str, Any] | None = None) -> None:
+    """Let `talk` use several connections that push, which have shared a pass before, and one that searches."""
+
+    async def serve() -> None:
+        async with serving_with(folder, settings or {}) as (_, address):
+            clients = [Client(*await asyncio.open_connection(*address)) for _ in range(WRITERS + 1)]
+            try:
+                for number, client in enumerate(clients):
+                    client.writer.write(b"START ingest\n" if number < WRITERS else b"START search\n")
+                    await client.answer()
+                    await client.answer()
+                for number in (0, 1):
+                    assert await clients[number].push(number) == b"OK\r\n"
+                await talk(clients[:WRITERS], clients[WRITERS])
+            finally:
+                for client in clients:
+                    client.writer.close()
+
+    asyncio.run(serve())
+
+
+@pytest.fixture
+def written(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """What happens from now on, in its order: how many records the log takes, and what connections send."""
+    monkeypatch.setattr(committer, "COMMIT_AFTER_S", 60.0)
+    append, write = Log.append, Connection._write
+    happened: list[object] = []
+
+    def note_append(self: Log, records: list[bytes]) -> int:
+        happened.append(len(records))
+        return append(self, records)
+
+    def note_write(self: Connection, out: list[bytes]) -> None:
+        happened.extend(reply[:5] for reply in out)
+        write(self, out)
+
+    monkeypatch.setattr(Log, "append", note_append)
+    monkeypatch.setattr(Connection, "_write", note_write)
+    return happened
+
+
+def send_all(clients: list[Client], first: int) -> None:
+    """Let every client push: the server finds all lines in its next pass."""
+    for number, client in enumerate(clients, first):
+        client.writer.write(PUSH % (number, number))
+
+
+def test_one_write_for_a_pass(tmp_path: Path, written: list[object]) -> None:
+    async def talk(writers: list[Client], search: Client) -> None:
+        del written[:]
+        send_all(writers, 10)
+        assert [await client.answer() for client in writers] == [b"OK\r\n"] * WRITERS
+        assert written == [WRITERS, *[b"OK\r\n"] * WRITERS]
+
+    run(tmp_path, talk)
+
+
+def test_replies_wait_for_the_disk_where_they_promise_it(tmp_path: Path, written: list[object]) -> None:
+    async def talk(writers: list[Client], search: Client) -> None:
+        del written[:]
+        send_all(writers, 10)
+        assert [await client.answer() for client in writers] == [b"OK\r\n"] * WRITERS
+        assert [one for one in written if isinstance(one, int)] == [1] * WRITERS
+
+    run(tmp_path, talk, {"store": {"kv": {"durability": "commit"}}})
+
+
+def test_a_log_that_cannot_be_written_withdraws_all_of_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(committer, "COMMIT_AFTER_S", 60.0)
+    append = Log.append
+
+    def full(self: Log, records: list[bytes]) -> int:
+        raise StoreFull("no room")
+
+    async def talk(writers: list[Client], search: Client) -> None:
+        monkeypatch.setattr(Log, "append", full)
+        send_all(writers, 10)
+        assert {(await client.answer())[:4] for client in writers} == {b"ERR "}
+        monkeypatch.setattr(Log, "append", append)
+        search.writer.write(QUERY)
+        assert (await search.answer()).startswith(b"PENDING")
+        assert (await search.answer()).split()[3:] == [b"o1", b"o0"]
+        assert await writers[0].push(20) == b"OK\r\n"
+
+    run(tmp_path, talk)
+
+
+def test_who_sees_a_change_hears_of_it_once_the_log_holds_it(tmp_path: Path, written: list[object]) -> None:
+    async def talk(writers: list[Client], search: Client) -> None:
+        del written[:]
+        send_all(writers, 10)
+        search.writer.write(QUERY)
+        await search.answer()
+        found = (await search.answer()).split()[3:]
+        event = next(place for place, one in enumerate(written) if isinstance(one, bytes) and one.startswith(b"PEND"))
+        assert sum(one for one in written[:event] if isinstance(one, int)) >= len(found) - 2
+        assert [await client.answer() for client in writers] == [b"OK\r\n"] * WRITERS
+
+    run(tmp_path, talk)
+
+
+def test_an_end_in_the_same_pass_comes_behind_the_reply(tmp_path: Path, written: list[object]) -> None:
+    async def talk(writers: list[Client], search: Client) -> None:
+        for number, client in enumerate(writers):
+            client.writer.write(PUSH % (number, number) + b"QUIT\n")
+        for client in writers:
+            assert [await client.answer(), await client.answer()] == [b"OK\r\n", b"ENDED quit\r\n"]
+
+    run(tmp_path, talk)
+
+
+def test_passes_with_one_turn_seal_at_once_for_a_while(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(committer, "COMMIT_AFTER_S", 60.0)
+    asked: list[bool] = []
+    original = committer.Committer.seal_with_pass
+
+    def noted(self: committer.Committer, connection: object, acknowledge: committer.Acknowledge) -> bool:
+        asked.append(original(self, connection, acknowledge))
+        return asked[-1]
+
+    async def talk(writers: list[Client], search: Client) -> None:
+        monkeypatch.setattr(committer.Committer, "seal_with_pass", noted)
+        for number in range(LONE_TURNS + IMMEDIATE_TURNS + 1):
+            assert await writers[number % WRITERS].push(number) == b"OK\r\n"
+
+    run(tmp_path, talk)
+    assert asked == [True] * LONE_TURNS + [False] * IMMEDIATE_TURNS + [True]

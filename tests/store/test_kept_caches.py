@@ -1,0 +1,267 @@
+"""What readers have cached outlives commits, and answers as the tables do."""
+
+import random
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sonicpy._native.top_objects import TopObjects
+from sonicpy.store import changes
+from sonicpy.store import read_cache as snapshot
+from sonicpy.store.bucket_reader import BucketReader
+from sonicpy.store.meta import CHANGES
+from sonicpy.store.mutations import FlushObject, PopTerms
+from sonicpy.store.read_cache import reader_of
+from sonicpy.store.store import Store
+from sonicpy.store.view import View
+from tests.store.shorthand import push, terms
+
+OBJECTS = 9_000
+"""Three windows."""
+WORDS = ["common", "usual", "often", *(f"w{number}" for number in range(40))]
+ASKED = [["common"], ["usual", "often"], ["often", "w3"], ["w1", "w2"], ["w30"]]
+FAMILIES = [["common", "usual"], ["usual", "often", "w5"], ["w1", "w2"], ["w30", "w31", "w32"]]
+
+
+def text(chance: random.Random) -> str:
+    """Return a text in which the first words are common, some of them twice."""
+    held = [word for word, share in zip(WORDS, (0.9, 0.6, 0.4), strict=False) if chance.random() < share]
+    counts = Counter(held + chance.choices(WORDS, k=chance.randint(1, 6)))
+    return " ".join(f"{word}*{count}" for word, count in counts.items())
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """A store of a few windows of objects."""
+    store = Store(tmp_path_factory.mktemp("store"), {}, map_bytes=1 << 28)
+    chance = random.Random(1)
+    for number in range(OBJECTS):
+        store.apply(push(f"o{number}", text(chance)))
+    store.commit()
+    yield store
+    store.close()
+
+
+def best(reader: BucketReader, lists: list[list[str]]) -> list[tuple[int, int, float]]:
+    """Return the best objects for terms, each of which is a family of words."""
+    top = TopObjects(reader.length_masks(), reader.state.average_length, 1.2, 0.75, 1.0)
+    for words in lists:
+        rows = [row for row in reader.words([word.encode() for word in words]) if row is not None]
+        top.add_term(1.0)
+        top.add_words([reader.postings(row) for row in rows], 1.0)
+    top.begin(20)
+    while keys := top.run():
+        top.give(reader.read_blocks(keys))
+    return top.best(0)
+
+
+def answers(reader: BucketReader) -> list[object]:
+    """Return what a reader finds and what it says of lengths."""
+    found: list[object] = [best(reader, [[word] for word in words]) for words in ASKED]
+    found += [best(reader, [family, ["w7"]]) for family in FAMILIES]
+    return [*found, bytes(reader.lengths()).rstrip(b"\0")]
+
+
+def check(view: View) -> list[object]:
+    """Ask a reader that shares caches, and one that reads the tables; return the answers."""
+    state = view.bucket("c", "b")
+    assert state is not None
+    found = answers(reader_of(view, state))
+    assert found == answers(BucketReader(view, state))
+    return found
+
+
+def change(store: Store, chance: random.Random, next_number: int, rewrites: bool) -> int:
+    """Make some changes; return the number of the next new object."""
+    for _ in range(chance.choice((1, 5, 40))):
+        kind = chance.random()
+        name = f"o{chance.randrange(next_number)}"
+        if not rewrites or kind < 0.5:
+            store.apply(push(f"o{next_number}", text(chance)))
+            next_number += 1
+        elif kind < 0.75:
+            store.apply(push(name, text(chance)))
+        elif kind < 0.9:
+            store.apply(PopTerms("c", "b", name, terms(chance.choice(WORDS))))
+        else:
+            store.apply(FlushObject("c", "b", name))
+    return next_number
+
+
+@pytest.mark.parametrize("rewrites", [False, True])
+def test_cached_answers_are_those_of_the_tables(filled: Store, rewrites: bool) -> None:
+    chance = random.Random(2 + rewrites)
+    with filled.snapshot() as view:
+        state = view.bucket("c", "b")
+        assert state is not None
+        next_number = state.next_iid
+        check(view)
+    held: View | None = None
+    before: list[object] = []
+    for number in range(40):
+        next_number = change(filled, chance, next_number, rewrites)
+        filled.commit()
+        with filled.snapshot() as view:
+            found = check(view)
+        if held is not None:  # a reader of an older commit sees what it saw
+            assert check(held) == before
+            filled.give_back(held)
+            held = None
+        if number % 4 == 0:
+            held, before = filled.take_snapshot(), found
+            check(held)
+
+
+def test_what_a_commit_left_alone_is_not_read_again(filled: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    with filled.snapshot() as view:
+        check(view)
+    read: list[str] = []
+
+    def note(kind: str) -> None:
+        original = getattr(snapshot.SnapshotSource, kind)
+
+        def noted(self: snapshot.SnapshotSource, *given: object) -> object:
+            read.append(kind)
+            return original(self, *given)
+
+        monkeypatch.setattr(snapshot.SnapshotSource, kind, noted)
+
+    for kind in ("read_postings", "read_lengths", "words", "oids"):
+        note(kind)
+    filled.apply(push("elsewhere", "common usual often w1 w2 w3 w30", bucket="other"))
+    filled.commit()
+    with filled.snapshot() as view:
+        state = view.bucket("c", "b")
+        assert state is not None
+        answers(reader_of(view, state))
+    assert read == []
+    filled.apply(push("one more", "common usual w1"))
+    filled.commit()
+    with filled.snapshot() as view:
+        state = view.bucket("c", "b")
+        assert state is not None
+        answers(reader_of(view, state))
+    assert set(read) == {"words"}, "rows of words are read again, lists and lengths only grow"
+
+
+def test_only_rewritten_lists_are_read_again(filled: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    with filled.snapshot() as view:
+        check(view)
+    read = []
+    original = snapshot.SnapshotSource.read_postings
+    monkeypatch.setattr(
+        snapshot.SnapshotSource, "read_postings", lambda self, word: read.append(word.term_id) or original(self, word)
+    )
+    filled.apply(push("o7", "w30"))
+    filled.commit()
+    with filled.snapshot() as view:
+        check(view)
+        state = view.bucket("c", "b")
+        assert state is not None
+        (row,) = BucketReader(view, state).words([b"w30"])
+    assert row is not None and read == [row.term_id]
+
+
+def test_changes_are_read_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store(tmp_path / "store", {}, map_bytes=1 << 28)
+    store.apply(push("o0", "one two"))
+    store.commit()
+    first = store.last_commit()
+    store.apply(push("o1", "one three"))
+    store.commit()
+    store.apply(push("o0", "three", bucket="b"))
+    store.commit()
+    with store.snapshot() as view:
+        state = view.bucket("c", "b")
+        assert state is not None
+        (three,) = BucketReader(view, state).words([b"three"])
+        assert three is not None
+        last, row = view.transaction.number, CHANGES.read(view.transaction)
+        assert changes.changes_since(last, last, row) == {}
+        expected = {state.bucket: changes.Touched({three.term_id}, {0}, [b"three"])}
+        assert changes.changes_since(first, last, row) == expected
+        assert changes.changes_since(first - 100, last, row) is None, "the row holds no commits before the store"
+        assert changes.changes_since(last + 1, last, row) is None
+    store.close()
+
+
+def test_too_many_changes_are_not_named() -> None:
+    recent = changes.RecentChanges()
+    recent.note(6, {1: changes.Touched({3}, {9}, [b"alpha"])})
+    words = [b"word%03d" % number for number in range(300)]
+    row = recent.note(7, {1: changes.Touched({4}, {5}, words)})
+    assert changes.changes_since(6, 7, row) == {1: changes.Touched({4}, {5}, words)}
+    assert changes.changes_since(5, 7, row) == {1: changes.Touched({3, 4}, {5, 9}, [b"alpha", *words])}
+    assert changes.changes_since(4, 7, row) is None
+    row = recent.note(8, {1: changes.Touched({2}, {5}, [])})
+    assert len(row) < 100
+    assert changes.changes_since(5, 8, row) == {1: changes.Touched({2, 3, 4}, {5, 9}, None)}, (
+        "older entries have fewer words"
+    )
+    row = recent.note(9, {1: changes.Touched(set(range(0, 3 * changes.ENTRY_BYTES, 2)), {4}, words)})
+    assert len(row) < 100 and changes.changes_since(8, 9, row) == {1: changes.Touched(None, {4}, None)}
+    assert recent.note(10, {1: changes.Touched({7}, {4}, words * 50)}).startswith(changes.NEWEST.pack(10))
+    row = recent.note(11, {})
+    assert changes.changes_since(9, 11, row) == {1: changes.Touched({7}, {4}, None)}, (
+        "words of more than 64 KB are left out"
+    )
+    row = recent.note(12, {1: changes.Touched(set(), set(range(changes.ENTRY_BYTES)))})
+    assert row == changes.NEWEST.pack(12), "readers of older commits begin afresh"
+    assert changes.changes_since(11, 12, row) is None
+    row = recent.note(13, {})
+    assert changes.changes_since(12, 13, row) == {} and changes.changes_since(11, 13, row) is None
+    assert changes.changes_since(13, 15, recent.note(15, {})) is None, "14 is not known"
+
+
+def test_pending_words_grow_from_commit_to_commit(filled: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshot, "PENDING_READ_MAX", 0)
+    with filled.snapshot() as view:
+        state = view.bucket("c", "b")
+        assert state is not None
+        words = view.pending_words(state)
+        assert set(words) == set(View(view.transaction).pending_words(state)) != set()
+    for number in range(3):
+        filled.apply(push(f"more{number}", f"fresh{number} common"))
+        filled.apply(push("elsewhere", f"strange{number}", bucket="other"))
+        filled.commit()
+        with filled.snapshot() as view:
+            state = view.bucket("c", "b")
+            assert state is not None
+            assert view.growing_pending_words(state) is words
+            assert words[-1] == b"fresh%d" % number
+    for number in range(2_000):  # their words are too many for an entry
+        filled.apply(push(f"many{number}", f"word{number}of{number}"))
+    filled.commit()
+    with filled.snapshot() as view:
+        state = view.bucket("c", "b")
+        assert state is not None
+        assert view.growing_pending_words(state) is None
+        assert view.pending_words(state) is words
+        assert set(words) == set(View(view.transaction).pending_words(state))
+
+
+def test_who_still_reads_an_older_commit_keeps_what_he_has(filled: Store) -> None:
+    with filled.snapshot() as view:
+        check(view)
+        state = view.bucket("c", "b")
+        assert state is not None
+        reader = reader_of(view, state)
+        (row,) = reader.words([b"common"])
+        assert row is not None
+        stored, masks, lengths = reader.postings(row), reader.length_masks(), reader.lengths()
+    before = stored.df, len(stored), bytes(lengths)
+    for number in range(200):
+        filled.apply(push(f"later{number}", "common"))
+    filled.commit()
+    with filled.snapshot() as view:
+        check(view)
+        state = view.bucket("c", "b")
+        assert state is not None
+        reader = reader_of(view, state)
+        (row,) = reader.words([b"common"])
+        assert row is not None and row.df == before[0] + 200
+        assert reader.postings(row) is not stored
+        assert reader.length_masks() is not masks and reader.lengths() is not lengths
+    assert (stored.df, len(stored), bytes(lengths)) == before
