@@ -19,7 +19,7 @@ WORDS_MAX = 4_096
 """Words of a bucket whose rows are cached, and as many older ones: about 2 MB."""
 NAMES_MAX = 50_000
 """OIDs of a bucket: about 5 MB."""
-POSTINGS_MAX_BYTES = 32 << 20
+POSTINGS_MAX_BYTES = 64 << 20
 """Of postings, packed blocks and windows of common words, over all buckets, and as much of older ones: what queries
 of a million chat messages use again and again."""
 CACHED_BLOCK_BYTES = 210

@@ -107,7 +107,7 @@ cdef class ScoreBounds(TermWindows):
             kind, share: the best kind and share that the object can have.
             high: the limit is at most this one.
         """
-        cdef int low = 0, middle
+        cdef int low = 0, middle, step = 1
         if self._top.size < self._top.k or kind < self._top.objects[0].kind:
             return high
         if kind > self._top.objects[0].kind:
@@ -116,6 +116,15 @@ cdef class ScoreBounds(TermWindows):
             kind, self.score_bound(level, leveled, without, <uint8_t> (high - 1)) * share, iid
         ):
             return high
+        high = max(high - 1, 0)
+        low = high - step
+        while low > 0 and not self.enters(
+            kind, self.score_bound(level, leveled, without, <uint8_t> low) * share, iid
+        ):  # a limit falls by little at a time
+            high = low
+            step *= 2
+            low = high - step
+        low = max(low, 0)
         while low < high:
             middle = (low + high) // 2
             if self.enters(kind, self.score_bound(level, leveled, without, <uint8_t> middle) * share, iid):
@@ -130,15 +139,42 @@ cdef class ScoreBounds(TermWindows):
         if self.is_as_before(iid):
             return
         self._without_count = 0
-        self.find_levels(own, iid, self.limit(ANY, 0, -1, self._kind, self._share, iid, LENGTHS), self._limits)
+        self._is_leveled = False
+        self._limits[ANY] = self.limit(ANY, 0, -1, self._kind, self._share, iid, self._limits[ANY])
+        self.find_levels(own, iid, self._limits)
 
-    cdef void find_levels(self, uint64_t leveled, uint32_t iid, int any, int *limits) noexcept nogil:
-        """Find the limit of each level; see `limit`."""
+    cdef void forget_limits(self) noexcept nogil:
+        """Begin with another driver."""
         cdef int level
-        limits[ANY] = any
+        self._worst_iid = -1
+        self._without_count = 0
+        self._is_leveled = False
+        self._leveled = 0
+        for level in range(LEVELS):
+            self._limits[level] = LENGTHS
+
+    cdef void find_levels(self, uint64_t leveled, uint32_t iid, int *limits) noexcept nogil:
+        """Find the limit of each level; see `limit`. With the same driver, limits only fall."""
+        cdef int level, any = limits[ANY]
         for level in range(TF_MAX, ANY, -1):
-            any = limits[level] = self.limit(level, leveled, -1, self._kind, self._share, iid, any)
-        limits[UNTYPED] = self.limit(UNTYPED, leveled, -1, self._kind, self._share, iid, any)
+            any = limits[level] = self.limit(level, leveled, -1, self._kind, self._share, iid, min(any, limits[level]))
+        limits[UNTYPED] = self.limit(
+            UNTYPED, leveled, -1, self._kind, self._share, iid, min(any, limits[UNTYPED])
+        )
+
+    cdef const int *levels_of(self, uint64_t leveled, uint32_t iid) noexcept nogil:
+        """Return the limit of each level of some terms; see `limit`."""
+        cdef int level
+        if leveled != self._leveled:
+            for level in range(LEVELS):
+                self._leveled_limits[level] = LENGTHS
+        elif self._is_leveled:
+            return self._leveled_limits
+        self._leveled = leveled
+        self._is_leveled = True
+        self._leveled_limits[ANY] = self._limits[ANY]
+        self.find_levels(leveled, iid, self._leveled_limits)
+        return self._leveled_limits
 
     cdef int limit_without(self, Py_ssize_t at, uint32_t newest) noexcept nogil:
         """Return the length from which on an object of the driver that lacks a term cannot be among the best."""

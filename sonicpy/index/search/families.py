@@ -136,7 +136,8 @@ class Stemmers(dict[str, Stemmer.Stemmer]):
     """Snowball's algorithms by name, each made when it is needed first."""
 
     def __missing__(self, algorithm: str) -> Stemmer.Stemmer:
-        stemmer = self[algorithm] = Stemmer.Stemmer(algorithm)
+        # Without PyStemmer's own cache: where words seldom come again, it takes longer than stemming.
+        stemmer = self[algorithm] = Stemmer.Stemmer(algorithm, 0)
         return stemmer
 
 
