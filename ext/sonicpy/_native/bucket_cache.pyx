@@ -81,6 +81,9 @@ cdef class CachingReader:
 
     def postings(self, TermInfo word not None):
         """Return a word's postings by rising IID, to be read as far as they are needed."""
+        return self.postings_held(word)
+
+    cdef object postings_held(self, TermInfo word):
         cdef object term_id = word._word.term_id
         cdef PyObject *held = PyDict_GetItem(self._cache._postings, term_id)
         if held != NULL:
@@ -93,6 +96,11 @@ cdef class CachingReader:
             postings = self._source.read_postings(word)
         PyDict_SetItem(self._cache._postings, term_id, postings)
         return postings
+
+    def postings_of(self, list words not None) -> list:
+        """Return the postings of some words."""
+        cdef TermInfo word
+        return [self.postings_held(word) for word in words]
 
     def oids(self, list iids not None) -> list:
         """Return the OIDs of objects, in the order of `iids`."""

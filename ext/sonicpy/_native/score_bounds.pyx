@@ -6,7 +6,7 @@ their length decides: from some length on, the limit, none can be among the best
 """
 
 from libc.math cimport pow
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport UINT64_MAX, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memset
 
@@ -14,7 +14,7 @@ from sonicpy._native.bm25 cimport part_of_score
 from sonicpy._native.impacts cimport Block
 from sonicpy._native.list_lookup cimport Source
 from sonicpy._native.memory cimport zeroed
-from sonicpy._native.query_terms cimport ANY, LEVELS, SLACK, TF_MAX, UNTYPED, Slot, Term
+from sonicpy._native.query_terms cimport ANY, LEVELS, ONCE, SLACK, TF_MAX, UNTYPED, Slot, Term
 from sonicpy._native.top_k cimport CORRECTED, EXACT, FULL, Kind, end_top
 
 
@@ -140,6 +140,7 @@ cdef class ScoreBounds(TermWindows):
             return
         self._without_count = 0
         self._is_leveled = False
+        self._levels_found = 0
         self._limits[ANY] = self.limit(ANY, 0, -1, self._kind, self._share, iid, self._limits[ANY])
         self.find_levels(own, iid, self._limits)
 
@@ -150,8 +151,9 @@ cdef class ScoreBounds(TermWindows):
         self._without_count = 0
         self._is_leveled = False
         self._leveled = 0
+        self._levels_found = 0
         for level in range(LEVELS):
-            self._limits[level] = LENGTHS
+            self._limits[level] = self._level_limits[level] = LENGTHS
 
     cdef void find_levels(self, uint64_t leveled, uint32_t iid, int *limits) noexcept nogil:
         """Find the limit of each level; see `limit`. With the same driver, limits only fall."""
@@ -175,6 +177,29 @@ cdef class ScoreBounds(TermWindows):
         self._leveled_limits[ANY] = self._limits[ANY]
         self.find_levels(leveled, iid, self._leveled_limits)
         return self._leveled_limits
+
+    cdef void find_few_limits(self, uint32_t iid) noexcept nogil:
+        """Find the same limits, but no other ones for objects that hold the driver twice or more often."""
+        cdef uint64_t own = <uint64_t> 1 << self._driver if self._driver < 64 else 0
+        cdef int level, any
+        if self.is_as_before(iid):
+            return
+        self._without_count = 0
+        self._levels_found = 0
+        any = self.limit(ANY, 0, -1, self._kind, self._share, iid, self._limits[ANY])
+        for level in range(ANY, TF_MAX + 1):
+            self._limits[level] = any
+        self._limits[ONCE] = self.limit(ONCE, own, -1, self._kind, self._share, iid, any)
+        self._limits[UNTYPED] = self.limit(UNTYPED, own, -1, self._kind, self._share, iid, self._limits[ONCE])
+
+    cdef int limit_of_level(self, int level, uint32_t iid) noexcept nogil:
+        """Return the limit of objects that hold no term more often than a level tells; see `limit`."""
+        if not self._levels_found >> level & 1:
+            self._levels_found |= 1 << level
+            self._level_limits[level] = self.limit(
+                level, UINT64_MAX, -1, self._kind, self._share, iid, min(self._limits[ANY], self._level_limits[level])
+            )
+        return self._level_limits[level]
 
     cdef int limit_without(self, Py_ssize_t at, uint32_t newest) noexcept nogil:
         """Return the length from which on an object of the driver that lacks a term cannot be among the best."""

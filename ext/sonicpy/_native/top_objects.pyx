@@ -204,7 +204,7 @@ cdef class TopObjects(WantedBlocks):
         while self._end > 0:
             run = (self._end - 1) >> RUN_BITS
             part = part_at(held, self._end - 1, part)
-            self.find_limits(<uint32_t> part << LOW_BITS | held.lows[self._end - 1])
+            self.find_few_limits(<uint32_t> part << LOW_BITS | held.lows[self._end - 1])
             if not self._limits[ANY]:
                 return 0
             end = run << RUN_BITS
@@ -221,23 +221,31 @@ cdef class TopObjects(WantedBlocks):
                     self._end = at + 1
                     self.ask_for_next(held)
                     return -1
-                self.find_limits(iid)
+                self.find_few_limits(iid)
             self._end = end
         return 0
 
-    cdef bint may_be_best(self, uint32_t iid, uint8_t packed, uint8_t tf) except -1:
-        """Return whether an object of the driver may be among the best for all that is quickly found out: whether it holds
-        the typed word, and the terms without which it is too long."""
+    cdef bint may_be_best(self, uint32_t iid, uint8_t packed, int tf) except -1:
+        """Return whether an object of the driver may be among the best for all that is quickly found out: which terms it
+        holds, and how often."""
         cdef Py_ssize_t at
+        cdef int held
         if tf == 1 and self._own.has_family and packed >= self._limits[UNTYPED]:
             if not typed_tf(&self._own.merged, iid):
                 return False
         if self._top.size < self._top.k:
             return True
-        for at in range(self._driver + 1, min(self._bringing, self._driver + 1 + BOUNDED_TERMS)):
-            if packed >= self.length_without(at, iid) and not self.may_hold(self._drivers[at], iid):
+        for at in range(self._driver + 1, min(self._term_count, self._driver + 1 + BOUNDED_TERMS)):
+            held = self.tf_held(self._drivers[at], iid)
+            if held < 0:
+                return True
+            if held == 0 and at < self._bringing and packed >= self.length_without(at, iid):
                 return False
-        return True
+            tf = max(tf, held)
+        for at in range(self._driver):
+            if self.tf_held(self._drivers[at], iid) > 0:
+                return False  # it was looked at there
+        return self._term_count > BOUNDED_TERMS or packed < self.limit_of_level(tf if tf <= TF_MAX else ANY, iid)
 
     cdef inline int length_without(self, Py_ssize_t at, uint32_t newest) noexcept nogil:
         """Return `limit_without`, remembered."""
@@ -246,18 +254,17 @@ cdef class TopObjects(WantedBlocks):
             self._without[self._without_count - 1] = self.limit_without(self._driver + self._without_count, newest)
         return self._without[at - self._driver - 1]
 
-    cdef bint may_hold(self, Py_ssize_t number, uint32_t iid) except -1:
-        """Return whether an object holds a term, or True where that is not quickly found out."""
+    cdef int tf_held(self, Py_ssize_t number, uint32_t iid) except -2:
+        """Return how often an object holds a term, at most 255, or -1 where that is not quickly found out."""
         cdef TermWindow *here = &self._here[number]
         cdef int64_t window = iid >> WINDOW_BITS
-        cdef uint32_t place = iid & (WINDOW_OBJECTS - 1)
         if not self._terms[number].count:
-            return False
+            return 0
         if here.merged.list != NULL:
-            return merged_tf(&here.merged, iid) > 0
+            return merged_tf(&here.merged, iid)
         if window < here.window_count and here.window != window:
             self.hold_window(here, window)
-        return here.window != window or here.held.bits[place >> 6] >> (place & 63) & 1
+        return tf_of(&here.held, iid) if here.window == window else -1
 
     cdef int64_t window_below(self, int64_t window) noexcept nogil:
         """Return the newest window below one that may hold objects of the driver's slot; -1: there is none."""
