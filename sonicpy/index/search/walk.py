@@ -101,9 +101,10 @@ class Walk:
             if how == "exact":
                 top.add_term(one.weight, brings=one.inserts, required=one.required)
                 if place + 1 < len(lists) and lists[place + 1].is_form:
-                    words = int(one.row is not None) + sum(1 for _ in takewhile(IS_FORM, islice(lists, place + 1, None)))
-                    top.add_words(postings[read : read + words], one.family_weight, one.exact_weight, kind=KINDS[how])
-                    read += words
+                    end = read + len(list(takewhile(IS_FORM, islice(lists, place + 1, None))))
+                    end += one.row is not None
+                    top.add_words(postings[read:end], one.family_weight, one.exact_weight, kind=KINDS[how])
+                    read = end
                     continue
             if one.row is not None:
                 top.add_words([postings[read]], one.weight, kind=KINDS[how])
