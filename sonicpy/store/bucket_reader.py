@@ -66,6 +66,14 @@ class BucketReader:
             rows = self._transaction.rows_of(IMPACTS, prefix)
         return StoredPostings(bucket, word.term_id, word.df, rows, word.tail, word.position, lengths)
 
+    def postings_of(self, words: list[TermInfo]) -> list[StoredPostings]:
+        """Return the postings of some words; a word that stands there twice has them once."""
+        found: dict[int, StoredPostings] = {}
+        for word in words:
+            if word.term_id not in found:
+                found[word.term_id] = self.postings(word)
+        return [found[word.term_id] for word in words]
+
     def window_postings(self, word: TermInfo, window: int) -> StoredPostings:
         """Return the newest `window` postings of a word by rising IID."""
         blocks, skipped = self._newest_blocks(word, window)
@@ -159,17 +167,19 @@ class BucketReader:
         """Return the first words that begin with `prefix`, about `most` at most, in byte order, live or not."""
         key_prefix = word_key(self.state.bucket, prefix)
         words: list[bytes] = []
-        for rows in pages(self._view.word_rows_from, key_prefix, 16):
-            words += [key[4:] for key, _ in rows if key.startswith(key_prefix)]
-            if len(words) >= most:
-                break
-        return words
+        start, size = key_prefix, 16
+        while True:
+            keys = self._view.word_keys_from(start, size)
+            words += [key[4:] for key in keys if key.startswith(key_prefix)]
+            if len(words) >= most or len(keys) < size or not keys[-1].startswith(key_prefix):
+                return words
+            start, size = keys[-1] + b"\0", 4 * size
 
     def word_from(self, start: bytes) -> bytes | None:
         """Return the first word that is not before `start` in byte order, live or not; None: there is none."""
         key = word_key(self.state.bucket, start)
-        rows = self._view.word_rows_from(key, 1)
-        return rows[0][0][4:] if rows and rows[0][0][:4] == key[:4] else None
+        keys = self._view.word_keys_from(key, 1)
+        return keys[0][4:] if keys and keys[0][:4] == key[:4] else None
 
     def likely_words(self, prefix: bytes, limit: int, examined: int) -> list[bytes]:
         """Return at most `limit` live words with a prefix, first those that most objects hold, then short ones.

@@ -28,7 +28,7 @@ PENDING_READ_MAX = 4_096
 """Pending words that are all read to find the new ones among them; beyond, looking for a family again costs less."""
 NAMES_MAX = 50_000
 """OIDs of a bucket: about 5 MB."""
-POSTINGS_MAX_BYTES = 32 << 20
+POSTINGS_MAX_BYTES = 64 << 20
 """Of postings, packed blocks and windows of common words, over all buckets, and as much of older ones: what queries
 of a million chat messages use again and again."""
 CACHED_BLOCK_BYTES = 210

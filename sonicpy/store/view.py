@@ -14,7 +14,7 @@ from sonicpy.store.lengths import read_lengths
 from sonicpy.store.meta import ANALYZER, BY_ASSOCIATION, EMPTIED, ORDER
 from sonicpy.store.names import find_new, stored_names
 from sonicpy.store.pages import ROWS_MAX, pages
-from sonicpy.store.word_rows import stored_words, stored_words_from
+from sonicpy.store.word_rows import stored_word_keys_from, stored_words, stored_words_from
 
 
 class ViewCache:
@@ -123,6 +123,10 @@ class View:
     def word_rows_from(self, start: bytes, limit: int) -> list[Row]:
         """Return the first `limit` rows of words whose keys are not before `start`, in key order."""
         return stored_words_from(self.transaction, start, limit)
+
+    def word_keys_from(self, start: bytes, limit: int) -> list[bytes]:
+        """Return the keys of the same rows, which takes less time."""
+        return stored_word_keys_from(self.transaction, start, limit)
 
     def record_rows(self, bucket: int, iids: list[int]) -> dict[bytes, bytes]:
         """Return the rows that hold some objects of a bucket, by their keys."""

@@ -26,6 +26,11 @@ def stored_words_from(transaction: Transaction, start: bytes, limit: int) -> lis
     return _whole(transaction, transaction.some_rows(WORDS, start, limit))
 
 
+def stored_word_keys_from(transaction: Transaction, start: bytes, limit: int) -> list[bytes]:
+    """Return the keys of the first `limit` words whose keys are not before `start`, in key order."""
+    return [key for key, _ in transaction.some_rows(WORDS, start, limit)]
+
+
 def _whole(transaction: Transaction, rows: list[Row]) -> list[Row]:
     keys = common_keys(rows)
     return with_common(rows, transaction.get_many(COMMON, keys)) if keys else rows

@@ -234,6 +234,12 @@ class WriteView(View):
         waiting = self.terms.waiting_between(start, stored[-1][0] if len(stored) == limit else None)
         return sorted({**dict(stored), **waiting}.items())[:limit] if waiting else stored
 
+    def word_keys_from(self, start: bytes, limit: int) -> list[bytes]:
+        """Return the keys of the same rows, which takes less time."""
+        stored = super().word_keys_from(start, limit)
+        waiting = self.terms.waiting_between(start, stored[-1] if len(stored) == limit else None)
+        return sorted({*stored, *waiting})[:limit] if waiting else stored
+
     def record_rows(self, bucket: int, iids: list[int]) -> dict[bytes, bytes]:
         """Return the rows that hold some objects of a bucket, by their keys; the newest row may be among them."""
         rows = super().record_rows(bucket, iids)

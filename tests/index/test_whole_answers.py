@@ -166,6 +166,68 @@ def compare(index: Index, twin: Twin, chance: random.Random, words: list[str]) -
         assert [int(score) for _, score in hits.pairs()] == [3 - kind for _, kind, _ in page]
 
 
+FORMS = ["der", "birne", "birnen", "motor", "motoren", "motors", "haus", "hauses", "häuser", "cafe", "café"]
+
+
+@pytest.fixture(scope="module", params=["auto", "off"])
+def with_forms(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
+    with open_index(
+        tmp_path_factory.mktemp("forms"), search__stemming=request.param, search__query_limit_maximum=1000
+    ) as opened:
+        yield opened
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["push"] * 4 + ["pop", "flush"]),
+            st.integers(0, 15),
+            st.lists(st.sampled_from(FORMS), min_size=1, max_size=6),
+        ),
+        max_size=40,
+    ),
+    st.lists(st.sampled_from(FORMS), min_size=1, max_size=5),
+    st.booleans(),
+)
+def test_without_families_a_word_finds_itself_alone(
+    with_forms: Index, todo: list[tuple[str, int, list[str]]], question: list[str], late: bool
+) -> None:
+    """Where search.stemming is off, or the query says so, the answer is that of a twin that knows no families."""
+    index, twin, bucket = with_forms, Twin(), f"b{next(buckets)}"
+    is_off = index.config.search.stemming == "off"
+    with index.batch():
+        carry_out(index, bucket, todo)
+        for verb, number, words in todo:
+            if verb == "push":
+                twin.push(f"o{number}", words)
+            elif verb == "pop":
+                twin.pop(f"o{number}", words)
+            else:
+                twin.held.pop(f"o{number}", None)
+        if late:  # beside changes that no commit holds
+            check_without_families(index, bucket, twin, question, is_off)
+    check_without_families(index, bucket, twin, question, is_off)
+
+
+def check_without_families(index: Index, bucket: str, twin: "Twin", question: list[str], is_off: bool) -> None:
+    expected = twin.best(question)
+    for stem in (False, True) if is_off else (False,):
+        hits = index.query(C, bucket, " ".join(question), limit=1000, lang="deu", stem=stem, total=True)
+        assert list(hits) == [oid for oid, _, _ in expected]
+        assert hits.total == len(expected)
+        assert [int(score) for _, score in hits.pairs()] == [3 - kind for _, kind, _ in expected]
+
+
+def test_the_words_of_that_test_have_families(tmp_path: Path) -> None:
+    with open_index(tmp_path) as index:
+        for word in FORMS:
+            index.push(C, B, word, word, "deu")
+        for word, others in (("birne", {"birnen"}), ("motor", {"motoren", "motors"}), ("cafe", {"café"})):
+            assert {word, *others} <= set(index.query(C, B, word, lang="deu"))
+            assert index.query(C, B, word, lang="deu", stem=False) == [word]
+
+
 def test_every_true_match_among_five_thousand_rows(tmp_path: Path) -> None:
     """Rows of three attributes: a query with the LIMIT of its true matches returns all of them."""
     colours = "red green blue black white yellow purple orange pink brown".split()

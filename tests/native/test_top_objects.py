@@ -168,3 +168,54 @@ def test_queries_one_after_the_other_share_windows(seed: int, objects: int) -> N
             assert answer(found, lists, 10) == expected[:10]
             if is_stored and lists.reads == reads:
                 assert lists.size_bytes - size_bytes == found.made_bytes
+
+
+@given(st.integers(0, 2**32))
+@settings(max_examples=12, deadline=None)
+def test_rare_words_of_large_buckets(seed: int) -> None:
+    """Their postings are put together and walked one by one: alone, beside common words, and in lists with large gaps."""
+    chance = random.Random(seed)
+    objects = 400_000
+    near = range(chance.randrange(objects - 3_000), objects, chance.choice((1, 7, 40)))
+    common = {iid: 1 if chance.random() < 0.9 else 2 for iid in range(0, objects, chance.choice((9, 20)))}
+    lengths = bytes(chance.choices(range(2, 30), k=1_000)) * (objects // 1_000)
+
+    def rare(count: int) -> dict[int, int]:
+        some = {*chance.sample(near, min(count, len(near))), *chance.sample(sorted(common), count // 2)}
+        return {iid: 1 if chance.random() < 0.8 else chance.choice((2, 3, 9, 200, 255)) for iid in sorted(some)}
+
+    terms = []
+    for _ in range(chance.randint(1, 3)):
+        weight, words = chance.uniform(0.5, 8), chance.choice((1, 1, 3))
+        slots = [Slot([rare(chance.choice((3, 300, 2_000))) for _ in range(words)], weight, 0.2 * (words > 1))]
+        if chance.random() < 0.3:
+            slots.append(Slot([rare(200)], weight / 2, 0.0, 3))
+        terms.append(Term(weight + slots[0].exact_weight, chance.random() < 0.9, False, slots))
+    if chance.random() < 0.5:
+        terms.append(Term(0.7, chance.random() < 0.5, False, [Slot([common], 0.7)]))
+    lists, masks = KeptLists(lengths, 128), LengthMasks(lengths)
+    exponent, full_first = chance.choice((0.3, 2.5)), chance.random() < 0.7
+    expected = best_objects(terms, lengths, 12.0, K1, B, exponent, full_first)
+    for is_kept in (False, True):
+        size_bytes = lists.size_bytes
+        found = search(terms, lists, masks, 12.0, exponent, lambda: 100, full_first=full_first)
+        assert answer(found, lists, 10) == expected[:10]
+        assert not is_kept or lists.size_bytes - size_bytes >= found.made_bytes
+    found = search(terms, lists, masks, 12.0, exponent, lambda: 100, full_first=full_first)
+    assert answer(found, lists, 25, 5) == expected[5:30]
+
+
+def test_a_family_of_rare_words_is_put_together_once() -> None:
+    chance = random.Random(1)
+    objects = 400_000
+    words = [{iid: 1 for iid in sorted(chance.sample(range(objects), count))} for count in (3_000, 2_000, 40)]
+    terms = [Term(2.0, True, False, [Slot(words, 1.6, 0.4)])]
+    lengths = bytes(chance.choices(range(2, 30), k=objects))
+    lists, masks = KeptLists(lengths, 128), LengthMasks(lengths)
+    expected = best_objects(terms, lengths, 12.0, K1, B, 2.5, True)[:10]
+    made = []
+    for _ in range(3):
+        found = search(terms, lists, masks, 12.0, 2.5, lambda: 100, full_first=True)
+        assert answer(found, lists, 10) == expected
+        made.append(found.made_bytes)
+    assert made[0] + made[1] > 0 and made[2] == 0

@@ -173,6 +173,9 @@ cdef class CachingReader:
 
     def postings(self, TermInfo word not None):
         """Return a word's postings by rising IID, to be read as far as they are needed."""
+        return self.postings_held(word)
+
+    cdef object postings_held(self, TermInfo word):
         cdef BucketCache cache = self._cache
         cdef object term_id = word._word.term_id
         cdef StoredPostings postings
@@ -218,6 +221,11 @@ cdef class CachingReader:
         postings.renew_windows(&packed, postings.rewrites != cache._rewrites)
         postings.checked, postings.rewrites = cache._number, cache._rewrites
         return True
+
+    def postings_of(self, list words not None) -> list:
+        """Return the postings of some words."""
+        cdef TermInfo word
+        return [self.postings_held(word) for word in words]
 
     def oids(self, list iids not None) -> list:
         """Return the OIDs of objects, in the order of `iids`."""

@@ -28,6 +28,11 @@ cdef class ScoreBounds(TermWindows):
     cdef Kind _kind  # the best that they can have
     cdef double _share
     cdef int _limits[LEVELS]  # no longer object is among the best, by how often it holds the driver
+    cdef int _leveled_limits[LEVELS]  # the same, by how often it holds some terms
+    cdef uint64_t _leveled  # these terms, by their places among the drivers, as bits
+    cdef bint _is_leveled  # they were found for the limits as they are
+    cdef int _level_limits[LEVELS]  # the same, by how often it holds each of all terms
+    cdef uint32_t _levels_found  # which of these were found for the limits as they are, as bits
     cdef int64_t _worst_iid  # of the worst of the best objects when these were found; -1: find them again
     cdef double _worst_score
     cdef int _without[BOUNDED_TERMS]  # the same of an object that lacks a term, by its place behind the driver
@@ -42,8 +47,12 @@ cdef class ScoreBounds(TermWindows):
         self, int level, uint64_t leveled, Py_ssize_t without, Kind kind, double share, uint32_t iid, int high
     ) noexcept nogil
     cdef void find_limits(self, uint32_t iid) noexcept nogil
-    cdef void find_levels(self, uint64_t leveled, uint32_t iid, int any, int *limits) noexcept nogil
+    cdef void find_few_limits(self, uint32_t iid) noexcept nogil
+    cdef void forget_limits(self) noexcept nogil
+    cdef void find_levels(self, uint64_t leveled, uint32_t iid, int *limits) noexcept nogil
+    cdef const int *levels_of(self, uint64_t leveled, uint32_t iid) noexcept nogil
     cdef int limit_without(self, Py_ssize_t at, uint32_t newest) noexcept nogil
+    cdef int limit_of_level(self, int level, uint32_t iid) noexcept nogil
     cdef Kind best_kind(self) noexcept nogil
     cdef double best_share(self) noexcept nogil
     cdef double block_bound(self, const Slot *slot, Py_ssize_t source, const Block *block) noexcept nogil

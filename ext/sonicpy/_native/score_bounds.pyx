@@ -6,7 +6,7 @@ their length decides: from some length on, the limit, none can be among the best
 """
 
 from libc.math cimport pow
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport UINT64_MAX, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memset
 
@@ -14,7 +14,7 @@ from sonicpy._native.bm25 cimport part_of_score
 from sonicpy._native.impacts cimport Block
 from sonicpy._native.list_lookup cimport Source
 from sonicpy._native.memory cimport zeroed
-from sonicpy._native.query_terms cimport ANY, LEVELS, SLACK, TF_MAX, UNTYPED, Slot, Term
+from sonicpy._native.query_terms cimport ANY, LEVELS, ONCE, SLACK, TF_MAX, UNTYPED, Slot, Term
 from sonicpy._native.top_k cimport CORRECTED, EXACT, FULL, Kind, end_top
 
 
@@ -107,7 +107,7 @@ cdef class ScoreBounds(TermWindows):
             kind, share: the best kind and share that the object can have.
             high: the limit is at most this one.
         """
-        cdef int low = 0, middle
+        cdef int low = 0, middle, step = 1
         if self._top.size < self._top.k or kind < self._top.objects[0].kind:
             return high
         if kind > self._top.objects[0].kind:
@@ -116,6 +116,15 @@ cdef class ScoreBounds(TermWindows):
             kind, self.score_bound(level, leveled, without, <uint8_t> (high - 1)) * share, iid
         ):
             return high
+        high = max(high - 1, 0)
+        low = high - step
+        while low > 0 and not self.enters(
+            kind, self.score_bound(level, leveled, without, <uint8_t> low) * share, iid
+        ):  # a limit falls by little at a time
+            high = low
+            step *= 2
+            low = high - step
+        low = max(low, 0)
         while low < high:
             middle = (low + high) // 2
             if self.enters(kind, self.score_bound(level, leveled, without, <uint8_t> middle) * share, iid):
@@ -130,15 +139,67 @@ cdef class ScoreBounds(TermWindows):
         if self.is_as_before(iid):
             return
         self._without_count = 0
-        self.find_levels(own, iid, self.limit(ANY, 0, -1, self._kind, self._share, iid, LENGTHS), self._limits)
+        self._is_leveled = False
+        self._levels_found = 0
+        self._limits[ANY] = self.limit(ANY, 0, -1, self._kind, self._share, iid, self._limits[ANY])
+        self.find_levels(own, iid, self._limits)
 
-    cdef void find_levels(self, uint64_t leveled, uint32_t iid, int any, int *limits) noexcept nogil:
-        """Find the limit of each level; see `limit`."""
+    cdef void forget_limits(self) noexcept nogil:
+        """Begin with another driver."""
         cdef int level
-        limits[ANY] = any
+        self._worst_iid = -1
+        self._without_count = 0
+        self._is_leveled = False
+        self._leveled = 0
+        self._levels_found = 0
+        for level in range(LEVELS):
+            self._limits[level] = self._level_limits[level] = LENGTHS
+
+    cdef void find_levels(self, uint64_t leveled, uint32_t iid, int *limits) noexcept nogil:
+        """Find the limit of each level; see `limit`. With the same driver, limits only fall."""
+        cdef int level, any = limits[ANY]
         for level in range(TF_MAX, ANY, -1):
-            any = limits[level] = self.limit(level, leveled, -1, self._kind, self._share, iid, any)
-        limits[UNTYPED] = self.limit(UNTYPED, leveled, -1, self._kind, self._share, iid, any)
+            any = limits[level] = self.limit(level, leveled, -1, self._kind, self._share, iid, min(any, limits[level]))
+        limits[UNTYPED] = self.limit(
+            UNTYPED, leveled, -1, self._kind, self._share, iid, min(any, limits[UNTYPED])
+        )
+
+    cdef const int *levels_of(self, uint64_t leveled, uint32_t iid) noexcept nogil:
+        """Return the limit of each level of some terms; see `limit`."""
+        cdef int level
+        if leveled != self._leveled:
+            for level in range(LEVELS):
+                self._leveled_limits[level] = LENGTHS
+        elif self._is_leveled:
+            return self._leveled_limits
+        self._leveled = leveled
+        self._is_leveled = True
+        self._leveled_limits[ANY] = self._limits[ANY]
+        self.find_levels(leveled, iid, self._leveled_limits)
+        return self._leveled_limits
+
+    cdef void find_few_limits(self, uint32_t iid) noexcept nogil:
+        """Find the same limits, but no other ones for objects that hold the driver twice or more often."""
+        cdef uint64_t own = <uint64_t> 1 << self._driver if self._driver < 64 else 0
+        cdef int level, any
+        if self.is_as_before(iid):
+            return
+        self._without_count = 0
+        self._levels_found = 0
+        any = self.limit(ANY, 0, -1, self._kind, self._share, iid, self._limits[ANY])
+        for level in range(ANY, TF_MAX + 1):
+            self._limits[level] = any
+        self._limits[ONCE] = self.limit(ONCE, own, -1, self._kind, self._share, iid, any)
+        self._limits[UNTYPED] = self.limit(UNTYPED, own, -1, self._kind, self._share, iid, self._limits[ONCE])
+
+    cdef int limit_of_level(self, int level, uint32_t iid) noexcept nogil:
+        """Return the limit of objects that hold no term more often than a level tells; see `limit`."""
+        if not self._levels_found >> level & 1:
+            self._levels_found |= 1 << level
+            self._level_limits[level] = self.limit(
+                level, UINT64_MAX, -1, self._kind, self._share, iid, min(self._limits[ANY], self._level_limits[level])
+            )
+        return self._level_limits[level]
 
     cdef int limit_without(self, Py_ssize_t at, uint32_t newest) noexcept nogil:
         """Return the length from which on an object of the driver that lacks a term cannot be among the best."""

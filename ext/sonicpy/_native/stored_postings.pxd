@@ -39,7 +39,8 @@ cdef class StoredPostings:
     cdef Py_ssize_t block_count
     cdef Impacts impacts  # of all blocks
     cdef Windows windows  # None: the word is too rare
-    cdef dict unions  # Windows of a family of common words whose first one this is, by the term ids of the others
+    cdef dict unions  # Windows of a family of common words whose first one this is, by the term ids of all
+    cdef dict merged  # MergedList of rare words in the same way, and of this word alone
     cdef Py_ssize_t _size_bytes
 
     cdef int make_blocks(self, Py_ssize_t count) except -1
@@ -78,3 +79,5 @@ cdef inline int decode_block(const Block *block, OpenBlock *out) noexcept nogil:
 
 
 cdef Windows windows_of(list postings, Py_ssize_t window_count)
+cdef StoredPostings first_of(list postings)
+cdef tuple key_of_words(list postings)

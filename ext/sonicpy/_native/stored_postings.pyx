@@ -18,6 +18,7 @@ from sonicpy._native.impact_rows cimport count_entries, read_entries
 from sonicpy._native.impacts cimport Block, Impacts, take_impact
 from sonicpy._native.keys cimport block_key
 from sonicpy._native.memory cimport grown, zeroed
+from sonicpy._native.merged_list cimport MergedList
 from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, decode, write_block
 from sonicpy._native.windows cimport (
     ROW_BYTES,
@@ -173,12 +174,16 @@ cdef class StoredPostings:
     def size_bytes(self) -> int:
         """About how much memory it takes."""
         cdef Windows windows
+        cdef MergedList merged
         cdef Py_ssize_t found = self._size_bytes
         if self.windows is not None:
             found += self.windows.size_bytes
         if self.unions is not None:
             for windows in self.unions.values():
                 found += windows.size_bytes
+        if self.merged is not None:
+            for merged in self.merged.values():
+                found += merged.size_bytes
         return found
 
     cdef int put_block(self, Py_ssize_t number, bytes packed) except -1:
@@ -294,9 +299,13 @@ cdef class StoredPostings:
         return 0
 
     cdef int renew_windows(self, const PackedLengths *lengths, bint rewritten) except -1:
-        """Forget the windows that new objects may be in; if lists were rewritten, those of families altogether."""
+        """Forget the windows that new objects may be in; if lists were rewritten, those of families altogether.
+
+        Merged lists go in any case: they hold the lengths of objects, which any commit may change.
+        """
         cdef Windows windows
         cdef Py_ssize_t first = self.objects >> WINDOW_BITS, count = (lengths.count >> WINDOW_BITS) + 1
+        self.merged = None
         if self.unions is not None:
             if rewritten or len(self.unions) > UNIONS_MAX:
                 self.unions = None
@@ -335,9 +344,8 @@ cdef Windows windows_of(list postings, Py_ssize_t window_count):
         blocks += one.block_count
     if blocks * BLOCK_POSTINGS < window_count * WINDOW_POSTINGS:
         return None
-    postings = sorted(postings, key=id_of)
-    key = tuple([id_of(one) for one in postings])
-    one = postings[0]
+    key = key_of_words(postings)
+    one = first_of(postings)
     if one.unions is None:
         one.unions = {}
     windows = one.unions.get(key)
@@ -346,8 +354,21 @@ cdef Windows windows_of(list postings, Py_ssize_t window_count):
     return windows
 
 
-def id_of(StoredPostings one):
-    return one.term_id
+cdef StoredPostings first_of(list postings):
+    """Return the one of some words that keeps what is made of them together."""
+    cdef StoredPostings one, first = postings[0]
+    for one in postings:
+        if one.term_id < first.term_id:
+            first = one
+    return first
+
+
+cdef tuple key_of_words(list postings):
+    """Return the key under which it is kept."""
+    cdef StoredPostings one
+    cdef list ids = [one.term_id for one in postings]
+    ids.sort()
+    return tuple(ids)
 
 
 cdef Windows windows_for(Py_ssize_t blocks, Py_ssize_t window_count):

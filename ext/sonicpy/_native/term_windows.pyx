@@ -1,7 +1,7 @@
 """Who holds the terms of a query in one window of objects, as bits.
 
-Windows of common words and of families of common words are kept beside the lists, for later queries; those of others are
-gathered from the blocks of their lists each time.
+Windows of common words and of families of common words are kept beside the lists, for later queries. The postings of
+others are put together and kept once all of their blocks were read; before, they are gathered from the blocks each time.
 """
 
 from libc.stdint cimport int64_t, uint32_t
@@ -10,15 +10,44 @@ from libc.string cimport memset
 
 from sonicpy._native.list_lookup cimport Source, has_window, is_read, put_postings
 from sonicpy._native.memory cimport zeroed
+from sonicpy._native.merged_list cimport LOW_BITS, Merged, MergedList, TypedFrequencies, count_up_to, merge, typed_of
 from sonicpy._native.query_terms cimport Term
-from sonicpy._native.stored_postings cimport StoredPostings, Windows, windows_of
-from sonicpy._native.windows cimport ROW_BYTES, WINDOW_BITS, Gathered, Holders, gather_all, list_many
+from sonicpy._native.stored_postings cimport StoredPostings, Windows, first_of, key_of_words, windows_of
+from sonicpy._native.windows cimport (
+    ROW_BYTES,
+    WINDOW_BITS,
+    WINDOW_OBJECTS,
+    Gathered,
+    Holders,
+    gather,
+    gather_all,
+    list_many,
+)
 
 
 cdef inline void clear(Gathered *gathered) noexcept nogil:
     gathered.summary = gathered.many = 0
     memset(gathered.bits, 0, ROW_BYTES)
     memset(gathered.twice, 0, ROW_BYTES)
+
+
+cdef inline void gather_merged(
+    Gathered *gathered, const Merged *merged, const uint8_t *tfs, int64_t window, Py_ssize_t *end
+) noexcept nogil:
+    """Add the postings of a window.
+
+    Args:
+        tfs: of all postings; those of 0 are left out.
+        end: how many postings are not newer than the window; becomes how many are older.
+    """
+    cdef uint32_t first = <uint32_t> (window << WINDOW_BITS)
+    cdef Py_ssize_t at = count_up_to(merged, first + (WINDOW_OBJECTS - 1), end[0]), start
+    start = merged.starts[first >> LOW_BITS] if first >> LOW_BITS < <uint32_t> merged.parts else merged.count
+    while at > start and merged.lows[at - 1] >= <uint16_t> first:
+        at -= 1
+        if tfs[at]:
+            gather(gathered, first | merged.lows[at], tfs[at])
+    end[0] = at
 
 
 cdef inline void take_holders(Gathering *gathering, Holders *held) noexcept nogil:
@@ -34,6 +63,7 @@ cdef class TermWindows(QueryTerms):
 
     def __cinit__(self):
         self._windows = []
+        self._merged = []
 
     def __dealloc__(self):
         cdef Py_ssize_t number
@@ -63,11 +93,57 @@ cdef class TermWindows(QueryTerms):
         here.has_family = False
         here.typed.bits = NULL
         here.kept = len(self._windows)
+        here.merged.list = NULL
         here.windows, here.window_count = NULL, 0
         self._windows.append(windows)
         if windows is not None:
             here.windows, here.window_count = windows.made, windows.count
         return 0
+
+    cdef int find_merged(self, TermWindow *here, uint64_t most) except -1:
+        """Find the postings of the same words together, if they are rare. They are put together now if they are at most
+        `most`, and all of their blocks were read."""
+        cdef MergedList merged
+        cdef TypedFrequencies typed
+        here.merged.list = NULL
+        if here.windows != NULL or here.first == here.end:
+            return 0
+        merged = self.merged_words(here.first, here.end, most)
+        if merged is None:
+            return 0
+        here.merged.typed = NULL
+        if here.has_family:
+            self.made_bytes -= merged.size_bytes
+            typed = typed_of(merged, self._postings[here.first])
+            self.made_bytes += merged.size_bytes
+            if typed is None:
+                return 0
+            here.merged.typed = typed.tfs
+            self._merged.append(typed)
+        here.merged.list = &merged.held
+        rewind(&here.merged)
+        return 0
+
+    cdef MergedList merged_words(self, Py_ssize_t first, Py_ssize_t end, uint64_t most):
+        cdef list postings = self._postings[first:end]
+        cdef StoredPostings owner = first_of(postings), one
+        cdef tuple key = key_of_words(postings)
+        cdef MergedList merged = None if owner.merged is None else owner.merged.get(key)
+        cdef uint64_t count = 0
+        if merged is None:
+            for one in postings:
+                count += one.df
+            if count > most:
+                return None
+            merged = merge(postings, &self._packed)
+            if merged is None:
+                return None
+            if owner.merged is None:
+                owner.merged = {}
+            owner.merged[key] = merged
+            self.made_bytes += merged.size_bytes
+        self._merged.append(merged)
+        return merged
 
     cdef int hold_window(self, TermWindow *here, int64_t window) except -2:
         """Find who holds a term, or the driver's slot, in a window; 0: blocks are missing."""
@@ -81,14 +157,19 @@ cdef class TermWindows(QueryTerms):
             here.typed.bits = NULL
             here.window = window
             return 1
-        for at in range(here.first, here.end):
-            if not has_window(&self._sources[at], window) and not is_read(&self._sources[at], window):
-                return 0
+        if here.merged.list == NULL:
+            for at in range(here.first, here.end):
+                if not has_window(&self._sources[at], window) and not is_read(&self._sources[at], window):
+                    return 0
         here.window = window
         here.typed.bits = NULL
         if here.gathering == NULL:
             here.gathering = <Gathering *> zeroed(1, sizeof(Gathering))
         clear(&here.gathering.gathered)
+        if here.merged.list != NULL:
+            gather_merged(&here.gathering.gathered, here.merged.list, here.merged.list.tfs, window, &here.merged.window_end)
+            take_holders(here.gathering, &here.held)
+            return 1
         for at in range(here.first, here.end):
             source = &self._sources[at]
             if at == here.first and here.has_family:
@@ -114,11 +195,15 @@ cdef class TermWindows(QueryTerms):
         if has_window(source, window):
             here.typed = source.windows[window][0]
             return 1
-        if not is_read(source, window):
+        if here.merged.list == NULL and not is_read(source, window):
             return 0
         if here.typed_gathering == NULL:
             here.typed_gathering = <Gathering *> zeroed(1, sizeof(Gathering))
         clear(&here.typed_gathering.gathered)
+        if here.merged.list != NULL:
+            gather_merged(&here.typed_gathering.gathered, here.merged.list, here.merged.typed, window, &here.merged.typed_end)
+            take_holders(here.typed_gathering, &here.typed)
+            return 1
         put_postings(source, window, &here.typed_gathering.gathered)
         if window < source.window_count:
             windows = (<StoredPostings> self._postings[here.first]).windows

@@ -26,7 +26,7 @@ hands them over with `give` and lets it go on.
 """
 
 from libc.math cimport pow
-from libc.stdint cimport UINT32_MAX, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport UINT32_MAX, UINT64_MAX, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memset
 
@@ -35,9 +35,10 @@ from sonicpy._native.bits cimport count_bits, lowest_bit
 from sonicpy._native.bm25 cimport packed_length, part_of_score
 from sonicpy._native.list_lookup cimport look_up, newest_below
 from sonicpy._native.memory cimport zeroed
-from sonicpy._native.query_terms cimport ANY, LEVELS, ONCE, SLACK, TF_MAX, UNTYPED, Slot, Term
+from sonicpy._native.merged_list cimport LOW_BITS, RUN_BITS, Merged, part_at
+from sonicpy._native.query_terms cimport ANY, ONCE, SLACK, TF_MAX, UNTYPED, Slot, Term
 from sonicpy._native.score_bounds cimport BOUNDED_TERMS
-from sonicpy._native.term_windows cimport TermWindow
+from sonicpy._native.term_windows cimport TermWindow, merged_tf, rewind, typed_tf
 from sonicpy._native.top_k cimport (
     CORRECTED,
     EXACT,
@@ -65,6 +66,7 @@ from sonicpy._native.windows cimport (
 
 cdef enum:
     AHEAD_FIRST = 4  # blocks of a driver's list read with those that are needed, at first
+    LOOKUPS_WORTH = 8  # postings of a list, at most, that are put together for each object that is looked up in it
     CHOSEN_FEW = 4  # objects of a window that are looked at one by one rather than narrowed down
 
 
@@ -74,6 +76,7 @@ cdef class TopObjects(WantedBlocks):
     cdef double *_parts  # of the object that is looked at, by term
     cdef double *_held  # the weights of the terms that it holds
     cdef bint _is_started
+    cdef bint _is_merged  # the postings of rare words were put together as far as they were read
 
     def __dealloc__(self):
         free(self._parts)
@@ -107,9 +110,11 @@ cdef class TopObjects(WantedBlocks):
             self._sources[number].next = UINT32_MAX
         for number in range(self._term_count + 1):
             self._here[number].window = -1
+            rewind(&self._here[number].merged)
         self._window = END_OF_WINDOWS
+        self._end = -1
         self._summary = 0
-        self._worst_iid = -1
+        self.forget_limits()
         self._ahead = AHEAD_FIRST
         if self._driver < self._driver_count:
             term = &self._terms[self._drivers[self._driver]]
@@ -121,6 +126,8 @@ cdef class TopObjects(WantedBlocks):
                 self._own = &self._here[self._term_count]
                 self.find_windows(self._own, slot.first, slot.first + slot.count)
                 self._own.has_family = slot.count > 1
+                if self._is_merged:
+                    self.find_merged(self._own, UINT64_MAX)
             self._kind = self.best_kind()
             self._share = self.best_share()
         return 0
@@ -134,6 +141,9 @@ cdef class TopObjects(WantedBlocks):
             self._is_started = True
             if self.ask_for_all():
                 return self.keys_asked()
+        if not self._is_merged:
+            self._is_merged = True
+            self.find_all_merged()
         while self._driver < self._driver_count and self._top.k:
             if self.walk_driver() < 0:
                 return self.keys_asked()
@@ -141,6 +151,20 @@ cdef class TopObjects(WantedBlocks):
             self._slot = 0
             self.start_driver()
         return []
+
+    cdef int find_all_merged(self) except -1:
+        """Find the postings of rare terms together. Those that only few objects are looked up in are not put together now."""
+        cdef Py_ssize_t at, number
+        cdef uint64_t most = UINT64_MAX
+        for at in range(self._term_count):
+            number = self._drivers[at]
+            if self._terms[number].count == 1:
+                self.find_merged(&self._here[number], most)
+            if at == 0:
+                most = self._terms[number].df * LOOKUPS_WORTH
+        if self._driver < self._driver_count and self._own == &self._here[self._term_count]:
+            self.find_merged(self._own, UINT64_MAX)
+        return 0
 
     cdef int walk_driver(self) except -2:
         """Look at the objects of the driver, slot by slot; -1: blocks are missing."""
@@ -154,9 +178,12 @@ cdef class TopObjects(WantedBlocks):
 
     cdef int walk_slot(self) except -2:
         """Look at the objects of the driver's slot, window by window; -1: blocks are missing."""
-        if self._window == END_OF_WINDOWS:
+        if self._window == END_OF_WINDOWS and self._end < 0:
             if not self.enters(self._kind, self.score_bound(ANY, 0, -1, 0) * self._share, UINT32_MAX):
                 return 0
+        if self._own.merged.list != NULL:
+            return self.walk_merged(self._own.merged.list)
+        if self._window == END_OF_WINDOWS:
             self._window = self.window_below(END_OF_WINDOWS)
         while self._window >= 0:
             if not self._summary:
@@ -166,6 +193,78 @@ cdef class TopObjects(WantedBlocks):
                 return -1
             self._window = self.window_below(self._window)
         return 0
+
+    cdef int walk_merged(self, const Merged *held) except -2:
+        """Look at the objects of the driver's slot, whose postings were put together; -1: blocks are missing."""
+        cdef Py_ssize_t at, run, end, part = held.parts - 1
+        cdef uint32_t iid
+        cdef uint8_t packed, tf
+        if self._end < 0:
+            self._end = held.count
+        while self._end > 0:
+            run = (self._end - 1) >> RUN_BITS
+            part = part_at(held, self._end - 1, part)
+            self.find_few_limits(<uint32_t> part << LOW_BITS | held.lows[self._end - 1])
+            if not self._limits[ANY]:
+                return 0
+            end = run << RUN_BITS
+            if held.shortest[run] >= self._limits[ONCE] and held.shortest_many[run] >= self._limits[ANY]:
+                self._end = end
+                continue
+            for at in range(self._end - 1, end - 1, -1):
+                part = part_at(held, at, part)
+                iid, tf = <uint32_t> part << LOW_BITS | held.lows[at], held.tfs[at]
+                packed = packed_length(&self._packed, iid)
+                if packed >= self._limits[tf if tf <= TF_MAX else ANY] or not self.may_be_best(iid, packed, tf):
+                    continue
+                if self.look_at(iid, packed) < 0:
+                    self._end = at + 1
+                    self.ask_for_next(held)
+                    return -1
+                self.find_few_limits(iid)
+            self._end = end
+        return 0
+
+    cdef bint may_be_best(self, uint32_t iid, uint8_t packed, int tf) except -1:
+        """Return whether an object of the driver may be among the best for all that is quickly found out: which terms it
+        holds, and how often."""
+        cdef Py_ssize_t at
+        cdef int held
+        if tf == 1 and self._own.has_family and packed >= self._limits[UNTYPED]:
+            if not typed_tf(&self._own.merged, iid):
+                return False
+        if self._top.size < self._top.k:
+            return True
+        for at in range(self._driver + 1, min(self._term_count, self._driver + 1 + BOUNDED_TERMS)):
+            held = self.tf_held(self._drivers[at], iid)
+            if held < 0:
+                return True
+            if held == 0 and at < self._bringing and packed >= self.length_without(at, iid):
+                return False
+            tf = max(tf, held)
+        for at in range(self._driver):
+            if self.tf_held(self._drivers[at], iid) > 0:
+                return False  # it was looked at there
+        return self._term_count > BOUNDED_TERMS or packed < self.limit_of_level(tf if tf <= TF_MAX else ANY, iid)
+
+    cdef inline int length_without(self, Py_ssize_t at, uint32_t newest) noexcept nogil:
+        """Return `limit_without`, remembered."""
+        while self._without_count < at - self._driver:
+            self._without_count += 1
+            self._without[self._without_count - 1] = self.limit_without(self._driver + self._without_count, newest)
+        return self._without[at - self._driver - 1]
+
+    cdef int tf_held(self, Py_ssize_t number, uint32_t iid) except -2:
+        """Return how often an object holds a term, at most 255, or -1 where that is not quickly found out."""
+        cdef TermWindow *here = &self._here[number]
+        cdef int64_t window = iid >> WINDOW_BITS
+        if not self._terms[number].count:
+            return 0
+        if here.merged.list != NULL:
+            return merged_tf(&here.merged, iid)
+        if window < here.window_count and here.window != window:
+            self.hold_window(here, window)
+        return tf_of(&here.held, iid) if here.window == window else -1
 
     cdef int64_t window_below(self, int64_t window) noexcept nogil:
         """Return the newest window below one that may hold objects of the driver's slot; -1: there is none."""
@@ -262,10 +361,9 @@ cdef class TopObjects(WantedBlocks):
         cdef const uint64_t *bits
         cdef uint64_t summary = self._summary
         cdef int limit, found
-        while self._without_count < min(at - self._driver, BOUNDED_TERMS):
-            self._without_count += 1
-            self._without[self._without_count - 1] = self.limit_without(self._driver + self._without_count, newest)
-        limit = self._without[at - self._driver - 1] if at - self._driver <= BOUNDED_TERMS else self._limits[ANY]
+        if at - self._driver > BOUNDED_TERMS:
+            return 0
+        limit = self.length_without(at, newest)
         if limit >= self._limits[ANY]:
             return 0
         found = self.hold_window(&self._here[number], self._window) if term.count else 1
@@ -293,7 +391,7 @@ cdef class TopObjects(WantedBlocks):
         cdef uint64_t among[WINDOW_WORDS]
         cdef uint64_t leveled = 0, summary = self._summary, some
         cdef TermWindow *here
-        cdef int limits[LEVELS]
+        cdef const int *limits
         cdef const uint64_t *shorter
         cdef const uint64_t *typed
         for at in range(self._driver, min(self._term_count, BOUNDED_TERMS)):
@@ -302,7 +400,7 @@ cdef class TopObjects(WantedBlocks):
                 leveled |= <uint64_t> 1 << at
         if leveled & (leveled - 1) == 0:
             return 0
-        self.find_levels(leveled, newest, self._limits[ANY], limits)
+        limits = self.levels_of(leveled, newest)
         shorter = self._masks.shorter(limits[UNTYPED], self._window)
         typed = self._masks.shorter(limits[ONCE], self._window)
         memset(among, 0, ROW_BYTES)
@@ -425,9 +523,20 @@ cdef class TopObjects(WantedBlocks):
         cdef const Slot *slot = &self._slots[term.first]
         cdef int held, typed
         found[0] = slot
-        if window < here.window_count and here.window != window and number != self._drivers[self._driver]:
+        if here.merged.list != NULL:
+            held = merged_tf(&here.merged, iid)
+            if not held:
+                return 0
+            if term.count == 1 and held < 255:  # it ends there
+                part[0] = part_of_score(slot.weight, held, self._norms[packed], self._k1)
+                if slot.exact_weight != 0.0:
+                    typed = held if slot.count == 1 else here.merged.typed[here.merged.end - 1]
+                    if typed:
+                        part[0] += part_of_score(slot.exact_weight, typed, self._norms[packed], self._k1)
+                return 1
+        elif window < here.window_count and here.window != window and number != self._drivers[self._driver]:
             self.hold_window(here, window)
-        if here.window == window:
+        if here.merged.list == NULL and here.window == window:
             held = tf_of(&here.held, iid)
             if not held:
                 return 0
@@ -478,6 +587,10 @@ cdef class TopObjects(WantedBlocks):
         cdef int tf
         for at in range(self._driver + 1):
             term = &self._terms[self._drivers[at]]
+            if at < self._driver and self._here[self._drivers[at]].merged.list != NULL:
+                if merged_tf(&self._here[self._drivers[at]].merged, iid):
+                    return 1
+                continue
             for number in range(self.first_source(term), self._own.first if at == self._driver else self.end_source(term)):
                 tf = look_up(&self._sources[number], iid)
                 if tf:

@@ -3,6 +3,7 @@
 from libc.stdint cimport UINT32_MAX, int64_t, uint32_t, uint64_t
 
 from sonicpy._native.list_lookup cimport Source
+from sonicpy._native.merged_list cimport Merged
 from sonicpy._native.query_terms cimport Slot
 from sonicpy._native.score_bounds cimport ScoreBounds
 from sonicpy._native.term_windows cimport TermWindow
@@ -15,6 +16,7 @@ cdef class WantedBlocks(ScoreBounds):
     cdef uint64_t _chosen[WINDOW_WORDS]  # objects of the window that are still to be looked at
     cdef uint64_t _summary  # which words of these are not 0
     cdef Py_ssize_t _ahead
+    cdef Py_ssize_t _end  # of the driver's merged postings, those that are still to be looked at; -1: all
 
     cdef bint may_enter(self) noexcept nogil
     cdef Py_ssize_t newest_block(self, Py_ssize_t source) noexcept nogil
@@ -22,6 +24,7 @@ cdef class WantedBlocks(ScoreBounds):
     cdef int ask_window(self, const TermWindow *here) except -1
     cdef int ask_ahead(self) except -1
     cdef int ask_for_others(self) except -1
+    cdef int ask_for_next(self, const Merged *held) except -1
     cdef int ask_for(self, uint32_t iid) except -1
 
     cdef inline bint block_may_enter(self, const Slot *slot, Py_ssize_t source, Py_ssize_t block) noexcept nogil:

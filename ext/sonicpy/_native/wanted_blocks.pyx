@@ -8,6 +8,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from sonicpy._native.bm25 cimport packed_length
 from sonicpy._native.list_lookup cimport block_for
+from sonicpy._native.merged_list cimport LOW_BITS, Merged, part_at
 from sonicpy._native.query_terms cimport ANY, TF_MAX, Term
 from sonicpy._native.stored_postings cimport OpenBlock, decode_block
 from sonicpy._native.windows cimport WINDOW_BITS, WINDOW_OBJECTS, highest_bit
@@ -108,6 +109,21 @@ cdef class WantedBlocks(ScoreBounds):
                         self.ask_for(block.iids[place])
                         objects += 1
                 number -= 1
+        return 0
+
+    cdef int ask_for_next(self, const Merged *held) except -1:
+        """Ask for the blocks of other lists that the next objects of the driver are to be looked up in."""
+        cdef Py_ssize_t end = self._end, part = held.parts - 1
+        cdef uint32_t iid
+        cdef uint64_t objects = 0
+        cdef uint64_t most = WANTED_MAX if self._top.size == self._top.k else 2 * self._top.k
+        while end > 0 and objects < most and len(self._asked) < WANTED_MAX:
+            end -= 1
+            part = part_at(held, end, part)
+            iid = <uint32_t> part << LOW_BITS | held.lows[end]
+            if packed_length(&self._packed, iid) < self._limits[held.tfs[end] if held.tfs[end] <= TF_MAX else ANY]:
+                self.ask_for(iid)
+                objects += 1
         return 0
 
     cdef int ask_for(self, uint32_t iid) except -1:

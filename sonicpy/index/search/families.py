@@ -147,7 +147,8 @@ class Stemmers(dict[str, Stemmer.Stemmer]):
     """Snowball's algorithms by name, each made when it is needed first."""
 
     def __missing__(self, algorithm: str) -> Stemmer.Stemmer:
-        stemmer = self[algorithm] = Stemmer.Stemmer(algorithm)
+        # Without PyStemmer's own cache: where words seldom come again, it takes longer than stemming.
+        stemmer = self[algorithm] = Stemmer.Stemmer(algorithm, 0)
         return stemmer
 
 
@@ -306,30 +307,31 @@ def _spelled(reader: BucketReader, folded: str, size: int, own: str | None) -> l
     return found
 
 
-_LATIN_RANGES = (("\xc0", "\u0250"), ("\u1e00", "\u1f00"))
-
-
 def _marked(reader: BucketReader, spelled: str, letter: str) -> Iterator[str]:
-    """Yield the letters with marks that follow the beginning of a word in a bucket, in the script of a letter."""
+    """Yield the letters with marks that follow the beginning of a word in a bucket and may stand for a letter."""
     if not letter.isascii():
         yield from _VARIANTS.get(letter, "")
         return
-    for start, end in _LATIN_RANGES:
-        at = start
-        while at < end:
-            word = reader.word_from((spelled + at).encode())
-            if word is None or not word.startswith(spelled.encode()):
-                return
-            following = word.decode()[len(spelled)]
-            if following >= end:
-                break
-            yield following
-            at = chr(ord(following) + 1)
+    passed = ""
+    for variant in _VARIANTS.get(letter, ""):
+        if variant < passed:
+            continue
+        word = reader.word_from((spelled + variant).encode())
+        if word is None or not word.startswith(spelled.encode()):
+            return
+        passed = word.decode()[len(spelled)]  # no letter between follows
+        if passed == variant:
+            yield variant
 
 
 def _variants() -> dict[str, str]:
-    """Return the letters that fold to each letter outside ASCII."""
+    """Return the letters, in their order, that fold to each letter or begin to: é to e, œ to oe."""
     found: dict[str, str] = {"е": "ё"}
+    for point in (*range(0xC0, 0x250), *range(0x1E00, 0x1F00)):
+        letter = chr(point)
+        base = _folded_letter(letter)[0]
+        if base.isascii():
+            found[base] = found.get(base, "") + letter
     for point in range(0x370, 0x400):
         letter = chr(point)
         base = _folded_letter(letter)

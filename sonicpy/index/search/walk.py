@@ -1,6 +1,7 @@
 """A plan carried out by `TopObjects`: which postings it reads, and the objects it finds."""
 
-from itertools import islice
+from itertools import islice, takewhile
+from operator import attrgetter
 
 from sonicpy._native.plan import PlannedList
 from sonicpy._native.stored_postings import StoredPostings
@@ -9,6 +10,8 @@ from sonicpy.store.bucket_reader import BucketReader
 
 BM25_K1 = 1.2
 BM25_B = 0.75
+
+IS_FORM = attrgetter("is_form")
 
 KINDS = {"exact": 1, "completion": 2, "correction": 3}
 
@@ -96,43 +99,38 @@ class Walk:
         reader = self._reader
         average = reader.state.average_length if self._average is None else self._average
         top = TopObjects(reader.length_masks(), average, BM25_K1, BM25_B, self._exponent, full_first=self._full_first)
-        self._read = []
-        stored: dict[int, StoredPostings] = {}
-        for place, one in enumerate(self._lists):
+        lists = self._lists
+        self._read = [one for one in lists if one.row is not None]
+        postings = self._postings()
+        read = 0
+        for place, one in enumerate(lists):
             how = one.how
             if how == "form":
                 continue
             if how == "exact":
                 top.add_term(one.weight, brings=one.inserts, required=one.required)
-                if place + 1 < len(self._lists) and self._lists[place + 1].is_form:
-                    self._add_family(top, place, stored)
+                if place + 1 < len(lists) and lists[place + 1].is_form:
+                    end = read + len(list(takewhile(IS_FORM, islice(lists, place + 1, None))))
+                    end += one.row is not None
+                    top.add_words(postings[read:end], one.family_weight, one.exact_weight, kind=KINDS[how])
+                    read = end
                     continue
             if one.row is not None:
-                self._read.append(one)
-                top.add_words([self._postings(one, stored)], one.weight, kind=KINDS[how])
+                top.add_words([postings[read]], one.weight, kind=KINDS[how])
+                read += 1
         return top
 
-    def _add_family(self, top: TopObjects, place: int, stored: dict[int, StoredPostings]) -> None:
-        """Add the words of a family, whose typed word is at a place of the plan."""
-        exact = self._lists[place]
-        family = [] if exact.row is None else [exact]
-        for form in islice(self._lists, place + 1, None):
-            if not form.is_form:
-                break
-            family.append(form)
-        self._read += family
-        postings = [self._postings(one, stored) for one in family]
-        top.add_words(postings, exact.family_weight, exact.exact_weight, kind=KINDS["exact"])
-
-    def _postings(self, one: PlannedList, stored: dict[int, StoredPostings]) -> StoredPostings:
-        """Return the postings of a list; words of two terms of a query share them, so that no block is read twice."""
-        row = one.row
-        assert row is not None
-        found = stored.get(row.term_id)
-        if found is None:
-            if self._window and row.df > self._window:
-                found = self._reader.window_postings(row, self._window)
-            else:
-                found = self._reader.postings(row)
-            stored[row.term_id] = found
-        return found
+    def _postings(self) -> list[StoredPostings]:
+        """Return the postings of the lists that have any; words of two terms of a query share them, so that no block is
+        read twice."""
+        rows = [one.row for one in self._read if one.row is not None]
+        if not self._window:
+            return self._reader.postings_of(rows)
+        found: dict[int, StoredPostings] = {}
+        for row in rows:
+            if row.term_id not in found:
+                beyond = row.df > self._window
+                found[row.term_id] = (
+                    self._reader.window_postings(row, self._window) if beyond else self._reader.postings(row)
+                )
+        return [found[row.term_id] for row in rows]

@@ -1,0 +1,80 @@
+"""The postings of a word, or of a family of words together, decoded and kept for later queries, for native code."""
+
+from libc.stdint cimport uint8_t, uint16_t, uint32_t
+
+from sonicpy._native.bm25 cimport PackedLengths
+
+cdef enum:
+    LOW_BITS = 16  # of an IID; those with the same higher bits stand together
+    RUN_BITS = 6  # a run is 64 neighbouring postings
+
+
+cdef struct Merged:
+    Py_ssize_t count
+    Py_ssize_t parts  # of the list, by the higher bits of the IIDs
+    uint32_t *starts  # how many postings stand before each part; behind the last one, `count`
+    uint16_t *lows  # the lower bits of the IIDs; rising in each part
+    uint8_t *tfs  # how often an object holds the words together, at most 255
+    uint8_t *shortest  # of each run: nobody who holds the words once is shorter, packed
+    uint8_t *shortest_many  # of each run: nobody who holds them more often is shorter
+
+
+cdef class MergedList:
+    cdef Merged held
+    cdef dict typed  # TypedFrequencies of the words of a family that were typed, by term id
+    cdef readonly Py_ssize_t size_bytes
+
+
+cdef class TypedFrequencies:
+    cdef uint8_t *tfs  # how often the object of each posting of the family holds the typed word
+    cdef readonly Py_ssize_t size_bytes
+
+
+cdef MergedList merge(list postings, const PackedLengths *lengths)
+cdef TypedFrequencies typed_of(MergedList merged, object stored)
+
+
+cdef inline Py_ssize_t count_up_to(const Merged *merged, uint32_t iid, Py_ssize_t end) noexcept nogil:
+    """Return how many of the first `end` postings are of objects up to `iid`. Gallops from the end down: objects are
+    looked up newest first."""
+    cdef Py_ssize_t part = iid >> LOW_BITS, low, first, middle, step = 1
+    cdef uint16_t wanted = <uint16_t> iid
+    if part >= merged.parts:
+        return end
+    first = merged.starts[part]
+    end = min(end, <Py_ssize_t> merged.starts[part + 1])
+    if end <= first:
+        return min(end, first)
+    low = end - 1
+    while low >= first and merged.lows[low] > wanted:
+        end = low
+        low -= step
+        step *= 2
+    low = max(low + 1, first)
+    while low < end:
+        middle = (low + end) >> 1
+        if merged.lows[middle] <= wanted:
+            low = middle + 1
+        else:
+            end = middle
+    return low
+
+
+cdef inline int find_tf(const Merged *merged, uint32_t iid, Py_ssize_t *end) noexcept nogil:
+    """Return how often an object holds the words, at most 255; 0: it does not.
+
+    Args:
+        end: all postings of objects up to `iid` are among so many first ones; becomes their number. The last of these
+            is the posting found.
+    """
+    end[0] = count_up_to(merged, iid, end[0])
+    if iid >> LOW_BITS >= <uint32_t> merged.parts or end[0] <= <Py_ssize_t> merged.starts[iid >> LOW_BITS]:
+        return 0
+    return merged.tfs[end[0] - 1] if merged.lows[end[0] - 1] == <uint16_t> iid else 0
+
+
+cdef inline Py_ssize_t part_at(const Merged *merged, Py_ssize_t at, Py_ssize_t part) noexcept nogil:
+    """Return the part that a posting stands in, at most `part`."""
+    while at < <Py_ssize_t> merged.starts[part]:
+        part -= 1
+    return part

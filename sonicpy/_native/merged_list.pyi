@@ -1,0 +1,5 @@
+class MergedList:
+    size_bytes: int
+
+class TypedFrequencies:
+    size_bytes: int
