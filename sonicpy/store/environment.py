@@ -24,6 +24,7 @@ import lmdb
 from sonicpy._native.readers import OpenTransactions
 from sonicpy.errors import StoreError, StoreFull
 from sonicpy.store.checkpoint import Checkpoints
+from sonicpy.store.free_space import FreeSpace
 from sonicpy.store.platform import make_folder
 
 # Tables, in the order of docs/storage-format.md.
@@ -355,6 +356,8 @@ class Environment:
         self._copies = 0
         self._followed = 0  # the commit that `follow` was told last
         self._checkpoints: Checkpoints | None = None
+        self._free_space: FreeSpace | None = None
+        self._changing = threading.Lock()  # held while a write transaction is open, or holes are made
         try:
             if not read_only:
                 make_folder(folder)
@@ -380,6 +383,7 @@ class Environment:
         if saves:
             self._checkpoints = Checkpoints(self._folder, self._folder / DATA_FILE, self._pin, self._sync_data)
             self._checkpoints.save()
+            self._free_space = FreeSpace(self._folder / DATA_FILE)
         self._tables = [self._open_table(name, create=writes) for name in tables]
         self._env.reader_check()
 
@@ -398,6 +402,16 @@ class Environment:
 
     def begin(self, *, write: bool) -> Transaction:
         """Begin a transaction; end it with `commit` or `abort` on the same thread."""
+        if not write:
+            return self._begin_one(write=False)
+        self._changing.acquire()
+        try:
+            return self._begin_one(write=True)
+        except BaseException:
+            self._changing.release()
+            raise
+
+    def _begin_one(self, *, write: bool) -> Transaction:
         while True:
             with self._turn:
                 self._note_begin()
@@ -449,6 +463,7 @@ class Environment:
             transaction._abort()
             raise translated(error) from error
         finally:
+            self._changing.release()
             self._ended()
         for idle in self._open.note_commit():
             idle._abort()
@@ -460,6 +475,8 @@ class Environment:
         try:
             transaction._abort()
         finally:
+            if transaction.write:
+                self._changing.release()
             self._ended()
 
     @contextmanager
@@ -487,6 +504,38 @@ class Environment:
             self._sync_data()
         else:
             self._checkpoints.save()
+
+    def free_disk(self, seconds: float) -> bool:
+        """Give free pages back to the file system if they take much of it, and nobody changes the store.
+
+        For any thread; others may read meanwhile, and a change waits for the end of the call.
+
+        Args:
+            seconds: how long that may take; a hole takes 10 us to 2 ms.
+
+        Returns:
+            Whether there may be more; False also if the store is being changed.
+
+        Raises:
+            StoreError: the disk failed.
+        """
+        space = self._free_space
+        if space is None:
+            return False
+        with space.turn:
+            with self.reading() as shown:
+                commit = shown.number
+                space.find(commit, self._oldest_commit())
+            if not self._changing.acquire(blocking=False):
+                return False
+            try:
+                return self.last_commit() == commit and space.make_holes(seconds)
+            finally:
+                self._changing.release()
+
+    def _oldest_commit(self) -> int:
+        """Return the oldest commit that anyone reads, or to which the store may go back."""
+        return min([self._writer_checkpoints().saved, *(reader.commit for reader in self.readers())])
 
     def sync_before(self, work: Callable[[], None]) -> None:
         """Let every sync begin with `work`, which makes sure that the disk has what commits refer to."""
@@ -631,6 +680,8 @@ class Environment:
     def _close(self) -> None:
         if self._checkpoints is not None:
             self._checkpoints.close()
+        if self._free_space is not None:
+            self._free_space.close()
         self._env.close()
 
     def _wait_for_readers(self, besides: int | None = None) -> None:

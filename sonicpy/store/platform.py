@@ -1,10 +1,14 @@
-"""What differs between Linux and macOS: waiting for the disk, and identifying a boot of the machine."""
+"""What differs between Linux and macOS: waiting for the disk, holes in files, and identifying a boot of the machine."""
 
+import ctypes
 import errno
 import fcntl
 import os
 import subprocess
+import sys
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 """A random id of this boot; Linux alone has it."""
@@ -14,6 +18,9 @@ BOOT_NAMES = ("kern.bootsessionuuid", "kern.boottime")
 SYSCTL_TIMEOUT_S = 5
 NO_FULL_SYNC = {errno.ENOTSUP, errno.EINVAL, errno.ENOTTY}
 """Errors of F_FULLFSYNC where the file system does not know it."""
+
+KEEP_SIZE, PUNCH_HOLE = 0x01, 0x02
+"""Modes of fallocate(2)."""
 
 
 def sync_file(descriptor: int) -> None:
@@ -41,6 +48,33 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def punch_hole(descriptor: int, start: int, size: int) -> None:
+    """Give the blocks of a part of a file back to the file system; the part reads as zeros from then on.
+
+    Raises:
+        OSError: EOPNOTSUPP: the file system or the operating system makes no holes; else the disk failed.
+    """
+    fallocate = _fallocate()
+    if fallocate is None:
+        raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP))
+    while fallocate(descriptor, PUNCH_HOLE | KEEP_SIZE, start, size):
+        code = ctypes.get_errno()
+        if code != errno.EINTR:
+            raise OSError(code, os.strerror(code))
+
+
+@cache
+def _fallocate() -> Any:
+    """Return the function of the C library; Python only has posix_fallocate, which makes no holes."""
+    if sys.platform != "linux":
+        return None
+    library = ctypes.CDLL(None, use_errno=True)
+    fallocate = getattr(library, "fallocate64", None)
+    if fallocate is not None:
+        fallocate.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64)
+    return fallocate
 
 
 def make_folder(folder: Path) -> None:

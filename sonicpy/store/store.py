@@ -43,6 +43,8 @@ Answer = TypeVar("Answer")
 Given = TypeVar("Given")
 
 SEGMENT_BYTES = 2 << 20  # a segment of the log; older ones go once a sync covers them
+HOLES_S = 0.001  # so long a change may wait for them
+HOLES_AT_CLOSE_S = 0.5
 GROWTHS_MAX = 20  # doublings of the map in one recovery: far more than any disk holds
 
 
@@ -86,7 +88,7 @@ class Store(StoreReader):
             self._refusal: StoreError | None = None
             self._held_back: StoreFull | None = None
             self._syncing = threading.Lock()
-            self._background = BackgroundSync(self.sync)
+            self._background = BackgroundSync(self.sync, self.free_disk)
             try:
                 self._open()
             except BaseException:
@@ -221,6 +223,16 @@ class Store(StoreReader):
             self._environment.sync()
             self._log.retire(covered)
 
+    def free_disk(self) -> bool:
+        """Give some of the pages that nothing needs back to the file system; return whether there may be more.
+
+        May be called from any thread. Nothing is given back while the store is being changed.
+
+        Raises:
+            StoreError: the disk failed.
+        """
+        return self._environment.free_disk(HOLES_S)
+
     def sync_before(self, work: Callable[[], None]) -> None:
         """Let every sync begin with `work`, which makes sure that the disk has what commits refer to."""
         self._environment.sync_before(work)
@@ -351,12 +363,19 @@ class Store(StoreReader):
             self.shorten_log()
             self._background.close()
             self.sync()
+            self._free_disk_at_close()
             note_boot(self.folder, clean=True)
         finally:
             self._release()
             self._lock.release()
 
     # -- inside --------------------------------------------------------------------------------------------------
+
+    def _free_disk_at_close(self) -> None:
+        try:
+            self._environment.free_disk(HOLES_AT_CLOSE_S)
+        except StoreError as error:  # the store is closed in order all the same
+            logger.error("%s", error)
 
     def _make_log(self, folder: Path) -> Log:
         return Log(folder / "log")
