@@ -381,9 +381,9 @@ class Environment:
         """Save a checkpoint before the first commit, which may use pages again; open the tables."""
         self._page_bytes: int = self._env.stat()["psize"]
         if saves:
-            self._checkpoints = Checkpoints(self._folder, self._folder / DATA_FILE, self._pin, self._sync_data)
+            self._checkpoints = Checkpoints(self._folder, self.data_file, self._pin, self._sync_data)
             self._checkpoints.save()
-            self._free_space = FreeSpace(self._folder / DATA_FILE)
+            self._free_space = FreeSpace(self.data_file)
         self._tables = [self._open_table(name, create=writes) for name in tables]
         self._env.reader_check()
 
@@ -424,6 +424,11 @@ class Environment:
             except lmdb.Error as error:
                 self._ended()
                 raise translated(error) from error
+
+    @property
+    def data_file(self) -> Path:
+        """The path of the file with the pages."""
+        return self._folder / DATA_FILE
 
     def take_snapshot(self) -> Transaction:
         """Return a read transaction that shows the last commit; end it with `give_back` on the same thread."""

@@ -23,6 +23,8 @@ from sonicpy.store.data_file import (
 )
 
 NUMBER: Final = struct.Struct("=Q")
+PLACE_BYTES: Final = 2
+"""Of a node in the list of places of its page."""
 TABLE_FLAG: Final = 0x02
 """Flag of a node that describes a table."""
 
@@ -33,11 +35,13 @@ class Leaf:
 
     Attributes:
         start: its rows have keys from this one on; empty for the first leaf.
-        used_bytes: of the page, its head included.
+        rows: how many it holds.
+        used_bytes: of the page, without its head.
         is_first: whether it is the first leaf of its branch page, or the only one of the table.
     """
 
     start: bytes
+    rows: int
     used_bytes: int
     is_first: bool
 
@@ -81,7 +85,8 @@ class PageTrees:
     def _leaves(self, number: int, start: bytes, depth: int, *, is_first: bool) -> Iterator[Leaf]:
         _, _, flags, lower, upper = PAGE_HEADER.unpack(self._read(number, 0, PAGE_HEADER.size))
         if flags & LEAF_PAGE:
-            yield Leaf(start, self._page_bytes - (upper - lower), is_first)
+            rows = (lower - PAGE_HEADER.size) // PLACE_BYTES
+            yield Leaf(start, rows, self._page_bytes - PAGE_HEADER.size - (upper - lower), is_first)
             return
         for place, (key, child) in enumerate(self._children(self._page(number, depth))):
             yield from self._leaves(child, key if place else start, depth + 1, is_first=not place)
@@ -128,4 +133,4 @@ class PageTrees:
 def _places(content: bytes) -> tuple[int, ...]:
     """Return where the nodes of a page begin, in the order of their keys."""
     lower: int = PAGE_HEADER.unpack_from(content)[3]
-    return struct.unpack_from(f"={(lower - PAGE_HEADER.size) // 2}H", content, PAGE_HEADER.size)
+    return struct.unpack_from(f"={(lower - PAGE_HEADER.size) // PLACE_BYTES}H", content, PAGE_HEADER.size)
