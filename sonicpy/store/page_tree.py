@@ -59,14 +59,14 @@ class PageTrees:
         self._page_bytes = meta.page_bytes
         self._meta = meta
 
-    def free_pages(self, before: int) -> Iterator[tuple[int, ...]]:
-        """Yield the numbers of the pages that each commit before number `before` freed, if no later one uses them.
+    def free_pages(self, last: int) -> Iterator[tuple[int, ...]]:
+        """Yield the numbers of the pages that each commit up to number `last` freed, if no later one uses them.
 
         Raises:
             OSError, StoreDamaged: the file cannot be read.
         """
         for key, data, _ in self._rows(self._meta.roots[0]):
-            if NUMBER.unpack(key)[0] < before:
+            if NUMBER.unpack(key)[0] <= last:
                 (count,) = NUMBER.unpack_from(data)
                 yield struct.unpack_from(f"={count}Q", data, NUMBER.size)
 
