@@ -161,13 +161,13 @@ class Maintenance:
         Raises:
             StoreError: the store cannot be read or written.
         """
-        store = self._maintainer.engine.store
-        ranges = await in_thread(store.sparse_ranges)
-        position = store.log_position
+        maintainer = self._maintainer
+        position = maintainer.log_position
+        ranges = await in_thread(maintainer.sparse_ranges)
         for number, sparse in enumerate(ranges, 1):
-            if self._stopping or store.uncommitted or store.log_position != position:
+            if self._stopping or maintainer.log_position != position:
                 break
-            store.rewrite(sparse)
+            maintainer.rewrite(sparse)
             if number % RANGES_PER_COMMIT == 0 and not self._committer.commit():
                 return
             await asyncio.sleep(0)

@@ -24,7 +24,6 @@ import lmdb
 from sonicpy._native.readers import OpenTransactions
 from sonicpy.errors import StoreError, StoreFull
 from sonicpy.store.checkpoint import Checkpoints
-from sonicpy.store.free_space import FreeSpace
 from sonicpy.store.platform import make_folder
 
 # Tables, in the order of docs/storage-format.md.
@@ -356,8 +355,7 @@ class Environment:
         self._copies = 0
         self._followed = 0  # the commit that `follow` was told last
         self._checkpoints: Checkpoints | None = None
-        self._free_space: FreeSpace | None = None
-        self._changing = threading.Lock()  # held while a write transaction is open, or holes are made
+        self._changing = threading.Lock()  # held while a write transaction is open, or `unchanged` keeps changes away
         try:
             if not read_only:
                 make_folder(folder)
@@ -383,7 +381,6 @@ class Environment:
         if saves:
             self._checkpoints = Checkpoints(self._folder, self.data_file, self._pin, self._sync_data)
             self._checkpoints.save()
-            self._free_space = FreeSpace(self.data_file)
         self._tables = [self._open_table(name, create=writes) for name in tables]
         self._env.reader_check()
 
@@ -510,37 +507,24 @@ class Environment:
         else:
             self._checkpoints.save()
 
-    def free_disk(self, seconds: float) -> bool:
-        """Give free pages back to the file system if they take much of it, and nobody changes the store.
-
-        For any thread; others may read meanwhile, and a change waits for the end of the call.
-
-        Args:
-            seconds: how long that may take; a hole takes 10 us to 2 ms.
-
-        Returns:
-            Whether there may be more; False also if the store is being changed.
-
-        Raises:
-            StoreError: the disk failed.
-        """
-        space = self._free_space
-        if space is None:
-            return False
-        with space.turn:
-            with self.reading() as shown:
-                commit = shown.number
-                space.find(commit, self._oldest_commit())
-            if not self._changing.acquire(blocking=False):
-                return False
-            try:
-                return self.last_commit() == commit and space.make_holes(seconds)
-            finally:
-                self._changing.release()
-
-    def _oldest_commit(self) -> int:
+    def oldest_commit(self) -> int:
         """Return the oldest commit that anyone reads, or to which the store may go back."""
         return min([self._writer_checkpoints().saved, *(reader.commit for reader in self.readers())])
+
+    @contextmanager
+    def unchanged(self, commit: int) -> Iterator[bool]:
+        """Keep changes away for the length of a `with` block, which has to be short; others may read.
+
+        Yields:
+            Whether that works: no write transaction is open, and `commit` is the last one.
+        """
+        if not self._changing.acquire(blocking=False):
+            yield False
+            return
+        try:
+            yield self.last_commit() == commit
+        finally:
+            self._changing.release()
 
     def sync_before(self, work: Callable[[], None]) -> None:
         """Let every sync begin with `work`, which makes sure that the disk has what commits refer to."""
@@ -685,8 +669,6 @@ class Environment:
     def _close(self) -> None:
         if self._checkpoints is not None:
             self._checkpoints.close()
-        if self._free_space is not None:
-            self._free_space.close()
         self._env.close()
 
     def _wait_for_readers(self, besides: int | None = None) -> None:

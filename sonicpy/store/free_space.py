@@ -11,11 +11,11 @@ import os
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Final
 
 from sonicpy.errors import StoreError
 from sonicpy.store.data_file import MetaPage, newest_meta_page
+from sonicpy.store.environment import Environment
 from sonicpy.store.page_tree import PageTrees
 from sonicpy.store.platform import punch_hole
 
@@ -27,70 +27,76 @@ UNSUPPORTED: Final = {errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}
 
 
 class FreeSpace:
-    """The free pages of a data file.
+    """The free pages of an environment that this process writes."""
 
-    Args:
-        data_file: of the environment.
-
-    Raises:
-        OSError: it cannot be opened.
-
-    Attributes:
-        turn: to be held while pages are found and made holes.
-    """
-
-    def __init__(self, data_file: Path) -> None:
-        self._descriptor = os.open(data_file, os.O_RDWR | os.O_CLOEXEC)
-        self.turn = threading.Lock()
+    def __init__(self, environment: Environment) -> None:
+        self._environment = environment
+        self._turn = threading.Lock()
+        self._descriptor = -1
         self._page_bytes = 0
         self._found = (-1, -1)
         self._runs: Iterator[tuple[int, int]] = iter(())
         self._is_supported = True
 
-    def find(self, commit: int, oldest: int) -> None:
+    def give_back(self, seconds: float) -> bool:
+        """Give free pages back to the file system if they take much of it, and nobody changes the store.
+
+        For any thread; others may read meanwhile, and a change waits for the end of the call.
+
+        Args:
+            seconds: how long that may take; a hole takes 10 us to 2 ms.
+
+        Returns:
+            Whether there may be more; False also if the store is being changed.
+
+        Raises:
+            StoreError: the file cannot be read, or the disk failed.
+        """
+        with self._turn:
+            if not self._is_supported:
+                return False
+            try:
+                with self._environment.reading() as shown:
+                    commit = shown.number
+                    self._find(commit, self._environment.oldest_commit())
+                with self._environment.unchanged(commit) as is_unchanged:
+                    return is_unchanged and self._make_holes(time.monotonic() + seconds)
+            except OSError as error:
+                self._runs = iter(())
+                self._is_supported = error.errno not in UNSUPPORTED
+                if self._is_supported:
+                    raise StoreError(f"free pages cannot be given back to the disk: {error.strerror}") from error
+                return False
+
+    def close(self) -> None:
+        """Close the data file."""
+        with self._turn:
+            if self._descriptor >= 0:
+                os.close(self._descriptor)
+            self._descriptor = -1
+            self._is_supported = False
+
+    def _find(self, commit: int, oldest: int) -> None:
         """Look for pages that nobody reads, if they take enough disk; nothing is done twice for the same arguments.
 
         Args:
             commit: the last one, which a reader of the caller shows.
             oldest: the oldest commit that anyone reads, or to which the store may go back.
-
-        Raises:
-            StoreError: the file cannot be read.
         """
-        if (commit, oldest) == self._found or not self._is_supported:
+        if (commit, oldest) == self._found:
             return
-        try:
-            self._runs = self._look(commit, oldest)
-        except OSError as error:
-            raise StoreError(f"cannot read the data file of the store: {error.strerror}") from error
+        if self._descriptor < 0:
+            self._descriptor = os.open(self._environment.data_file, os.O_RDWR | os.O_CLOEXEC)
+        self._runs = self._look(commit, oldest)
         self._found = (commit, oldest)
 
-    def make_holes(self, seconds: float) -> bool:
-        """Make holes of pages that were found, for that time; return whether there may be more.
-
-        The caller makes sure that the commit is still the last one, and that no write transaction is open.
-
-        Raises:
-            StoreError: the disk failed.
-        """
-        deadline = time.monotonic() + seconds
-        try:
-            for start, end in self._runs:
-                punch_hole(self._descriptor, start * self._page_bytes, (end - start) * self._page_bytes)
-                if time.monotonic() >= deadline:
-                    return True
-        except OSError as error:
-            self._runs = iter(())
-            self._is_supported = error.errno not in UNSUPPORTED
-            if self._is_supported:
-                raise StoreError(f"free pages cannot be given back to the file system: {error.strerror}") from error
+    def _make_holes(self, deadline: float) -> bool:
+        """Make holes of the pages that were found, at least one; return whether there may be more."""
+        for start, end in self._runs:
+            punch_hole(self._descriptor, start * self._page_bytes, (end - start) * self._page_bytes)
+            if time.monotonic() >= deadline:
+                return True
         return False
-
-    def close(self) -> None:
-        """Close the file."""
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
 
     def _look(self, commit: int, oldest: int) -> Iterator[tuple[int, int]]:
         meta = newest_meta_page(self._descriptor)
@@ -103,14 +109,16 @@ class FreeSpace:
         taken = status.st_blocks * BLOCK_BYTES - (meta.pages - free) * meta.page_bytes
         if taken < WORTH_BYTES:
             return iter(())
-        return self._all_runs(trees, meta, oldest, status.st_size)
+        return _all_runs(trees, meta, oldest, status.st_size)
 
-    def _all_runs(self, trees: PageTrees, meta: MetaPage, oldest: int, size: int) -> Iterator[tuple[int, int]]:
-        for pages in trees.free_pages(oldest):
-            yield from _runs_of(pages)
-        end = size // meta.page_bytes
-        if end > meta.pages:  # written by commits that a loss of power undid
-            yield meta.pages, end
+
+def _all_runs(trees: PageTrees, meta: MetaPage, oldest: int, size: int) -> Iterator[tuple[int, int]]:
+    """Yield first page and end of each run of pages that nobody reads."""
+    for pages in trees.free_pages(oldest):
+        yield from _runs_of(pages)
+    end = size // meta.page_bytes
+    if end > meta.pages:  # written by commits that a loss of power undid
+        yield meta.pages, end
 
 
 def _runs_of(pages: tuple[int, ...]) -> Iterator[tuple[int, int]]:

@@ -26,6 +26,7 @@ from sonicpy.store.change_board import ChangeBoard
 from sonicpy.store.checkpoint import CHECKPOINT_BYTES, REPLACED_BYTES_MAX
 from sonicpy.store.convert import Conversion, is_convertible
 from sonicpy.store.environment import PENDING, Environment, MapFull
+from sonicpy.store.free_space import FreeSpace
 from sonicpy.store.log import RECORD_MAX_BYTES, Log
 from sonicpy.store.meta import FORMAT, POSITION, check_analyzer, check_format, read_position, write_identity
 from sonicpy.store.mutations import FlushCollection, Mutation, PushTerms, pack_mutation, unpack_mutation
@@ -89,6 +90,7 @@ class Store(StoreReader):
             self._refusal: StoreError | None = None
             self._held_back: StoreFull | None = None
             self._syncing = threading.Lock()
+            self._free_space = FreeSpace(self._environment)
             self._background = BackgroundSync(self.sync, self.free_disk)
             try:
                 self._open()
@@ -232,7 +234,7 @@ class Store(StoreReader):
         Raises:
             StoreError: the disk failed.
         """
-        return self._environment.free_disk(HOLES_S)
+        return self._free_space.give_back(HOLES_S)
 
     def sparse_ranges(self) -> list[SparseRange]:
         """Return ranges of rows on pages that are half empty, for `rewrite`; may be called from any thread.
@@ -390,7 +392,7 @@ class Store(StoreReader):
 
     def _free_disk_at_close(self) -> None:
         try:
-            self._environment.free_disk(HOLES_AT_CLOSE_S)
+            self._free_space.give_back(HOLES_AT_CLOSE_S)
         except StoreError as error:  # the store is closed in order all the same
             logger.error("%s", error)
 
@@ -546,6 +548,7 @@ class Store(StoreReader):
 
     def _release(self) -> None:
         self._background.close()
+        self._free_space.close()
         self._drop_transaction()
         self._log.close()
         self._environment.close()

@@ -80,7 +80,7 @@ def _log_goes_too_early() -> None:
 
 
 def _holes_are_made_too_early() -> None:
-    Environment._oldest_commit = lambda environment: environment.last_commit()  # type: ignore[method-assign]
+    Environment.oldest_commit = lambda environment: environment.last_commit()  # type: ignore[method-assign]
 
 
 WAYS: dict[str, Callable[[], None]] = {

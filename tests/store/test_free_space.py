@@ -14,6 +14,7 @@ from sonicpy.store import background_sync, free_space
 from sonicpy.store.background_sync import BackgroundSync
 from sonicpy.store.data_file import newest_meta_page, write_meta_pages
 from sonicpy.store.environment import DATA_FILE, POSTINGS, Environment
+from sonicpy.store.free_space import FreeSpace
 from sonicpy.store.page_tree import PageTrees
 from tests.store.shorthand import found, open_store, push
 
@@ -60,6 +61,14 @@ def delete(environment: Environment, keys: list[bytes]) -> None:
     environment.commit(transaction)
 
 
+def free_disk(environment: Environment, seconds: float) -> bool:
+    space = FreeSpace(environment)
+    try:
+        return space.give_back(seconds)
+    finally:
+        space.close()
+
+
 def taken_bytes(environment: Environment) -> int:
     return environment.data_file.stat().st_blocks * 512
 
@@ -74,7 +83,7 @@ def test_what_is_free_takes_no_disk(environment: Environment) -> None:
     delete(environment, list(ROWS)[50:])
     environment.sync()
     before = taken_bytes(environment)
-    assert not environment.free_disk(MANY_S), "nothing is left"
+    assert not free_disk(environment, MANY_S), "nothing is left"
     assert before > 1_500_000 > 300_000 > taken_bytes(environment)
     assert rows(environment) == dict(list(ROWS.items())[:50])
     fill(environment)
@@ -89,7 +98,7 @@ def test_pages_of_the_checkpoint_stay(environment: Environment) -> None:
     held = newest_meta_page(descriptor)
     os.close(descriptor)
     delete(environment, list(ROWS))
-    environment.free_disk(MANY_S)
+    free_disk(environment, MANY_S)
     copy = environment.data_file.parent / "copy"
     copy.mkdir()
     (copy / DATA_FILE).write_bytes(environment.data_file.read_bytes())
@@ -107,10 +116,10 @@ def test_pages_that_a_reader_shows_stay(environment: Environment) -> None:
         delete(environment, list(ROWS))
         for _ in range(2):
             environment.sync()
-            environment.free_disk(MANY_S)
+            free_disk(environment, MANY_S)
         assert dict(transaction.rows(POSTINGS, b"")) == ROWS
     environment.sync()
-    environment.free_disk(MANY_S)
+    free_disk(environment, MANY_S)
     assert taken_bytes(environment) < 500_000
 
 
@@ -120,10 +129,10 @@ def test_nothing_is_given_back_while_somebody_writes(environment: Environment) -
     environment.sync()
     transaction = environment.begin(write=True)
     before = taken_bytes(environment)
-    assert not environment.free_disk(MANY_S)
+    assert not free_disk(environment, MANY_S)
     assert taken_bytes(environment) == before
     environment.abort(transaction)
-    environment.free_disk(MANY_S)
+    free_disk(environment, MANY_S)
     assert taken_bytes(environment) < before
 
 
@@ -133,10 +142,12 @@ def test_holes_are_made_in_parts(environment: Environment) -> None:
     for number in range(1, 60, 2):
         delete(environment, list(ROWS)[number * 10 : number * 10 + 10])
         environment.sync()
+    space = FreeSpace(environment)
     calls = 1
-    while environment.free_disk(0.0):
+    while space.give_back(0.0):
         calls += 1
     assert calls > 5
+    space.close()
 
 
 @pytest.mark.usefixtures("environment")
@@ -146,7 +157,7 @@ def test_a_little_stays_for_the_next_commits(tmp_path: Path) -> None:
     delete(environment, list(ROWS)[:200])  # of about a page each
     environment.sync()
     before = taken_bytes(environment)
-    environment.free_disk(MANY_S)
+    free_disk(environment, MANY_S)
     assert taken_bytes(environment) == before
     environment.close()
 
@@ -156,6 +167,7 @@ def test_a_disk_that_makes_no_holes(environment: Environment, monkeypatch: pytes
     fill(environment)
     delete(environment, list(ROWS)[10:])
     environment.sync()
+    space = FreeSpace(environment)
     calls = 0
 
     def fail(*_: int) -> None:
@@ -166,13 +178,14 @@ def test_a_disk_that_makes_no_holes(environment: Environment, monkeypatch: pytes
     monkeypatch.setattr(free_space, "punch_hole", fail)
     for key in list(ROWS)[:2]:
         if code == errno.EIO:
-            message = "free pages cannot be given back to the file system: Input/output error"
+            message = "free pages cannot be given back to the disk: Input/output error"
             with pytest.raises(StoreError, match=message):
-                environment.free_disk(MANY_S)
-        assert not environment.free_disk(MANY_S), "not again before the next commit"
+                space.give_back(MANY_S)
+        assert not space.give_back(MANY_S), "not again before the next commit"
         delete(environment, [key])
         environment.sync()
     assert calls == (2 if code == errno.EIO else 1), "a system that makes no holes is not asked again"
+    space.close()
 
 
 def test_free_pages_are_those_that_no_tree_has(environment: Environment) -> None:

@@ -17,6 +17,7 @@ from sonicpy.index.maintenance.verify import check_backup
 from sonicpy.store.backup import open_backup
 from sonicpy.store.change_board import ChangeBoard
 from sonicpy.store.environment import Reader as Reader
+from sonicpy.store.packing import SparseRange
 from sonicpy.store.read_only import ReadOnlyStore
 from sonicpy.store.restore import Restoration, drop_staged
 from sonicpy.store.view import View
@@ -121,6 +122,19 @@ class Maintainer:
     def sweep(self, rows: int) -> bool:
         """Delete about `rows` rows of flushed buckets at most, and a few graphs; return whether any are left."""
         return self.engine.sweep(rows)
+
+    def sparse_ranges(self) -> list[SparseRange]:
+        """Return the ranges of rows that take more pages than they need; may be called from any thread.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        return self.engine.store.sparse_ranges()
+
+    def rewrite(self, sparse: SparseRange) -> None:
+        """Fill the pages of such a range: about 2 ms. Raises StoreError."""
+        with self.engine.lock:
+            self.engine.store.rewrite(sparse)
 
     # -- readers in other processes --------------------------------------------------------------------------------
 
