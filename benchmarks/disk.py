@@ -16,7 +16,7 @@ from itertools import cycle, islice
 from pathlib import Path
 
 from benchmarks.tables import MB, print_tables
-from benchmarks.versus.accounting import BLOCK_BYTES, allocated_bytes
+from benchmarks.versus.accounting import BLOCK_BYTES
 from benchmarks.versus.rates import push_run
 from benchmarks.versus.servers import Server, Sonic, Sonicpy, ask
 from benchmarks.versus.workload import SIXTEEN, push_line
@@ -86,9 +86,15 @@ def load(server: Server, texts: list[str], rest_s: float) -> int:
     with server:
         began = time.monotonic()
         for first in range(0, len(texts), PUSHES_AT_ONCE):
-            lines = [push_line(number, texts[number]) for number in range(first, min(first + PUSHES_AT_ONCE, len(texts)))]
+            lines = [
+                push_line(number, texts[number]) for number in range(first, min(first + PUSHES_AT_ONCE, len(texts)))
+            ]
             push_run(server, SIXTEEN, lines)
-        print(f"{server.name}: loaded in {time.monotonic() - began:.0f} s, {server.disk_bytes() / MB:.2f} MB", end="", flush=True)
+        print(
+            f"{server.name}: loaded in {time.monotonic() - began:.0f} s, {server.disk_bytes() / MB:.2f} MB",
+            end="",
+            flush=True,
+        )
         with server.connect("control") as control:
             ask(control, b"TRIGGER consolidate\n")
         print(f", consolidated {server.disk_bytes() / MB:.2f}", end="", flush=True)

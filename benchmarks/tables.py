@@ -26,17 +26,16 @@ NODE_BYTES = 8 + 2
 def main() -> None:
     count = parse_count("tables", __doc__, "TEXTS", 330_000)
     texts = messages(count)
-    with tempfile.TemporaryDirectory() as folder:
-        with Index(Path(folder), autocommit=False) as index:
-            for number, text in enumerate(texts):
-                index.push(COLLECTION, BUCKET, oid(number), text)
-                if number % COMMIT_CHANGES == COMMIT_CHANGES - 1:
-                    index.maintainer.commit()
-            index.maintainer.commit()
-            index.maintainer.sync()
-            print(f"{len(texts)} texts\n")
-            print_tables(Path(folder))
-            print(f"{'the log':20} {index.maintainer.log_bytes() / MB:7.2f}")
+    with tempfile.TemporaryDirectory() as folder, Index(Path(folder), autocommit=False) as index:
+        for number, text in enumerate(texts):
+            index.push(COLLECTION, BUCKET, oid(number), text)
+            if number % COMMIT_CHANGES == COMMIT_CHANGES - 1:
+                index.maintainer.commit()
+        index.maintainer.commit()
+        index.maintainer.sync()
+        print(f"{len(texts)} texts\n")
+        print_tables(Path(folder))
+        print(f"{'the log':20} {index.maintainer.log_bytes() / MB:7.2f}")
 
 
 def print_tables(folder: Path) -> None:

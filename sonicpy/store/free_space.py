@@ -1,9 +1,9 @@
 """Gives free pages of the data file back to the file system, as holes: LMDB never makes its file smaller.
 
 Nobody reads a page that is free in the last commit, in that of the checkpoint and in every commit that a reader shows.
-The list of free pages tells which commit freed a page: one that is not newer than any of these. (LMDB waits for one commit
-more, because its last meta page may be lost; ours is on the disk, in the checkpoint.) Nobody writes to such a page either
-while no transaction is open that may have taken it from the list; so the caller keeps changes away while holes are made.
+The list of free pages tells which commit freed a page: one that is not newer than any of these. (LMDB waits for one
+commit more, because its last meta page may be lost; ours is on the disk, in the checkpoint.) Nobody writes to such a
+page either while no transaction is open that may have taken it from the list; so changes wait while holes are made.
 """
 
 import errno

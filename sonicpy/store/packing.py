@@ -13,12 +13,14 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import takewhile
+from pathlib import Path
 from typing import Final
 
 from sonicpy.errors import StoreError
 from sonicpy.store.data_file import PAGE_HEADER, newest_meta_page
 from sonicpy.store.environment import (
     COMMON,
+    DATA_FILE,
     IMPACTS,
     OBJECTS,
     OIDS,
@@ -26,7 +28,6 @@ from sonicpy.store.environment import (
     TABLE_NAMES,
     TERMS,
     WORDS,
-    Environment,
     Row,
     Transaction,
 )
@@ -59,32 +60,24 @@ class SparseRange:
     gained: float
 
 
-def sparse_ranges(environment: Environment) -> list[SparseRange]:
-    """Return the ranges that are worth to be rewritten, as the last commit has them; may be called from any thread.
+def sparse_ranges(snapshot: Transaction, folder: Path) -> list[SparseRange]:
+    """Return the ranges that are worth to be rewritten; none if somebody has committed since.
+
+    Args:
+        snapshot: a read transaction.
+        folder: of the environment.
 
     Raises:
         StoreError: the data file cannot be read.
     """
-    found: list[SparseRange] = []
-    pages = 0
-    with environment.reading() as shown:
+    try:
+        descriptor = os.open(folder / DATA_FILE, os.O_RDONLY | os.O_CLOEXEC)
         try:
-            descriptor = os.open(environment.data_file, os.O_RDONLY | os.O_CLOEXEC)
-            try:
-                meta = newest_meta_page(descriptor)
-                if meta.number != shown.number:  # somebody commits; then nothing is at rest
-                    return []
-                trees = PageTrees(descriptor, meta)
-                for table in PACKED:
-                    leaves = list(trees.leaves(TABLE_NAMES[table]))
-                    pages += len(leaves)
-                    found += _sparse(table, leaves, meta.page_bytes - PAGE_HEADER.size)
-            finally:
-                os.close(descriptor)
-        except OSError as error:
-            raise StoreError(f"cannot read the data file of the store: {error.strerror}") from error
-    gained = sum(one.gained for one in found)
-    return found if gained >= max(WORTH_PAGES, WORTH_STORE_SHARE * pages) else []
+            return _worth_it(descriptor, snapshot.number)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise StoreError(f"cannot read the data file of the store: {error.strerror}") from error
 
 
 def rewrite(transaction: Transaction, sparse: SparseRange) -> None:
@@ -98,6 +91,21 @@ def rewrite(transaction: Transaction, sparse: SparseRange) -> None:
     for key, _ in reversed(rows):
         transaction.delete(table, key)
     transaction.put_many(table, rows)
+
+
+def _worth_it(descriptor: int, commit: int) -> list[SparseRange]:
+    meta = newest_meta_page(descriptor)
+    if meta.number != commit:
+        return []
+    trees = PageTrees(descriptor, meta)
+    found: list[SparseRange] = []
+    pages = 0
+    for table in PACKED:
+        leaves = list(trees.leaves(TABLE_NAMES[table]))
+        pages += len(leaves)
+        found += _sparse(table, leaves, meta.page_bytes - PAGE_HEADER.size)
+    gained = sum(sparse.gained for sparse in found)
+    return found if gained >= max(WORTH_PAGES, WORTH_STORE_SHARE * pages) else []
 
 
 def _sparse(table: int, leaves: list[Leaf], room: int) -> Iterator[SparseRange]:

@@ -30,7 +30,6 @@ from sonicpy.store.free_space import FreeSpace
 from sonicpy.store.log import RECORD_MAX_BYTES, Log
 from sonicpy.store.meta import FORMAT, POSITION, check_analyzer, check_format, read_position, write_identity
 from sonicpy.store.mutations import FlushCollection, Mutation, PushTerms, pack_mutation, unpack_mutation
-from sonicpy.store.packing import SparseRange, rewrite, sparse_ranges
 from sonicpy.store.reader import StoreReader
 from sonicpy.store.startup import prepare
 from sonicpy.store.sweep import sweep
@@ -235,22 +234,6 @@ class Store(StoreReader):
             StoreError: the disk failed.
         """
         return self._free_space.give_back(HOLES_S)
-
-    def sparse_ranges(self) -> list[SparseRange]:
-        """Return ranges of rows on pages that are half empty, for `rewrite`; may be called from any thread.
-
-        Raises:
-            StoreError: the store cannot be read.
-        """
-        return sparse_ranges(self._environment)
-
-    def rewrite(self, sparse: SparseRange) -> None:
-        """Fill the pages of a range; the store holds the same before and after.
-
-        Raises:
-            StoreError: it failed twice; nothing is lost.
-        """
-        self.maintain(lambda view: rewrite(view.transaction, sparse))
 
     def sync_before(self, work: Callable[[], None]) -> None:
         """Let every sync begin with `work`, which makes sure that the disk has what commits refer to."""

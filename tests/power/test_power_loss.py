@@ -13,9 +13,7 @@ from tests.power.disk import HOLE, Disk
 from tests.support.disk_recorder import Event, compiler
 
 ROOT = Path(__file__).resolve().parents[2]
-needs_recorder = pytest.mark.skipif(
-    compiler() is None, reason="recording needs Linux and a C compiler"
-)
+needs_recorder = pytest.mark.skipif(compiler() is None, reason="recording needs Linux and a C compiler")
 
 
 def cut_power(*arguments: str) -> None:

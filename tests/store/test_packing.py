@@ -8,7 +8,7 @@ import pytest
 
 from sonicpy.store import packing
 from sonicpy.store.environment import POSTINGS, WORDS, Environment
-from sonicpy.store.packing import rewrite, sparse_ranges
+from sonicpy.store.packing import SparseRange, rewrite, sparse_ranges
 
 MAP_BYTES = 1 << 27
 
@@ -46,10 +46,15 @@ def rows(environment: Environment, table: int) -> list[tuple[bytes, bytes]]:
         return list(transaction.rows(table, b""))
 
 
-def pack(environment: Environment, found: list[packing.SparseRange]) -> None:
-    for sparse in found:
+def sparse(environment: Environment) -> list[SparseRange]:
+    with environment.reading() as transaction:
+        return sparse_ranges(transaction, environment.data_file.parent)
+
+
+def pack(environment: Environment, found: list[SparseRange]) -> None:
+    for one in found:
         transaction = environment.begin(write=True)
-        rewrite(transaction, sparse)
+        rewrite(transaction, one)
         environment.commit(transaction)
 
 
@@ -57,13 +62,13 @@ def pack(environment: Environment, found: list[packing.SparseRange]) -> None:
 def test_pages_are_filled_and_rows_stay(environment: Environment, table: int, row_bytes: int, count: int) -> None:
     fill(environment, table, row_bytes, count)
     before, held = size_bytes(environment, table), rows(environment, table)
-    found = sparse_ranges(environment)
+    found = sparse(environment)
     pack(environment, found)
     assert rows(environment, table) == held
     gained = before - size_bytes(environment, table)
-    expected = sum(sparse.gained for sparse in found) * 4096
+    expected = sum(one.gained for one in found) * 4096
     assert gained > 0.2 * before and 0.8 < gained / expected < 1.25
-    assert sparse_ranges(environment) == [], "once is enough"
+    assert sparse(environment) == [], "once is enough"
 
 
 def test_rows_that_came_in_order_stay(environment: Environment) -> None:
@@ -71,26 +76,26 @@ def test_rows_that_came_in_order_stay(environment: Environment) -> None:
     for number in range(20_000):
         transaction.append(WORDS, b"%010d" % number, b"v" * 40)
     environment.commit(transaction)
-    assert sparse_ranges(environment) == []
+    assert sparse(environment) == []
 
 
 def test_large_rows_are_not_moved_again_and_again(environment: Environment) -> None:
     """Of four rows that fit into a page, the last one goes to the next page: no order of PUTs fills them better."""
     fill(environment, POSTINGS, 450, 5_000)
-    pack(environment, sparse_ranges(environment))
-    assert sparse_ranges(environment) == []
+    pack(environment, sparse(environment))
+    assert sparse(environment) == []
 
 
 def test_little_is_not_worth_it(environment: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(environment, WORDS, 30, 5_000)
-    assert sparse_ranges(environment)
+    assert sparse(environment)
     monkeypatch.setattr(packing, "WORTH_PAGES", 256)
-    assert sparse_ranges(environment) == []
+    assert sparse(environment) == []
 
 
 def test_changes_between_finding_and_rewriting_stay(environment: Environment) -> None:
     fill(environment, WORDS, 30, 10_000)
-    found = sparse_ranges(environment)
+    found = sparse(environment)
     fill(environment, WORDS, 30, 3_000, seed=2)
     transaction = environment.begin(write=True)
     assert transaction.delete_rows(WORDS, b"0", 300) == 300
@@ -101,4 +106,4 @@ def test_changes_between_finding_and_rewriting_stay(environment: Environment) ->
 
 
 def test_an_empty_store_has_nothing_to_fill(environment: Environment) -> None:
-    assert sparse_ranges(environment) == []
+    assert sparse(environment) == []

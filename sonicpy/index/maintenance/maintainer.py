@@ -17,7 +17,7 @@ from sonicpy.index.maintenance.verify import check_backup
 from sonicpy.store.backup import open_backup
 from sonicpy.store.change_board import ChangeBoard
 from sonicpy.store.environment import Reader as Reader
-from sonicpy.store.packing import SparseRange
+from sonicpy.store.packing import SparseRange, rewrite, sparse_ranges
 from sonicpy.store.read_only import ReadOnlyStore
 from sonicpy.store.restore import Restoration, drop_staged
 from sonicpy.store.view import View
@@ -129,12 +129,13 @@ class Maintainer:
         Raises:
             StoreError: the store cannot be read.
         """
-        return self.engine.store.sparse_ranges()
+        with self.engine.store.snapshot() as view:
+            return sparse_ranges(view.transaction, self.folder)
 
     def rewrite(self, sparse: SparseRange) -> None:
         """Fill the pages of such a range: about 2 ms. Raises StoreError."""
         with self.engine.lock:
-            self.engine.store.rewrite(sparse)
+            self.engine.store.maintain(lambda view: rewrite(view.transaction, sparse))
 
     # -- readers in other processes --------------------------------------------------------------------------------
 
