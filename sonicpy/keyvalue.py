@@ -196,7 +196,9 @@ class KeyValue:
         """
         with self.batch():
             transaction = self._changing()
-            held = transaction.get(VALUES, _checked(key)) or bytes(COUNTER_BYTES)
+            held = transaction.get(VALUES, _checked(key))
+            if held is None:
+                held = bytes(COUNTER_BYTES)
             if len(held) != COUNTER_BYTES:
                 raise ValueError(f"the value of {key!r} has {len(held)} bytes: a counter has {COUNTER_BYTES}")
             total = int.from_bytes(held) + by

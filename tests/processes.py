@@ -59,7 +59,8 @@ class Server:
         self._settings = dict(settings or {})
         if password is not None:
             self._settings["channel.auth_password"] = password
-        self._log = folder / "stderr.txt"
+        self._log = folder / f"stderr-{self.port}.txt"
+        self._starts = 0
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -77,6 +78,8 @@ class Server:
         self.folder.mkdir(parents=True, exist_ok=True)
         address = f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
         arguments = ["--inet", address, "--data", str(self.folder / "store")]
+        self._starts += 1  # a worker of a killed server may still write to the file that it had
+        self._log = self.folder / f"stderr-{self.port}-{self._starts}.txt"
         with open(self._log, "wb") as log:
             self._process = subprocess.Popen(
                 serve_command(*arguments),

@@ -15,7 +15,7 @@ from sonicpy.cli.output import show
 from sonicpy.cli.settings import load_settings
 from sonicpy.cli.target import WHERE, Purpose, add_target_flags, open_folder, open_server, open_target, server_url
 from sonicpy.errors import ConfigError, NotOffered, SonicError
-from sonicpy.index.maintenance.check_process import verify_in_child
+from sonicpy.index.maintenance.verify import verify_in_child
 from sonicpy.index.report.export import ExportedObject
 
 FAULTS_FOUND = 1

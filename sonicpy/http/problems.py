@@ -73,6 +73,35 @@ def status_of(error: SonicError) -> int:
     return next((status for kind, status in STATUSES.items() if isinstance(error, kind)), 500)
 
 
+SENTENCES: Mapping[str, str] = {
+    "missing": "{where} is missing",
+    "extra_forbidden": "{where} is not known here; /openapi.json lists the keys",
+    "json_invalid": "the body is not JSON: {error} at character {place}",
+    "model_attributes_type": "the body has to be a JSON object, sent as Content-Type: application/json",
+    "string_type": "{where} is {given}; allowed are strings",
+    "string_too_short": "{where} is {given}; allowed are at least {min_length} characters",
+    "string_too_long": "{where} is longer than {max_length} characters",
+    "greater_than_equal": "{where} is {given}; allowed are numbers from {ge} on",
+    "less_than_equal": "{where} is {given}; allowed are numbers up to {le}",
+    "int_parsing": "{where} is {given}; allowed are whole numbers",
+    "int_type": "{where} is {given}; allowed are whole numbers",
+    "bool_parsing": "{where} is {given}; allowed are true and false",
+    "bool_type": "{where} is {given}; allowed are true and false",
+}
+"""By the type of an error of pydantic; any other has its own words."""
+GIVEN_MAX = 60
+"""Characters of a wrong value that a sentence shows."""
+
+
+def _sentence(error: Mapping[str, Any]) -> str:
+    """Return what is wrong with a request, where, and what is allowed."""
+    places = [part for part in error["loc"] if part not in ("body", "query")]
+    where = str(places[0]) if places else "the body"  # behind it: which of several types pydantic tried
+    sentence = SENTENCES.get(error["type"], "{where}: {msg}")
+    given = repr(error["input"])[:GIVEN_MAX]
+    return sentence.format(where=where, given=given, place=where, msg=error["msg"], **error.get("ctx", {}))
+
+
 async def _refused(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, SonicError)
     status = status_of(error)
@@ -84,15 +113,27 @@ async def _refused(request: Request, error: Exception) -> JSONResponse:
 async def _invalid(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
     _let_go(error)
-    first = error.errors()[0]
-    where = " ".join(str(part) for part in first["loc"] if part != "body") or "the body"
-    return problem(422, f"{where}: {first['msg']}", request_id=_id(request))
+    return problem(422, _sentence(error.errors()[0]), request_id=_id(request))
 
 
 async def _of_http(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     _let_go(error)
-    return problem(error.status_code, str(error.detail), error.headers, _id(request))
+    path, headers = request.url.path, dict(error.headers or {})
+    if error.detail == HTTPStatus.NOT_FOUND.phrase:
+        detail = f"there is nothing at {path}; /openapi.json lists what there is"
+    elif error.detail == HTTPStatus.METHOD_NOT_ALLOWED.phrase:
+        headers["Allow"] = _methods(request) or headers.get("Allow", "GET")
+        detail = f"{path} does not answer {request.method}; it answers {headers['Allow']}"
+    else:
+        detail = str(error.detail)
+    return problem(error.status_code, detail, headers, _id(request))
+
+
+def _methods(request: Request) -> str:
+    """Return the methods that the path of a request answers; starlette names those of one of its routes."""
+    path = request.scope["path"].removeprefix(request.scope.get("root_path", ""))
+    return ", ".join(sorted(method.upper() for method in request.app.openapi()["paths"].get(path, ())))
 
 
 async def _gone(request: Request, error: Exception) -> JSONResponse:

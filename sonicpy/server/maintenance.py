@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from sonicpy.config import Config
 from sonicpy.errors import GraphError, ShuttingDown, SonicError, StoreError
-from sonicpy.index.maintenance.check_process import verify_in_child
 from sonicpy.index.maintenance.consolidate import Built, build_in_worker
-from sonicpy.index.maintenance.verify import check_backup
+from sonicpy.index.maintenance.verify import check_backup, verify_in_child
 from sonicpy.server.statistics import Statistics
 from sonicpy.server.threads import in_thread
 from sonicpy.server.workers import Workers

@@ -1,28 +1,16 @@
-"""Read a store whose pages may be damaged, in a process of its own: LMDB ends a process that meets such a page.
+"""Read a store whose pages may be damaged: first the pages without LMDB, then every row, in a process of its own."""
 
-    python -m sonicpy.store.check_rows FOLDER every|compare
-
-reads every row, or also compares the tables; it prints the first fault and ends with status 1, or with 0.
-"""
-
-import json
-import signal
-import subprocess
-import sys
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
-from typing import Final
 
 from sonicpy.errors import StoreError
+from sonicpy.store.check_process import faults_in_child
 from sonicpy.store.environment import DATA_FILE, Environment
 from sonicpy.store.meta import FORMAT, FORMAT_VERSION
+from sonicpy.store.page_check import page_faults
 from sonicpy.store.tables import miscounted_tables
 from sonicpy.store.verify import table_faults
-
-EVERY, COMPARE = "every", "compare"
-CHILD: Final = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1)); from sonicpy.store import check_rows as m; m.main()"
-)
 
 
 def first_fault(folder: Path, *, compare: bool) -> str | None:
@@ -31,17 +19,29 @@ def first_fault(folder: Path, *, compare: bool) -> str | None:
     Args:
         compare: also compare the tables with each other, as `verify` does, if they have the format of this version;
             else count their rows.
+
+    Raises:
+        StoreError: the check was ended from outside.
     """
-    arguments = [json.dumps(sys.path), str(folder), COMPARE if compare else EVERY]
-    done = subprocess.run([sys.executable, "-c", CHILD, *arguments], capture_output=True, text=True, check=False)
-    if done.returncode < 0:
-        return f"reading it ended a process by {signal.Signals(-done.returncode).name}"
-    told = done.stdout.strip() or done.stderr.strip().rpartition("\n")[2]
-    return told if done.returncode else None
+    return next(iter(faults_in_child(first_compared if compare else first_counted, folder)), None)
+
+
+def first_counted(folder: Path) -> Iterator[str]:
+    """Yield the first fault of the pages, or of the number of rows."""
+    yield from islice(faults(folder, compare=False), 1)
+
+
+def first_compared(folder: Path) -> Iterator[str]:
+    """Yield the first fault of the pages, of the number of rows, or of what they say."""
+    yield from islice(faults(folder, compare=True), 1)
 
 
 def faults(folder: Path, *, compare: bool) -> Iterator[str]:
     """Yield what is wrong with the rows of a store; a damaged page may end this process."""
+    damaged_page = next(page_faults(folder / DATA_FILE), None)
+    if damaged_page is not None:  # LMDB may walk for ever where a page refers to one above it
+        yield damaged_page
+        return
     try:
         environment = Environment(folder, (folder / DATA_FILE).stat().st_size, read_only=True)
         try:
@@ -53,15 +53,3 @@ def faults(folder: Path, *, compare: bool) -> Iterator[str]:
             environment.close()
     except StoreError as error:
         yield str(error)
-
-
-def main() -> None:
-    """Print the first fault of the store that the arguments name."""
-    fault = next(faults(Path(sys.argv[1]), compare=sys.argv[2] == COMPARE), None)
-    if fault is not None:
-        sys.stdout.write(f"{fault}\n")
-        sys.exit(1)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,4 @@
-"""The LMDB environment: tables, transactions, growth. The only file that imports lmdb.
+"""The LMDB environment: tables, transactions, growth. The only file that imports lmdb, which is why it is long.
 
 Invariants:
 - A write transaction is begun, used, committed and aborted on one thread.

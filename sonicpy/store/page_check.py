@@ -19,23 +19,27 @@ from pathlib import Path
 from typing import Final
 
 from sonicpy.errors import StoreError
+from sonicpy.store.data_file import (
+    BIG_DATA,
+    BRANCH_PAGE,
+    DATABASE,
+    LEAF_PAGE,
+    META_HEAD,
+    META_PAGES,
+    NO_PAGE,
+    NODE,
+    PAGE_HEADER,
+    MetaPage,
+    meta_pages,
+)  # fmt: skip
 
-PAGE: Final = struct.Struct("=QHHHH")
-NODE: Final = struct.Struct("=HHHH")
-TREE: Final = struct.Struct("=IHHQQQQQ")
-META_HEAD: Final = struct.Struct("=IIQQ")
-META_TAIL: Final = struct.Struct("=QQ")
 NUMBER: Final = struct.Struct("=Q")
-MAGIC: Final = 0xBEEFC0DE
-BRANCH, LEAF, OVERFLOW, META = 0x01, 0x02, 0x04, 0x08
+OVERFLOW_PAGE: Final = 0x04
 KIND: Final = 0x6F
 """The flags of a page that say what it is; the others only mean something in memory."""
-BIG_DATA, SUB_TREE = 0x01, 0x02
-NO_PAGE: Final = 2**64 - 1
-FIRST_PAGE: Final = 2
-"""Behind the two meta pages."""
+SUB_TREE: Final = 0x02
+"""Flag of a node whose data is a tree."""
 FREE_PAGES, TABLES = "the list of free pages", "the list of tables"
-PAGE_BYTES_MAX: Final = 1 << 16
 FAULTS_MAX: Final = 20
 """Faults that are told one by one: one damaged page near a root makes thousands of others unreachable."""
 
@@ -55,16 +59,18 @@ class Tree:
     @classmethod
     def read(cls, name: str, packed: bytes) -> "Tree":
         """Return the tree that some bytes describe."""
-        _, _, *numbers = TREE.unpack_from(packed)
+        _, _, *numbers = DATABASE.unpack_from(packed)
         return cls(name, *numbers)
 
 
-def page_faults(path: Path, commit: int) -> Iterator[str]:
-    """Yield what is wrong with the pages of a commit, which a reader keeps from being used again.
+def page_faults(path: Path, commit: int | None = None) -> Iterator[str]:
+    """Yield what is wrong with the pages of a commit, which must not be used again meanwhile.
 
     Args:
         path: of the data file.
-        commit: its number; the last one or the one before. If the file holds newer ones only, nothing is checked.
+        commit: its number, for which a reader keeps the pages. If the file holds newer ones only, nothing is checked.
+            None: the last commit of a store that no process writes; nothing is checked if no meta page is readable,
+            because LMDB refuses such a file.
 
     Raises:
         StoreError: the file cannot be read.
@@ -72,9 +78,12 @@ def page_faults(path: Path, commit: int) -> Iterator[str]:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         try:
-            check = _PageCheck(descriptor)
-            if check.find(commit):
-                yield from check.faults()
+            found = meta_pages(descriptor)
+            number = max((meta.number for meta in found), default=None) if commit is None else commit
+            for meta in found:
+                if meta.number == number:
+                    yield from _PageCheck(descriptor, meta).faults()
+                    return
         finally:
             os.close(descriptor)
     except OSError as error:
@@ -84,50 +93,30 @@ def page_faults(path: Path, commit: int) -> Iterator[str]:
 class _PageCheck:
     """One pass over all pages of one commit."""
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, meta: MetaPage) -> None:
         self._descriptor = descriptor
-        self._page_bytes = 0
-        self._last = 0
-        self._trees: list[Tree] = []
-        self._used = bytearray()  # by page: 0: nobody has it
+        self._page_bytes = meta.page_bytes
+        self._last = meta.pages - 1
+        self._pages = os.fstat(descriptor).st_size // meta.page_bytes
+        self._last_in_use = 0
+        place = PAGE_HEADER.size + META_HEAD.size
+        self._trees = [
+            Tree.read(FREE_PAGES, meta.content[place:]),
+            Tree.read(TABLES, meta.content[place + DATABASE.size :]),
+        ]
+        self._used = bytearray(min(meta.pages, self._pages))  # by page: 0: nobody has it
         self._found: list[str] = []
-
-    def find(self, commit: int) -> bool:
-        """Find the meta page of a commit; return whether it is there."""
-        for page_bytes in (os.sysconf("SC_PAGE_SIZE"), 4096, 1 << 14, 1 << 13, PAGE_BYTES_MAX):
-            for place in (0, page_bytes):
-                content = os.pread(self._descriptor, page_bytes, place)
-                if self._is_meta(content, page_bytes, commit):
-                    return True
-        return False
-
-    def _is_meta(self, content: bytes, page_bytes: int, commit: int) -> bool:
-        size = PAGE.size + META_HEAD.size + 2 * TREE.size + META_TAIL.size
-        if len(content) < size or not PAGE.unpack_from(content)[2] & META:
-            return False
-        if META_HEAD.unpack_from(content, PAGE.size)[0] != MAGIC:
-            return False
-        at = PAGE.size + META_HEAD.size
-        last, number = META_TAIL.unpack_from(content, at + 2 * TREE.size)
-        if number != commit or TREE.unpack_from(content, at)[0] != page_bytes:
-            return False
-        self._page_bytes, self._last = page_bytes, last
-        self._trees = [Tree.read(FREE_PAGES, content[at:]), Tree.read(TABLES, content[at + TREE.size :])]
-        return True
 
     def faults(self) -> Iterator[str]:
         """Yield what is wrong; to be called once."""
-        pages = os.fstat(self._descriptor).st_size // self._page_bytes
-        if pages <= self._last:
-            yield f"the file has {pages} pages, the last one in use is {self._last}"
-            return
-        self._used = bytearray(self._last + 1)
-        trees = self._trees
-        for tree in trees:  # grows: the tables are found on the way
+        for tree in self._trees:  # grows: the tables are found on the way
             self._check_tree(tree)
-        lost = self._used.count(0, FIRST_PAGE)
+        if self._last_in_use >= self._pages:
+            yield f"the file has {self._pages} pages, the last one in use is {self._last_in_use}"
+            return
+        lost = self._used.count(0, META_PAGES)
         if lost and not self._found:
-            first = self._used.index(0, FIRST_PAGE)
+            first = self._used.index(0, META_PAGES)
             self._found.append(f"{lost} pages are neither in use nor free, page {first} first")
         yield from self._found[:FAULTS_MAX]
         if len(self._found) > FAULTS_MAX:
@@ -145,17 +134,19 @@ class _PageCheck:
 
     def _check_page(self, tree: Tree, number: int, level: int, counted: list[int]) -> None:
         """Check a page and all below it."""
-        if not self._take(tree.name, number, 1):
+        if not self._use(tree.name, number, 1):
             return
         content = os.pread(self._descriptor, self._page_bytes, number * self._page_bytes)
-        held, _, flags, lower, upper = PAGE.unpack_from(content)
-        kind = LEAF if level == tree.depth else BRANCH
-        if held != number or flags & KIND != kind or not PAGE.size <= lower <= upper <= self._page_bytes or lower & 1:
+        held, _, flags, lower, upper = PAGE_HEADER.unpack_from(content)
+        kind = LEAF_PAGE if level == tree.depth else BRANCH_PAGE
+        is_filled = PAGE_HEADER.size <= lower <= upper <= self._page_bytes and not lower & 1
+        if held != number or flags & KIND != kind or not is_filled:
             self._found.append(f"page {number} is not the page of {tree.name} that it should be")
             return
-        counted[0 if kind == BRANCH else 1] += 1
+        counted[0 if kind == BRANCH_PAGE else 1] += 1
         before: bytes | int | None = None
-        for place, at in enumerate(struct.unpack_from(f"={(lower - PAGE.size) // 2}H", content, PAGE.size)):
+        nodes = struct.unpack_from(f"={(lower - PAGE_HEADER.size) // 2}H", content, PAGE_HEADER.size)
+        for place, at in enumerate(nodes):
             if not upper <= at <= self._page_bytes - NODE.size:
                 self._found.append(f"page {number} of {tree.name} names a node outside of itself")
                 return
@@ -165,12 +156,12 @@ class _PageCheck:
             key: bytes | int = packed
             if tree.name == FREE_PAGES and len(packed) == NUMBER.size:
                 key = NUMBER.unpack(packed)[0]
-            is_first_branch = kind == BRANCH and place == 0  # its key stands for "below all others"
+            is_first_branch = kind == BRANCH_PAGE and place == 0  # its key stands for "below all others"
             if before is not None and type(key) is type(before) and key <= before:  # type: ignore[operator]
                 self._found.append(f"the keys of page {number} of {tree.name} do not rise")
                 return
             before = None if is_first_branch else key
-            if kind == BRANCH:
+            if kind == BRANCH_PAGE:
                 self._check_page(tree, low | high << 16 | node_flags << 32, level + 1, counted)
                 continue
             counted[3] += 1
@@ -185,7 +176,7 @@ class _PageCheck:
 
     def _take_row(self, tree: Tree, key: bytes, data: bytes, flags: int, commit: bytes | int) -> None:
         """Note what a row of the two lists says: a table, or pages that are free."""
-        if tree.name == TABLES and flags & SUB_TREE and len(data) >= TREE.size:
+        if tree.name == TABLES and flags & SUB_TREE and len(data) >= DATABASE.size:
             self._trees.append(Tree.read(f"the table {key.decode('ascii', 'replace')}", data))
         elif tree.name == FREE_PAGES and len(data) >= NUMBER.size:
             numbers = struct.unpack_from(f"={len(data) // NUMBER.size}Q", data)
@@ -198,24 +189,32 @@ class _PageCheck:
     def _big_data(self, tree: Tree, page: int, node: bytes, size: int, counted: list[int]) -> bytes:
         """Return the value of a row that has pages of its own."""
         number = NUMBER.unpack_from(node)[0] if len(node) >= NUMBER.size else NO_PAGE
-        pages = (PAGE.size + size + self._page_bytes - 1) // self._page_bytes
-        if not self._take(tree.name, number, pages):
+        pages = (PAGE_HEADER.size + size + self._page_bytes - 1) // self._page_bytes
+        if not self._use(tree.name, number, pages):
             return b""
         content = os.pread(self._descriptor, pages * self._page_bytes, number * self._page_bytes)
-        held, _, flags, low, high = PAGE.unpack_from(content)
-        if held != number or flags & KIND != OVERFLOW or low | high << 16 != pages:
+        held, _, flags, low, high = PAGE_HEADER.unpack_from(content)
+        if held != number or flags & KIND != OVERFLOW_PAGE or low | high << 16 != pages:
             self._found.append(f"page {number}, to which page {page} refers, is no long row of {tree.name}")
             return b""
         counted[2] += pages
-        return content[PAGE.size :]
+        return content[PAGE_HEADER.size :]
+
+    def _use(self, name: str, first: int, pages: int) -> bool:
+        """Note that pages are in use; return whether they may be, and can be read."""
+        if not self._take(name, first, pages):
+            return False
+        self._last_in_use = max(self._last_in_use, first + pages - 1)
+        return first + pages <= self._pages
 
     def _take(self, name: str, first: int, pages: int) -> bool:
-        """Note that pages are in use or free; return whether they may be."""
-        if not FIRST_PAGE <= first <= self._last - pages + 1:
+        """Note that pages are in use or free; return whether they may be. The file may lack free ones at its end."""
+        if not META_PAGES <= first <= self._last - pages + 1:
             self._found.append(f"{name} refers to page {first}, which there is not")
             return False
-        if any(self._used[first : first + pages]):
+        held = self._used[first : first + pages]
+        if any(held):
             self._found.append(f"page {first} is used twice, by {name} and before")
             return False
-        self._used[first : first + pages] = b"\1" * pages
+        self._used[first : first + pages] = b"\1" * len(held)
         return True

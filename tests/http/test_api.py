@@ -97,13 +97,13 @@ def test_bulk_takes_rows_and_names_the_wrong_ones(index: sonicpy.Index, client: 
     ("path", "parameters", "status", "says"),
     [
         ("/v1/query", {**SCOPE, "collection": "a b", "text": "x"}, 400, "'a b'"),
-        ("/v1/query", {"collection": "a", "text": "x"}, 422, "bucket: Field required"),
-        ("/v1/query", {**SCOPE, "text": "x", "limit": -1}, 422, "limit: Input should be greater than or equal to 0"),
+        ("/v1/query", {"collection": "a", "text": "x"}, 422, "bucket is missing"),
+        ("/v1/query", {**SCOPE, "text": "x", "limit": -1}, 422, "limit is '-1'; allowed are numbers from 0 on"),
         ("/v1/query", {**SCOPE, "text": "x", "lang": "klingon"}, 400, "klingon"),
         ("/v1/suggest", {**SCOPE, "word": "two words"}, 400, "word"),
         ("/v1/count", {"collection": "a", "object": "o"}, 400, "without its bucket"),
         ("/v1/objects", {**SCOPE, "after": "gone"}, 400, "gone"),
-        ("/v1/nothing", {}, 404, "Not Found"),
+        ("/v1/nothing", {}, 404, "there is nothing at /v1/nothing; /openapi.json lists what there is"),
         ("/page/secret.txt", {}, 404, "no file secret.txt"),
     ],
 )
@@ -116,6 +116,35 @@ def test_an_error_is_a_problem_with_a_sentence(
     held = answer.json()
     assert (held["status"], held["request_id"]) == (status, "mine:1")
     assert says in held["detail"]
+
+
+@pytest.mark.parametrize(
+    ("content", "media_type", "says"),
+    [
+        ('{"collection": "m"', "application/json", "the body is not JSON: Expecting ',' delimiter at character 18"),
+        ("{}", "text/plain", "the body has to be a JSON object, sent as Content-Type: application/json"),
+        ("[1]", "application/json", "the body has to be a JSON object, sent as Content-Type: application/json"),
+        (json.dumps({**SCOPE, "object": "o"}), "application/json", "text is missing"),
+        (json.dumps({**SCOPE, "object": "o", "text": 5}), "application/json", "text is 5; allowed are strings"),
+        (
+            json.dumps({**SCOPE, "object": "", "text": ""}),
+            "application/json",
+            "object is ''; allowed are at least 1 char",
+        ),
+        (json.dumps({**SCOPE, "object": "o", "text": "", "x": 1}), "application/json", "x is not known here"),
+    ],
+)
+def test_a_wrong_body_is_a_sentence(client: TestClient, content: str, media_type: str, says: str) -> None:
+    answer = client.post("/v1/push", content=content, headers={"Content-Type": media_type})
+    assert answer.status_code == 422
+    assert answer.json()["detail"].startswith(says)
+
+
+def test_a_method_that_a_path_does_not_answer(client: TestClient) -> None:
+    answer = client.delete("/v1/query")
+    assert answer.status_code == 405
+    assert answer.headers["allow"] == "GET, POST"
+    assert answer.json()["detail"] == "/v1/query does not answer DELETE; it answers GET, POST"
 
 
 def test_bodies_have_limits(client: TestClient) -> None:

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 from sonicpy.errors import GraphError
 from sonicpy.ids import Scope
-from sonicpy.index.maintenance.check_process import verify_in_child
 from sonicpy.index.maintenance.consolidate import Built, GraphLimits, gather_words, prune_pending, publish, write_graph
-from sonicpy.index.maintenance.verify import check_backup
+from sonicpy.index.maintenance.verify import check_backup, verify_in_child
 from sonicpy.store.backup import open_backup
 from sonicpy.store.change_board import ChangeBoard
 from sonicpy.store.environment import Reader as Reader

@@ -14,6 +14,7 @@ from sonicpy.ids import Scope
 from sonicpy.store.backup import BACKUP_FILE, open_backup
 from sonicpy.store.boot_mark import refuse_unrecovered
 from sonicpy.store.bucket_state import BucketState
+from sonicpy.store.check_process import faults_in_child
 from sonicpy.store.environment import DATA_FILE, Environment, Transaction
 from sonicpy.store.folder import ReaderLock, holds_store, is_there, is_written
 from sonicpy.store.log import log_faults
@@ -25,7 +26,10 @@ from sonicpy.store.slices import lasting_faults, slices
 from sonicpy.store.verify import faults_beside_a_writer, readable_scopes, table_faults
 from sonicpy.store.view import View
 
-__all__ = ["check_backup", "folder_faults", "graph_faults", "holds_store", "is_there", "verify_backup", "verify_folder"]
+__all__ = [
+    "check_backup", "folder_faults", "graph_faults", "holds_store", "is_there", "verify_backup", "verify_folder",
+    "verify_in_child",
+]  # fmt: skip
 
 
 def verify_folder(folder: Path) -> list[str]:
@@ -40,6 +44,15 @@ def verify_folder(folder: Path) -> list[str]:
     return list(folder_faults(folder))
 
 
+def verify_in_child(folder: Path) -> list[str]:
+    """Return the faults of the store or the backup in a folder, as `verify_folder` does, whatever they are.
+
+    Raises:
+        StoreError: the folder holds neither, it cannot be read at all, or the check was ended from outside.
+    """
+    return faults_in_child(folder_faults, folder)
+
+
 def folder_faults(folder: Path) -> Iterator[str]:
     """Yield what `verify_folder` returns, each fault as it is found. Raises like `verify_folder`."""
     if is_there(folder / BACKUP_FILE):
@@ -50,12 +63,17 @@ def folder_faults(folder: Path) -> Iterator[str]:
         raise StoreError(f"{folder} holds neither a store ({DATA_FILE} is missing) nor a backup ({BACKUP_FILE})")
     refuse_unrecovered(folder)
     has_writer = is_written(folder)
+    if not has_writer and (faults := [*page_faults(data)]):
+        yield from _unread(folder, faults)
+        return
     unlocked = not may_write(folder)
     reader_lock = ReaderLock(folder) if unlocked else None
     try:
         environment = Environment(folder, data.stat().st_size, read_only=True, unlocked=unlocked)
         try:
-            yield from _page_faults(environment, data, has_writer)
+            if has_writer and (faults := _page_faults_beside_a_writer(environment, data)):
+                yield from _unread(folder, faults)
+                return
             with environment.reading() as transaction:
                 check_format(transaction)
                 position = read_position(transaction)
@@ -149,13 +167,19 @@ def _faults_of_graph(
         yield f"{name}: {missing} words are neither in its graph nor pending"
 
 
-def _page_faults(environment: Environment, data: Path, is_written: bool) -> list[str]:
-    """Return the faults of the pages of the last commit.
+def _unread(folder: Path, page_faults: list[str]) -> Iterator[str]:
+    """Yield the faults of pages. LMDB does not get to read them: it may walk for ever where one refers to another."""
+    yield from page_faults
+    yield f"the rows of {folder} were not checked, because pages are damaged"
 
-    A process that writes may be writing a meta page just now: then faults count only if a second look finds some too.
+
+def _page_faults_beside_a_writer(environment: Environment, data: Path) -> list[str]:
+    """Return the faults of the pages of the last commit, if a second look finds some too.
+
+    At the first one the process that writes may just have been writing a meta page.
     """
     faults: list[str] = []
-    for _ in range(2 if is_written else 1):
+    for _ in range(2):
         with environment.reading() as transaction:
             faults = list(page_faults(data, transaction.number))
         if not faults:

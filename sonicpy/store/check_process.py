@@ -13,29 +13,33 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Final
 
 from sonicpy import errors
 from sonicpy.errors import StoreError
-from sonicpy.index.maintenance.verify import folder_faults
+
+Check = Callable[[Path], Iterator[str]]
+"""A function of a module; it yields the faults of a folder, and raises StoreError if it cannot check it."""
 
 DAMAGE_SIGNALS: Final = {signal.SIGABRT, signal.SIGBUS, signal.SIGSEGV, signal.SIGFPE, signal.SIGILL}
 """What ends a process that reads a damaged or a cut off file of LMDB."""
 CHILD: Final = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
-    "from sonicpy.index.maintenance.check_process import main; main(sys.argv[2])"
+    "from sonicpy.store.check_process import main; main(*sys.argv[2:])"
 )
 PARENT_LOOKED_FOR_EVERY_S: Final = 1.0
 
 
-def verify_in_child(folder: Path) -> list[str]:
-    """Return the faults of the store or the backup in a folder, as `verify_folder` does, whatever they are.
+def faults_in_child(check: Check, folder: Path) -> list[str]:
+    """Return the faults of a folder that `check` yields in a process of its own, whatever they are.
 
     Raises:
-        StoreError: the folder holds neither, it cannot be read at all, or the check was ended from outside.
+        StoreError: the check raised it, or it was ended from outside.
     """
-    command = [sys.executable, "-c", CHILD, json.dumps(sys.path), str(folder)]
+    command = [sys.executable, "-c", CHILD, json.dumps(sys.path), check.__module__, check.__name__, str(folder)]
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
     except OSError as error:
@@ -62,12 +66,12 @@ def _error(name: str, message: str) -> StoreError:
     return kind(message) if known else StoreError(message)
 
 
-def main(folder: str) -> None:
+def main(module: str, check: str, folder: str) -> None:
     """Print the faults of a folder: what the process does."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     try:
-        for fault in folder_faults(Path(folder)):
+        for fault in getattr(import_module(module), check)(Path(folder)):
             _tell({"fault": fault})
     except StoreError as error:
         _tell({"error": type(error).__name__, "message": str(error)})
