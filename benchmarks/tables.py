@@ -3,7 +3,7 @@
     python -m benchmarks.tables [TEXTS]
 
 The program pushes texts in process and commits as often as the server does. The file is larger than its tables: the
-last commits freed pages that later commits will use.
+last commits freed pages that later commits will use. `fill` is the share of the pages that rows take, in percent.
 """
 
 import tempfile
@@ -11,12 +11,16 @@ from pathlib import Path
 
 from benchmarks.command_line import parse_count
 from benchmarks.stages import BUCKET, COLLECTION
+from benchmarks.versus.accounting import BLOCK_BYTES
 from sonicpy.index.index import Index
 from sonicpy.server.committer import COMMIT_CHANGES
-from sonicpy.store.environment import TABLE_NAMES
+from sonicpy.store.environment import DATA_FILE, TABLE_NAMES, Environment, Transaction
 from tests.support.texts import messages, oid
 
 MB = 1e6
+MAP_BYTES = 1 << 30
+NODE_BYTES = 8 + 2
+"""What LMDB adds to a row: a head, and its place in the page."""
 
 
 def main() -> None:
@@ -29,16 +33,34 @@ def main() -> None:
                 index.maintainer.commit()
         index.maintainer.commit()
         index.maintainer.sync()
-        used = 0
-        print(f"{len(texts)} texts\n\ntable           rows      MB")
-        with index.maintainer.engine.store.snapshot() as view:
-            for table, name in enumerate(TABLE_NAMES):
-                size = view.transaction.size_bytes(table)
-                used += size
-                print(f"{name.decode():10} {view.transaction.count(table):9} {size / MB:7.2f}")
-        print(f"{'all tables':20} {used / MB:7.2f}")
-        print(f"{'the file':20} {index.maintainer.used_bytes() / MB:7.2f}")
+        print(f"{len(texts)} texts\n")
+        print_tables(Path(folder))
         print(f"{'the log':20} {index.maintainer.log_bytes() / MB:7.2f}")
+
+
+def print_tables(folder: Path) -> None:
+    """Print what the tables of a store take, and its data file."""
+    environment = Environment(folder, MAP_BYTES, read_only=True)
+    used = 0
+    print("table           rows      MB  fill")
+    try:
+        with environment.reading() as transaction:
+            for table, name in enumerate(TABLE_NAMES):
+                size = transaction.size_bytes(table)
+                used += size
+                rows = row_bytes(transaction, table)
+                fill = f"{100 * rows / size:5.1f}" if size else ""
+                print(f"{name.decode():10} {transaction.count(table):9} {size / MB:7.2f} {fill}")
+        print(f"{'all tables':20} {used / MB:7.2f}")
+        print(f"{'pages of the file':20} {environment.used_bytes() / MB:7.2f}")
+        print(f"{'blocks of the file':20} {(folder / DATA_FILE).stat().st_blocks * BLOCK_BYTES / MB:7.2f}")
+    finally:
+        environment.close()
+
+
+def row_bytes(transaction: Transaction, table: int) -> int:
+    """Return how many bytes of its pages the rows of a table take."""
+    return sum(NODE_BYTES + len(key) + len(value) for key, value in transaction.rows(table, b""))
 
 
 if __name__ == "__main__":

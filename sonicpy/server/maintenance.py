@@ -37,6 +37,8 @@ READ_TOGETHER = 20
 """Small buckets that a worker reads from one snapshot: about 1 ms."""
 BUCKETS_PER_TURN = 100
 """Graphs published by one commit: about 3 ms."""
+RANGES_PER_COMMIT = 16
+"""Ranges of half empty pages rewritten between two commits: about 1 MB."""
 PRUNED_PER_TURN = 20
 """Buckets whose pending words are deleted between two turns: about 1 ms for small ones."""
 
@@ -151,6 +153,24 @@ class Maintenance:
         if len(faults) > FAULTS_TOLD:
             return [*faults[:FAULTS_TOLD], f"and {len(faults) - FAULTS_TOLD} faults more: run sonicpy verify"]
         return faults
+
+    async def pack(self) -> None:
+        """Fill pages that are half empty, a few between two turns, until something is changed.
+
+        Raises:
+            StoreError: the store cannot be read or written.
+        """
+        maintainer = self._maintainer
+        position = maintainer.log_position
+        ranges = await in_thread(maintainer.sparse_ranges)
+        for number, sparse in enumerate(ranges, 1):
+            if self._stopping or maintainer.log_position != position:
+                break
+            maintainer.rewrite(sparse)
+            if number % RANGES_PER_COMMIT == 0 and not self._committer.commit():
+                return
+            await asyncio.sleep(0)
+        self._committer.commit()
 
     def worker_processes(self) -> list[int]:
         """Return the process ids of the workers that run."""

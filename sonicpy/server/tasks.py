@@ -1,4 +1,4 @@
-"""Periodic work: commit again what failed, sweep flushed buckets, sync, consolidate, close idle graphs."""
+"""Periodic work: commit again what failed, sweep flushed buckets, sync, consolidate, close idle graphs, fill pages."""
 
 import asyncio
 import logging
@@ -22,6 +22,8 @@ logger = logging.getLogger(__name__)
 TICK_S = 1.0
 BUCKETS_BETWEEN_TURNS = 2_000
 """Buckets whose age is compared between two turns: about 1 ms."""
+PACK_AFTER_S = 5.0
+"""After that long without a change pages are filled, once."""
 LOOKED_AT = 1_000
 """Buckets whose pending words are counted in one second."""
 LOOKED_AT_BETWEEN_TURNS = 100
@@ -54,6 +56,9 @@ class PeriodicTasks:
         self._maintenance = service.maintenance
         self._readers = service.readers
         self._pending_since_s: dict[int, float] = {}
+        self._last_commit = -1
+        self._changed_s = 0.0
+        self._is_packed = False
         self._looked_at = -1  # the last bucket whose pending words were counted
 
     async def run(self) -> None:
@@ -70,7 +75,7 @@ class PeriodicTasks:
         """Return what is to be done now."""
         return [
             self._commit, self._committer.sweep, self._shorten_log, self._committer.sync, self._check_readers,
-            self._consolidate_due, self._close_idle_graphs,
+            self._consolidate_due, self._close_idle_graphs, self._pack_at_rest,
         ]  # fmt: skip
 
     async def _commit(self) -> None:
@@ -120,3 +125,12 @@ class PeriodicTasks:
 
     async def _close_idle_graphs(self) -> None:
         self._maintainer.close_idle_graphs(self._config.pool.inactive_after)
+
+    async def _pack_at_rest(self) -> None:
+        """Fill pages when nothing was changed for a while."""
+        now, last = time.monotonic(), self._maintainer.last_commit()
+        if last != self._last_commit or self._maintainer.uncommitted:
+            self._last_commit, self._changed_s, self._is_packed = last, now, False
+        elif not self._is_packed and now - self._changed_s >= PACK_AFTER_S:
+            await self._maintenance.pack()
+            self._last_commit, self._is_packed = self._maintainer.last_commit(), True

@@ -1,4 +1,5 @@
-"""Syncs a store in the background: soon after a commit, and sooner if many pages wait for it to be used again."""
+"""What a store does in the background: it syncs soon after a commit, sooner if many pages wait for it to be used again;
+and when nothing was changed for some seconds, it gives back disk that it does not need."""
 
 import logging
 import threading
@@ -10,6 +11,10 @@ logger = logging.getLogger(__name__)
 
 SYNC_AFTER_S = 1.0
 """A loss of power costs at most the changes of about this time."""
+REST_AFTER_S = 3.0
+"""After a sync that long without a change, the store is at rest."""
+REST_PAUSE_S = 0.002
+"""Between two steps of what is done at rest, so that readers get their turns."""
 
 
 class BackgroundSync:
@@ -17,10 +22,13 @@ class BackgroundSync:
 
     Args:
         sync: waits for the disk; after a StoreError it is called again.
+        rest: a step of what is to be done at rest; returns whether more is left.
     """
 
-    def __init__(self, sync: Callable[[], None]) -> None:
+    def __init__(self, sync: Callable[[], None], rest: Callable[[], bool]) -> None:
         self._sync = sync
+        self._rest = rest
+        self._woken: threading.Event | None = None  # ends the rest of a thread that has synced
         self._turn = threading.Lock()
         self._waiting: threading.Event | None = None  # of the thread that will sync and has not begun to
         self._threads: set[threading.Thread] = set()
@@ -38,6 +46,7 @@ class BackgroundSync:
         """Begin no more syncs, and wait until the last one has ended."""
         with self._turn:
             self._is_closed = True
+            self._wake()
             threads = list(self._threads)
             if self._waiting is not None:
                 self._waiting.set()
@@ -50,6 +59,7 @@ class BackgroundSync:
             soon = threading.Event()
             if self._is_closed:
                 return soon
+            self._wake()
             thread = threading.Thread(target=self._run, args=(soon,), name="sonicpy-sync", daemon=True)
             try:
                 thread.start()
@@ -68,9 +78,28 @@ class BackgroundSync:
         try:
             if not is_closed:
                 self._sync()
+                self._rest_until_woken()
         except StoreError as error:
             logger.error("%s", error)
             self.note_change(is_urgent=False)
         finally:
             with self._turn:
                 self._threads.discard(threading.current_thread())
+
+    def _rest_until_woken(self) -> None:
+        """Do what is to be done at rest, if nothing changes for a while."""
+        with self._turn:
+            if self._is_closed or self._waiting is not None:
+                return
+            self._woken = woken = threading.Event()
+        pause_s = REST_AFTER_S
+        try:
+            while not woken.wait(pause_s) and self._rest():
+                pause_s = REST_PAUSE_S
+        except StoreError as error:
+            logger.error("%s", error)
+
+    def _wake(self) -> None:
+        if self._woken is not None:
+            self._woken.set()
+            self._woken = None

@@ -355,6 +355,7 @@ class Environment:
         self._copies = 0
         self._followed = 0  # the commit that `follow` was told last
         self._checkpoints: Checkpoints | None = None
+        self._changing = threading.Lock()  # held while a write transaction is open, or `unchanged` keeps changes away
         try:
             if not read_only:
                 make_folder(folder)
@@ -378,7 +379,7 @@ class Environment:
         """Save a checkpoint before the first commit, which may use pages again; open the tables."""
         self._page_bytes: int = self._env.stat()["psize"]
         if saves:
-            self._checkpoints = Checkpoints(self._folder, self._folder / DATA_FILE, self._pin, self._sync_data)
+            self._checkpoints = Checkpoints(self._folder, self.data_file, self._pin, self._sync_data)
             self._checkpoints.save()
         self._tables = [self._open_table(name, create=writes) for name in tables]
         self._env.reader_check()
@@ -398,6 +399,16 @@ class Environment:
 
     def begin(self, *, write: bool) -> Transaction:
         """Begin a transaction; end it with `commit` or `abort` on the same thread."""
+        if not write:
+            return self._begin_one(write=False)
+        self._changing.acquire()
+        try:
+            return self._begin_one(write=True)
+        except BaseException:
+            self._changing.release()
+            raise
+
+    def _begin_one(self, *, write: bool) -> Transaction:
         while True:
             with self._turn:
                 self._note_begin()
@@ -410,6 +421,11 @@ class Environment:
             except lmdb.Error as error:
                 self._ended()
                 raise translated(error) from error
+
+    @property
+    def data_file(self) -> Path:
+        """The path of the file with the pages."""
+        return self._folder / DATA_FILE
 
     def take_snapshot(self) -> Transaction:
         """Return a read transaction that shows the last commit; end it with `give_back` on the same thread."""
@@ -449,6 +465,7 @@ class Environment:
             transaction._abort()
             raise translated(error) from error
         finally:
+            self._changing.release()
             self._ended()
         for idle in self._open.note_commit():
             idle._abort()
@@ -460,6 +477,8 @@ class Environment:
         try:
             transaction._abort()
         finally:
+            if transaction.write:
+                self._changing.release()
             self._ended()
 
     @contextmanager
@@ -487,6 +506,25 @@ class Environment:
             self._sync_data()
         else:
             self._checkpoints.save()
+
+    def oldest_commit(self) -> int:
+        """Return the oldest commit that anyone reads, or to which the store may go back."""
+        return min([self._writer_checkpoints().saved, *(reader.commit for reader in self.readers())])
+
+    @contextmanager
+    def unchanged(self, commit: int) -> Iterator[bool]:
+        """Keep changes away for the length of a `with` block, which has to be short; others may read.
+
+        Yields:
+            Whether that works: no write transaction is open, and `commit` is the last one.
+        """
+        if not self._changing.acquire(blocking=False):
+            yield False
+            return
+        try:
+            yield self.last_commit() == commit
+        finally:
+            self._changing.release()
 
     def sync_before(self, work: Callable[[], None]) -> None:
         """Let every sync begin with `work`, which makes sure that the disk has what commits refer to."""

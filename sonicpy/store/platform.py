@@ -1,8 +1,13 @@
-"""Folders and files that are on the disk when a call returns, and what identifies a boot of the machine."""
+"""Folders, files and holes in them that are on the disk when a call returns, and what identifies a boot."""
 
+import ctypes
+import errno
 import os
 import subprocess
+import sys
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 from sonicpy.disk import sync_file, sync_folder
 
@@ -12,6 +17,36 @@ SYSCTL = "/usr/sbin/sysctl"
 BOOT_NAMES = ("kern.bootsessionuuid", "kern.boottime")
 """What identifies a boot elsewhere: macOS has a random id; the boot time also changes when the clock is set."""
 SYSCTL_TIMEOUT_S = 5
+
+KEEP_SIZE, PUNCH_HOLE = 0x01, 0x02
+"""Modes of fallocate(2)."""
+
+
+def punch_hole(descriptor: int, start: int, size: int) -> None:
+    """Give the blocks of a part of a file back to the file system; the part reads as zeros from then on.
+
+    Raises:
+        OSError: EOPNOTSUPP: the file system or the operating system makes no holes; else the disk failed.
+    """
+    fallocate = _fallocate()
+    if fallocate is None:
+        raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP))
+    while fallocate(descriptor, PUNCH_HOLE | KEEP_SIZE, start, size):
+        code = ctypes.get_errno()
+        if code != errno.EINTR:
+            raise OSError(code, os.strerror(code))
+
+
+@cache
+def _fallocate() -> Any:
+    """Return the function of the C library; Python only has posix_fallocate, which makes no holes."""
+    if sys.platform != "linux":
+        return None
+    library = ctypes.CDLL(None, use_errno=True)
+    fallocate = getattr(library, "fallocate64", None)
+    if fallocate is not None:
+        fallocate.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64)
+    return fallocate
 
 
 def make_folder(folder: Path) -> None:

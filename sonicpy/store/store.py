@@ -26,6 +26,7 @@ from sonicpy.store.change_board import ChangeBoard
 from sonicpy.store.checkpoint import CHECKPOINT_BYTES, REPLACED_BYTES_MAX
 from sonicpy.store.convert import Conversion, is_convertible
 from sonicpy.store.environment import PENDING, Environment, MapFull
+from sonicpy.store.free_space import FreeSpace
 from sonicpy.store.log import RECORD_MAX_BYTES, Log
 from sonicpy.store.meta import FORMAT, POSITION, check_analyzer, check_format, read_position, write_identity
 from sonicpy.store.mutations import FlushCollection, Mutation, PushTerms, pack_mutation, unpack_mutation
@@ -43,6 +44,8 @@ Answer = TypeVar("Answer")
 Given = TypeVar("Given")
 
 SEGMENT_BYTES = 2 << 20  # a segment of the log; older ones go once a sync covers them
+HOLES_S = 0.001  # so long a change may wait for them
+HOLES_AT_CLOSE_S = 0.5
 GROWTHS_MAX = 20  # doublings of the map in one recovery: far more than any disk holds
 
 
@@ -86,7 +89,8 @@ class Store(StoreReader):
             self._refusal: StoreError | None = None
             self._held_back: StoreFull | None = None
             self._syncing = threading.Lock()
-            self._background = BackgroundSync(self.sync)
+            self._free_space = FreeSpace(self._environment)
+            self._background = BackgroundSync(self.sync, self.free_disk)
             try:
                 self._open()
             except BaseException:
@@ -221,6 +225,16 @@ class Store(StoreReader):
             self._environment.sync()
             self._log.retire(covered)
 
+    def free_disk(self) -> bool:
+        """Give some of the pages that nothing needs back to the file system; return whether there may be more.
+
+        May be called from any thread. Nothing is given back while the store is being changed.
+
+        Raises:
+            StoreError: the disk failed.
+        """
+        return self._free_space.give_back(HOLES_S)
+
     def sync_before(self, work: Callable[[], None]) -> None:
         """Let every sync begin with `work`, which makes sure that the disk has what commits refer to."""
         self._environment.sync_before(work)
@@ -351,12 +365,19 @@ class Store(StoreReader):
             self.shorten_log()
             self._background.close()
             self.sync()
+            self._free_disk_at_close()
             note_boot(self.folder, clean=True)
         finally:
             self._release()
             self._lock.release()
 
     # -- inside --------------------------------------------------------------------------------------------------
+
+    def _free_disk_at_close(self) -> None:
+        try:
+            self._free_space.give_back(HOLES_AT_CLOSE_S)
+        except StoreError as error:  # the store is closed in order all the same
+            logger.error("%s", error)
 
     def _make_log(self, folder: Path) -> Log:
         return Log(folder / "log")
@@ -506,6 +527,7 @@ class Store(StoreReader):
 
     def _release(self) -> None:
         self._background.close()
+        self._free_space.close()
         self._drop_transaction()
         self._log.close()
         self._environment.close()

@@ -22,11 +22,11 @@ from pathlib import Path
 
 from tests.power.broken import WAYS
 from tests.power.changes import BUCKETS, Holds, changes, pictures
-from tests.power.disk import Disk, Event, read_events, states
+from tests.power.disk import Disk, states
 from tests.power.judge import Promises, judge_changes, judge_import, outcome
 from tests.power.workload import BOOT, BROKEN, RESTARTS, ROWS
+from tests.support.disk_recorder import Event, read_events, recording
 
-HERE = Path(__file__).parent
 CHANGES = 300
 RECOVERIES = 6
 """States of the first scenario that are recovered under the recorder."""
@@ -64,12 +64,8 @@ class Laboratory:
         self._home = home
         self.seed = seed
         self._keep = keep
-        self._recorder = home / "recorder.so"
         self.made = changes(seed, CHANGES)
         self.taken = pictures(self.made)
-        compiler = os.environ.get("CC", "cc").split()
-        source = str(HERE / "recorder.c")
-        subprocess.run([*compiler, "-O1", "-shared", "-fPIC", "-o", str(self._recorder), source, "-ldl"], check=True)
 
     @property
     def live(self) -> Path:
@@ -82,7 +78,7 @@ class Laboratory:
         events = self._home / "events"
         events.unlink(missing_ok=True)
         environment = {
-            **os.environ, "LD_PRELOAD": str(self._recorder), "POWER_ROOT": str(self.live), "POWER_EVENTS": str(events),
+            **os.environ, **recording(self.live, events),
             BOOT: f"boot of {scenario}", BROKEN: self._broken,
         }  # fmt: skip
         arguments = [scenario, str(self.live), str(self.seed), str(first), str(CHANGES)]

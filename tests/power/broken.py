@@ -79,6 +79,10 @@ def _log_goes_too_early() -> None:
     Store.sync = sync  # type: ignore[method-assign]
 
 
+def _holes_are_made_too_early() -> None:
+    Environment.oldest_commit = lambda environment: environment.last_commit()  # type: ignore[method-assign]
+
+
 WAYS: dict[str, Callable[[], None]] = {
     "the data file is not synced": _data_is_not_synced,
     "pages are used again": _pages_are_used_again,
@@ -90,5 +94,6 @@ WAYS: dict[str, Callable[[], None]] = {
     "the name of a backup is not synced": _backup_has_no_name,
     "the boot mark is written over": _mark_is_written_over,
     "the map grows without a sync": _growth_keeps_no_checkpoint,
+    "holes are made too early": _holes_are_made_too_early,
     "a restore is not synced": _restore_is_not_synced,
 }

@@ -4,6 +4,7 @@ The model promises no more than POSIX does:
 
 - What a file held when its last completed sync began is on the disk. Of every write since, each page of 4 KiB (in some
   states each sector of 512 bytes) holds what it held after some of the writes to it, in their order.
+- A hole is a write of zeros.
 - The size of a file is any that it has had since its last sync; what was never written there is zeros.
 - A name that was made, replaced or removed since the last sync of its folder may be there or not. A rename happens as a
   whole, and for one name an operation happens only if those before it did.
@@ -16,37 +17,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-EVENT = struct.Struct("=cQQI")
+from tests.support.disk_recorder import Event
+
+HOLE = struct.Struct("=Q")
 PAGE_BYTES = 4096
 SECTOR_BYTES = 512
 VOLATILE = "lock.mdb"
 """LMDB writes it through a mapping, which is not recorded, and makes it anew at the first open after a start."""
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """A call of the recorded process; recorder.c says which there are."""
-
-    kind: str
-    number: int
-    other: int
-    content: bytes
-
-    @property
-    def path(self) -> str:
-        return os.fsdecode(self.content)
-
-
-def read_events(path: Path) -> list[Event]:
-    """Return the events of a recording."""
-    content = path.read_bytes()
-    events, place = [], 0
-    while place < len(content):
-        kind, number, other, size = EVENT.unpack_from(content, place)
-        place += EVENT.size
-        events.append(Event(kind.decode(), number, other, content[place : place + size]))
-        place += size
-    return events
 
 
 @dataclass(slots=True)
@@ -140,6 +117,8 @@ class Disk:
                 self._changes(event).append(Change(at, event.other, None))
             case "w":
                 self._changes(event).append(Change(at, event.other, event.content))
+            case "h":
+                self._changes(event).append(Change(at, event.other, bytes(*HOLE.unpack(event.content))))
             case "s":
                 self._syncs[event.other] = (at, self._of_inode.get(event.number, FOLDER), event.path)
             case "e":

@@ -95,10 +95,7 @@ def _judge_index(index: Index, promises: Promises, taken: list[Holds]) -> int:
     candidates = [number for number in range(promises.synced, promises.begun + 1) if taken[number] == content]
     if not candidates:
         raise AssertionError(f"between {promises.synced} and {promises.begun}: {_difference(content, taken, promises)}")
-    engine = index.maintainer.engine
-    with engine.store.snapshot() as view:  # not Index.verify: its child would know the machine's real boot
-        faults = [*table_faults(view.transaction), *graph_faults(view, engine.graphs)]
-    assert not faults, faults
+    _check(index)
     assert not index.maintainer.engine.graphs.broken, "a graph that a commit names is missing or damaged"
     for bucket in BUCKETS:
         for word in WORDS[::5]:
@@ -117,13 +114,20 @@ def judge_import(root: Path, promises: Promises, taken: list[Holds], turn: int) 
         content = {one.object: {*one.terms} for one in index.holdings()}
         assert max(rows, promises.synced) <= len(content) <= promises.begun, (rows, promises.synced, promises.begun)
         assert content == dict([*taken[-1][BUCKETS[0]].items()][: len(content)])
-        faults = index.verify()
-        assert not faults, faults
+        _check(index)
     with open(os.devnull, "w", encoding="utf-8") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
         assert cli([*import_arguments(root), "--resume"]) == 0
     with Index(root / "store") as index:
         assert {one.object: {*one.terms} for one in index.holdings()} == taken[-1][BUCKETS[0]]
     return len(content)
+
+
+def _check(index: Index) -> None:
+    """Check the tables and graphs here; the child process of Index.verify would know the machine's real boot."""
+    engine = index.maintainer.engine
+    with engine.store.snapshot() as view:
+        faults = [*table_faults(view.transaction), *graph_faults(view, engine.graphs)]
+    assert not faults, faults
 
 
 def _difference(content: Holds, taken: list[Holds], promises: Promises) -> str:

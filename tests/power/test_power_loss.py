@@ -1,6 +1,5 @@
 """Power loss: whatever a simulated disk leaves of a recorded run, nothing synced is missing and nothing is undone."""
 
-import os
 import random
 import shutil
 import subprocess
@@ -10,13 +9,11 @@ from pathlib import Path
 import pytest
 
 from tests.power.broken import WAYS
-from tests.power.disk import Disk, Event
+from tests.power.disk import HOLE, Disk
+from tests.support.disk_recorder import Event, compiler
 
 ROOT = Path(__file__).resolve().parents[2]
-needs_recorder = pytest.mark.skipif(
-    sys.platform != "linux" or shutil.which(os.environ.get("CC", "cc").split()[-1]) is None,
-    reason="recording needs Linux and a C compiler",
-)
+needs_recorder = pytest.mark.skipif(compiler() is None, reason="recording needs Linux and a C compiler")
 
 
 def cut_power(*arguments: str) -> None:
@@ -105,3 +102,13 @@ def test_a_rename_happens_as_a_whole(tmp_path: Path) -> None:
     sync = [("s", 7, 1, b""), ("e", 7, 1, b""), ("s", 0, 2, str(root).encode()), ("e", 0, 2, b"")]
     played = events(("c", 7, 0, fresh), ("w", 7, 0, b"x"), *sync, ("r", 0, 0, fresh + b"\0" + final))
     assert left(tmp_path, played) == {(("f.new", b"x"),), (("f", b"x"),)}
+
+
+def test_a_hole_is_there_or_not_until_a_sync(tmp_path: Path) -> None:
+    root, path = str(tmp_path / "root").encode(), str(tmp_path / "root" / "f").encode()
+    sync = [("s", 7, 1, b""), ("e", 7, 1, b""), ("s", 0, 2, root), ("e", 0, 2, b"")]
+    full, hole = ("w", 7, 0, b"x" * 8192), ("h", 7, 4096, HOLE.pack(512))
+    without, punched = (("f", b"x" * 8192),), (("f", b"x" * 4096 + bytes(512) + b"x" * 3584),)
+    played = events(("c", 7, 0, path), full, *sync, hole)
+    assert left(tmp_path, played) == {without, punched}
+    assert left(tmp_path, played + events(("s", 7, 3, b""), ("e", 7, 3, b""))) == {punched}

@@ -23,7 +23,7 @@ from sonicpy.cli.importing.mapping import Entry
 from sonicpy.cli.importing.sinks import FolderSink, Refusal
 from sonicpy.cli.main import main as cli
 from sonicpy.index.index import Index
-from sonicpy.store import boot_mark, checkpoint, environment, store
+from sonicpy.store import boot_mark, checkpoint, environment, free_space, store
 from tests.power.broken import WAYS
 from tests.power.changes import COLLECTION, Change, changes, held, pictures
 
@@ -84,6 +84,8 @@ class Run:
         if chance < 0.4:
             self.index.maintainer.commit()
             self._committed = number
+        if 0.2 < chance < 0.4:
+            self.index.maintainer.engine.store.free_disk()
         if chance < 0.03:
             self.index.maintainer.consolidate()
         if chance < 0.1:
@@ -138,6 +140,7 @@ def main() -> None:
         WAYS[os.environ[BROKEN]]()
     store.CHECKPOINT_BYTES = checkpoint.CHECKPOINT_BYTES = 512 << 10  # so that much happens in a short run
     store.SEGMENT_BYTES = 4 << 10
+    free_space.WORTH_BYTES = 0
     environment.GROW_WHEN_USED = 0.1
     if scenario == "import":
         import_rows(root)

@@ -3,27 +3,23 @@
     calls = record_calls(CODE, folder)       run Python code in a process of its own
     for call, disk in replayed(calls): ...   each call, with the disk as it was just before
 
-The recorder is disk_calls.c, a library that the linker puts before libc (LD_PRELOAD), so that neither tests nor the
+The recorder is disk_recorder.c, a library that the linker puts before libc (LD_PRELOAD), so that neither tests nor the
 code under test have to name the functions that write.
 """
 
 import os
-import shutil
 import subprocess
 import sys
-import sysconfig
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
-from tempfile import gettempdir
 from typing import NamedTuple
 
 import pytest
 
+from tests.support.disk_recorder import Event, compiler, read_events, recording
 from tests.support.paths import ROOT
 
-SOURCE = Path(__file__).with_suffix(".c")
 TIMEOUT_S = 60.0
 
 PRELUDE = """
@@ -31,14 +27,13 @@ import os, sys
 from pathlib import Path
 folder = Path(sys.argv[1])
 def mark(name):
-    with open(os.environ["DISK_CALLS"], "ab", buffering=0) as record:
-        os.writev(record.fileno(), [f"mark\\t{name}\\t\\n".encode()])
+    os.write(1, f"reply {name}\\n".encode())
 """
 """What the code finds defined: the folder that it may use, and `mark`, which notes how far it has come."""
 
 
 class Call(NamedTuple):
-    """One call: create, write, synced write, sync, rename, unlink, or the mark of a test, whose path is its name."""
+    """One call: create, write, sync, rename, unlink, or the mark of a test, whose path is its name."""
 
     what: str
     path: str
@@ -84,20 +79,45 @@ def record_calls(code: str, folder: Path) -> list[Call]:
 
     Skips the test where the recorder cannot be built or loaded.
     """
-    if sys.platform != "linux":
-        pytest.skip("needs LD_PRELOAD and /proc to record what a process writes")
+    if compiler() is None:
+        pytest.skip("needs Linux and a C compiler to record what a process writes")
     folder.mkdir(parents=True, exist_ok=True)
     folder = folder.resolve()
-    record = folder.with_name(f"{folder.name}.calls")
-    environment = {**os.environ, "LD_PRELOAD": str(_library()), "DISK_CALLS": str(record)}
+    record = folder.with_name(f"{folder.name}.events")
+    names = {path.stat().st_ino: str(path) for path in folder.rglob("*")}
     done = subprocess.run(
         [sys.executable, "-c", PRELUDE + code, str(folder)],
-        cwd=ROOT, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
+        cwd=ROOT, env={**os.environ, **recording(folder, record)}, capture_output=True, text=True, timeout=TIMEOUT_S,
+        check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    calls = [Call(*line.split("\t")) for line in record.read_text().splitlines()]
+    events = read_events(record)
     record.unlink()
-    return [call for call in calls if call.what == "mark" or f"{call.path}/".startswith(f"{folder}/")]
+    return list(_calls(events, names))
+
+
+def _calls(events: list[Event], names: dict[int, str]) -> Iterator[Call]:
+    """Yield the calls that events tell; `names` are the paths of the files that were there, by inode."""
+    synced: dict[int, str] = {}  # paths by number of the sync
+    for event in events:
+        match event.kind:
+            case "a":
+                yield Call("mark", event.path.removeprefix("reply ").rstrip(), "")
+            case "c":
+                names[event.number] = event.path
+                yield Call("create", event.path, "")
+            case "w" | "t" | "h":
+                yield Call("write", names[event.number], "")
+            case "s":
+                synced[event.other] = event.path or names[event.number]
+            case "e":
+                yield Call("sync", synced.pop(event.other), "")
+            case "r":
+                before, after = event.path.split("\0")
+                names.update({inode: after for inode, name in names.items() if name == before})
+                yield Call("rename", before, after)
+            case "u":
+                yield Call("unlink", event.path, "")
 
 
 def replayed(calls: list[Call]) -> Iterator[tuple[Call, Disk]]:
@@ -106,18 +126,3 @@ def replayed(calls: list[Call]) -> Iterator[tuple[Call, Disk]]:
     for call in calls:
         yield call, disk
         disk.take(call)
-
-
-@cache
-def _library() -> Path:
-    """Return the compiled recorder; compile it if no test of this user has done so yet."""
-    compiler = shutil.which("gcc") or shutil.which("cc")
-    if compiler is None:
-        pytest.skip("needs a C compiler to record what a process writes")
-    stamp = f"{SOURCE.stat().st_mtime_ns:x}-{sysconfig.get_platform()}-{os.getuid()}"
-    library = Path(gettempdir()) / f"sonicpy-disk-calls-{stamp}.so"
-    if not library.exists():
-        fresh = library.with_suffix(f".{os.getpid()}")
-        subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-w", "-o", fresh, SOURCE, "-ldl"], check=True)
-        os.replace(fresh, library)
-    return library

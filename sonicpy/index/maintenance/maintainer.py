@@ -16,6 +16,7 @@ from sonicpy.index.maintenance.verify import check_backup, verify_in_child
 from sonicpy.store.backup import open_backup
 from sonicpy.store.change_board import ChangeBoard
 from sonicpy.store.environment import Reader as Reader
+from sonicpy.store.packing import SparseRange, rewrite, sparse_ranges
 from sonicpy.store.read_only import ReadOnlyStore
 from sonicpy.store.restore import Restoration, drop_staged
 from sonicpy.store.view import View
@@ -120,6 +121,20 @@ class Maintainer:
     def sweep(self, rows: int) -> bool:
         """Delete about `rows` rows of flushed buckets at most, and a few graphs; return whether any are left."""
         return self.engine.sweep(rows)
+
+    def sparse_ranges(self) -> list[SparseRange]:
+        """Return the ranges of rows that take more pages than they need; may be called from any thread.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        with self.engine.store.snapshot() as view:
+            return sparse_ranges(view.transaction, self.folder)
+
+    def rewrite(self, sparse: SparseRange) -> None:
+        """Fill the pages of such a range: about 2 ms. Raises StoreError."""
+        with self.engine.lock:
+            self.engine.store.maintain(lambda view: rewrite(view.transaction, sparse))
 
     # -- readers in other processes --------------------------------------------------------------------------------
 

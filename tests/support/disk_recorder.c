@@ -1,12 +1,13 @@
-/* Records what a process does to the files below a folder: LD_PRELOAD this.
+/* Records what a process does to the files below a folder. Loaded by LD_PRELOAD; see disk_recorder.py.
 
-   POWER_ROOT    the folder; files elsewhere are not recorded
-   POWER_EVENTS  the file that gets the events
+   DISK_ROOT    the folder; files elsewhere are not recorded
+   DISK_EVENTS  the file that gets the events
 
    event   kind u8 | number u64 | other u64 | size u32 | bytes                                       (native order)
 
    Each call happens between the lock and the unlock of one mutex, so that the order of events is that of the calls.
-   A sync has two events: what was written before its begin is on the disk at its end. */
+   A sync has two events: what was written before its begin is on the disk at its end. So has a write to a descriptor
+   that waits for the disk, behind the event of the write. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -23,7 +24,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { CREATE = 'c', TRUNCATE = 't', WRITE = 'w', SYNC_BEGIN = 's', SYNC_END = 'e', RENAME = 'r', UNLINK = 'u',
+enum { CREATE = 'c', TRUNCATE = 't', WRITE = 'w', HOLE = 'h', SYNC_BEGIN = 's', SYNC_END = 'e', RENAME = 'r', UNLINK = 'u',
        FOLDER = 'd', REPLY = 'a' };
 
 static pthread_mutex_t turn = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
@@ -40,6 +41,7 @@ REAL(ssize_t, writev, int, const struct iovec *, int);
 REAL(ssize_t, pwrite, int, const void *, size_t, off_t);
 REAL(ssize_t, pwritev, int, const struct iovec *, int, off_t);
 REAL(int, ftruncate, int, off_t);
+REAL(int, fallocate, int, int, off_t, off_t);
 REAL(int, fsync, int);
 REAL(int, fdatasync, int);
 REAL(int, rename, const char *, const char *);
@@ -49,9 +51,9 @@ REAL(int, mkdir, const char *, mode_t);
 __attribute__((constructor)) static void begin(void) {
 #define FIND(name) real_##name = dlsym(RTLD_NEXT, #name)
     FIND(open); FIND(openat); FIND(write); FIND(writev); FIND(pwrite); FIND(pwritev); FIND(ftruncate); FIND(fsync);
-    FIND(fdatasync); FIND(rename); FIND(unlink); FIND(mkdir);
-    root = getenv("POWER_ROOT");
-    const char *path = getenv("POWER_EVENTS");
+    FIND(fallocate); FIND(fdatasync); FIND(rename); FIND(unlink); FIND(mkdir);
+    root = getenv("DISK_ROOT");
+    const char *path = getenv("DISK_EVENTS");
     if (!root || !path) return;
     root_size = strlen(root);
     events = real_open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
@@ -112,12 +114,16 @@ OPEN(open64)
 OPENAT(openat)
 OPENAT(openat64)
 
-static void note_write(uint64_t file, const struct iovec *parts, ssize_t done, off_t place) {
+static void note_write(int fd, uint64_t file, const struct iovec *parts, ssize_t done, off_t place) {
     for (; done > 0; parts++) {
         size_t size = (size_t)done < parts->iov_len ? (size_t)done : parts->iov_len;
         note(WRITE, file, place, parts->iov_base, size);
         done -= size; place += size;
     }
+    int flags = fcntl(fd, F_GETFL);
+    if (flags < 0 || !(flags & O_DSYNC)) return;
+    note(SYNC_BEGIN, file, ++syncs, "", 0);
+    note(SYNC_END, file, syncs, "", 0);
 }
 
 ssize_t writev(int fd, const struct iovec *parts, int count) {
@@ -125,7 +131,7 @@ ssize_t writev(int fd, const struct iovec *parts, int count) {
     if (!file) return real_writev(fd, parts, count);
     pthread_mutex_lock(&turn);
     ssize_t done = real_writev(fd, parts, count); int error = errno;
-    if (done > 0) note_write(file, parts, done, lseek(fd, 0, SEEK_CUR) - done);
+    if (done > 0) note_write(fd, file, parts, done, lseek(fd, 0, SEEK_CUR) - done);
     pthread_mutex_unlock(&turn); errno = error; return done;
 }
 
@@ -136,7 +142,7 @@ ssize_t write(int fd, const void *bytes, size_t size) {
     if (!file) note(REPLY, 0, 0, bytes, size);  /* what a process promises, before anyone can read it */
     ssize_t done = real_write(fd, bytes, size); int error = errno;
     struct iovec part = {(void *)bytes, size};
-    if (file && done > 0) note_write(file, &part, done, lseek(fd, 0, SEEK_CUR) - done);
+    if (file && done > 0) note_write(fd, file, &part, done, lseek(fd, 0, SEEK_CUR) - done);
     pthread_mutex_unlock(&turn); errno = error; return done;
 }
 
@@ -147,7 +153,7 @@ ssize_t write(int fd, const void *bytes, size_t size) {
         pthread_mutex_lock(&turn);                                                                                    \
         ssize_t done = real_pwrite(fd, bytes, size, place); int error = errno;                                        \
         struct iovec part = {(void *)bytes, size};                                                                    \
-        if (done > 0) note_write(file, &part, done, place);                                                           \
+        if (done > 0) note_write(fd, file, &part, done, place);                                                           \
         pthread_mutex_unlock(&turn); errno = error; return done;                                                      \
     }
 PWRITE(pwrite)
@@ -159,7 +165,7 @@ PWRITE(pwrite64)
         if (!file) return real_pwritev(fd, parts, count, place);                                                      \
         pthread_mutex_lock(&turn);                                                                                    \
         ssize_t done = real_pwritev(fd, parts, count, place); int error = errno;                                      \
-        if (done > 0) note_write(file, parts, done, place);                                                           \
+        if (done > 0) note_write(fd, file, parts, done, place);                                                           \
         pthread_mutex_unlock(&turn); errno = error; return done;                                                      \
     }
 PWRITEV(pwritev)
@@ -176,6 +182,19 @@ PWRITEV(pwritev64)
     }
 FTRUNCATE(ftruncate)
 FTRUNCATE(ftruncate64)
+
+/* Of the modes of fallocate only holes change what a file holds; the content of the event is the size of the hole. */
+#define FALLOCATE(name)                                                                                               \
+    int name(int fd, int mode, off_t place, off_t size) {                                                             \
+        uint64_t file = mode & FALLOC_FL_PUNCH_HOLE ? file_of(fd) : 0, bytes = size;                                  \
+        if (!file) return real_fallocate(fd, mode, place, size);                                                      \
+        pthread_mutex_lock(&turn);                                                                                    \
+        int done = real_fallocate(fd, mode, place, size), error = errno;                                              \
+        if (!done) note(HOLE, file, place, &bytes, sizeof bytes);                                                     \
+        pthread_mutex_unlock(&turn); errno = error; return done;                                                      \
+    }
+FALLOCATE(fallocate)
+FALLOCATE(fallocate64)
 
 /* Syncs a file, or the list of a folder, which is named by its path. */
 static int synced(int fd, int (*sync)(int)) {

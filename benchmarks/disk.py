@@ -1,0 +1,130 @@
+"""Compare the disk that our server takes with Sonic's, after the same texts, consolidated, restarted and idle.
+
+    python -m benchmarks.disk [TEXTS ...] [--rest SECONDS] [--folder FOLDER]
+
+Each of TEXTS is `messages` (330,000 chat messages), `joined` (1,000,000 texts of 90 bytes and more, made of messages)
+or a number of messages. Sonic is $SONIC_BIN or `sonic` on the PATH. The texts go over a socket with 16 in flight. For
+our store the program also prints what each table and each group of files takes.
+"""
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from itertools import cycle, islice
+from pathlib import Path
+
+from benchmarks.tables import MB, print_tables
+from benchmarks.versus.accounting import BLOCK_BYTES
+from benchmarks.versus.rates import push_run
+from benchmarks.versus.servers import Server, Sonic, Sonicpy, ask
+from benchmarks.versus.workload import SIXTEEN, push_line
+from sonicpy.store.environment import Environment
+from tests.support.server_process import find_sonic
+from tests.support.texts import messages
+
+MESSAGES, JOINED = "messages", "joined"
+COUNTS = {MESSAGES: 330_000, JOINED: 1_000_000}
+JOINED_BYTES = 90
+MAP_BYTES = 1 << 30
+PUSHES_AT_ONCE = 10_000
+
+
+def main() -> None:
+    """Load, measure and print."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.disk", description=__doc__.splitlines()[0])
+    parser.add_argument("texts", nargs="*", default=[MESSAGES], help="messages, joined, or a number of messages")
+    parser.add_argument("--rest", type=float, default=60.0, metavar="SECONDS", help="idle time before measuring")
+    parser.add_argument("--folder", type=Path, help="create the temporary folder of all stores here")
+    arguments = parser.parse_args()
+    for kind in arguments.texts:
+        with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
+            compare(Path(folder), kind, arguments.rest)
+
+
+def compare(folder: Path, kind: str, rest_s: float) -> None:
+    """Load the servers with some texts and print what they take."""
+    texts = list(texts_of(kind))
+    print(f"{kind}: {len(texts)} texts, {sum(map(len, texts)) / len(texts):.0f} characters on average")
+    ours = Sonicpy("sonicpy", folder / "sonicpy")
+    servers: list[Server] = [ours]
+    binary = find_sonic()
+    if binary is None:
+        print("skipped: Sonic, which is not installed ($SONIC_BIN, or `sonic` on the PATH)")
+    else:
+        servers.append(Sonic("sonic", folder / "sonic", binary))
+    taken = {server.name: load(server, texts, rest_s) for server in servers}
+    for name, size in taken.items():
+        print(f"{name:10} {size / MB:8.2f} MB, {size / taken[servers[-1].name]:.3f} of {servers[-1].name}'s")
+    store = ours.folder / "store"
+    for name, paths in groups(store).items():
+        print(f"{name:20} {sum(path.stat().st_blocks for path in paths) * BLOCK_BYTES / MB:7.2f}")
+    print_tables(store)
+    print(f"{'a compacted copy':20} {compacted_bytes(store, folder / 'copy') / MB:7.2f}", flush=True)
+
+
+def texts_of(kind: str) -> Iterator[str]:
+    """Return the texts that an argument names."""
+    if kind == JOINED:
+        return islice(joined(cycle(messages(COUNTS[MESSAGES]))), COUNTS[JOINED])
+    return iter(messages(COUNTS.get(kind) or int(kind)))
+
+
+def joined(texts: Iterator[str]) -> Iterator[str]:
+    """Yield texts of at least JOINED_BYTES characters, each of one message or several."""
+    text = ""
+    for more in texts:
+        text = f"{text} {more}".strip()
+        if len(text) >= JOINED_BYTES:
+            yield text
+            text = ""
+
+
+def load(server: Server, texts: list[str], rest_s: float) -> int:
+    """Push texts, consolidate, restart, let the server rest; return the bytes that its files take, while it runs."""
+    with server:
+        began = time.monotonic()
+        for first in range(0, len(texts), PUSHES_AT_ONCE):
+            lines = [
+                push_line(number, texts[number]) for number in range(first, min(first + PUSHES_AT_ONCE, len(texts)))
+            ]
+            push_run(server, SIXTEEN, lines)
+        print(
+            f"{server.name}: loaded in {time.monotonic() - began:.0f} s, {server.disk_bytes() / MB:.2f} MB",
+            end="",
+            flush=True,
+        )
+        with server.connect("control") as control:
+            ask(control, b"TRIGGER consolidate\n")
+        print(f", consolidated {server.disk_bytes() / MB:.2f}", end="", flush=True)
+        server.stop()
+        print(f", stopped {server.disk_bytes() / MB:.2f}", end="", flush=True)
+        server.start()
+        time.sleep(rest_s)
+        print(f", at rest {server.disk_bytes() / MB:.2f}", flush=True)
+        return server.disk_bytes()
+
+
+def groups(store: Path) -> dict[str, list[Path]]:
+    """Return the files of a store by what they are."""
+    found: dict[str, list[Path]] = {}
+    for path in sorted(store.rglob("*")):
+        if path.is_file():
+            found.setdefault(str(path.relative_to(store).parts[0]), []).append(path)
+    return found
+
+
+def compacted_bytes(store: Path, copy: Path) -> int:
+    """Return the size of a compacted copy of the data file."""
+    environment = Environment(store, MAP_BYTES, read_only=True)
+    try:
+        with open(copy, "wb") as file:
+            environment.copy(file.fileno())
+        return copy.stat().st_size
+    finally:
+        environment.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,91 @@
+"""A server at rest fills its pages and gives the free ones back, and a change ends that."""
+
+import asyncio
+import random
+import time
+from pathlib import Path
+
+import pytest
+
+from sonicpy import Index
+from sonicpy.server import tasks
+from sonicpy.server.tasks import PeriodicTasks
+from sonicpy.store import background_sync, free_space, packing
+from tests.in_loop import serving_with
+
+OBJECTS = 700
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tasks, "TICK_S", 0.05)
+    monkeypatch.setattr(tasks, "PACK_AFTER_S", 0.2)
+    monkeypatch.setattr(background_sync, "SYNC_AFTER_S", 0.05)
+    monkeypatch.setattr(background_sync, "REST_AFTER_S", 0.05)
+    monkeypatch.setattr(free_space, "WORTH_BYTES", 0)
+    monkeypatch.setattr(packing, "WORTH_PAGES", 3)
+    monkeypatch.setattr(packing, "WORTH_SHARE", 0.1)
+
+
+def load(index: Index) -> None:
+    dice = random.Random(1)
+    for number in range(OBJECTS):
+        words = [f"w{dice.randrange(10**6)}" for _ in range(8)]
+        index.push("c", "b", f"o{number}", " ".join(["common", *words]), lang="none")
+        if number % 50 == 49:
+            index.maintainer.commit()
+
+
+def holdings(index: Index) -> dict[str, list[str]]:
+    return {one.object: sorted(one.terms) for one in index.holdings()}
+
+
+def test_a_server_at_rest_takes_less_disk(tmp_path: Path) -> None:
+    async def rest() -> tuple[int, int]:
+        async with serving_with(tmp_path, {}) as (service, _):
+            index = service.index
+            load(index)
+            service.committer.commit()
+            found = index.maintainer.sparse_ranges()
+            assert found
+            before, held = index.maintainer.used_bytes(), holdings(index)
+            periodic = asyncio.create_task(PeriodicTasks(service).run())
+            deadline = time.monotonic() + 20
+            while index.maintainer.sparse_ranges() or (tmp_path / "data.mdb").stat().st_blocks * 512 > 0.8 * before:
+                assert time.monotonic() < deadline
+                await asyncio.sleep(0.05)
+            last = index.maintainer.last_commit()
+            await asyncio.sleep(0.6)
+            assert index.maintainer.last_commit() == last, "once is enough"
+            periodic.cancel()
+            assert holdings(index) == held
+            assert index.verify() == []
+            return len(found), len(held)
+
+    assert asyncio.run(rest())[1] == OBJECTS
+
+
+def test_a_change_ends_the_packing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def change() -> None:
+        async with serving_with(tmp_path, {}) as (service, _):
+            index = service.index
+            load(index)
+            service.committer.commit()
+            found, done = len(index.maintainer.sparse_ranges()), 0
+            rewrite = index.maintainer.rewrite
+
+            def rewrite_and_change(sparse: packing.SparseRange) -> None:
+                nonlocal done
+                done += 1
+                rewrite(sparse)
+                if done == 2:
+                    index.push("c", "b", "new", "another text", lang="none")
+                    index.maintainer.seal()
+
+            monkeypatch.setattr(index.maintainer, "rewrite", rewrite_and_change)
+            await service.maintenance.pack()
+            assert done == 2 < found
+            assert index.maintainer.uncommitted == 0
+            assert index.verify() == []
+
+    asyncio.run(change())

@@ -1,0 +1,242 @@
+"""Free pages become holes: which ones, when, and that what others read stays."""
+
+import errno
+import os
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sonicpy.errors import StoreError
+from sonicpy.store import background_sync, free_space
+from sonicpy.store.background_sync import BackgroundSync
+from sonicpy.store.data_file import newest_meta_page, write_meta_pages
+from sonicpy.store.environment import DATA_FILE, POSTINGS, Environment
+from sonicpy.store.free_space import FreeSpace
+from sonicpy.store.page_tree import PageTrees
+from tests.store.shorthand import found, open_store, push
+
+ROWS = {b"%04d" % number: b"%d" % number * 500 for number in range(1_000)}
+MANY_S = 60.0
+
+
+def makes_holes(folder: Path) -> bool:
+    """Return whether the file system of a folder makes holes of 4 KiB."""
+    path = folder / "hole"
+    path.write_bytes(b"x" * 65536)
+    descriptor = os.open(path, os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+        free_space.punch_hole(descriptor, 0, 32768)
+        os.fsync(descriptor)
+        return os.fstat(descriptor).st_blocks * 512 <= 32768
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+        path.unlink()
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> Iterator[Environment]:
+    if not makes_holes(tmp_path):
+        pytest.skip("needs a file system that makes holes")
+    held = Environment(tmp_path, 1 << 26)
+    yield held
+    held.close()
+
+
+def fill(environment: Environment) -> None:
+    transaction = environment.begin(write=True)
+    transaction.put_many(POSTINGS, list(ROWS.items()))
+    environment.commit(transaction)
+
+
+def delete(environment: Environment, keys: list[bytes]) -> None:
+    transaction = environment.begin(write=True)
+    for key in keys:
+        transaction.delete(POSTINGS, key)
+    environment.commit(transaction)
+
+
+def free_disk(environment: Environment, seconds: float) -> bool:
+    space = FreeSpace(environment)
+    try:
+        return space.give_back(seconds)
+    finally:
+        space.close()
+
+
+def taken_bytes(environment: Environment) -> int:
+    return environment.data_file.stat().st_blocks * 512
+
+
+def rows(environment: Environment) -> dict[bytes, bytes]:
+    with environment.reading() as transaction:
+        return dict(transaction.rows(POSTINGS, b""))
+
+
+def test_what_is_free_takes_no_disk(environment: Environment) -> None:
+    fill(environment)
+    delete(environment, list(ROWS)[50:])
+    environment.sync()
+    before = taken_bytes(environment)
+    assert not free_disk(environment, MANY_S), "nothing is left"
+    assert before > 1_500_000 > 300_000 > taken_bytes(environment)
+    assert rows(environment) == dict(list(ROWS.items())[:50])
+    fill(environment)
+    assert rows(environment) == ROWS, "holes are used again"
+
+
+def test_pages_of_the_checkpoint_stay(environment: Environment) -> None:
+    """The store goes back to it after a loss of power."""
+    fill(environment)
+    environment.sync()
+    descriptor = os.open(environment.data_file, os.O_RDONLY)
+    held = newest_meta_page(descriptor)
+    os.close(descriptor)
+    delete(environment, list(ROWS))
+    free_disk(environment, MANY_S)
+    copy = environment.data_file.parent / "copy"
+    copy.mkdir()
+    (copy / DATA_FILE).write_bytes(environment.data_file.read_bytes())
+    descriptor = os.open(copy / DATA_FILE, os.O_RDWR)
+    write_meta_pages(descriptor, held)
+    os.close(descriptor)
+    reader = Environment(copy, 1 << 26, read_only=True)
+    assert rows(reader) == ROWS
+    reader.close()
+
+
+def test_pages_that_a_reader_shows_stay(environment: Environment) -> None:
+    fill(environment)
+    with environment.reading() as transaction:
+        delete(environment, list(ROWS))
+        for _ in range(2):
+            environment.sync()
+            free_disk(environment, MANY_S)
+        assert dict(transaction.rows(POSTINGS, b"")) == ROWS
+    environment.sync()
+    free_disk(environment, MANY_S)
+    assert taken_bytes(environment) < 500_000
+
+
+def test_nothing_is_given_back_while_somebody_writes(environment: Environment) -> None:
+    fill(environment)
+    delete(environment, list(ROWS))
+    environment.sync()
+    transaction = environment.begin(write=True)
+    before = taken_bytes(environment)
+    assert not free_disk(environment, MANY_S)
+    assert taken_bytes(environment) == before
+    environment.abort(transaction)
+    free_disk(environment, MANY_S)
+    assert taken_bytes(environment) < before
+
+
+def test_holes_are_made_in_parts(environment: Environment) -> None:
+    fill(environment)
+    delete(environment, list(ROWS)[::2])
+    for number in range(1, 60, 2):
+        delete(environment, list(ROWS)[number * 10 : number * 10 + 10])
+        environment.sync()
+    space = FreeSpace(environment)
+    calls = 1
+    while space.give_back(0.0):
+        calls += 1
+    assert calls > 5
+    space.close()
+
+
+@pytest.mark.usefixtures("environment")
+def test_a_little_stays_for_the_next_commits(tmp_path: Path) -> None:
+    environment = Environment(tmp_path / "small", 1 << 26)
+    fill(environment)
+    delete(environment, list(ROWS)[:200])  # of about a page each
+    environment.sync()
+    before = taken_bytes(environment)
+    free_disk(environment, MANY_S)
+    assert taken_bytes(environment) == before
+    environment.close()
+
+
+@pytest.mark.parametrize("code", [errno.EOPNOTSUPP, errno.EIO])
+def test_a_disk_that_makes_no_holes(environment: Environment, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
+    fill(environment)
+    delete(environment, list(ROWS)[10:])
+    environment.sync()
+    space = FreeSpace(environment)
+    calls = 0
+
+    def fail(*_: int) -> None:
+        nonlocal calls
+        calls += 1
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(free_space, "punch_hole", fail)
+    for key in list(ROWS)[:2]:
+        if code == errno.EIO:
+            message = "free pages cannot be given back to the disk: Input/output error"
+            with pytest.raises(StoreError, match=message):
+                space.give_back(MANY_S)
+        assert not space.give_back(MANY_S), "not again before the next commit"
+        delete(environment, [key])
+        environment.sync()
+    assert calls == (2 if code == errno.EIO else 1), "a system that makes no holes is not asked again"
+    space.close()
+
+
+def test_free_pages_are_those_that_no_tree_has(environment: Environment) -> None:
+    fill(environment)
+    for number in range(100):
+        delete(environment, [b"%04d" % (number * 7)])
+        if number % 10 == 0:
+            environment.sync()
+    descriptor = os.open(environment.data_file, os.O_RDONLY)
+    meta = newest_meta_page(descriptor)
+    free = [page for pages in PageTrees(descriptor, meta).free_pages(meta.number) for page in pages]
+    os.close(descriptor)
+    assert len(set(free)) == len(free) > 100
+    with environment.reading() as transaction:
+        used = sum(transaction.size_bytes(table) for table in range(14)) // meta.page_bytes
+    assert meta.pages - len(free) - used in range(2, 8), "and two meta pages, and the roots of both lists"
+
+
+def test_a_store_at_rest_gives_back_and_still_answers(
+    tmp_path: Path, environment: Environment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(background_sync, "REST_AFTER_S", 0.05)
+    monkeypatch.setattr(background_sync, "SYNC_AFTER_S", 0.05)
+    monkeypatch.setattr(free_space, "WORTH_BYTES", 0)
+    store = open_store(tmp_path / "store")
+    for number in range(300):
+        store.apply(push(f"o{number}", f"alpha word{number} more{number}"))
+        if number % 10 == 0:
+            store.commit()
+    store.commit()
+    path = tmp_path / "store" / DATA_FILE
+    deadline = time.monotonic() + 20
+    while path.stat().st_blocks * 512 > path.stat().st_size * 0.7 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert path.stat().st_blocks * 512 <= path.stat().st_size * 0.7
+    store.apply(push("last", "alpha"))
+    store.commit()
+    assert len(found(store, "alpha")) == 301
+    store.close()
+    reopened = open_store(tmp_path / "store")
+    assert len(found(reopened, "alpha")) == 301
+    reopened.close()
+
+
+def test_a_change_ends_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(background_sync, "SYNC_AFTER_S", 0.0)
+    monkeypatch.setattr(background_sync, "REST_AFTER_S", 30.0)
+    synced, rested = threading.Semaphore(0), []
+    background = BackgroundSync(synced.release, lambda: bool(rested.append(1)))
+    for _ in range(3):
+        background.note_change(is_urgent=True)
+        assert synced.acquire(timeout=10)
+    background.close()
+    assert not rested, "closing did not wait for it"
