@@ -30,6 +30,7 @@ from sonicpy.cluster.snapshots import load
 from sonicpy.cluster.status import ask_nodes
 from sonicpy.cluster.writer import LogWriter, OpenBatch
 from sonicpy.config import Config
+from sonicpy.disk import sync_folder
 from sonicpy.errors import ConfigError, StoreError
 from sonicpy.index.index import Index
 from sonicpy.index.maintenance.verify import holds_store
@@ -37,7 +38,6 @@ from sonicpy.index.read_only import ReadOnlyIndex
 from sonicpy.index.replica import RECORD_BYTES_MAX, Recorder
 from sonicpy.index.report.export import ExportedObject
 from sonicpy.store.backup import BACKUP_FILE
-from sonicpy.store.platform import sync_folder
 from sonicpy.store.replica import install_backup
 
 WRITER = "=import"

@@ -44,7 +44,7 @@ OWN_LETTERS = {
 """Letters with marks that a language counts as its own: they are not the same as the letters without."""
 
 MARKS_OF_FORMS = {"german": frozenset("äöü")}
-"""By algorithm, letters with marks that inflection brings (Haus, Häuser), which the algorithm takes off for the stem."""
+"""By algorithm, letters with marks that inflection brings (Haus, Häuser); the algorithm takes them off for the stem."""
 
 MARKS_MATTER = frozenset(("pol", "ces", "slk", "hrv", "lit", "vie"))
 """Languages in which a word that is typed with marks is meant with them."""

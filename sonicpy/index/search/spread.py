@@ -12,15 +12,11 @@ come to each part, so the middle one of a part is about as old as the middle one
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
-from operator import attrgetter
 from typing import Any, NamedTuple, cast
 
 from sonicpy._native.plan import PlannedList, content_size
-from sonicpy._native.stored_postings import StoredPostings
 from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
-from sonicpy._native.top_objects import TopObjects
 from sonicpy._native.varint import pack_varints
 from sonicpy.config import Config
 from sonicpy.index.search.expansion import EXAMINED, edits_allowed
@@ -35,7 +31,7 @@ from sonicpy.index.search.ranking import (
     plan_newest,
 )
 from sonicpy.index.search.suggest import COMPLETIONS_EXAMINED, suggest_alphabetical, suggest_likely
-from sonicpy.index.search.walk import BM25_K1, KINDS, Walk
+from sonicpy.index.search.walk import BM25_K1, Walk
 
 COMPLETED_MAX = EXAMINED + 1 + FAMILY_MAX
 """Completions of a word that a plan may look at."""
@@ -177,15 +173,8 @@ class SpreadPlan:
 class PartWalk(Walk):
     """Carries out the plan of the whole bucket: a part may lack some of its words."""
 
-    def _add_family(self, top: TopObjects, place: int, stored: dict[int, StoredPostings]) -> None:
-        exact, *others = self._lists[place:]
-        forms = takewhile(attrgetter("is_form"), others)
-        family = [one for one in (exact, *forms) if one.row is not None]
-        if family:
-            # The weight of the typed word is for the first list.
-            exact_weight = 0.0 if exact.row is None else exact.exact_weight
-            postings = [self._postings(one, stored) for one in family]
-            top.add_words(postings, exact.family_weight, exact_weight, kind=KINDS["exact"])
+    def _exact_weight(self, typed: PlannedList) -> float:
+        return 0.0 if typed.row is None else typed.exact_weight
 
 
 def find(lexicon: Lexicon, plan: SpreadPlan, limit: int, window: int) -> list[Row]:

@@ -110,15 +110,20 @@ class Walk:
             if how == "exact":
                 top.add_term(one.weight, brings=one.inserts, required=one.required)
                 if place + 1 < len(lists) and lists[place + 1].is_form:
-                    end = read + len(list(takewhile(IS_FORM, islice(lists, place + 1, None))))
-                    end += one.row is not None
-                    top.add_words(postings[read:end], one.family_weight, one.exact_weight, kind=KINDS[how])
+                    forms = takewhile(IS_FORM, islice(lists, place + 1, None))
+                    end = read + (one.row is not None) + sum(form.row is not None for form in forms)
+                    if end > read:
+                        top.add_words(postings[read:end], one.family_weight, self._exact_weight(one), kind=KINDS[how])
                     read = end
                     continue
             if one.row is not None:
                 top.add_words([postings[read]], one.weight, kind=KINDS[how])
                 read += 1
         return top
+
+    def _exact_weight(self, typed: PlannedList) -> float:
+        """Return the weight of the first word of a family."""
+        return typed.exact_weight
 
     def _postings(self) -> list[StoredPostings]:
         """Return the postings of the lists that have any; words of two terms of a query share them, so that no block is
