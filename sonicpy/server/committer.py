@@ -25,7 +25,8 @@ COMMIT_CHANGES = 1024
 """Changes after which a commit is due. Larger commits cost less per change and replace fewer pages, which LMDB can use
 again only after the next sync."""
 COMMIT_CHANGES_SHARED = 512
-"""The same while several connections take turns: the others wait for the commit."""
+"""The same while connections that change nothing take turns: they wait for the commit. For those that change something,
+fewer commits cost less."""
 FLUSH_ROWS_CHANGES = 64
 """While several connections take turns, term rows are written every FLUSH_ROWS_CHANGES changes: then the others wait
 for fewer rows at a time. Writing them turn by turn would cost more than the shorter waits are worth."""
@@ -68,6 +69,7 @@ class Committer:
         self._log_position = 0  # at the last call of shorten_log
         self._last_writer: object = None  # the connection of the last turn with changes since the last commit
         self._is_shared = False  # whether other connections had turns since then
+        self._is_read = False  # whether one of these changed nothing
         self._flushed_changes = 0  # of the changes since the last commit, those whose term rows are written
         self._unacknowledged: list[Acknowledge] = []  # of the turns of this pass of the loop
         self._lone_turns = 0  # passes with one of them, without a break
@@ -137,7 +139,7 @@ class Committer:
 
     def _commit_or_wait(self) -> None:
         """Commit what was changed if it is much; else write some of its rows, and let the commit follow."""
-        if self._maintainer.uncommitted >= (COMMIT_CHANGES_SHARED if self._is_shared else COMMIT_CHANGES):
+        if self._maintainer.uncommitted >= (COMMIT_CHANGES_SHARED if self._is_read else COMMIT_CHANGES):
             self.commit()
             return
         if self._is_shared and self._maintainer.uncommitted - self._flushed_changes >= FLUSH_ROWS_CHANGES:
@@ -153,7 +155,7 @@ class Committer:
         if self._unacknowledged:
             self.settle()
         if self._last_writer is not None:
-            self._is_shared = True
+            self._is_shared = self._is_read = True
 
     def commit(self) -> bool:
         """Commit all changes; return whether that worked. An error is logged, and the commit is tried again later."""
@@ -162,7 +164,7 @@ class Committer:
             self._commit_timer.cancel()
             self._commit_timer = None
         self._last_writer = None
-        self._is_shared = False
+        self._is_shared = self._is_read = False
         self._flushed_changes = 0
         try:
             self._maintainer.commit()

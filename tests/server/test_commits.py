@@ -8,7 +8,7 @@ import pytest
 
 from sonicpy import Index
 from sonicpy.server import committer
-from sonicpy.server.committer import COMMIT_CHANGES, FLUSH_ROWS_CHANGES
+from sonicpy.server.committer import COMMIT_CHANGES, COMMIT_CHANGES_SHARED, FLUSH_ROWS_CHANGES
 from sonicpy.store.write_view import WriteView
 from tests.in_loop import Address, serving
 
@@ -72,6 +72,32 @@ def test_alone(tmp_path: Path) -> None:
         assert index.maintainer.uncommitted == 0
 
     run(tmp_path, talk)
+
+
+@pytest.mark.usefixtures("no_timer")
+@pytest.mark.parametrize(("second", "line", "limit"), [
+    (b"search", b"PING\n", COMMIT_CHANGES_SHARED),
+    (b"ingest", b'PUSH c b other "another text" LANG(none)\n', COMMIT_CHANGES),
+])  # fmt: skip
+def test_commits_are_smaller_only_while_a_connection_reads(
+    tmp_path: Path, second: bytes, line: bytes, limit: int
+) -> None:
+    async def serve() -> None:
+        async with serving(tmp_path) as (index, address):
+            writers: list[asyncio.StreamWriter] = []
+            try:
+                first, other = [await started(address, mode, writers) for mode in (b"ingest", second)]
+                await push(first, 0, 1)
+                await other(line, 1)
+                await push(first, 1, limit - 1 - index.maintainer.uncommitted)
+                assert index.maintainer.uncommitted == limit - 1
+                await push(first, limit, 1)
+                assert index.maintainer.uncommitted == 0
+            finally:
+                for writer in writers:
+                    writer.close()
+
+    asyncio.run(serve())
 
 
 @pytest.mark.usefixtures("no_timer")
