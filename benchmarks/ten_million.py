@@ -23,7 +23,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from benchmarks import corpus
-from benchmarks.seeds.plots import svg
+from benchmarks.seeds.plots import Plot, svg
 from benchmarks.versus.client import Lane, connect, drive
 from benchmarks.versus.rates import read_run, run, wait_until_quiet
 from benchmarks.versus.results import percentile
@@ -208,7 +208,7 @@ def plot_of(found: dict[int, Figures]) -> str:
         for name in names
         if first[name]
     }
-    return svg(f"Costs by objects, at {min(found):,} objects 100", "million objects", "percent", shown)
+    return svg(Plot(f"Costs by objects, at {min(found):,} objects 100", "million objects", "percent", shown))
 
 
 if __name__ == "__main__":

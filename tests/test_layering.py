@@ -20,7 +20,7 @@ ALLOWED = {
     "checkout": set(),
     "cli": EVERYBODY | {"api", "client", "config", "evaluation", "http", "index", "load", "server"},
     "client": EVERYBODY | {"api", "channel"},
-    "cluster": EVERYBODY | {"channel", "config", "index", "server", "store"},
+    "cluster": EVERYBODY | {"channel", "config", "disk", "index", "server", "store"},
     "config": EVERYBODY,
     "data": set(),
     "disk": set(),

@@ -5,6 +5,7 @@
 
 import json
 import math
+import os
 import random
 import subprocess
 import sys
@@ -346,9 +347,11 @@ def functions(table: Table, profile: Profile, folder: Path) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "--benchmark-only", f"--benchmark-json={report}",
                f"--benchmark-max-time={min(0.2, profile.seconds)}", "--benchmark-min-rounds=2",
                *(str(ROOT / "benchmarks" / name) for name in FUNCTION_BENCHES[: profile.benches])]  # fmt: skip
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    # A process of pytest-xdist, which would switch the measuring off, may have started this one.
+    variables = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_XDIST")}
+    done = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise RuntimeError(f"the benches of functions failed:\n{done.stdout[-2000:]}")
+        raise RuntimeError(f"the benches of functions failed:\n{(done.stdout + done.stderr)[-2000:]}")
     for bench in json.loads(report.read_text())["benchmarks"]:
         figure = Figure("S4", bench["name"].removeprefix("test_"), "sonicpy", IN_PROCESS, unit="/s")
         figure.rounds = [bench["stats"]["ops"]]

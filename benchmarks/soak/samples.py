@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from benchmarks.seeds.plots import svg
+from benchmarks.seeds.plots import Plot, svg
 from benchmarks.soak.world import World, children, disk_bytes
 
 EVERY_S = 1.0
@@ -186,7 +186,7 @@ def draw(samples: Sequence[Sample], folder: Path) -> list[Path]:
         lines = {field: line for field in fields if (line := points(samples, field))}
         if lines:
             path = folder / f"{name}.svg"
-            path.write_text(svg(title, "seconds", up, lines), encoding="utf-8")
+            path.write_text(svg(Plot(title, "seconds", up, lines)), encoding="utf-8")
             files.append(path)
     return files
 

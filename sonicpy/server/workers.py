@@ -311,12 +311,13 @@ class Worker:
         if process is None:
             return
         process.kill()
-        process.join()
         # Its pipes would stay open until the garbage of old objects is collected. A start looks for processes that have
         # ended, too: `close` would refuse what it finds half done.
-        with _starting, self._lock:
-            self._process = None
-            process.close()
+        with _starting:
+            process.join()
+            with self._lock:
+                self._process = None
+                process.close()
 
 
 _starting = threading.Lock()

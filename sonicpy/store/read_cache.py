@@ -42,12 +42,12 @@ class KnownPending:
     Attributes:
         graph_seq: see BucketState.
         commit: the number of a commit that had these words and no other.
-        seq: the `pending_seq` up to which they were read; 0: none was.
+        seq: the `pending_seq` up to which they were read. The graph holds those up to `graph_seq`.
     """
 
     graph_seq: int
     commit: int
-    seq: int = 0
+    seq: int
     words: list[bytes] = field(default_factory=list)
 
     def take(self, new: list[bytes], before: int, seq: int, commit: int) -> None:
@@ -173,7 +173,7 @@ class Snapshot(View):
         cache = self.snapshot_cache
         known = cache.pending.get(state.bucket)
         if known is None or known.graph_seq != state.graph_seq:
-            known = cache.pending[state.bucket] = KnownPending(state.graph_seq, cache.commit)
+            known = cache.pending[state.bucket] = KnownPending(state.graph_seq, cache.commit, state.graph_seq)
         elif known.seq < state.pending_seq:
             seq = known.seq
             touched = (cache.changes_since(known.commit, self.transaction) or {}).get(state.bucket)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.seeds.plots import svg
+from benchmarks.seeds.plots import Plot, svg
 from benchmarks.soak.__main__ import soak
 from benchmarks.soak.clock import Clock
 from benchmarks.soak.history import SHARED_WORDS, Change, History, Key, Read, Value
@@ -117,7 +117,7 @@ def test_latencies_are_compared_with_the_machine() -> None:
 def test_a_plot_of_many_samples_has_a_round_axis() -> None:
     line = points([sample(second, 80.0) for second in range(3600)], "memory_mb")
     assert len(line) <= 120
-    drawn = svg("Memory", "seconds", "MB", {"memory_mb": line})
+    drawn = svg(Plot("Memory", "seconds", "MB", {"memory_mb": line}))
     assert ">500</text>" in drawn
     assert "<circle" not in drawn
     assert drawn.count("<text") < 30

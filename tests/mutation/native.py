@@ -60,8 +60,8 @@ NATIVE = (
     NativeMutant("stored_postings", "if <uint64_t> count < df:", "if False:", LISTS),
     NativeMutant(
         "stored_postings",
-        "if self.blocks[number].lower <= self.blocks[number - 1].lower:",
-        "if self.blocks[number].lower < self.blocks[number - 1].lower:",
+        "for number in range(1, self.block_count):\n            if self.blocks[number].lower <= ",
+        "for number in range(1, self.block_count):\n            if self.blocks[number].lower < ",
         LISTS,
     ),
     NativeMutant("term_rows", "if term_id_in(row) != term_id:", "if False:", COMMON),

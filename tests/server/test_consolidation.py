@@ -414,7 +414,9 @@ class TestLimits:
             assert len(lines_with("max_words is 5", server)) == len(server.log().splitlines()) == 1, server.log()
             push_words(server, "large", range(2_000))
             assert control.ask("TRIGGER consolidate") == "OK"
-            assert search.results("LIST c large") == sorted(map(made_up, range(2_000)))[:5], "by a worker too"
+            assert search.results("LIST c large") == sorted(map(made_up, range(5))), (
+                "by a worker too: the first that came"
+            )
 
     def test_a_small_file(self, tmp_path: Path) -> None:
         settings = {**COMPAT, "store.fst.graph.max_size": 3, "server.log_level": "warn"}

@@ -67,7 +67,10 @@ def test_what_changes_meanwhile_is_no_fault(store: Store, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(SlicedTransaction, "_now", change_now)
     monkeypatch.setattr(verify_module, "lasting_faults", look)
-    assert list(faults_beside_a_writer(store._environment)) == []
+    for _ in range(20):  # how many slices a check takes depends on the clock
+        assert list(faults_beside_a_writer(store._environment)) == []
+        if looked_again:
+            break
     assert looked_again, "nothing changed under the check: the test judged nothing"
 
 
