@@ -60,7 +60,7 @@ def run(table: Table, profile: Profile, folder: Path, wanted: Callable[[str], bo
         table.skip("L", "Sonic", "not installed ($SONIC_BIN)")
     if reason := cluster_nodes.missing():
         table.skip("L", cluster_nodes.NAME, reason)
-    else:
+    elif profile.has_cluster:
         systems[cluster_nodes.NAME] = list(cluster_nodes.Cluster(folder / "cluster", "wp").nodes)
     with multiprocessing.get_context("spawn").Pool(max(profile.agents)) as pool, ExitStack() as stack:
         pool.map(len, ["warm"] * max(profile.agents), chunksize=1)

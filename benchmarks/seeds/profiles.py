@@ -38,9 +38,15 @@ class Profile:
     """L2: queries of an agent."""
     benches: int
     """S4: files of benches."""
+    steps: tuple[float, ...] = (0.01, 0.03, 0.1, 0.3, 1)
+    """S1: shares of the messages after which every operation is measured."""
+    has_cluster: bool = True
+    """Y4 and L: also a cluster of three nodes, where it can be had."""
 
 
-TINY = Profile("tiny", 1, 150, 30, 5, 20, 150, 0.03, 1, 150, 80, 300, 0.01, 100, (1,), 5, 1)
+TINY = Profile(
+    "tiny", 1, 150, 30, 5, 20, 150, 0.03, 1, 150, 80, 300, 0.01, 100, (1,), 5, 1, (0.3, 1), has_cluster=False
+)
 SMALL = Profile(
     "small", 5, 20_000, 2_000, 300, 4_000, 20_000, 0.5, 3, 10_000, 2_000, 50_000, 1.0, 5_000, (1, 2, 4), 100, 5
 )

@@ -38,8 +38,6 @@ PIECE = 18_000
 """Characters of the longest line."""
 KINDS = {1: 0.5, 2: 0.35, 3: 0.15}
 """Words of a query, and how often."""
-SIZES = (0.01, 0.03, 0.1, 0.3, 1)
-"""S1: shares of the messages after which every operation is measured."""
 ARTICLE_QUERIES = 6
 GROUP = 5
 """Questions that ask the same in other words."""
@@ -99,7 +97,7 @@ def push_in_steps(
     peaks: dict[str, int] = dict.fromkeys(pushed, 0)
     latencies: dict[str, list[float]] = {name: [] for name in pushed}
     done = 0
-    for share in SIZES:
+    for share in profile.steps:
         count = max(1, round(share * len(made)))
         pushes = [line for number in range(done, count) for line in push_lines(number, made[number])]
         done = count

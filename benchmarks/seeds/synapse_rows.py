@@ -275,7 +275,7 @@ def three_servers(table: Table, profile: Profile, folder: Path) -> None:
     ]
     if reason := cluster_nodes.missing():
         table.skip("Y4", cluster_nodes.NAME, reason)
-    else:
+    elif profile.has_cluster:
         systems.append((cluster_nodes.NAME, cluster_nodes.Cluster(folder / "cluster", "e").nodes))
     for name, started in systems:
         shards = len(started)

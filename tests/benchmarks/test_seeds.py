@@ -4,11 +4,12 @@ import hashlib
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from benchmarks.seeds import corpora
+from benchmarks.seeds import cluster_nodes, corpora
 from benchmarks.seeds.__main__ import NUMBERS, RESULTS, ROWS
 from benchmarks.seeds.oracle import BOTH, EITHER, PREFIX, TYPO, WORD, Oracle
 from benchmarks.seeds.pages import PAGES, write
@@ -32,6 +33,18 @@ def test_every_row_runs(letter: str, tmp_path: Path) -> None:
     assert len(held["figures"]) == len(table.figures)
     text = (tmp_path / "results" / "results.md").read_text()
     assert all(f"### {row}, " in text for row in rows)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("letter", ["Y", "L"])
+def test_rows_over_a_cluster(letter: str, tmp_path: Path) -> None:
+    if reason := cluster_nodes.missing():
+        pytest.skip(reason)
+    table = Table("tiny", lambda line: None)
+    ROWS[letter].run(table, replace(TINY, has_cluster=True), tmp_path / "work", lambda row: True)
+    assert {figure.row for figure in table.figures if figure.peer == cluster_nodes.NAME} == (
+        {"Y4"} if letter == "Y" else {"L1", "L2", "L3"}
+    )
 
 
 def test_data_is_the_same_at_each_call() -> None:

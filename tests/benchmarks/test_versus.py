@@ -15,6 +15,7 @@ from sonicpy.version import VERSION
 ROOT = Path(__file__).resolve().parents[2]
 
 
+@pytest.mark.full
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_a_tiny_run(tmp_path: Path) -> None:
     written = tmp_path / "results.json"

@@ -62,6 +62,7 @@ def test_mutants_of_native_code_can_be_made(mutant: object) -> None:
     assert mutant.before != mutant.after
 
 
+@pytest.mark.full
 def test_what_is_called_harmless_is_a_mutant_and_told() -> None:
     told = one_line((ROOT / "docs" / "testing.md").read_text())
     for (path, code, before, after), why in HARMLESS.items():
