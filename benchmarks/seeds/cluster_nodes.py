@@ -18,7 +18,7 @@ from sonicpy.cli.cluster_room import load_cluster
 from sonicpy.errors import SonicError
 from tests.processes import HOST, environment
 from tests.support.paths import ROOT
-from tests.support.server_process import PASSWORD, START_S
+from tests.support.server_process import PASSWORD, START_S, end
 
 NAME = "3 nodes of a cluster"
 NODES = 3
@@ -113,8 +113,7 @@ class Cluster:
     def stop(self) -> None:
         """End it."""
         if self._process is not None:
-            self._process.terminate()
-            self._process.wait(START_S)
+            end(self._process, START_S)
             self._process = None
 
     def __enter__(self) -> Self:

@@ -25,6 +25,8 @@ META_TAIL: Final = struct.Struct("=QQ")
 """Last page in use, number of the commit."""
 NODE: Final = struct.Struct("=HHHH")
 """Size of the data as two halves, flags, size of the key; of a branch page the first three are the child's number."""
+NUMBER: Final = struct.Struct("=Q")
+"""Of a page, or of a commit."""
 STAMP: Final = struct.Struct("<8s16s")
 
 MAGIC: Final = 0xBEEFC0DE
@@ -33,6 +35,8 @@ STAMP_MAGIC: Final = b"SONICID1"
 BRANCH_PAGE, LEAF_PAGE, META_PAGE = 0x01, 0x02, 0x08
 BIG_DATA: Final = 0x01
 """Flag of a node whose data is on overflow pages."""
+SUB_TREE: Final = 0x02
+"""Flag of a node whose data describes a table."""
 NO_PAGE: Final = 2**64 - 1
 PAGE_BYTES_MIN, PAGE_BYTES_MAX = 512, 1 << 16
 META_PAGES: Final = 2

@@ -28,17 +28,16 @@ from sonicpy.store.data_file import (
     META_PAGES,
     NO_PAGE,
     NODE,
+    NUMBER,
     PAGE_HEADER,
+    SUB_TREE,
     MetaPage,
     meta_pages,
 )  # fmt: skip
 
-NUMBER: Final = struct.Struct("=Q")
 OVERFLOW_PAGE: Final = 0x04
 KIND: Final = 0x6F
 """The flags of a page that say what it is; the others only mean something in memory."""
-SUB_TREE: Final = 0x02
-"""Flag of a node whose data is a tree."""
 FREE_PAGES, TABLES = "the list of free pages", "the list of tables"
 FAULTS_MAX: Final = 20
 """Faults that are told one by one: one damaged page near a root makes thousands of others unreachable."""

@@ -18,15 +18,14 @@ from sonicpy.store.data_file import (
     LEAF_PAGE,
     NO_PAGE,
     NODE,
+    NUMBER,
     PAGE_HEADER,
+    SUB_TREE,
     MetaPage,
 )
 
-NUMBER: Final = struct.Struct("=Q")
 PLACE_BYTES: Final = 2
 """Of a node in the list of places of its page."""
-TABLE_FLAG: Final = 0x02
-"""Flag of a node that describes a table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +76,7 @@ class PageTrees:
             OSError, StoreDamaged: the file cannot be read.
         """
         for key, data, flags in self._rows(self._meta.roots[1]):
-            if key == table and flags & TABLE_FLAG:
+            if key == table and flags & SUB_TREE:
                 root: int = DATABASE.unpack_from(data)[-1]
                 if root != NO_PAGE:
                     yield from self._leaves(root, b"", 0, is_first=True)

@@ -89,15 +89,9 @@ class ServerProcess(ABC):
 
     def stop(self) -> None:
         """Ask the server to stop, and kill it after STOP_S."""
-        if self._process is None:
-            return
-        self._process.terminate()
-        try:
-            self._process.wait(STOP_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        self._process = None
+        if self._process is not None:
+            end(self._process, STOP_S)
+            self._process = None
 
     def __enter__(self) -> Self:
         self.start()
@@ -107,6 +101,16 @@ class ServerProcess(ABC):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
+
+
+def end(process: subprocess.Popen[bytes], most_s: float) -> None:
+    """Ask a process to end; kill it if it takes longer than `most_s`."""
+    process.terminate()
+    try:
+        process.wait(most_s)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 class SonicProcess(ServerProcess):
