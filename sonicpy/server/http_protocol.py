@@ -151,6 +151,7 @@ class LimitedProtocol(HttpToolsProtocol):
         """Forget the connection."""
         self._connections.open.pop(self, None)
         self._leave()
+        self._unset_keepalive_if_required()  # uvicorn leaves the timer, and it the connection, where the peer resets
         super().connection_lost(exc)
 
     def end(self) -> None:

@@ -306,3 +306,17 @@ def test_what_is_no_origin_is_refused(tmp_path: Path, origin: str) -> None:
     assert (status, is_one_sentence(said)) == (2, True), said
     assert "http.origins" in said
     assert "https://example.com" in said
+
+
+def test_connections_that_are_reset_leave_nothing(tmp_path: Path) -> None:
+    def reset(count: int) -> None:
+        for _ in range(count):
+            with raw(server.http_port) as peer:
+                peer.sendall(b"GET /health HTTP/1.1\r\nHost: h\r\n\r\n")
+                assert peer.recv(5) == b"HTTP/"  # what is left unread makes the close a reset
+
+    with WithHttp(tmp_path) as server:
+        reset(200)
+        rss_bytes = server.rss_bytes()
+        reset(1_000)
+        assert server.rss_bytes() - rss_bytes < 4 << 20
