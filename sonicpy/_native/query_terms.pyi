@@ -1,4 +1,5 @@
 from sonicpy._native.length_masks import LengthMasks
+from sonicpy._native.plan import PlannedList
 from sonicpy._native.stored_postings import StoredPostings
 
 class QueryTerms:
@@ -15,6 +16,7 @@ class QueryTerms:
     @property
     def ceiling(self) -> float: ...
     def add_term(self, weight: float, *, brings: bool = True, required: bool = False) -> None: ...
+    def add_lists(self, lists: list[PlannedList], postings: list[StoredPostings]) -> None: ...
     def add_words(
         self, postings: list[StoredPostings], weight: float, exact_weight: float = 0.0, *, kind: int = 1
     ) -> None: ...

@@ -7,6 +7,7 @@ them, and JSON of hits is a list of names.
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, SupportsIndex, overload
 
+from sonicpy._native.hits import made_hits
 from sonicpy.api.html import html_table
 
 
@@ -103,10 +104,10 @@ class Hits(tuple[Hit, ...]):
         return [{"object": name, "score": score} for name, score in self.pairs()]
 
     def __iter__(self) -> Iterator[Hit]:
-        return iter([Hit(name, score) for name, score in self.pairs()])
+        return iter(made_hits(Hit, "_score", self, self._scores))
 
     def __reversed__(self) -> Iterator[Hit]:
-        return reversed([Hit(name, score) for name, score in self.pairs()])
+        return reversed(made_hits(Hit, "_score", self, self._scores))
 
     @overload
     def __getitem__(self, place: SupportsIndex) -> Hit: ...

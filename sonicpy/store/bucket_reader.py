@@ -57,7 +57,11 @@ class BucketReader:
 
     def postings(self, word: TermInfo) -> StoredPostings:
         """Return a word's postings by rising IID, to be read as far as they are needed."""
-        bucket, lengths = self.state.bucket, self.lengths()
+        return self.postings_with(word, self.lengths())
+
+    def postings_with(self, word: TermInfo, lengths: bytes | bytearray) -> StoredPostings:
+        """Return the same, given the lengths of all objects."""
+        bucket = self.state.bucket
         if self._view.by_association:
             return StoredPostings.of_blocks(bucket, word.term_id, word.df, self.blocks(word), lengths)
         rows: list[bytes] = []

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from sonicpy._native.bucket_cache import BucketCache, CachingReader
+from sonicpy._native.keys import word_keys
 from sonicpy._native.stored_postings import StoredPostings
-from sonicpy._native.term_rows import TermInfo
+from sonicpy._native.term_rows import TermInfo, infos_of
 from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.changes import Touched, changes_since
@@ -20,14 +21,15 @@ from sonicpy.store.lengths import read_lengths
 from sonicpy.store.meta import CHANGES
 from sonicpy.store.pages import pages
 from sonicpy.store.view import View
+from sonicpy.store.word_rows import stored_words
 
 BUCKETS_MAX = 1_000
 WORDS_MAX = 4_096
 """Words of a bucket whose rows are cached, and as many older ones: about 2 MB."""
 PENDING_READ_MAX = 4_096
 """Pending words that are all read to find the new ones among them; beyond, looking for a family again costs less."""
-NAMES_MAX = 50_000
-"""OIDs of a bucket: about 5 MB."""
+NAME_ROWS_MAX = 12_500
+"""Rows of sixteen OIDs of a bucket: about 5 MB."""
 POSTINGS_MAX_BYTES = 64 << 20
 """Of postings, packed blocks and windows of common words, over all buckets, and as much of older ones: what queries
 of a million chat messages use again and again."""
@@ -68,7 +70,8 @@ class SnapshotCache:
     def __init__(self, commit: int, before: "SnapshotCache | None" = None) -> None:
         self.commit = commit
         names = {} if before is None else before.names
-        self.names: dict[int, dict[int, str]] = names if sum(map(len, names.values())) <= NAMES_MAX else {}
+        self.names: dict[int, dict[int, bytes]] = names if sum(map(len, names.values())) <= NAME_ROWS_MAX else {}
+        """By bucket, as `BucketCache` holds them."""
         self.states: dict[tuple[str, str], BucketState | None] = {}
         self.buckets: dict[int, tuple[int, BucketCache]] = {}
         """By bucket, with the number of the commit for which they hold."""
@@ -100,7 +103,7 @@ class SnapshotCache:
         changes = None if before is None else self.changes_since(commit, view.transaction)
         if before is not None and changes is not None and bucket not in changes:
             return before
-        cache = BucketCache(WORDS_MAX, NAMES_MAX, self.names.setdefault(bucket, {}))
+        cache = BucketCache(WORDS_MAX, NAME_ROWS_MAX, self.names.setdefault(bucket, {}))
         if before is not None and changes is not None:
             touched = changes[bucket]
             # Lists by association gain postings anywhere.
@@ -206,9 +209,18 @@ class SnapshotSource(BucketReader):
         self._snapshot_cache = snapshot.snapshot_cache
         self._bucket_cache = cache
 
-    def read_postings(self, word: TermInfo) -> StoredPostings:
+    def words(self, terms: list[bytes]) -> list[TermInfo | None]:
+        """Return the row of each term, None for a term that no object holds."""
+        bucket = self.state.bucket
+        return infos_of(bucket, terms, stored_words(self._transaction, word_keys(bucket, terms)))
+
+    def record_rows(self, iids: list[int]) -> dict[bytes, bytes]:
+        """Return the rows that hold the records of some objects, by their keys."""
+        return self._view.record_rows(self.state.bucket, iids)
+
+    def read_postings(self, word: TermInfo, lengths: bytes | bytearray) -> StoredPostings:
         """Return a word's postings, read as far as its row and its impacts go."""
-        found = super().postings(word)
+        found = self.postings_with(word, lengths)
         self.note_read(found.size_bytes)
         return found
 

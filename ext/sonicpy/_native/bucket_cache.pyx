@@ -9,7 +9,6 @@ to date when they are asked for, in place, unless a reader of the older commit s
 
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_GET_SIZE, PyByteArray_Resize
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
-
 from cpython.dict cimport PyDict_Clear, PyDict_GetItem, PyDict_SetItem, PyDict_Size
 from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
@@ -17,11 +16,13 @@ from libc.string cimport memcpy, memset
 
 from sonicpy._native.bm25 cimport PackedLengths, lengths_of
 from sonicpy._native.length_masks cimport LengthMasks
+from sonicpy._native.objects cimport PLACES, name_at, names_of_row, row_number
 from sonicpy._native.stored_postings cimport StoredPostings
 from sonicpy._native.term_rows cimport TermInfo
 from sonicpy._native.windows cimport WINDOW_BITS
 
 from sonicpy._native.lengths import OBJECTS_PER_ROW
+from sonicpy._native.varint import DamagedBytes
 
 cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(PyObject *it)
@@ -39,21 +40,22 @@ cdef class BucketCache:
 
     Args:
         words_max: rows of a generation.
-        names_max: OIDs; when there are more, all are dropped.
-        names: OIDs by IID that were read of older commits: an IID means one object for ever.
+        name_rows_max: rows of OIDs; when there are more, all are dropped.
+        names: OIDs that were read of older commits, packed, by the number of their row of `objects`: an IID means one
+            object for ever.
     """
-    cdef Py_ssize_t _words_max, _names_max
+    cdef Py_ssize_t _words_max, _name_rows_max
     cdef dict _words, _older_words  # rows by term, None for one that no object holds
     cdef dict _postings, _older_postings  # by term id
-    cdef dict _names  # by IID
+    cdef dict _names  # of up to sixteen objects together, by the number of their row; see objects.pyx
     cdef object _lengths
     cdef LengthMasks _length_masks
     cdef set _old_rows  # numbers of the rows of lengths that changed; None: `_lengths` is up to date
     cdef uint64_t _number  # one more than that of the cache that it took over
     cdef uint64_t _rewrites  # how many of the commits before have rewritten lists
 
-    def __init__(self, Py_ssize_t words_max, Py_ssize_t names_max, dict names not None):
-        self._words_max, self._names_max = words_max, names_max
+    def __init__(self, Py_ssize_t words_max, Py_ssize_t name_rows_max, dict names not None):
+        self._words_max, self._name_rows_max = words_max, name_rows_max
         self._words, self._older_words = {}, {}
         self._postings, self._older_postings = {}, {}
         self._names = names
@@ -132,7 +134,7 @@ cdef class BucketCache:
 
     @property
     def sizes(self) -> tuple:
-        """How many words, postings and OIDs are cached."""
+        """How many words, postings and rows of OIDs are cached."""
         return (
             len(self._words.keys() | self._older_words.keys()),
             len(self._postings.keys() | self._older_postings.keys()),
@@ -195,7 +197,7 @@ cdef class CachingReader:
         return postings
 
     cdef object read_postings(self, TermInfo word, term_id):
-        cdef StoredPostings postings = self._source.read_postings(word)
+        cdef StoredPostings postings = self._source.read_postings(word, self.lengths())
         postings.checked, postings.rewrites = self._cache._number, self._cache._rewrites
         PyDict_SetItem(self._cache._postings, term_id, postings)
         return postings
@@ -229,16 +231,42 @@ cdef class CachingReader:
 
     def oids(self, list iids not None) -> list:
         """Return the OIDs of objects, in the order of `iids`."""
-        cdef BucketCache cache = self._cache
-        cdef list missing = []
-        cdef list found = looked_up(cache._names, None, cache._names_max, iids, missing)
-        cdef list read
+        cdef dict names = self._cache._names
+        cdef list found = [], missing = []
+        cdef PyObject *row
+        cdef uint64_t iid
+        cdef object name
+        for iid in iids:
+            row = PyDict_GetItem(names, iid // PLACES)
+            name = None if row == NULL else name_at(<bytes> row, <int> (iid % PLACES))
+            if name is None:
+                missing.append(iid)
+            found.append(name)
         if missing:
-            read = self._source.oids(missing)
-            if PyDict_Size(cache._names) + len(missing) > cache._names_max:
-                PyDict_Clear(cache._names)
-            fill(cache._names, found, missing, read)
+            self.read_names(iids, found, missing)
         return found
+
+    cdef int read_names(self, list iids, list found, list missing) except -1:
+        """Read the OIDs that are missing, and put them into their places."""
+        cdef dict names = self._cache._names
+        cdef Py_ssize_t at
+        cdef uint64_t iid
+        cdef bytes key, packed
+        cdef PyObject *row
+        cdef dict rows = self._source.record_rows(missing)
+        if PyDict_Size(names) + PyDict_Size(rows) > self._cache._name_rows_max:
+            PyDict_Clear(names)
+        for key, packed in rows.items():
+            PyDict_SetItem(names, row_number(key), names_of_row(packed))
+        for at in range(len(iids)):
+            if found[at] is None:
+                iid = iids[at]
+                row = PyDict_GetItem(names, iid // PLACES)
+                found[at] = None if row == NULL else name_at(<bytes> row, <int> (iid % PLACES))
+                if found[at] is None:
+                    self._source.oids(missing)  # says what is damaged
+                    raise DamagedBytes(f"object {iid} has no row")
+        return 0
 
     def lengths(self):
         """Return the packed lengths of all objects, by IID, as bytes or a bytearray; not to be changed."""

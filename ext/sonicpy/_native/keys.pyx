@@ -38,6 +38,12 @@ cpdef bytes word_key(uint32_t bucket, bytes term):
     return key
 
 
+def word_keys(uint32_t bucket, list terms not None) -> list:
+    """Return the keys of terms in `words`, in their order."""
+    cdef bytes term
+    return [word_key(bucket, term) for term in terms]
+
+
 cpdef bytes term_key(uint32_t bucket, uint64_t term_id):
     """Return the key of a term id in `terms`: bucket (4 bytes), term id (5)."""
     cdef bytes key = PyBytes_FromStringAndSize(NULL, 9)

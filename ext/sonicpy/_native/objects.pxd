@@ -27,3 +27,8 @@ cdef class RecordRow:
 cdef class BufferedRow(RecordRow):
     cdef public uint64_t number
     cdef public bint is_changed
+
+
+cdef uint64_t row_number(bytes key) except? 0
+cdef bytes names_of_row(bytes row)
+cdef object name_at(bytes names, int place)

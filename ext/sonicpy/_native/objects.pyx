@@ -88,6 +88,42 @@ def oids_in(dict rows not None, uint32_t bucket, list iids not None) -> list:
     return oids
 
 
+cdef uint64_t row_number(bytes key) except? 0:
+    """Return the number of a row from its key; see `row_keys`."""
+    cdef const uint8_t *at = <const uint8_t *> key
+    if len(key) != 9:
+        raise ValueError(f"the key of a row of objects has 9 bytes, not {len(key)}")
+    return <uint64_t> at[4] << 32 | <uint64_t> at[5] << 24 | <uint64_t> at[6] << 16 | <uint64_t> at[7] << 8 | at[8]
+
+
+cdef bytes names_of_row(bytes row):
+    """Return the OIDs of a row without anything else: per object, by rising place: place u8, size u8, OID."""
+    cdef const uint8_t *at = <const uint8_t *> row
+    cdef const uint8_t *end = at + len(row)
+    cdef uint8_t room[PLACES * (2 + OID_BYTES_MAX)]
+    cdef uint8_t *out = room
+    cdef int before = -1
+    cdef Item item
+    while at < end:
+        read_item(&at, end, before, &item)
+        before = item.place
+        out[0], out[1] = item.place, item.oid_size
+        memcpy(out + 2, item.oid, item.oid_size)
+        out += 2 + item.oid_size
+    return PyBytes_FromStringAndSize(<char *> room, out - room)
+
+
+cdef object name_at(bytes names, int place):
+    """Return the OID at a place of what `names_of_row` returned, or None."""
+    cdef const uint8_t *at = <const uint8_t *> names
+    cdef const uint8_t *end = at + len(names)
+    while at < end:
+        if at[0] == place:
+            return PyUnicode_DecodeUTF8(<char *> at + 2, at[1], NULL)
+        at += 2 + at[1]
+    return None
+
+
 def names_in(
     list rows not None, uint32_t bucket, uint64_t start, bytes prefix not None, Py_ssize_t limit, *, bint ends
 ) -> tuple:

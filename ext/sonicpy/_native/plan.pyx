@@ -44,15 +44,14 @@ cdef class PlannedList:
         required: objects without the term do not answer.
         inserts: the list brings objects into the answer; else it only adds to the score of those that others bring.
         is_expandable: expansions of the term are looked for.
-
-    Attributes:
         family_weight, exact_weight: of the frequencies of a family together, and of its typed word by itself; 0: the
             term has no family. The `weight` of the typed word is then what a holder of any of the words gains in share.
     """
 
     def __init__(
         self, Py_ssize_t term, bytes word not None, TermInfo row, double weight, str how="exact", int edits=0, *,
-        bint required=False, bint inserts=True, bint is_expandable=False,
+        bint required=False, bint inserts=True, bint is_expandable=False, double family_weight=0.0,
+        double exact_weight=0.0,
     ):  # fmt: skip
         self.term = term
         self.word = word
@@ -64,6 +63,8 @@ cdef class PlannedList:
         self.required = required
         self.inserts = inserts
         self.is_expandable = is_expandable
+        self.family_weight = family_weight
+        self.exact_weight = exact_weight
 
     @property
     def how(self) -> str:
@@ -88,8 +89,7 @@ cdef class Plan:
 
     def rows(self) -> list:
         """Return the rows of the lists, without those that no object holds."""
-        cdef PlannedList one
-        return [one.row for one in self.lists if one.row is not None]
+        return rows_of(self.lists)
 
 
 cdef bint is_keywords(Terms terms) except -1:
@@ -236,6 +236,21 @@ def plan_terms(
             if forms is not None:
                 lists += forms
     return lists
+
+
+def are_expandable(list lists not None) -> bool:
+    """Return whether expansions of a term of these lists are looked for."""
+    cdef PlannedList one
+    for one in lists:
+        if one.is_expandable:
+            return True
+    return False
+
+
+def rows_of(list lists not None) -> list:
+    """Return the rows of lists, without those that no object holds."""
+    cdef PlannedList one
+    return [one.row for one in lists if one.row is not None]
 
 
 def plan_expansions(PlannedList exact not None, others, uint64_t objects) -> list:

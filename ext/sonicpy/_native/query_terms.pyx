@@ -12,6 +12,7 @@ from sonicpy._native.impacts cimport Block, impact_bound
 from sonicpy._native.length_masks cimport LengthMasks
 from sonicpy._native.list_lookup cimport Source
 from sonicpy._native.memory cimport resized, zeroed
+from sonicpy._native.plan cimport PlannedList
 from sonicpy._native.stored_postings cimport OpenBlock, StoredPostings
 from sonicpy._native.top_k cimport CORRECTED, EXACT, Kind
 
@@ -69,6 +70,44 @@ cdef class QueryTerms:
         if brings:
             self._total += weight
         self._has_required |= required
+
+    def add_lists(self, list lists not None, list postings not None) -> None:
+        """Add the terms of a plan and the words that stand for them.
+
+        Args:
+            lists: PlannedLists; those of a term stand together, the word as it was typed first, then its family.
+            postings: StoredPostings of each list that has a row, in the same order.
+
+        Raises:
+            ValueError: there is another number of postings.
+        """
+        cdef PlannedList one, form
+        cdef Py_ssize_t place = 0, first, read = 0, count = len(lists)
+        while place < count:
+            one = lists[place]
+            place += 1
+            first = read
+            read += one.row is not None
+            if one._kind == EXACT and not one.is_form:
+                self.add_term(one.weight, brings=one.inserts, required=one.required)
+                if place < count and (<PlannedList?> lists[place]).is_form:
+                    while place < count:
+                        form = lists[place]
+                        if not form.is_form:
+                            break
+                        read += form.row is not None
+                        place += 1
+                    if read > len(postings):
+                        break
+                    if read > first:
+                        self.add_words(postings[first:read], one.family_weight, one.exact_weight)
+                    continue
+            if read > len(postings):
+                break
+            if one.row is not None:
+                self.add_words([postings[first]], one.weight, kind=one._kind)
+        if read != len(postings):
+            raise ValueError(f"{count} lists have {read} or more postings, not {len(postings)}")
 
     def add_words(
         self, list postings not None, double weight, double exact_weight=0.0, *, int kind=EXACT

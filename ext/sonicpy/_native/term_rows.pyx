@@ -18,7 +18,7 @@ from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy
 
-from sonicpy._native.keys cimport term_key
+from sonicpy._native.keys cimport term_key, word_key
 from sonicpy._native.varint cimport get_varint, put_varint
 
 from sonicpy._native.varint import DamagedBytes
@@ -157,6 +157,34 @@ cdef class TermInfo:
     def live(self) -> bool:
         """Whether some object holds it as a word of its own, and it is short enough to be shown."""
         return is_live(&self._word, self._size)
+
+
+def infos_of(uint32_t bucket, list terms not None, list rows not None) -> list:
+    """Return the decoded row of each term, None for a term that has none.
+
+    Args:
+        rows: (key, row) of the terms that have one, in the order of `terms`.
+
+    Raises:
+        DamagedBytes: a row cannot be read.
+    """
+    cdef Py_ssize_t at = 0, count = len(rows)
+    cdef list found = []
+    cdef bytes term
+    cdef TermInfo one
+    for term in terms:
+        if at == count or <bytes> (<tuple> rows[at])[0] != word_key(bucket, term):
+            found.append(None)
+            continue
+        one = TermInfo.__new__(TermInfo)
+        one._row = (<tuple> rows[at])[1]
+        one._tail_at = read_word(one._row, &one._word)
+        one._size = len(term)
+        found.append(one)
+        at += 1
+    if at != count:
+        raise ValueError(f"{count} rows are not those of {len(terms)} terms, in their order")
+    return found
 
 
 def likely_words(list rows, bytes prefix not None, Py_ssize_t limit) -> list:

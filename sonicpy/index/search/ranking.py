@@ -14,7 +14,15 @@ from operator import attrgetter
 from typing import Protocol
 
 from sonicpy._native.bm25 import idf
-from sonicpy._native.plan import Plan, PlannedList, content_size, let_stop_words_search, plan_expansions, plan_terms
+from sonicpy._native.plan import (
+    Plan,
+    PlannedList,
+    are_expandable,
+    content_size,
+    let_stop_words_search,
+    plan_expansions,
+    plan_terms,
+)
 from sonicpy._native.postings import PostingList
 from sonicpy._native.sonic_table import SonicTable, completion_score, correction_score
 from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo
@@ -76,9 +84,11 @@ def plan_bm25(lexicon: Lexicon, terms: Terms, budget: int, enough: int, matching
     """
     reader = lexicon.reader
     objects = reader.state.objects
-    lists: list[PlannedList] = []
-    families = families_of(lexicon, terms, matching)
+    families = None if matching is None else families_of(lexicon, terms, matching)
     planned = plan_terms(terms, reader.words(terms.words), objects, enough, EXPANDED_WORDS, families)
+    if not budget or not are_expandable(planned):
+        return Plan(let_stop_words_search(planned), NOTHING_LEFT_OUT, enough)
+    lists: list[PlannedList] = []
     for _, group in groupby(planned, key=attrgetter("term")):
         exact, *forms = group
         lists += (exact, *forms)
@@ -89,14 +99,12 @@ def plan_bm25(lexicon: Lexicon, terms: Terms, budget: int, enough: int, matching
     return Plan(let_stop_words_search(lists), NOTHING_LEFT_OUT, enough)
 
 
-def families_of(lexicon: Lexicon, terms: Terms, matching: Matching | None) -> dict[int, list[tuple[bytes, TermInfo]]]:
+def families_of(lexicon: Lexicon, terms: Terms, matching: Matching) -> dict[int, list[tuple[bytes, TermInfo]]]:
     """Return the other words that a term stands for, each with its row, by the number of the term.
 
     Special words, and parts of runs without blanks, have no family; stop words have one where a query holds nothing
     else.
     """
-    if matching is None:
-        return {}
     without = SPECIAL | PART if all(flags & (STOP | PART) for flags in terms.flags) else SPECIAL | PART | STOP
     families = {
         number: words
@@ -131,7 +139,7 @@ def plan_newest(lexicon: Lexicon, terms: Terms, budget: int, enough: int, matchi
     lists: list[PlannedList] = []
     left_out: dict[int, str] = {}
     expanded = 0
-    families = families_of(lexicon, terms, matching)
+    families = {} if matching is None else families_of(lexicon, terms, matching)
     rows = lexicon.reader.words(terms.words)
     objects = lexicon.reader.state.objects
     for number, (term, row, flags) in enumerate(zip(terms.words, rows, terms.flags, strict=True)):

@@ -126,24 +126,6 @@ class SpreadList(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class LocalList:
-    """A list as `Walk` reads it, with the row of a part."""
-
-    row: TermInfo | None
-    weight: float
-    how: str
-    required: bool
-    inserts: bool
-    family_weight: float
-    exact_weight: float
-
-    @property
-    def is_form(self) -> bool:
-        """Whether it is a word of the family of the list before it."""
-        return self.how == "form"
-
-
-@dataclass(frozen=True, slots=True)
 class SpreadPlan:
     """What every part carries out.
 
@@ -170,23 +152,27 @@ class SpreadPlan:
         return cls([SpreadList(*one) for one in lists], average, exponent, full_first, ceiling)
 
 
-class PartWalk(Walk):
-    """Carries out the plan of the whole bucket: a part may lack some of its words."""
-
-    def _exact_weight(self, typed: PlannedList) -> float:
-        return 0.0 if typed.row is None else typed.exact_weight
-
-
 def find(lexicon: Lexicon, plan: SpreadPlan, limit: int, window: int) -> list[Row]:
     """Return the best objects of a part."""
     rows = lexicon.reader.words([one.word.encode() for one in plan.lists])
     lists = [
-        LocalList(row, one.weight, one.how, one.required, one.inserts, one.family_weight, one.exact_weight)
+        PlannedList(
+            one.term,
+            one.word.encode(),
+            row,
+            one.weight,
+            one.how,
+            one.edits,
+            required=one.required,
+            inserts=one.inserts,
+            family_weight=one.family_weight,
+            exact_weight=0.0 if row is None else one.exact_weight,  # a part may lack a word of the whole bucket
+        )
         for one, row in zip(plan.lists, rows, strict=True)
     ]
-    walk = PartWalk(
+    walk = Walk(
         lexicon.reader,
-        cast(list[PlannedList], lists),
+        lists,
         plan.exponent,
         full_first=plan.full_first,
         window=window,

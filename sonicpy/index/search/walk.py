@@ -1,9 +1,6 @@
 """A plan carried out by `TopObjects`: which postings it reads, and the objects it finds."""
 
-from itertools import islice, takewhile
-from operator import attrgetter
-
-from sonicpy._native.plan import PlannedList
+from sonicpy._native.plan import PlannedList, rows_of
 from sonicpy._native.stored_postings import StoredPostings
 from sonicpy._native.top_objects import TopObjects
 from sonicpy.store.bucket_reader import BucketReader
@@ -11,12 +8,9 @@ from sonicpy.store.bucket_reader import BucketReader
 BM25_K1 = 1.2
 BM25_B = 0.75
 
-IS_FORM = attrgetter("is_form")
-
-KINDS = {"exact": 1, "completion": 2, "correction": 3}
-
 Found = tuple[int, int, float]
-"""An object's IID, how it was found (0: it holds every word, else a kind of KINDS), and its score."""
+"""An object's IID, how it was found (0: it holds every word, 1: words as typed, 2: completions, 3: corrections),
+and its score."""
 
 Parts = tuple[list[tuple[PlannedList, int, float]], int, float]
 """What a score is made of: ([(list, term frequency, part of the score)], number of other parts, their sum)."""
@@ -51,8 +45,6 @@ class Walk:
         self._window = window
         self._average = average
         self._top: TopObjects | None = None
-        self._read: list[PlannedList] = []
-        """The lists whose postings were added, in their order."""
 
     def best(self, offset: int, limit: int) -> list[Found]:
         """Return the objects from place `offset` on, at most `limit`."""
@@ -81,8 +73,9 @@ class Walk:
             listed_max: at most this many parts of an object are listed one by one, the largest ones.
         """
         assert self._top is not None, "find the objects first"
+        read = [one for one in self._lists if one.row is not None]
         return [
-            ([(self._read[number], tf, part) for number, tf, part in listed], others, others_sum)
+            ([(read[number], tf, part) for number, tf, part in listed], others, others_sum)
             for listed, others, others_sum in self._top.parts(iids, listed_max)
         ]
 
@@ -99,36 +92,13 @@ class Walk:
         reader = self._reader
         average = reader.state.average_length if self._average is None else self._average
         top = TopObjects(reader.length_masks(), average, BM25_K1, BM25_B, self._exponent, full_first=self._full_first)
-        lists = self._lists
-        self._read = [one for one in lists if one.row is not None]
-        postings = self._postings()
-        read = 0
-        for place, one in enumerate(lists):
-            how = one.how
-            if how == "form":
-                continue
-            if how == "exact":
-                top.add_term(one.weight, brings=one.inserts, required=one.required)
-                if place + 1 < len(lists) and lists[place + 1].is_form:
-                    forms = takewhile(IS_FORM, islice(lists, place + 1, None))
-                    end = read + (one.row is not None) + sum(form.row is not None for form in forms)
-                    if end > read:
-                        top.add_words(postings[read:end], one.family_weight, self._exact_weight(one), kind=KINDS[how])
-                    read = end
-                    continue
-            if one.row is not None:
-                top.add_words([postings[read]], one.weight, kind=KINDS[how])
-                read += 1
+        top.add_lists(self._lists, self._postings())
         return top
-
-    def _exact_weight(self, typed: PlannedList) -> float:
-        """Return the weight of the first word of a family."""
-        return typed.exact_weight
 
     def _postings(self) -> list[StoredPostings]:
         """Return the postings of the lists that have any; words of two terms of a query share them, so that no block is
         read twice."""
-        rows = [one.row for one in self._read if one.row is not None]
+        rows = rows_of(self._lists)
         if not self._window:
             return self._reader.postings_of(rows)
         found: dict[int, StoredPostings] = {}
