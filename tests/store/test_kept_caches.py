@@ -128,7 +128,7 @@ def test_what_a_commit_left_alone_is_not_read_again(filled: Store, monkeypatch: 
 
         monkeypatch.setattr(snapshot.SnapshotSource, kind, noted)
 
-    for kind in ("read_postings", "read_lengths", "words", "oids"):
+    for kind in ("read_postings", "read_lengths", "words", "record_rows"):
         note(kind)
     filled.apply(push("elsewhere", "common usual often w1 w2 w3 w30", bucket="other"))
     filled.commit()
@@ -152,7 +152,7 @@ def test_only_rewritten_lists_are_read_again(filled: Store, monkeypatch: pytest.
     read = []
     original = snapshot.SnapshotSource.read_postings
     monkeypatch.setattr(
-        snapshot.SnapshotSource, "read_postings", lambda self, word: read.append(word.term_id) or original(self, word)
+        snapshot.SnapshotSource, "read_postings", lambda self, word, *more: read.append(word.term_id) or original(self, word, *more)
     )
     filled.apply(push("o7", "w30"))
     filled.commit()

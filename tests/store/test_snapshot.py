@@ -93,7 +93,7 @@ def test_postings_that_are_asked_for_again_and_again_are_read_once(
     read = []
     original = snapshot.SnapshotSource.read_postings
     monkeypatch.setattr(
-        snapshot.SnapshotSource, "read_postings", lambda self, word: read.append(word.term_id) or original(self, word)
+        snapshot.SnapshotSource, "read_postings", lambda self, word, *more: read.append(word.term_id) or original(self, word, *more)
     )
     with store.snapshot() as view:
         reader = reader_of(view, state)
@@ -125,7 +125,7 @@ def test_every_commit_is_seen_by_the_next_reader(store: Store) -> None:
 
 
 def test_caches_are_bounded(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("WORDS_MAX", "NAMES_MAX", "POSTINGS_MAX_BYTES", "BUCKETS_MAX"):
+    for name in ("WORDS_MAX", "NAME_ROWS_MAX", "POSTINGS_MAX_BYTES", "BUCKETS_MAX"):
         monkeypatch.setattr(snapshot, name, 2)
     for word in (b"shared", b"own0", b"own1", b"own2", b"nothing", b"shared"):
         expected = [] if word == b"nothing" else ["o0", "o1", "o2"]
@@ -133,7 +133,33 @@ def test_caches_are_bounded(store: Store, monkeypatch: pytest.MonkeyPatch) -> No
     with store.snapshot() as view:
         ((_, cache),) = view.snapshot_cache.buckets.values()
     words, postings, names = cache.sizes
-    assert words <= 4 and names <= 3 and postings <= 2, "two newer words, and two older ones"
+    assert words <= 4 and names <= 2 and postings <= 2, "two newer words, and two older ones"
+
+
+def test_names_are_cached_by_rows_of_sixteen(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(3, 80):
+        store.apply(push(f"o{number}", f"one{number} shared"))
+    store.commit()
+    monkeypatch.setattr(snapshot, "NAME_ROWS_MAX", 2)
+    read: list[int] = []
+    original = snapshot.SnapshotSource.record_rows
+    monkeypatch.setattr(
+        snapshot.SnapshotSource, "record_rows", lambda self, iids: read.extend(iids) or original(self, iids)
+    )
+    with store.snapshot() as view:
+        state = view.bucket("c", "b")
+        assert state is not None
+        reader = reader_of(view, state)
+        assert reader.oids([40, 41, 70]) == ["o40", "o41", "o70"]
+        assert reader.oids([47, 64, 32]) == ["o47", "o64", "o32"], "each is in a row that was read"
+        assert read == [40, 41, 70]
+        assert reader.oids([5, 32, 5]) == ["o5", "o32", "o5"], "a third row takes the place of both"
+        ((_, cache),) = view.snapshot_cache.buckets.values()
+        assert cache.sizes[2] <= 2
+    for number in (80, 81):
+        store.apply(push(f"o{number}", f"one{number} shared"))
+        store.commit()
+        assert names_of(store, b"shared")[-1] == f"o{number}", "a row that was cached has one name more"
 
 
 def test_idle_snapshots_do_not_let_the_file_grow(tmp_path: Path) -> None:
