@@ -15,7 +15,7 @@ from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import IMPACTS, OBJECTS, POSTINGS, TERMS, Row
 from sonicpy.store.keys import bucket_key, term_key, word_key
 from sonicpy.store.names import name_hash
-from sonicpy.store.pages import pages
+from sonicpy.store.pages import ROWS_FIRST, pages
 
 if TYPE_CHECKING:
     from sonicpy.store.view import View
@@ -153,15 +153,24 @@ class BucketReader:
         """Return which objects are shorter than a limit, as bits."""
         return LengthMasks(self.lengths())
 
-    def lexicon(self, prefix: bytes, after: bytes = b"") -> Iterator[tuple[bytes, TermInfo]]:
+    def holds_prefix(self, prefix: bytes) -> bool:
+        """Return whether a word begins with `prefix`, live or not."""
+        key = word_key(self.state.bucket, prefix)
+        keys = self._view.word_keys_from(key, 1)
+        return bool(keys) and keys[0].startswith(key)
+
+    def lexicon(
+        self, prefix: bytes, after: bytes = b"", size: int = ROWS_FIRST
+    ) -> Iterator[tuple[bytes, TermInfo]]:
         """Yield the words that begin with `prefix` in byte order, with their rows, whether they are live or not.
 
         Args:
             after: only words behind this one.
+            size: how many rows to read at first; those that follow are read in ever larger numbers.
         """
         key_prefix = word_key(self.state.bucket, prefix)
         start = word_key(self.state.bucket, after) + b"\0" if after else key_prefix
-        for rows in pages(self._view.word_rows_from, key_prefix, start=start):
+        for rows in pages(self._view.word_rows_from, key_prefix, size, start):
             for key, row in rows:
                 if not key.startswith(key_prefix):
                     return

@@ -187,6 +187,25 @@ def infos_of(uint32_t bucket, list terms not None, list rows not None) -> list:
     return found
 
 
+def held_words(list words not None, list rows not None, *, bint live) -> list:
+    """Return those of some words that objects hold, with their rows, in the same order.
+
+    Args:
+        rows: TermInfo of each word, None for one that no object holds.
+        live: some object has to hold the word as one of its own; see `TermInfo.live`.
+    """
+    cdef list held = []
+    cdef TermInfo row
+    cdef Py_ssize_t number
+    if len(words) != len(rows):
+        raise ValueError(f"{len(words)} words need as many rows, not {len(rows)}")
+    for number in range(len(words)):
+        row = rows[number]
+        if row is not None and (is_live(&row._word, row._size) if live else row._word.df > 0):
+            held.append((words[number], row))
+    return held
+
+
 def likely_words(list rows, bytes prefix not None, Py_ssize_t limit) -> list:
     """Return the most frequent live words of some rows of `words`.
 

@@ -85,7 +85,7 @@ def expansions(
         return
     length = len(term.decode())
     taken = {term, *family}
-    completed = [found for found in lexicon.completed(term, EXAMINED + len(taken)) if found[0] not in taken][:EXAMINED]
+    completed = [each for each in lexicon.completed(term, EXAMINED + len(taken)) if each[0] not in taken][:EXAMINED]
     for word, row in by_frequency(completed)[:budget]:
         yield Expansion(word, row, 0.9 * length / len(word.decode()), "completion")
         taken.add(word)
@@ -94,6 +94,6 @@ def expansions(
     if found >= wanted or budget == 0:
         return
     matches = lexicon.corrections(term, edits_allowed(length), transpositions=True)
-    others = (match for match in matches if match[0] not in taken)
+    others = [match for match in matches if match[0] not in taken]
     for word, row, distance in lexicon.nearest(term, others, budget)[:budget]:
         yield Expansion(word, row, 0.5 / distance, "correction", distance)

@@ -7,11 +7,12 @@ everything comes from the graph file.
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby, islice
 from math import log
+from operator import itemgetter
 
 from rapidfuzz.distance import LCSseq
 
 from sonicpy._native.corrector import dissimilarity
-from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo
+from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo, held_words
 from sonicpy.graph.pending import PendingWords
 from sonicpy.graph.pool import GraphPool
 from sonicpy.graph.word_graph import WordGraph
@@ -29,6 +30,8 @@ CORRECTIONS_COMPARED = 60
 LETTER_WORTH = 4.0
 """Measured on lists of misspellings, as what a typed letter counts that a correction keeps beside the logarithm of its
 holders: 3 to 6 measure alike."""
+
+_DISTANCE = itemgetter(1)
 
 PENDING_CACHED = 64
 """Buckets whose pending words are cached for comparison, at most."""
@@ -122,7 +125,9 @@ class Lexicon:
             return self.held(islice(self.completions(prefix), most))
         if len(prefix) > WORD_BYTES_MAX:
             return []
-        return list(islice((found for found in self.reader.lexicon(prefix) if found[1].live), most))
+        if not self.reader.holds_prefix(prefix):
+            return []
+        return list(islice((found for found in self.reader.lexicon(prefix, size=most + 1) if found[1].live), most))
 
     def likely(self, word: bytes, limit: int, examined: int) -> list[bytes]:
         """Return at most `limit` of the first `examined` completions: `word` itself, then the most frequent ones."""
@@ -152,14 +157,13 @@ class Lexicon:
         """
         if distance == 0 or (len(word) > WORD_BYTES_MAX and not of_long):
             return []
-        found: dict[bytes, int] = {}
-        graph = self._graph
-        if graph is not None:
-            found.update(graph.correct(word, distance, transpositions=transpositions).matches)
-        if self.live:
-            pending = self._lexicons.pending(self._view, self.reader.state)
-            found.update(pending.correct(word, distance, transpositions=transpositions))
-        return sorted(found.items(), key=lambda match: (match[1], match[0]))
+        graph, state = self._graph, self.reader.state
+        matches = [] if graph is None else graph.correct(word, distance, transpositions=transpositions).matches
+        if not self.live or state.pending_seq == state.graph_seq:
+            return matches
+        pending = self._lexicons.pending(self._view, state)
+        others = pending.correct(word, distance, transpositions=transpositions)
+        return sorted({**dict(matches), **dict(others)}.items(), key=_nearest_first) if others else matches
 
     def family(self, word: bytes, matching: Matching) -> list[bytes]:
         """Return the other words that a word stands for; see `Families.of`."""
@@ -169,11 +173,7 @@ class Lexicon:
     def held(self, words: Iterable[bytes]) -> list[tuple[bytes, TermInfo]]:
         """Return those of `words` that objects hold, with their rows, in the same order."""
         asked = list(words)
-        return [
-            (word, row)
-            for word, row in zip(asked, self.reader.words(asked), strict=True)
-            if row is not None and (row.live if self.live else row.df)
-        ]
+        return held_words(asked, self.reader.words(asked), live=self.live)
 
     def nearest(
         self, typed: bytes, matches: Iterable[tuple[bytes, int]], wanted: int
@@ -184,8 +184,8 @@ class Lexicon:
         read, and the first CORRECTIONS_COMPARED of a distance that objects hold are compared.
         """
         found: list[tuple[bytes, TermInfo, int]] = []
-        for distance, group in groupby(islice(matches, CORRECTIONS_EXAMINED), key=lambda match: match[1]):
-            held = by_frequency(self.held(word for word, _ in group))
+        for distance, group in groupby(islice(matches, CORRECTIONS_EXAMINED), key=_DISTANCE):
+            held = by_frequency(self.held([word for word, _ in group]))
             held[:CORRECTIONS_COMPARED] = likeliest_first(typed, held[:CORRECTIONS_COMPARED])
             found += [(word, row, distance) for word, row in held]
             if len(found) >= wanted:
@@ -195,7 +195,7 @@ class Lexicon:
 
 def by_frequency(words: list[tuple[bytes, TermInfo]]) -> list[tuple[bytes, TermInfo]]:
     """Return words and their rows, those that most objects hold first; equals keep their order."""
-    return sorted(words, key=lambda found: -found[1].df)
+    return sorted(words, key=lambda found: -found[1].df) if len(words) > 1 else words
 
 
 def likeliest_first(typed: bytes, words: list[tuple[bytes, TermInfo]]) -> list[tuple[bytes, TermInfo]]:
@@ -212,6 +212,10 @@ def likeliest_first(typed: bytes, words: list[tuple[bytes, TermInfo]]) -> list[t
         (_unlikeness(letters, word.decode(), row.df), its, word) for (word, row), its in zip(words, apart, strict=True)
     ]
     return [words[place] for place in sorted(range(len(words)), key=keys.__getitem__)]
+
+
+def _nearest_first(match: tuple[bytes, int]) -> tuple[int, bytes]:
+    return match[1], match[0]
 
 
 def _unlikeness(typed: str, word: str, holders: int) -> float:
