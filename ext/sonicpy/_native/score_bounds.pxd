@@ -2,6 +2,7 @@
 
 from libc.math cimport pow
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memset
 
 from sonicpy._native.impacts cimport Block
 from sonicpy._native.query_terms cimport LEVELS, Slot, Term
@@ -22,6 +23,7 @@ cdef class ScoreBounds(TermWindows):
     cdef double *_rest_weight  # of the terms behind each driver
     cdef Kind *_rest_kind
     cdef double *_parts_at_most  # by term, level and length: the largest part of an object that is not shorter
+    cdef uint32_t _levels_begun[BOUNDED_TERMS]  # of each term, for which these are bounds or NaN, as bits
     cdef double _shares[SHARES]  # by the terms that are missing, a bit each in the order in which they drive
     cdef Py_ssize_t *_places  # of each term among the drivers
     cdef Py_ssize_t _driver, _slot  # the place of the term whose holders are looked at, and the number of its slot
@@ -70,7 +72,11 @@ cdef class ScoreBounds(TermWindows):
         cdef double *most
         if number >= BOUNDED_TERMS:
             return self.find_part(&self._terms[number], level, packed)
-        most = &self._parts_at_most[(number * LEVELS + level) * LENGTHS + packed]
+        most = &self._parts_at_most[(number * LEVELS + level) * LENGTHS]
+        if not self._levels_begun[number] >> level & 1:  # most queries need bounds of few levels
+            memset(most, 0xFF, LENGTHS * sizeof(double))  # NaN
+            self._levels_begun[number] |= 1 << level
+        most += packed
         if most[0] != most[0]:
             most[0] = self.find_part(&self._terms[number], level, packed)
         return most[0]

@@ -13,7 +13,7 @@ from libc.string cimport memset
 from sonicpy._native.bm25 cimport part_of_score
 from sonicpy._native.impacts cimport Block
 from sonicpy._native.list_lookup cimport Source
-from sonicpy._native.memory cimport zeroed
+from sonicpy._native.memory cimport resized, zeroed
 from sonicpy._native.query_terms cimport ANY, LEVELS, ONCE, SLACK, TF_MAX, UNTYPED, Slot, Term
 from sonicpy._native.top_k cimport CORRECTED, EXACT, FULL, Kind, end_top
 
@@ -34,8 +34,7 @@ cdef class ScoreBounds(TermWindows):
         cdef Py_ssize_t count = self._term_count
         self._drivers = <Py_ssize_t *> zeroed(count, sizeof(Py_ssize_t))
         self._places = <Py_ssize_t *> zeroed(count, sizeof(Py_ssize_t))
-        self._parts_at_most = <double *> zeroed(min(count, BOUNDED_TERMS) * LEVELS * LENGTHS, sizeof(double))
-        memset(self._parts_at_most, 0xFF, min(count, BOUNDED_TERMS) * LEVELS * LENGTHS * sizeof(double))  # NaN
+        self._parts_at_most = <double *> resized(NULL, (min(count, BOUNDED_TERMS) * LEVELS * LENGTHS + 1) * sizeof(double))
         self._rest_weight = <double *> zeroed(count, sizeof(double))
         self._rest_kind = <Kind *> zeroed(count, sizeof(Kind))
         memset(self._shares, 0xFF, sizeof(self._shares))
