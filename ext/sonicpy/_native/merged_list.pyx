@@ -46,6 +46,8 @@ cdef MergedList merge(list postings, const PackedLengths *lengths):
     if pairs == NULL:
         raise MemoryError
     try:
+        if len(postings) == 1:
+            return list_of(pairs, put_all(postings[0], pairs), lengths)
         more, out = pairs + room, pairs + 2 * room
         count = 0
         for one in sorted(postings, key=df_of):  # the longest list is copied once
