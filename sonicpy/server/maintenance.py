@@ -31,6 +31,11 @@ BUCKETS_AT_A_TIME = 1_000
 """Graphs built before the first of them is published."""
 BUCKETS_PER_JOB = 50
 """Large graphs built by one job of a worker."""
+SMALL_WORDS = 1_000
+"""The graph of that many words takes about 2 ms, so the loop builds it between two turns."""
+MEDIUM_WORDS = 20_000
+"""Graphs of that many words together take about 30 ms, so a thread builds them: starting a process takes longer. It
+holds the GIL for about half of that."""
 BUILT_HERE = 200
 """So many small graphs are built here, one between two turns; more are worth a worker process."""
 READ_TOGETHER = 20
@@ -69,6 +74,8 @@ class Maintenance:
         self._workers = Workers(config.server.worker_time_limit)
         self._verifiers = Workers(config.server.worker_time_limit)
         """Their own process: a consolidation must not wait until a check has ended."""
+        self._thread: asyncio.Future[Built | None] | None = None
+        """What builds a graph, or built the last one."""
 
     async def consolidate(self, buckets: list[int] | None = None) -> None:
         """Build the graphs of some buckets; None: of all that have pending words now.
@@ -77,6 +84,7 @@ class Maintenance:
             SonicError: a graph could not be built; its words stay pending.
         """
         async with self._consolidating:
+            await self._thread_end()  # of a consolidation that was given up
             if not self._committer.commit():
                 raise StoreError("words cannot be consolidated before the store can be written again")
             errors: list[GraphError] = []
@@ -189,6 +197,7 @@ class Maintenance:
         self._verifiers.stop()
         async with self._restoring, self._verifying:
             pass
+        await self._thread_end()
 
     async def _built(self, buckets: list[int]) -> AsyncGenerator[tuple[list[Built], list[GraphError]], None]:
         """Yield what `_build` returns, for some buckets after the other; the next ones are built meanwhile."""
@@ -206,12 +215,12 @@ class Maintenance:
                 building.cancel()
 
     async def _build(self, buckets: list[int]) -> tuple[list[Built], list[GraphError]]:
-        """Build a few small graphs here, and very many or large ones in a worker process.
+        """Build a few small graphs here, larger ones in a thread, and very many or large ones in a worker process.
 
         Returns:
             The graphs that were built, and the errors of the others.
         """
-        small, large = await self._by_size(buckets)
+        small, medium, large = await self._by_size(buckets)
         jobs = [(job, 1) for job in batches(large, BUCKETS_PER_JOB)]
         if len(small) > BUILT_HERE:
             jobs.append((small, READ_TOGETHER))
@@ -226,6 +235,13 @@ class Maintenance:
             else:
                 graphs += [built] if built is not None else []
             await asyncio.sleep(0)
+        for bucket in medium:
+            try:
+                built = await self._built_in_thread(bucket)
+            except GraphError as error:
+                errors.append(error)
+            else:
+                graphs += [built] if built is not None else []
         folder, limits = str(self._store_folder), self._maintainer.graph_limits
         for job, together in jobs:
             more, failed = await self._workers.run(build_in_worker, folder, self._map_bytes, job, limits, together)
@@ -233,14 +249,43 @@ class Maintenance:
             errors += failed
         return graphs, errors
 
-    async def _by_size(self, buckets: list[int]) -> tuple[list[int], list[int]]:
-        """Return the small buckets and the large ones."""
+    async def _built_in_thread(self, bucket: int) -> Built | None:
+        """Build the graph of a bucket in a thread; return it when the thread has ended, also if nobody waits any more.
+
+        Raises:
+            ShuttingDown: the server stops, and whoever stops it builds graphs.
+        """
+        if self._stopping:
+            raise ShuttingDown
+        thread = self._thread = in_thread(self._maintainer.build_apart, bucket)
+        await asyncio.wait([thread])
+        if self._stopping:
+            raise ShuttingDown
+        built = thread.result()
+        if built is None:
+            self._maintainer.forget_bucket(bucket)
+        return built
+
+    async def _thread_end(self) -> None:
+        """Wait until no thread builds a graph: another one would write the same file."""
+        if self._thread is not None:
+            await asyncio.wait([self._thread])
+
+    async def _by_size(self, buckets: list[int]) -> tuple[list[int], list[int], list[int]]:
+        """Return the small buckets, those that are not much larger if they are few, and all others."""
         small: list[int] = []
+        larger: list[int] = []
+        words = 0
         for group in batches(buckets, BUCKETS_PER_TURN):
-            small += filter(self._maintainer.is_small, group)
+            for bucket in group:
+                size = self._maintainer.words_to_read(bucket)
+                if size <= SMALL_WORDS:
+                    small.append(bucket)
+                else:
+                    larger.append(bucket)
+                    words += size
             await asyncio.sleep(0)
-        known = set(small)
-        return small, [bucket for bucket in buckets if bucket not in known]
+        return (small, larger, []) if words <= MEDIUM_WORDS else (small, [], larger)
 
     async def _publish(self, graphs: list[Built]) -> None:
         """Make graphs those of their buckets, and delete the pending words that they hold."""

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import sonicpy
+from sonicpy.server.maintenance import MEDIUM_WORDS
 from sonicpy.store.environment import PENDING
 from sonicpy.store.log import HEADER
 from tests.index.shorthand import open_index
@@ -26,6 +27,8 @@ AT_ONCE = 100
 SEVERAL = 30_000
 """Words whose graph takes a worker about 50 ms."""
 VERY_MANY = 50_000
+LARGE = MEDIUM_WORDS + AT_ONCE
+"""The fewest words of such PUSHes whose graph a worker builds."""
 ROUNDS = 3
 PING_S = 0.020
 
@@ -111,7 +114,7 @@ class TestWhen:
             assert info(control)["fst_consolidate_count"] == 2
             until(lambda: graph_files(server) == {"1-1.graph"}, "a graph appears, although none is due for minutes")
             wait_for(control, "fst_consolidate_count", 1)
-            assert workers_of(server) != []
+            assert workers_of(server) == [], "a thread builds it"
             last = made_up(4_499)
             assert search.results(f'SUGGEST c many "{last[:5]}"') == [last]
             time.sleep(1.5)
@@ -156,7 +159,7 @@ class TestWhen:
             assert control.ask("TRIGGER consolidate") == "OK"
             counts = [count_words(ingest, bucket) for bucket in ("thousand", "small3", "large", "small4")]
             assert counts == [1_001, 21, 3_000, 20]
-            assert len(workers_of(server)) == 1
+            assert children(server) == set(), "a thread builds such graphs"
             assert info(control)["fst_consolidate_count"] == 0
 
             assert ingest.ask(push_line("large", range(8_000, 8_001))) == "OK"
@@ -167,12 +170,36 @@ class TestWhen:
             assert count_words(ingest, "large") == 3_002, "the second one waits for what the first did not see"
             until(lambda: len(graph_files(server)) == 122, "older ones are gone")
 
+    def test_ping_beside_a_thread(self, server: Server) -> None:
+        rounds: list[float] = []
+        while len(rounds) < ROUNDS and min(rounds, default=1.0) > PING_S:
+            bucket = f"medium{len(rounds)}"
+            push_words(server, bucket, range(MEDIUM_WORDS))
+            with Peer(server, "ingest") as ingest, Peer(server, "control") as control:
+                rounds.append(max(pings_beside(server, control, "TRIGGER consolidate", "OK")))
+                assert count_words(ingest, bucket) == MEDIUM_WORDS
+            assert children(server) == set()
+        assert min(rounds) < PING_S, rounds
+
+    def test_stops_while_a_thread_builds(self, server: Server) -> None:
+        push_words(server, "medium", range(MEDIUM_WORDS))
+        with Peer(server, "control") as control, Peer(server, "search") as search:
+            control.send_lines("TRIGGER consolidate")
+            assert search.ask("PING") == "PONG"
+            assert server.stop() == 0
+        assert server.log() == "", "nothing went wrong"
+        server.start()
+        with Peer(server, "search") as search:
+            last = made_up(MEDIUM_WORDS - 1)
+            assert search.results(f'SUGGEST c medium "{last[:5]}" LIMIT(1)') == [last]
+        assert graph_files(server) == {"0-1.graph"}
+
     @pytest.mark.parametrize("in_the_middle", [False, True])
     def test_at_the_stop(self, tmp_path: Path, in_the_middle: bool) -> None:
         with Server(tmp_path, COMPAT) as server:
             for number in range(20):
                 push_words(server, f"small{number}", range(number, number + 10))
-            push_words(server, "large", range(20_000))
+            push_words(server, "large", range(LARGE))
             with Peer(server, "ingest") as ingest, Peer(server, "control") as control:
                 assert count_words(ingest, "large") == 0
                 if in_the_middle:
@@ -181,8 +208,8 @@ class TestWhen:
                 assert server.stop() == 0
             server.start()
             with Peer(server, "ingest") as ingest, Peer(server, "search") as search:
-                assert count_words(ingest, "large") == 20_000
-                assert search.results("LIST c large LIMIT(3)") == sorted(map(made_up, range(20_000)))[:3]
+                assert count_words(ingest, "large") == LARGE
+                assert search.results("LIST c large LIMIT(3)") == sorted(map(made_up, range(LARGE)))[:3]
                 assert {count_words(ingest, f"small{number}") for number in range(20)} == {10}
             assert server.log() == "", "nothing went wrong"
 
@@ -192,7 +219,7 @@ def large_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server that consolidates only on TRIGGER, and has a worker already."""
     settings = {**COMPAT, "store.fst.graph.consolidate_after": 1_000, "store.fst.pool.inactive_after": 2_000}
     with Server(tmp_path_factory.mktemp("large"), settings) as server:
-        push_words(server, "first", range(1_001))
+        push_words(server, "first", range(LARGE))
         with Peer(server, "control") as control:
             assert control.ask("TRIGGER consolidate") == "OK"
         yield server

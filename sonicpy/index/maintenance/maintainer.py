@@ -31,9 +31,6 @@ BACKLOG_WORDS = 2_000
 OPEN_MAX = 1_000
 """A first graph is opened when it is built, unless so many are open."""
 
-SMALL_WORDS = 1_000
-"""The graph of that many words takes about 2 ms."""
-
 
 class Maintainer:
     """The steps of maintenance of an open index.
@@ -296,23 +293,31 @@ class Maintainer:
             return False
         return state.pending_seq - state.graph_seq >= times * max(BACKLOG_WORDS, state.graph_words // 10)
 
-    def is_small(self, bucket: int) -> bool:
-        """Return whether building the graph of a bucket here takes less time than asking a worker process for it."""
+    def words_to_read(self, bucket: int) -> int:
+        """Return about how many words are read for the graph of a bucket; 0: it is gone."""
         with self.engine.read() as view:
             state = view.bucket_numbered(bucket)
-        if state is None:
-            return True
-        edits = state.pending_seq - state.graph_seq
-        return max(state.live_words, state.graph_words, edits) <= SMALL_WORDS
+        return 0 if state is None else max(state.live_words, state.graph_words, state.pending_seq - state.graph_seq)
 
     def build_graph(self, bucket: int) -> Built | None:
         """Write the graph of a bucket from the last commit; None: the bucket is gone. Raises like `consolidate`."""
+        built = self.build_apart(bucket)
+        if built is None:
+            self.forget_bucket(bucket)
+        return built
+
+    def build_apart(self, bucket: int) -> Built | None:
+        """Do the same in any thread; if the bucket is gone, the thread that changes the store calls `forget_bucket`.
+
+        Nobody else may build a graph of the bucket meanwhile: both would write one file.
+        """
         engine = self.engine
         found = gather_words(engine.store.snapshot, engine.graphs, bucket, self.graph_limits)
-        if found is None:
-            engine.forget_bucket(bucket, 0)
-            return None
-        return write_graph(engine.graphs, found, self.graph_limits)
+        return None if found is None else write_graph(engine.graphs, found, self.graph_limits)
+
+    def forget_bucket(self, bucket: int) -> None:
+        """Take note that a bucket whose words were pending is gone."""
+        self.engine.forget_bucket(bucket, 0)
 
     def publish_graphs(self, graphs: list[Built]) -> list[Built]:
         """Make written graphs the graphs of their buckets, commit that, and return them.
