@@ -1,3 +1,5 @@
+from sonicpy._native.term_rows import TermInfo
+
 EDGE_BUDGET: int
 
 class Corrections:
@@ -6,4 +8,6 @@ class Corrections:
     @property
     def whole(self) -> bool: ...
 
-def dissimilarity(typed: bytes, words: list[bytes]) -> list[int]: ...
+def likeliest_first(
+    typed: bytes, words: list[tuple[bytes, TermInfo]], letter_worth: float
+) -> list[tuple[bytes, TermInfo]]: ...

@@ -6,6 +6,7 @@ To add one, add a `MetaKey` to KEYS; `docs/storage-format.md` has to name it in 
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -87,6 +88,7 @@ def _pack_settings(settings: Mapping[str, str]) -> bytes:
     return json.dumps(dict(settings), sort_keys=True).encode()
 
 
+@lru_cache(maxsize=8)  # every commit has readers who ask
 def _unpack_settings(row: bytes) -> Mapping[str, str]:
     settings = json.loads(row)
     if not isinstance(settings, dict):

@@ -6,6 +6,7 @@ says why there are two walks.
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
+from libc.math cimport log
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, qsort
 from libc.string cimport memcmp, memcpy, memset
@@ -25,6 +26,7 @@ from sonicpy._native.automaton cimport (
 )
 from sonicpy._native.bits cimport count_bits, lowest_bit
 from sonicpy._native.memory cimport reserve
+from sonicpy._native.term_rows cimport TermInfo
 from sonicpy._native.utf8 cimport character_bytes, decode, is_utf8, lead_bits, lead_byte
 
 cdef enum:
@@ -32,6 +34,7 @@ cdef enum:
     PATTERN_MAX = 60  # characters: one bit each and one for the end, in 64
     WIDE_SLOTS = 128
     MATCHES_MORE = 16  # that the search makes room for at once
+    LETTERS_MAX = 64  # of a word that others are compared with, a bit each
     MATCH_COST = 50  # edges: sorting and returning a match takes as long as visiting 50 edges
 
 EDGE_BUDGET = 100_000
@@ -446,25 +449,90 @@ cdef Corrections nearest_first(const Search *search, int distance, Py_ssize_t li
 
 # -- which of two words at one distance is the likelier one -------------------------------------------------------
 
-def dissimilarity(bytes typed not None, list words not None) -> list:
-    """Return for each word how little it resembles the typed one: twice the number of bytes that only one of the two
-    has, and one more if their first bytes differ.
+def likeliest_first(bytes typed not None, list words not None, double letter_worth) -> list:
+    """Return corrections of one distance, the likeliest first: those with the lowest unlikeness, then those that are
+    least dissimilar, then in byte order.
 
-    A typing mistake mostly swaps, drops or doubles letters of the word, and seldom changes its first letter.
+    unlikeness     letter_worth * (1 if the first characters differ, less the characters kept) - log(holders)
+    dissimilarity  twice the number of different bytes that only one of the two has, and one more if their first bytes
+                   differ: a typing mistake mostly swaps, drops or doubles letters, and seldom changes the first one
+
+    Args:
+        typed: a word of 1 to 64 characters, in UTF-8.
+        words: (word, TermInfo) of each, the words in UTF-8.
+        letter_worth: a character that a word keeps is worth as much as e ** letter_worth times the holders.
+
+    Raises:
+        ValueError: the typed word has no character, or more than 64.
     """
+    cdef uint32_t letters[LETTERS_MAX]
     cdef uint64_t typed_bytes[4]
-    cdef uint64_t word_bytes[4]
+    cdef Py_ssize_t count = read_letters(typed, letters)
+    cdef const uint8_t *text
+    cdef list found = []
+    cdef tuple pair
     cdef bytes word
-    cdef int part, different
-    cdef list out = []
+    cdef TermInfo row
+    cdef int width, kept
+    cdef double unlikeness
+    if not count:
+        raise ValueError(f"the typed word has 1 to {LETTERS_MAX} characters, not {typed!r}")
     read_byte_set(typed, typed_bytes)
-    for word in words:
-        read_byte_set(word, word_bytes)
-        different = 0
-        for part in range(4):
-            different += count_bits(typed_bytes[part] ^ word_bytes[part])
-        out.append(2 * different + (typed[:1] != word[:1]))
-    return out
+    for pair in words:
+        word, row = pair
+        text = word
+        kept = kept_letters(letters, count, text, len(word))
+        unlikeness = letter_worth * ((len(word) == 0 or decode(text, 0, &width) != letters[0]) - kept)
+        unlikeness -= log(<double> max(row._word.df, 1))
+        found.append((unlikeness, dissimilarity(typed, typed_bytes, word), word, pair))
+    found.sort()
+    return [(<tuple> one)[3] for one in found]
+
+
+cdef Py_ssize_t read_letters(bytes word, uint32_t *letters) noexcept:
+    """Read the characters of a word; 0: they are too many."""
+    cdef const uint8_t *text = word
+    cdef Py_ssize_t at = 0, size = len(word), count = 0
+    cdef int width
+    while at < size:
+        if count == LETTERS_MAX:
+            return 0
+        letters[count] = decode(text, at, &width)
+        at += width
+        count += 1
+    return count
+
+
+cdef int kept_letters(const uint32_t *letters, Py_ssize_t count, const uint8_t *text, Py_ssize_t size) noexcept nogil:
+    """Return the length of the longest common subsequence of two words, in characters.
+
+    As in Hyyro, "Bit-parallel LCS-length computation revisited" (2004): a bit of `rest` is 0 for each character of the
+    first word that is in the subsequence so far.
+    """
+    cdef uint64_t rest = ~<uint64_t> 0, same, hit
+    cdef Py_ssize_t at = 0, place
+    cdef uint32_t point
+    cdef int width
+    while at < size:
+        point = decode(text, at, &width)
+        at += width
+        same = 0
+        for place in range(count):
+            same |= <uint64_t> (letters[place] == point) << place
+        hit = rest & same
+        rest = (rest + hit) | (rest - hit)
+    if count < 64:
+        rest |= ~<uint64_t> 0 << count
+    return count_bits(~rest)
+
+
+cdef int dissimilarity(bytes typed, const uint64_t *typed_bytes, bytes word) noexcept:
+    cdef uint64_t word_bytes[4]
+    cdef int part, different = 0
+    read_byte_set(word, word_bytes)
+    for part in range(4):
+        different += count_bits(typed_bytes[part] ^ word_bytes[part])
+    return 2 * different + (len(word) == 0 or (<const uint8_t *> typed)[0] != (<const uint8_t *> word)[0])
 
 
 cdef void read_byte_set(bytes word, uint64_t *bits) noexcept:

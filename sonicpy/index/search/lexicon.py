@@ -5,13 +5,9 @@ everything comes from the graph file.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import groupby, islice
-from math import log
-from operator import itemgetter
+from itertools import islice
 
-from rapidfuzz.distance import LCSseq
-
-from sonicpy._native.corrector import dissimilarity
+from sonicpy._native.corrector import likeliest_first
 from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo, held_words
 from sonicpy.graph.pending import PendingWords
 from sonicpy.graph.pool import GraphPool
@@ -30,8 +26,6 @@ CORRECTIONS_COMPARED = 60
 LETTER_WORTH = 4.0
 """Measured on lists of misspellings, as what a typed letter counts that a correction keeps beside the logarithm of its
 holders: 3 to 6 measure alike."""
-
-_DISTANCE = itemgetter(1)
 
 PENDING_CACHED = 64
 """Buckets whose pending words are cached for comparison, at most."""
@@ -180,17 +174,33 @@ class Lexicon:
     ) -> list[tuple[bytes, TermInfo, int]]:
         """Return the first `wanted` or more of `matches` that objects hold, with rows and distances.
 
-        Nearest first; within one distance as `likeliest_first` orders them. At most CORRECTIONS_EXAMINED matches are
+        Nearest first; within one distance as `_native.corrector.likeliest_first` orders them. At most CORRECTIONS_EXAMINED matches are
         read, and the first CORRECTIONS_COMPARED of a distance that objects hold are compared.
         """
+        asked = list(islice(matches, CORRECTIONS_EXAMINED))
+        rows: list[TermInfo | None] = []
         found: list[tuple[bytes, TermInfo, int]] = []
-        for distance, group in groupby(islice(matches, CORRECTIONS_EXAMINED), key=_DISTANCE):
-            held = by_frequency(self.held([word for word, _ in group]))
-            held[:CORRECTIONS_COMPARED] = likeliest_first(typed, held[:CORRECTIONS_COMPARED])
+        for distance, start, end in _groups(asked):
+            if end > len(rows):  # of so many words that they may be enough; most often these are all
+                most = next((later for _, _, later in _groups(asked) if later >= max(end, wanted)), len(asked))
+                rows += self.reader.words([word for word, _ in asked[len(rows) : most]])
+            words = [word for word, _ in asked[start:end]]
+            held = by_frequency(held_words(words, rows[start:end], live=self.live))
+            if len(held) > 1:
+                held[:CORRECTIONS_COMPARED] = likeliest_first(typed, held[:CORRECTIONS_COMPARED], LETTER_WORTH)
             found += [(word, row, distance) for word, row in held]
             if len(found) >= wanted:
                 break
         return found
+
+
+def _groups(matches: list[tuple[bytes, int]]) -> Iterator[tuple[int, int, int]]:
+    """Yield the distances of matches, each with where its matches begin and end."""
+    start = 0
+    for end in range(1, len(matches) + 1):
+        if end == len(matches) or matches[end][1] != matches[start][1]:
+            yield matches[start][1], start, end
+            start = end
 
 
 def by_frequency(words: list[tuple[bytes, TermInfo]]) -> list[tuple[bytes, TermInfo]]:
@@ -198,25 +208,5 @@ def by_frequency(words: list[tuple[bytes, TermInfo]]) -> list[tuple[bytes, TermI
     return sorted(words, key=lambda found: -found[1].df) if len(words) > 1 else words
 
 
-def likeliest_first(typed: bytes, words: list[tuple[bytes, TermInfo]]) -> list[tuple[bytes, TermInfo]]:
-    """Return corrections of one distance, the likeliest first.
-
-    A word is likely that keeps the typed letters in their order, the first one above all, and that many objects hold: a
-    letter kept is worth as much as e ** LETTER_WORTH times the holders. Equals are ordered by their dissimilarity.
-    """
-    if len(words) < 2:
-        return words
-    letters = typed.decode()
-    apart = dissimilarity(typed, [word for word, _ in words])
-    keys = [
-        (_unlikeness(letters, word.decode(), row.df), its, word) for (word, row), its in zip(words, apart, strict=True)
-    ]
-    return [words[place] for place in sorted(range(len(words)), key=keys.__getitem__)]
-
-
 def _nearest_first(match: tuple[bytes, int]) -> tuple[int, bytes]:
     return match[1], match[0]
-
-
-def _unlikeness(typed: str, word: str, holders: int) -> float:
-    return LETTER_WORTH * ((typed[0] != word[0]) - LCSseq.similarity(typed, word)) - log(max(holders, 1))
