@@ -105,6 +105,8 @@ def one_after_the_other(
         changes = [(chance.randrange(len(items)), f"{chance.choice(items)[3]} fresh{at}") for at in range(count)]
         acts = {peer.name: updating(peer) for peer in peers}
         made = figures("R6", "update, then a query that finds it", acts, place)
+        for peer in peers:
+            made[peer.name].durability = peer.durability
         in_rounds(table, made, acts, changes, profile.rounds, spent)
 
 

@@ -14,6 +14,8 @@ IN_PROCESS, NETWORK, CLIENT = "in process", "over a socket", "over a socket, thr
 HEAD = "| case | peer | median | lowest to highest | CPU us | in flight | after a crash | note |"
 RULE = "|---|---|---:|---|---:|---|---|---|"
 NOTHING, SYSTEM_CACHE = "nothing is kept", "survives the process, not the machine"
+IN_BACKGROUND = "what was written in the background"
+"""Of a process that is killed after 200 changes, none is there."""
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import sonicpy
 from benchmarks.seeds.oracle import BOTH, EITHER, LIMIT, PREFIX, TYPO, WORD
-from benchmarks.seeds.table import SYSTEM_CACHE
+from benchmarks.seeds.table import IN_BACKGROUND, SYSTEM_CACHE
 
 COLLECTION, BUCKET = "items", "default"
 Item = tuple[int, str, int, str]
@@ -190,6 +190,7 @@ class Tantivy(TextPeer):
 class Reindexer(TextPeer):
     name = "Reindexer, embedded"
     module = "pyreindexer"
+    durability = IN_BACKGROUND
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)

@@ -159,9 +159,7 @@ class BucketReader:
         keys = self._view.word_keys_from(key, 1)
         return bool(keys) and keys[0].startswith(key)
 
-    def lexicon(
-        self, prefix: bytes, after: bytes = b"", size: int = ROWS_FIRST
-    ) -> Iterator[tuple[bytes, TermInfo]]:
+    def lexicon(self, prefix: bytes, after: bytes = b"", size: int = ROWS_FIRST) -> Iterator[tuple[bytes, TermInfo]]:
         """Yield the words that begin with `prefix` in byte order, with their rows, whether they are live or not.
 
         Args:

@@ -29,7 +29,7 @@ WORDS_MAX = 4_096
 PENDING_READ_MAX = 4_096
 """Pending words that are all read to find the new ones among them; beyond, looking for a family again costs less."""
 NAME_ROWS_MAX = 12_500
-"""Rows of sixteen OIDs of a bucket: about 5 MB."""
+"""Rows of sixteen OIDs of a bucket: about 5 MB if these are short."""
 POSTINGS_MAX_BYTES = 64 << 20
 """Of postings, packed blocks and windows of common words, over all buckets, and as much of older ones: what queries
 of a million chat messages use again and again."""

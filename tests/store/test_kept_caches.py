@@ -152,7 +152,9 @@ def test_only_rewritten_lists_are_read_again(filled: Store, monkeypatch: pytest.
     read = []
     original = snapshot.SnapshotSource.read_postings
     monkeypatch.setattr(
-        snapshot.SnapshotSource, "read_postings", lambda self, word, *more: read.append(word.term_id) or original(self, word, *more)
+        snapshot.SnapshotSource,
+        "read_postings",
+        lambda self, word, *more: read.append(word.term_id) or original(self, word, *more),
     )
     filled.apply(push("o7", "w30"))
     filled.commit()

@@ -93,7 +93,9 @@ def test_postings_that_are_asked_for_again_and_again_are_read_once(
     read = []
     original = snapshot.SnapshotSource.read_postings
     monkeypatch.setattr(
-        snapshot.SnapshotSource, "read_postings", lambda self, word, *more: read.append(word.term_id) or original(self, word, *more)
+        snapshot.SnapshotSource,
+        "read_postings",
+        lambda self, word, *more: read.append(word.term_id) or original(self, word, *more),
     )
     with store.snapshot() as view:
         reader = reader_of(view, state)

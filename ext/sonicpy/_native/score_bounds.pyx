@@ -34,7 +34,9 @@ cdef class ScoreBounds(TermWindows):
         cdef Py_ssize_t count = self._term_count
         self._drivers = <Py_ssize_t *> zeroed(count, sizeof(Py_ssize_t))
         self._places = <Py_ssize_t *> zeroed(count, sizeof(Py_ssize_t))
-        self._parts_at_most = <double *> resized(NULL, (min(count, BOUNDED_TERMS) * LEVELS * LENGTHS + 1) * sizeof(double))
+        self._parts_at_most = <double *> resized(
+            NULL, (min(count, BOUNDED_TERMS) * LEVELS * LENGTHS + 1) * sizeof(double)
+        )
         self._rest_weight = <double *> zeroed(count, sizeof(double))
         self._rest_kind = <Kind *> zeroed(count, sizeof(Kind))
         memset(self._shares, 0xFF, sizeof(self._shares))

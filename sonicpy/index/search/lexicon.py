@@ -174,15 +174,17 @@ class Lexicon:
     ) -> list[tuple[bytes, TermInfo, int]]:
         """Return the first `wanted` or more of `matches` that objects hold, with rows and distances.
 
-        Nearest first; within one distance as `_native.corrector.likeliest_first` orders them. At most CORRECTIONS_EXAMINED matches are
-        read, and the first CORRECTIONS_COMPARED of a distance that objects hold are compared.
+        Nearest first; within one distance as `_native.corrector.likeliest_first` orders them. At most
+        CORRECTIONS_EXAMINED matches are read, and the first CORRECTIONS_COMPARED of a distance that objects hold are
+        compared.
         """
         asked = list(islice(matches, CORRECTIONS_EXAMINED))
         rows: list[TermInfo | None] = []
         found: list[tuple[bytes, TermInfo, int]] = []
-        for distance, start, end in _groups(asked):
-            if end > len(rows):  # of so many words that they may be enough; most often these are all
-                most = next((later for _, _, later in _groups(asked) if later >= max(end, wanted)), len(asked))
+        groups = list(_groups(asked))
+        for number, (distance, start, end) in enumerate(groups):
+            if end > len(rows):  # read the rows of so many groups that they may be enough
+                most = next((later for _, _, later in groups[number:] if later >= wanted), len(asked))
                 rows += self.reader.words([word for word, _ in asked[len(rows) : most]])
             words = [word for word, _ in asked[start:end]]
             held = by_frequency(held_words(words, rows[start:end], live=self.live))
