@@ -221,7 +221,7 @@ class SnapshotSource(BucketReader):
     def read_postings(self, word: TermInfo, lengths: bytes | bytearray) -> StoredPostings:
         """Return a word's postings, read as far as its row and its impacts go."""
         found = self.postings_with(word, lengths)
-        self.note_read(found.size_bytes)
+        self._snapshot_cache.note_read(found.size_bytes, self._bucket_cache)
         return found
 
     def new_impacts(self, postings: StoredPostings, word: TermInfo) -> list[bytes]:

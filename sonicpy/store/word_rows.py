@@ -14,7 +14,8 @@ def stored_words(transaction: Transaction, keys: list[bytes]) -> list[Row]:
     Raises:
         DamagedBytes: the row of a common word is missing.
     """
-    return _whole(transaction, transaction.get_many(WORDS, keys))
+    rows = transaction.get_many(WORDS, keys)
+    return _whole(transaction, rows) if rows else rows
 
 
 def stored_words_from(transaction: Transaction, start: bytes, limit: int) -> list[Row]:
