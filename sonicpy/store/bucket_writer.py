@@ -140,12 +140,12 @@ class BucketWriter:
         self._tables.write_blocks(change.blocks)
         if not self._view.by_association:
             self._tables.drop_impacts(change.deleted_blocks)
-        self._delete_all(POSTINGS, change.deleted_blocks)
+        transaction.delete_many(POSTINGS, change.deleted_blocks)
         transaction.put_many(WORDS, change.words())
         transaction.put_many(COMMON, change.common)
-        self._delete_all(WORDS, change.deleted_words)
-        self._delete_all(COMMON, change.deleted_common)
-        self._delete_all(TERMS, change.deleted_terms)
+        transaction.delete_many(WORDS, change.deleted_words)
+        transaction.delete_many(COMMON, change.deleted_common)
+        transaction.delete_many(TERMS, change.deleted_terms)
 
     def _drop_object(self, iid: int, record: ObjectRecord) -> None:
         hash = name_hash(record.oid)
@@ -154,10 +154,6 @@ class BucketWriter:
         drop_stored_name(self._transaction, self._state, hash, iid)
         self._view.lengths_to_change(self._state.bucket)[iid] = 0
         self._state.objects -= 1
-
-    def _delete_all(self, table: int, keys: list[bytes]) -> None:
-        for key in keys:
-            self._transaction.delete(table, key)
 
 
 def writer_of(view: WriteView, collection: str, bucket: str) -> BucketWriter:

@@ -223,6 +223,15 @@ class Transaction:
             raise translated(error) from error
         return gone
 
+    def delete_many(self, table: int, keys: Iterable[bytes]) -> None:
+        """Delete the rows with these keys that exist."""
+        delete, db = self._txn.delete, self._tables[table]
+        try:
+            for key in keys:
+                delete(key, b"", db)
+        except lmdb.Error as error:
+            raise translated(error) from error
+
     def first(self, table: int, start: bytes) -> Row | None:
         """Return the first row whose key is not before `start`, or None."""
         try:

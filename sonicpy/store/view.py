@@ -178,10 +178,15 @@ class View:
         """Yield the rows of a bucket's terms."""
         return self.transaction.rows(TERMS, bucket_key(bucket))
 
-    def pending_rows(self, bucket: int, start: bytes = b"") -> Iterator[Row]:
-        """Yield the rows of a bucket's pending words in key order, from key `start` on."""
+    def pending_rows(self, bucket: int) -> Iterator[Row]:
+        """Yield the rows of a bucket's pending words in key order."""
+        return self.transaction.rows(PENDING, bucket_key(bucket))
+
+    def some_pending_rows(self, bucket: int, start: bytes, limit: int) -> list[Row]:
+        """Return the first `limit` rows of a bucket's pending words in key order, from key `start` on."""
         prefix = bucket_key(bucket)
-        return self.transaction.rows(PENDING, prefix, start or prefix)
+        rows = self.transaction.some_rows(PENDING, start or prefix, limit)
+        return rows if rows and rows[-1][0].startswith(prefix) else [row for row in rows if row[0].startswith(prefix)]
 
     def pending_changes(self, bucket: int) -> dict[bytes, int]:
         """Return each pending word of a bucket with what happened to it last, a `Why`."""

@@ -214,8 +214,7 @@ class WriteView(View):
 
     def forget_pending(self, bucket: int, keys: list[bytes]) -> None:
         """Delete pending words, by their keys, that the bucket's graph holds."""
-        for key in keys:
-            self.transaction.delete(PENDING, key)
+        self.transaction.delete_many(PENDING, keys)
         self._write_cache.forget_pending(bucket)
         prefix = bucket_key(bucket)
         left = self.transaction.first(PENDING, prefix)

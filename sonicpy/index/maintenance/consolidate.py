@@ -13,7 +13,6 @@ although the graph holds it is only compared twice.
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -240,8 +239,9 @@ def prune_pending(view: WriteView, built: Built, start: bytes) -> bytes | None:
     state = view.bucket_numbered(built.bucket)
     if state is None or state.lexicon_version != built.version:
         return None  # it was flushed, and the sweeper has its rows; or its publication was undone
-    rows = list(islice(view.pending_rows(built.bucket, start), PRUNED_ROWS + 1))
-    done = [key for key, row in rows[:PRUNED_ROWS] if int.from_bytes(row[:6], "big") <= built.seq]
+    rows = view.some_pending_rows(built.bucket, start, PRUNED_ROWS + 1)
+    last = built.seq.to_bytes(6, "big")
+    done = [key for key, row in rows[:PRUNED_ROWS] if row[:6] <= last]
     view.forget_pending(built.bucket, done)
     return rows[PRUNED_ROWS][0] if len(rows) > PRUNED_ROWS else None
 
