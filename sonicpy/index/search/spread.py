@@ -177,9 +177,7 @@ class PartWalk(Walk):
         return 0.0 if typed.row is None else typed.exact_weight
 
 
-def find(
-    lexicon: Lexicon, plan: SpreadPlan, limit: int, window: int, *, total: bool
-) -> tuple[list[Row], int | None]:
+def find(lexicon: Lexicon, plan: SpreadPlan, limit: int, window: int, *, total: bool) -> tuple[list[Row], int | None]:
     """Return the best objects of a part, and, if `total` asks for it, how many of its objects the plan finds."""
     rows = lexicon.reader.words([one.word.encode() for one in plan.lists])
     lists = [
