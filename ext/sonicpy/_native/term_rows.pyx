@@ -25,6 +25,7 @@ from sonicpy._native.varint import DamagedBytes
 
 cdef enum:
     WORD_FIELDS = 4
+    BUCKET_BYTES = 4
 
 WORD_BYTES_MAX = SHOWN_BYTES
 
@@ -77,7 +78,13 @@ cdef uint32_t bucket_in(bytes key) noexcept:
 def common_keys(list rows not None) -> list:
     """Return the keys in `common` of those (key, row) pairs of `words` that only refer there."""
     cdef bytes key, row
-    return [term_key(bucket_in(key), referred_term(row)) for key, row in rows if referred_term(row) >= 0]
+    cdef int64_t term_id
+    cdef list keys = []
+    for key, row in rows:
+        term_id = referred_term(row)
+        if term_id >= 0:
+            keys.append(term_key(bucket_in(key), term_id))
+    return keys
 
 
 def with_common(list rows not None, list common not None) -> list:
@@ -159,38 +166,61 @@ cdef class TermInfo:
         return is_live(&self._word, self._size)
 
 
-def likely_words(list rows, bytes prefix not None, Py_ssize_t limit) -> list:
-    """Return the most frequent live words of some rows of `words`.
+def likely_words(list rows not None, bytes prefix not None, Py_ssize_t limit) -> list:
+    """Return live words of some rows of `words`: the prefix itself, then those that most objects hold.
+
+    Of words that as many objects hold, the one with fewer bytes comes first, then the first in byte order.
 
     Args:
-        rows: (key, row) pairs by key, the first ones not before `prefix`.
+        rows: (key, row) pairs by key, whose keys begin with `prefix`.
         prefix: the beginning of keys, the bucket's number included.
         limit: how many words at most.
-
-    Returns:
-        (-df, number of bytes, word) of each, most frequent first.
 
     Raises:
         DamagedBytes: a row cannot be read.
     """
-    cdef Py_ssize_t size = len(prefix)
-    cdef bytes key
+    cdef bytes key, row
     cdef Word word
     cdef uint64_t least = 0
+    cdef list words = []
     cdef list best = []
+    if limit <= 0:
+        return words
     for key, row in rows:
-        if len(key) < size or memcmp(<const char *> key, <const char *> prefix, size) != 0:
-            break
         read_word(row, &word)
-        if word.df <= least or not is_live(&word, len(key) - 4):
+        if word.df <= least or not is_live(&word, len(key) - BUCKET_BYTES):
             continue
-        best.append((-<int64_t> word.df, len(key) - 4, key[4:]))
+        if len(key) == len(prefix):  # it is the first one
+            words.append(key[BUCKET_BYTES:])
+            continue
+        best.append((-<int64_t> word.df, len(key) - BUCKET_BYTES, key[BUCKET_BYTES:]))
         if len(best) >= 4 * limit:
             best.sort()
             del best[limit:]
-            least = <uint64_t> -<int64_t> best[limit - 1][0] - 1 if limit else 0
+            least = <uint64_t> -<int64_t> best[limit - 1][0] - 1
     best.sort()
-    return best[:limit]
+    words += [found[2] for found in best[: limit - len(words)]]
+    return words
+
+
+def rows_with(rows, bytes prefix not None, Py_ssize_t limit) -> list:
+    """Return the first rows of an iterator, at most `limit`, before the first one whose key does not begin with `prefix`.
+
+    It takes no row behind that one: each costs as much as reading it.
+    """
+    cdef Py_ssize_t size = len(prefix)
+    cdef bytes key
+    cdef list found = []
+    if limit <= 0:
+        return found
+    for row in rows:
+        key = (<tuple?> row)[0]
+        if len(key) < size or memcmp(<const char *> key, <const char *> prefix, size) != 0:
+            break
+        found.append(row)
+        if len(found) == limit:
+            break
+    return found
 
 
 def live_words(list rows not None, bytes prefix not None) -> list:

@@ -130,14 +130,7 @@ class Lexicon:
             found = self.completed(word, examined)
             found.sort(key=lambda found: (found[0] != word, -found[1].df, len(found[0]), found[0]))
             return [completion for completion, _ in found[:limit]]
-        if len(word) > WORD_BYTES_MAX:
-            return []
-        words = self.reader.likely_words(word, limit, examined)
-        if word in words:
-            words.remove(word)
-        elif not self.held([word]):
-            return words
-        return [word, *words][:limit]
+        return self.reader.likely_words(word, limit, examined) if len(word) <= WORD_BYTES_MAX else []
 
     def corrections(
         self, word: bytes, distance: int, *, transpositions: bool, of_long: bool = False
@@ -152,14 +145,13 @@ class Lexicon:
         """
         if distance == 0 or (len(word) > WORD_BYTES_MAX and not of_long):
             return []
-        found: dict[bytes, int] = {}
         graph = self._graph
-        if graph is not None:
-            found.update(graph.correct(word, distance, transpositions=transpositions).matches)
-        if self.live:
-            pending = self._lexicons.pending(self._view, self.reader.state)
-            found.update(pending.correct(word, distance, transpositions=transpositions))
-        return sorted(found.items(), key=lambda match: (match[1], match[0]))
+        found = [] if graph is None else graph.correct(word, distance, transpositions=transpositions).matches
+        pending = self._lexicons.pending(self._view, self.reader.state) if self.live else None
+        if pending:
+            more = pending.correct(word, distance, transpositions=transpositions)
+            return sorted({**dict(found), **dict(more)}.items(), key=lambda match: (match[1], match[0]))
+        return found
 
     def family(self, word: bytes, matching: Matching) -> list[bytes]:
         """Return the other words that a word stands for; see `Families.of`."""
