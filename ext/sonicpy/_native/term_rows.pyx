@@ -15,10 +15,12 @@ Common words change with nearly every text, and their rows in `common` fill a fe
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport UINT64_MAX, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport free, qsort
 from libc.string cimport memcmp, memcpy
 
 from sonicpy._native.keys cimport term_key
+from sonicpy._native.memory cimport zeroed
 from sonicpy._native.varint cimport get_varint, put_varint
 
 from sonicpy._native.varint import DamagedBytes
@@ -26,6 +28,12 @@ from sonicpy._native.varint import DamagedBytes
 cdef enum:
     WORD_FIELDS = 4
     BUCKET_BYTES = 4
+
+cdef struct Likely:
+    # A word that a prefix may stand for.
+    uint64_t df
+    Py_ssize_t size
+    Py_ssize_t place  # of its row
 
 WORD_BYTES_MAX = SHOWN_BYTES
 
@@ -179,28 +187,31 @@ def likely_words(list rows not None, bytes prefix not None, Py_ssize_t limit) ->
     Raises:
         DamagedBytes: a row cannot be read.
     """
+    cdef Py_ssize_t number, count = 0
     cdef bytes key, row
     cdef Word word
-    cdef uint64_t least = 0
-    cdef list words = []
-    cdef list best = []
-    if limit <= 0:
-        return words
-    for key, row in rows:
-        read_word(row, &word)
-        if word.df <= least or not is_live(&word, len(key) - BUCKET_BYTES):
-            continue
-        if len(key) == len(prefix):  # it is the first one
-            words.append(key[BUCKET_BYTES:])
-            continue
-        best.append((-<int64_t> word.df, len(key) - BUCKET_BYTES, key[BUCKET_BYTES:]))
-        if len(best) >= 4 * limit:
-            best.sort()
-            del best[limit:]
-            least = <uint64_t> -<int64_t> best[limit - 1][0] - 1
-    best.sort()
-    words += [found[2] for found in best[: limit - len(words)]]
-    return words
+    cdef Likely *found = <Likely *> zeroed(len(rows) + 1, sizeof(Likely))
+    try:
+        for number in range(len(rows)):
+            key, row = <tuple> rows[number]
+            read_word(row, &word)
+            if is_live(&word, len(key) - BUCKET_BYTES):
+                found[count] = Likely(word.df if len(key) > len(prefix) else UINT64_MAX, len(key), number)
+                count += 1
+        qsort(found, count, sizeof(Likely), compare_likely)
+        return [(<bytes> (<tuple> rows[found[number].place])[0])[BUCKET_BYTES:] for number in range(min(count, limit))]
+    finally:
+        free(found)
+
+
+cdef int compare_likely(const void *left, const void *right) noexcept nogil:
+    cdef const Likely *one = <const Likely *> left
+    cdef const Likely *other = <const Likely *> right
+    if one.df != other.df:
+        return -1 if one.df > other.df else 1
+    if one.size != other.size:
+        return -1 if one.size < other.size else 1
+    return -1 if one.place < other.place else 1
 
 
 def rows_with(rows, bytes prefix not None, Py_ssize_t limit) -> list:

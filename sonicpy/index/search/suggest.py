@@ -19,7 +19,9 @@ def suggest_likely(lexicon: Lexicon, word: bytes, limit: int) -> list[bytes]:
     if len(words) == limit:
         return words
     matches = lexicon.corrections(word, edits_allowed(len(word.decode())), transpositions=True)
-    others = (match for match in matches if match[0] not in words)
+    others = [match for match in matches if match[0] not in words]
+    if not others:
+        return words
     corrected = lexicon.nearest(word, others, limit - len(words))
     return words + [found for found, _, _ in corrected[: limit - len(words)]]
 
