@@ -3,9 +3,9 @@
     python -m benchmarks.suggestions [TEXTS]
 
 A server holds the first TEXTS chat messages, consolidated. One connection sends a command, waits for the reply, and
-sends the next: in each round some PINGs, then some SUGGESTs, of the first three to five letters of words drawn from the messages,
-which nobody has asked for before, then the same ones again. Times are CPU times of the server, the median of the rounds
-behind the first one.
+sends the next: in each round some PINGs, then some SUGGESTs, of the first three to five letters of words drawn from the
+messages, which nobody has asked for before, then the same ones again. Times are CPU times of the server, the median of
+the rounds behind the first one.
 `python -m benchmarks.instructions whole_suggest` counts the instructions of a SUGGEST without the connection.
 """
 
