@@ -96,7 +96,7 @@ def common_keys(list rows not None) -> list:
 
 
 def with_common(list rows not None, list common not None) -> list:
-    """Return (key, row) pairs of `words`; a row that only refers to `common` is replaced by the row there.
+    """Return `rows`, (key, row) pairs of `words`, after replacing each row that only refers to `common` by the row there.
 
     Args:
         common: the (key, row) pairs found for `common_keys(rows)`, in their order.
@@ -104,11 +104,11 @@ def with_common(list rows not None, list common not None) -> list:
     Raises:
         DamagedBytes: one is missing, or that of another word.
     """
-    cdef list whole = []
-    cdef Py_ssize_t at = 0
+    cdef Py_ssize_t number, at = 0
     cdef int64_t term_id
     cdef bytes key, row
-    for key, row in rows:
+    for number in range(len(rows)):
+        key, row = <tuple> rows[number]
         term_id = referred_term(row)
         if term_id >= 0:
             if at == len(common) or (<tuple> common[at])[0] != term_key(bucket_in(key), term_id):
@@ -116,9 +116,9 @@ def with_common(list rows not None, list common not None) -> list:
             row = (<tuple> common[at])[1]
             if term_id_in(row) != term_id:
                 raise DamagedBytes(f"the row of the common word {term_id} is that of {term_id_in(row)}")
+            rows[number] = (key, row)
             at += 1
-        whole.append((key, row))
-    return whole
+    return rows
 
 
 cdef bytes write_word(const Word *word, const uint8_t *tail, Py_ssize_t tail_size):
@@ -199,9 +199,13 @@ def likely_words(list rows not None, bytes prefix not None, Py_ssize_t limit) ->
                 found[count] = Likely(word.df if len(key) > len(prefix) else UINT64_MAX, len(key), number)
                 count += 1
         qsort(found, count, sizeof(Likely), compare_likely)
-        return [(<bytes> (<tuple> rows[found[number].place])[0])[BUCKET_BYTES:] for number in range(min(count, limit))]
+        return [word_in(<bytes> (<tuple> rows[found[number].place])[0]) for number in range(min(count, limit))]
     finally:
         free(found)
+
+
+cdef bytes word_in(bytes key):
+    return PyBytes_FromStringAndSize(<const char *> key + BUCKET_BYTES, len(key) - BUCKET_BYTES)
 
 
 cdef int compare_likely(const void *left, const void *right) noexcept nogil:
