@@ -245,7 +245,7 @@ class Answers:
             raise damaged(store, error) from error
         finally:
             store.give_back(view)
-        return [suggestion.decode() for suggestion in found]
+        return list(map(bytes.decode, found))
 
     def _query_terms(
         self, collection: str, bucket: str, text: str, lang: str | None, stem: bool

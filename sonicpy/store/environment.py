@@ -131,7 +131,10 @@ class Transaction:
         if not keys:
             return []
         try:
-            return self._cursor(table).getmulti(keys)  # type: ignore[return-value]
+            cursor = self._cursors[table]
+            if cursor is None:  # each search comes here some times
+                cursor = self._cursor(table)
+            return cursor.getmulti(keys)  # type: ignore[return-value]
         except lmdb.Error as error:
             raise translated(error) from error
 
@@ -256,7 +259,9 @@ class Transaction:
             prefix: of `start`: only rows whose keys begin with it; each row that is read costs time.
         """
         try:
-            cursor = self._cursor(table)
+            cursor = self._cursors[table]
+            if cursor is None:
+                cursor = self._cursor(table)
             if not cursor.set_range(start):
                 return []
             return rows_with(cursor.iternext(), prefix, limit)  # type: ignore[arg-type]
