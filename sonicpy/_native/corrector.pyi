@@ -1,5 +1,3 @@
-from sonicpy._native.term_rows import TermInfo
-
 EDGE_BUDGET: int
 
 class Corrections:
@@ -9,5 +7,5 @@ class Corrections:
     def whole(self) -> bool: ...
 
 def likeliest_first(
-    typed: bytes, words: list[tuple[bytes, TermInfo]], letter_worth: float
-) -> list[tuple[bytes, TermInfo]]: ...
+    typed: bytes, words: list[bytes], holders: list[int], compared: int, letter_worth: float
+) -> list[int]: ...

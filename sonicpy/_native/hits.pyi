@@ -1,7 +1,7 @@
 from typing import TypeVar
 
-HitType = TypeVar("HitType", bound=str)
+_HitType = TypeVar("_HitType", bound=str)
 
 def made_hits(
-    kind: type[HitType], attribute: str, names: tuple[str, ...], scores: tuple[float, ...] | None
-) -> list[HitType]: ...
+    kind: type[_HitType], attribute: str, names: tuple[str, ...], scores: tuple[float, ...] | None
+) -> list[_HitType]: ...

@@ -1,6 +1,7 @@
 """One bucket inside one transaction, for reading: its terms, postings, objects and words."""
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from sonicpy._native.length_masks import LengthMasks
@@ -15,7 +16,7 @@ from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import IMPACTS, OBJECTS, POSTINGS, TERMS, Row
 from sonicpy.store.keys import bucket_key, term_key, word_key
 from sonicpy.store.names import name_hash
-from sonicpy.store.pages import ROWS_FIRST, pages
+from sonicpy.store.pages import pages
 
 if TYPE_CHECKING:
     from sonicpy.store.view import View
@@ -153,25 +154,16 @@ class BucketReader:
         """Return which objects are shorter than a limit, as bits."""
         return LengthMasks(self.lengths())
 
-    def holds_prefix(self, prefix: bytes) -> bool:
-        """Return whether a word begins with `prefix`, live or not."""
-        key = word_key(self.state.bucket, prefix)
-        keys = self._view.word_keys_from(key, 1)
-        return bool(keys) and keys[0].startswith(key)
-
-    def lexicon(self, prefix: bytes, after: bytes = b"", size: int = ROWS_FIRST) -> Iterator[tuple[bytes, TermInfo]]:
+    def lexicon(self, prefix: bytes, after: bytes = b"") -> Iterator[tuple[bytes, TermInfo]]:
         """Yield the words that begin with `prefix` in byte order, with their rows, whether they are live or not.
 
         Args:
             after: only words behind this one.
-            size: how many rows to read at first; those that follow are read in ever larger numbers.
         """
         key_prefix = word_key(self.state.bucket, prefix)
         start = word_key(self.state.bucket, after) + b"\0" if after else key_prefix
-        for rows in pages(self._view.word_rows_from, key_prefix, size, start):
+        for rows in pages(partial(self._view.word_rows_from, prefix=key_prefix), key_prefix, start=start):
             for key, row in rows:
-                if not key.startswith(key_prefix):
-                    return
                 yield key[4:], TermInfo(row, len(key) - 4)
 
     def words_with(self, prefix: bytes, most: int) -> list[bytes]:
@@ -180,9 +172,9 @@ class BucketReader:
         words: list[bytes] = []
         start, size = key_prefix, 16
         while True:
-            keys = self._view.word_keys_from(start, size)
-            words += [key[4:] for key in keys if key.startswith(key_prefix)]
-            if len(words) >= most or len(keys) < size or not keys[-1].startswith(key_prefix):
+            keys = self._view.word_keys_from(start, size, key_prefix)
+            words += [key[4:] for key in keys]
+            if len(words) >= most or len(keys) < size:
                 return words
             start, size = keys[-1] + b"\0", 4 * size
 
@@ -193,19 +185,13 @@ class BucketReader:
         return keys[0][4:] if keys and keys[0][:4] == key[:4] else None
 
     def likely_words(self, prefix: bytes, limit: int, examined: int) -> list[bytes]:
-        """Return at most `limit` live words with a prefix, first those that most objects hold, then short ones.
+        """Return at most `limit` live words: the prefix itself, then those that most objects hold, then short ones.
 
         Args:
-            examined: about how many words to compare, the first ones in byte order.
+            examined: how many words to compare at most, the first ones in byte order.
         """
         key_prefix = word_key(self.state.bucket, prefix)
-        best: list[tuple[int, int, bytes]] = []
-        for rows in pages(self._view.word_rows_from, key_prefix):
-            best = sorted(best + likely_words(rows, key_prefix, limit))[:limit]
-            examined -= len(rows)
-            if examined <= 0:
-                break
-        return [word for _, _, word in best]
+        return likely_words(self._view.word_rows_from(key_prefix, examined, key_prefix), key_prefix, limit)
 
 
 def find_object(view: "View", state: BucketState, oid: str) -> tuple[int, ObjectRecord] | None:

@@ -119,9 +119,7 @@ class Lexicon:
             return self.held(islice(self.completions(prefix), most))
         if len(prefix) > WORD_BYTES_MAX:
             return []
-        if not self.reader.holds_prefix(prefix):
-            return []
-        return list(islice((found for found in self.reader.lexicon(prefix, size=most + 1) if found[1].live), most))
+        return list(islice((found for found in self.reader.lexicon(prefix) if found[1].live), most))
 
     def likely(self, word: bytes, limit: int, examined: int) -> list[bytes]:
         """Return at most `limit` of the first `examined` completions: `word` itself, then the most frequent ones."""
@@ -129,14 +127,7 @@ class Lexicon:
             found = self.completed(word, examined)
             found.sort(key=lambda found: (found[0] != word, -found[1].df, len(found[0]), found[0]))
             return [completion for completion, _ in found[:limit]]
-        if len(word) > WORD_BYTES_MAX:
-            return []
-        words = self.reader.likely_words(word, limit, examined)
-        if word in words:
-            words.remove(word)
-        elif not self.held([word]):
-            return words
-        return [word, *words][:limit]
+        return self.reader.likely_words(word, limit, examined) if len(word) <= WORD_BYTES_MAX else []
 
     def corrections(
         self, word: bytes, distance: int, *, transpositions: bool, of_long: bool = False
@@ -152,12 +143,14 @@ class Lexicon:
         if distance == 0 or (len(word) > WORD_BYTES_MAX and not of_long):
             return []
         graph, state = self._graph, self.reader.state
-        matches = [] if graph is None else graph.correct(word, distance, transpositions=transpositions).matches
+        found = [] if graph is None else graph.correct(word, distance, transpositions=transpositions).matches
         if not self.live or state.pending_seq == state.graph_seq:
-            return matches
+            return found
         pending = self._lexicons.pending(self._view, state)
-        others = pending.correct(word, distance, transpositions=transpositions)
-        return sorted({**dict(matches), **dict(others)}.items(), key=_nearest_first) if others else matches
+        if pending:
+            more = pending.correct(word, distance, transpositions=transpositions)
+            return sorted({**dict(found), **dict(more)}.items(), key=lambda match: (match[1], match[0]))
+        return found
 
     def family(self, word: bytes, matching: Matching) -> list[bytes]:
         """Return the other words that a word stands for; see `Families.of`."""
@@ -166,7 +159,7 @@ class Lexicon:
 
     def held(self, words: Iterable[bytes]) -> list[tuple[bytes, TermInfo]]:
         """Return those of `words` that objects hold, with their rows, in the same order."""
-        asked = list(words)
+        asked = words if isinstance(words, list) else list(words)
         return held_words(asked, self.reader.words(asked), live=self.live)
 
     def nearest(
@@ -174,9 +167,8 @@ class Lexicon:
     ) -> list[tuple[bytes, TermInfo, int]]:
         """Return the first `wanted` or more of `matches` that objects hold, with rows and distances.
 
-        Nearest first; within one distance as `_native.corrector.likeliest_first` orders them. At most
-        CORRECTIONS_EXAMINED matches are read, and the first CORRECTIONS_COMPARED of a distance that objects hold are
-        compared.
+        Nearest first; within one distance as `likeliest_first` orders them. At most CORRECTIONS_EXAMINED matches are
+        read, and the first CORRECTIONS_COMPARED of a distance that objects hold are compared.
         """
         asked = list(islice(matches, CORRECTIONS_EXAMINED))
         rows: list[TermInfo | None] = []
@@ -186,11 +178,10 @@ class Lexicon:
             if end > len(rows):  # read the rows of so many groups that they may be enough
                 most = next((later for _, _, later in groups[number:] if later >= wanted), len(asked))
                 rows += self.reader.words([word for word, _ in asked[len(rows) : most]])
-            words = [word for word, _ in asked[start:end]]
-            held = by_frequency(held_words(words, rows[start:end], live=self.live))
-            if len(held) > 1:
-                held[:CORRECTIONS_COMPARED] = likeliest_first(typed, held[:CORRECTIONS_COMPARED], LETTER_WORTH)
-            found += [(word, row, distance) for word, row in held]
+            held = held_words([word for word, _ in asked[start:end]], rows[start:end], live=self.live)
+            words, holders = [word for word, _ in held], [row.df for _, row in held]
+            for place in likeliest_first(typed, words, holders, CORRECTIONS_COMPARED, LETTER_WORTH):
+                found.append((words[place], held[place][1], distance))
             if len(found) >= wanted:
                 break
         return found
@@ -207,8 +198,4 @@ def _groups(matches: list[tuple[bytes, int]]) -> Iterator[tuple[int, int, int]]:
 
 def by_frequency(words: list[tuple[bytes, TermInfo]]) -> list[tuple[bytes, TermInfo]]:
     """Return words and their rows, those that most objects hold first; equals keep their order."""
-    return sorted(words, key=lambda found: -found[1].df) if len(words) > 1 else words
-
-
-def _nearest_first(match: tuple[bytes, int]) -> tuple[int, bytes]:
-    return match[1], match[0]
+    return sorted(words, key=lambda found: -found[1].df)
