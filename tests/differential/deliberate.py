@@ -285,11 +285,22 @@ def explained(judge: Judging, scenario: Scenario, difference: Difference) -> tup
         if without is None:
             continue
         prove = meant.proof or shortened(without)
-        if judge.difference(prove(scenario, difference)) is not None:
+        played = prove(scenario, difference)
+        left = judge.difference(played)
+        if left is not None and not (meant.proof is None and is_other_cause(judge, played, difference, left)):
             continue
         if meant.evidence is None or differs_at_last(judge, meant.evidence(scenario, difference)):
             return meant.row, without
     return None
+
+
+def is_other_cause(judge: Judging, without: Scenario, difference: Difference, left: Difference) -> bool:
+    """Return whether two causes meet in one step: without the first, it differs otherwise, as another row explains."""
+    if left.at != len(without.steps) - 1 or left.step.connection != difference.step.connection:
+        return False
+    if (left.sonic, left.ours) == (difference.sonic, difference.ours):
+        return False
+    return explained(judge, without, left) is not None
 
 
 def shortened(without: Scenario) -> Callable[[Scenario, Difference], Scenario]:
