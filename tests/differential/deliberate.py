@@ -32,6 +32,8 @@ COUNTED = re.compile(rb"RESULT (\d+)\r\n")
 ALL = b" LIMIT(100)"
 CERTAIN = ("short", "script")
 """What decides the language of a text without stop words and letter statistics; see `SonicGuesser.explain`."""
+LINE_BREAK = "\\n"
+"""As a text on the channel has it."""
 GUESSER = SonicGuesser(StopWords())
 
 
@@ -76,7 +78,7 @@ def chinese_without_signs(stems: bool, line: re.Match[bytes]) -> bytes:
     guessed = stems and NO_LANGUAGE in line["meta"] and GUESSER.guess(text_of(line)) == "cmn"
     if not guessed and b"LANG(cmn)" not in named_language(line):
         return line[0]
-    kept = "".join(filter(str.isalnum, line["text"].decode("utf-8", "replace").replace("\\n", "")))
+    kept = "".join(filter(str.isalnum, line["text"].decode("utf-8", "replace").replace(LINE_BREAK, "")))
     return line["head"] + f'"{kept}"'.encode() + line["meta"]
 
 
@@ -107,10 +109,10 @@ def blanks_in_words(scenario: Scenario, difference: Difference) -> Scenario | No
 def without_lone_marks(line: re.Match[bytes]) -> bytes:
     """Return a line without the marks of its text that follow neither a letter or number nor another mark of one."""
     kept = ""
-    for char in line["text"].decode("utf-8", "replace"):
+    for char in line["text"].decode("utf-8", "replace").replace(LINE_BREAK, "\n"):
         if not is_mark(char) or (kept and (kept[-1].isalnum() or is_mark(kept[-1]))):
             kept += char
-    return line["head"] + f'"{kept}"'.encode() + line["meta"]
+    return line["head"] + f'"{kept}"'.replace("\n", LINE_BREAK).encode() + line["meta"]
 
 
 def is_mark(char: str) -> bool:

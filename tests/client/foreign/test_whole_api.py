@@ -41,7 +41,20 @@ FILL = [
         ]
     )
 ]
-ASKED = ("hello", "world", "wor", "wonderfull", "pirog", "пирог", "été", "valeriane", "snake_case", "nothing", "", "a b")
+ASKED = (
+    "hello",
+    "world",
+    "wor",
+    "wonderfull",
+    "pirog",
+    "пирог",
+    "été",
+    "valeriane",
+    "snake_case",
+    "nothing",
+    "",
+    "a b",
+)
 
 
 class Call(NamedTuple):
