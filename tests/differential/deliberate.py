@@ -153,6 +153,27 @@ def oldest_after_restart(scenario: Scenario, difference: Difference) -> Scenario
     return without_step(scenario, difference.at)
 
 
+def expanded_after_restart(scenario: Scenario, difference: Difference) -> Scenario | None:
+    """After a restart, other objects are first among those that Sonic's expansions share few places for.
+
+    Those that only one server finds hold no word of the query itself.
+    """
+    line = TEXT.match(difference.step.line)
+    if line is None or line["command"] != b"QUERY":
+        return None
+    if not any(step.is_restart for step in scenario.steps[: difference.at]):
+        return None
+    held = Held(scenario.profile)
+    for step in scenario.steps[: difference.at]:
+        held.take(step)
+    asked = set(words_of(line, scenario.profile))
+    bucket = line["head"].split()[2]
+    others = set(found(difference.sonic)) ^ set(found(difference.ours))
+    if not others or any(asked & held.words(bucket, oid) for oid in others):
+        return None
+    return without_step(scenario, difference.at)
+
+
 def without_restarts(scenario: Scenario, difference: Difference) -> Scenario:
     """Return what leads to a difference, with a consolidation in the place of each restart, which does so, too."""
     steps = scenario.steps[: difference.at + 1]
@@ -267,6 +288,7 @@ DELIBERATE = (
     Meant("an object that is pushed again with the same word keeps its place", pushed_again),
     Meant("equal scores are in the same order after a restart", order_after_restart, without_restarts),
     Meant("equal scores are in the same order after a restart", oldest_after_restart, without_restarts),
+    Meant("equal scores are in the same order after a restart", expanded_after_restart, without_restarts),
 )
 
 

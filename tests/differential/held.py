@@ -88,6 +88,10 @@ class Held:
         held = self._words[names[2], names[3]]
         return held & set(lexer.lex_plain(text).words), held & set(lexer.lex_every_way(text))
 
+    def words(self, bucket: bytes, oid: bytes) -> set[bytes]:
+        """Return the words that an object holds."""
+        return self._words.get((bucket, oid), set())
+
     def _flush(self, names: tuple[bytes, ...]) -> None:
         """Forget the words of an object, of a bucket, or all."""
         for scope in [scope for scope in self._words if scope[: len(names)] == names]:

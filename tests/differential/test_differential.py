@@ -215,6 +215,17 @@ def test_an_order_is_excused_behind_a_restart(profile: str) -> None:
     assert others == (None if profile == "default" else row), "a window that is not full holds the same objects"
 
 
+def test_expansions_behind_a_restart() -> None:
+    row = "equal scores are in the same order after a restart"
+    asked = Step("search 1", b'QUERY {c} b "be" LANG(none)', is_set=True)
+    restarted = Scenario(1, "default", (*BEE, RESTART, asked))
+    answers = (b"EVENT QUERY B C\r\n", b"EVENT QUERY A B C\r\n")
+    assert explained_if(restarted, lambda played: RESTART in played.steps, *answers) == row
+    assert explained_if(restarted, lambda _: True, *answers) is None
+    exact = restarted.with_steps((*BEE, RESTART, replace(ASKED, is_set=True)))
+    assert explained_if(exact, lambda played: RESTART in played.steps, *answers) is None, "A holds the word"
+
+
 def test_what_a_limited_graph_leaves_out() -> None:
     row = "where more than `max_words` words wait for a consolidation"
     limited = Scenario(1, "small graph", (*BEE, ASKED))
