@@ -1,4 +1,4 @@
-"""sonic-channel from crates.io, a client for Rust: its own tests, unchanged but for the address, against compat mode."""
+"""sonic-channel from crates.io, for Rust: its own tests, unchanged but for the address, against compat mode."""
 
 import os
 import re

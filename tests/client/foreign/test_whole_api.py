@@ -1,4 +1,4 @@
-"""Published clients that ship no tests of their own: every method, against Sonic and against compat mode, with one outcome.
+"""Published clients without tests of their own: every method, on Sonic and on compat mode, with one outcome.
 
 asonic and sonic-client from PyPI, sonic-channel from npm, each unchanged.
 """
