@@ -293,7 +293,6 @@ cdef class BoundAnalyzer:
                 hashed = hash_bytes(terms._bytes + terms._used, size)
         return terms.add(size, flags & F_TERM, hashed, <uint32_t> typed)
 
-
     cdef bint is_other_form(self, const uint8_t *word, Py_ssize_t size) except -1:
         """Return whether the stop set holds the NFKC form of a word that is in another form."""
         cdef Py_ssize_t at
