@@ -95,6 +95,7 @@ class Lexer:
             at_borders=False,
             marks_are_words=True,
             rules_special=True,
+            stops_in_any_form=True,
         )
 
     def prepare(self) -> None:
@@ -232,8 +233,8 @@ class Lexer:
             listed = self._list(code) if code else frozenset()
             # The settings' words are compared as they are written: "Bar" never equals the folded word "bar".
             words = (listed - set(self._stopwords.allow)) | set(self._stopwords.deny)
-            if self._compat:  # Sonic ignores how a letter is composed
-                words |= {unicodedata.normalize("NFD", word) for word in words}
+            if self._compat:  # Sonic ignores how a letter is composed, and which of its forms it is
+                words |= {unicodedata.normalize(form, word) for word in words for form in ("NFKC", "NFD")}
             self._stop_sets[code] = StopSet(word.encode() for word in words) if words else None
         return self._stop_sets[code]
 

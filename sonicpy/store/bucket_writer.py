@@ -95,7 +95,7 @@ class BucketWriter:
         change = RemoveTerms(self._state.bucket, iid, self._words(record), record, self._view.by_association)
         self._change_words(change)
         if change.turned:
-            self._view.note_pending(self._state, change.changed_words(), Why.ORPHANED)
+            self._note_vanished(change, Why.ORPHANED)
         self._state.live_words += change.live_change
         self._transaction.delete(REMOVED, key)
         if len(rows) < 2 or not rows[1][0].startswith(prefix):
@@ -112,8 +112,7 @@ class BucketWriter:
         change = RemoveTerms(state.bucket, iid, words, record, self._view.by_association)
         self._change_words(change)
         if change.turned:
-            why = Why.ORPHANED if len(record) == change.removed else Why.POPPED
-            self._view.note_pending(state, change.changed_words(), why)
+            self._note_vanished(change, Why.ORPHANED if len(record) == change.removed else Why.POPPED)
         state.live_words += change.live_change
         state.total_length += change.length_change
         if len(record) == change.removed:  # also an object that never held a word
@@ -127,6 +126,11 @@ class BucketWriter:
             if not self._view.by_association:
                 self._tables.widen_impacts(iid, change.left(), length)
         return change.removed_shown
+
+    def _note_vanished(self, change: RemoveTerms, why: Why) -> None:
+        """Let a consolidation take the words out of the graph that vanished; Sonic's keeps those of a gone object."""
+        if why is not Why.ORPHANED or not self._view.by_association:
+            self._view.note_pending(self._state, change.changed_words(), why)
 
     def _change_words(self, change: RemoveTerms) -> None:
         """Write what a change makes of the rows and postings of its words."""

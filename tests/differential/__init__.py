@@ -7,5 +7,8 @@ judge.py       the original twice, ours once: what differs, and what the origina
 shrink.py      a scenario that differs -> the smallest one that still does
 deliberate.py  the differences that docs/protocol.md lists: how each is recognised, and taken out of a scenario
 
+counts.py      real texts: how many give another number of words
+stop_words.py  the stop words of both, language by language
+
     SONIC_BIN=/path/to/sonic python -m tests.differential [--count 5000] [--seed 1] [--write FOLDER]
 """

@@ -23,12 +23,17 @@ Rule = Callable[[Scenario, Difference], Scenario | None]
 LIMITS = re.compile(rb" (LIMIT|OFFSET)\(\d*\)")
 OPEN_GRAPHS = re.compile(rb"fst_open_count\(\d+\)")
 OPEN_COLLECTIONS = re.compile(rb"kv_open_count\((\d+)\)")
+WAITING_GRAPHS = re.compile(rb"fst_consolidate_count\((\d+)\)")
+GRAPH_FIGURES = re.compile(rb"fst_(open|consolidate)_count\(\d+\)")
 OPEN_FIGURES = re.compile(rb"(kv|fst)_open_count\(\d+\)")
 FOUND = re.compile(rb"^EVENT \w+ (.*)\r\n", re.MULTILINE)
+REMOVES_WORDS = re.compile(rb"(POP|FLUSHO) ")
 COUNTED = re.compile(rb"RESULT (\d+)\r\n")
 ALL = b" LIMIT(100)"
 CERTAIN = ("short", "script")
 """What decides the language of a text without stop words and letter statistics; see `SonicGuesser.explain`."""
+LINE_BREAK = "\\n"
+"""As a text on the channel has it."""
 GUESSER = SonicGuesser(StopWords())
 
 
@@ -73,7 +78,7 @@ def chinese_without_signs(stems: bool, line: re.Match[bytes]) -> bytes:
     guessed = stems and NO_LANGUAGE in line["meta"] and GUESSER.guess(text_of(line)) == "cmn"
     if not guessed and b"LANG(cmn)" not in named_language(line):
         return line[0]
-    kept = "".join(filter(str.isalnum, line["text"].decode("utf-8", "replace").replace("\\n", "")))
+    kept = "".join(filter(str.isalnum, line["text"].decode("utf-8", "replace").replace(LINE_BREAK, "")))
     return line["head"] + f'"{kept}"'.encode() + line["meta"]
 
 
@@ -104,10 +109,10 @@ def blanks_in_words(scenario: Scenario, difference: Difference) -> Scenario | No
 def without_lone_marks(line: re.Match[bytes]) -> bytes:
     """Return a line without the marks of its text that follow neither a letter or number nor another mark of one."""
     kept = ""
-    for char in line["text"].decode("utf-8", "replace"):
+    for char in line["text"].decode("utf-8", "replace").replace(LINE_BREAK, "\n"):
         if not is_mark(char) or (kept and (kept[-1].isalnum() or is_mark(kept[-1]))):
             kept += char
-    return line["head"] + f'"{kept}"'.encode() + line["meta"]
+    return line["head"] + f'"{kept}"'.replace("\n", LINE_BREAK).encode() + line["meta"]
 
 
 def is_mark(char: str) -> bool:
@@ -144,6 +149,27 @@ def oldest_after_restart(scenario: Scenario, difference: Difference) -> Scenario
     if not difference.step.line.startswith(b"QUERY ") or not scenario.profile.startswith("window"):
         return None
     if not any(step.is_restart for step in scenario.steps[: difference.at]):
+        return None
+    return without_step(scenario, difference.at)
+
+
+def expanded_after_restart(scenario: Scenario, difference: Difference) -> Scenario | None:
+    """After a restart, other objects are first among those that Sonic's expansions share few places for.
+
+    Those that only one server finds hold no word of the query itself.
+    """
+    line = TEXT.match(difference.step.line)
+    if line is None or line["command"] != b"QUERY":
+        return None
+    if not any(step.is_restart for step in scenario.steps[: difference.at]):
+        return None
+    held = Held(scenario.profile)
+    for step in scenario.steps[: difference.at]:
+        held.take(step)
+    asked = set(words_of(line, scenario.profile))
+    bucket = line["head"].split()[2]
+    others = set(found(difference.sonic)) ^ set(found(difference.ours))
+    if not others or any(asked & held.words(bucket, oid) for oid in others):
         return None
     return without_step(scenario, difference.at)
 
@@ -200,6 +226,23 @@ def open_collections(scenario: Scenario, difference: Difference) -> Scenario | N
     return without_step(scenario, difference.at) if differ_only_in(OPEN_FIGURES, difference) else None
 
 
+def words_came_back(scenario: Scenario, difference: Difference) -> Scenario | None:
+    """Ours counts a bucket whose words came back, Sonic does not: its graph still holds them.
+
+    The difference goes when no word goes.
+    """
+    if not differ_only_in(GRAPH_FIGURES, difference):
+        return None
+    sonic, ours = (WAITING_GRAPHS.search(answer) for answer in (difference.sonic, difference.ours))
+    if sonic is None or ours is None or int(sonic[1]) >= int(ours[1]):
+        return None
+    steps = [
+        replace(step, line=b"PING") if at < difference.at and REMOVES_WORDS.match(step.line) else step
+        for at, step in enumerate(scenario.steps)
+    ]
+    return None if steps == list(scenario.steps) else scenario.with_steps(steps)
+
+
 def differ_only_in(figure: re.Pattern[bytes], difference: Difference) -> bool:
     """Return whether both answers have a figure, and are the same without it."""
     sonic, ours = (figure.sub(b"", answer) for answer in (difference.sonic, difference.ours))
@@ -235,6 +278,7 @@ DELIBERATE = (
     Meant("the server answers a line that is not UTF-8", not_utf8),
     Meant("`fst_open_count` of INFO counts word graphs that are open", open_graphs),
     Meant("`kv_open_count` of INFO counts collections that exist", open_collections),
+    Meant("`fst_consolidate_count` of INFO counts buckets", words_came_back),
     Meant("the language of a few texts", guessed_language),
     Meant("Chinese text gives no words of blanks, punctuation and marks", signs_in_chinese),
     Meant("POP removes the words of a text whatever its language was", popped_every_way),
@@ -244,6 +288,7 @@ DELIBERATE = (
     Meant("an object that is pushed again with the same word keeps its place", pushed_again),
     Meant("equal scores are in the same order after a restart", order_after_restart, without_restarts),
     Meant("equal scores are in the same order after a restart", oldest_after_restart, without_restarts),
+    Meant("equal scores are in the same order after a restart", expanded_after_restart, without_restarts),
 )
 
 
@@ -285,11 +330,22 @@ def explained(judge: Judging, scenario: Scenario, difference: Difference) -> tup
         if without is None:
             continue
         prove = meant.proof or shortened(without)
-        if judge.difference(prove(scenario, difference)) is not None:
+        played = prove(scenario, difference)
+        left = judge.difference(played)
+        if left is not None and not (meant.proof is None and is_other_cause(judge, played, difference, left)):
             continue
         if meant.evidence is None or differs_at_last(judge, meant.evidence(scenario, difference)):
             return meant.row, without
     return None
+
+
+def is_other_cause(judge: Judging, without: Scenario, difference: Difference, left: Difference) -> bool:
+    """Return whether two causes meet in one step: without the first, it differs otherwise, as another row explains."""
+    if left.at != len(without.steps) - 1 or left.step.connection != difference.step.connection:
+        return False
+    if (left.sonic, left.ours) == (difference.sonic, difference.ours):
+        return False
+    return explained(judge, without, left) is not None
 
 
 def shortened(without: Scenario) -> Callable[[Scenario, Difference], Scenario]:

@@ -10,7 +10,9 @@ from sonicpy.lexer.lexer import Lexer
 from tests.differential.scenario import INGEST, PROFILES, TEXT, TOGETHER, Step
 
 LANG = re.compile(rb"LANG\((none|(?!xxx)\w{3})\)")
-ESCAPED = re.compile(rb"\\([n\"])")
+ESCAPED = re.compile(r"\\([n\"])")
+WHITE_SPACE = re.compile(r"\s+")
+"""The server reads it as one blank."""
 NO_LANGUAGE = b" LANG(none)"
 ACCEPTED = re.compile(rb"\s*(LANG\((none|(?!xxx)\w{3})\)\s*)*")
 """What may follow the text of a PUSH; a line with anything else is refused."""
@@ -44,8 +46,8 @@ def with_words(line: re.Match[bytes], words: list[bytes], profile: str) -> bytes
 
 def text_of(line: re.Match[bytes]) -> str:
     """Return the text of a line as the server reads it."""
-    text = ESCAPED.sub(lambda found: b"\n" if found[1] == b"n" else found[1], line["text"])
-    return text.decode("utf-8", "replace")
+    blank = " ".join(WHITE_SPACE.split(line["text"].decode("utf-8", "replace")))
+    return ESCAPED.sub(lambda found: "\n" if found[1] == "n" else found[1], blank)
 
 
 class Held:
@@ -85,6 +87,10 @@ class Held:
         names = line["head"].split()
         held = self._words[names[2], names[3]]
         return held & set(lexer.lex_plain(text).words), held & set(lexer.lex_every_way(text))
+
+    def words(self, bucket: bytes, oid: bytes) -> set[bytes]:
+        """Return the words that an object holds."""
+        return self._words.get((bucket, oid), set())
 
     def _flush(self, names: tuple[bytes, ...]) -> None:
         """Forget the words of an object, of a bucket, or all."""

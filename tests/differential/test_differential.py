@@ -11,9 +11,20 @@ from pathlib import Path
 import pytest
 
 from tests.differential.__main__ import UNEXPLAINED, search
-from tests.differential.deliberate import DELIBERATE, explained
+from tests.differential.deliberate import DELIBERATE, explained, without_lone_marks
+from tests.differential.held import text_of
 from tests.differential.judge import Difference, Judge
-from tests.differential.scenario import INFO, LIMITED_PROFILE, PROFILES, RESTART, TOGETHER, Scenario, Step, make
+from tests.differential.scenario import (
+    INFO,
+    LIMITED_PROFILE,
+    PROFILES,
+    RESTART,
+    TEXT,
+    TOGETHER,
+    Scenario,
+    Step,
+    make,
+)
 from tests.differential.servers import Player, comparable
 from tests.differential.shrink import shrink
 from tests.support.paths import ROOT
@@ -132,6 +143,53 @@ def explained_if(
     return None if meant is None else meant[0]
 
 
+def test_two_causes_may_meet_in_one_step() -> None:
+    """Sonic stores the comma, which its POP takes, too; ours also takes the letters, which Sonic's leaves."""
+    pytest.importorskip("rjieba", reason="the extra zh is not installed")
+    stored = Step("ingest 1", 'PUSH {c} b o "\u4eca\u5929\u5929\u6c14, \u5929" LANG(cmn)'.encode())
+    popped = Step("ingest 1", 'POP {c} b o "\u4eca\u5929\u5929\u6c14,"'.encode())
+
+    class Both:
+        def difference(self, scenario: Scenario) -> Difference | None:
+            if popped not in scenario.steps:
+                return None
+            commas = any(b", " in step.line for step in scenario.steps)
+            return Difference(scenario.steps.index(popped), popped, b"RESULT %d\r\n" % (1 + commas), b"RESULT 2\r\n")
+
+    scenario = Scenario(1, "default", (stored, popped))
+    difference = Difference(1, popped, b"RESULT 3\r\n", b"RESULT 2\r\n")
+    row, rest = explained(Both(), scenario, difference)  # type: ignore[misc]
+    assert row == "Chinese text gives no words of blanks, punctuation and marks"
+    assert [step.line for step in rest.steps] != [step.line for step in scenario.steps]
+    unchanged = Answers(lambda _, step: step == popped, b"RESULT 3\r\n", b"RESULT 2\r\n")
+    assert explained(unchanged, scenario, difference) is None
+
+
+def test_words_that_came_back_wait_again() -> None:
+    row = "`fst_consolidate_count` of INFO counts buckets"
+    scenario = Scenario(1, "default", (BEE[0], Step("ingest 1", b"FLUSHO {c} b A"), BEE[0], INFO))
+    figures = (b"RESULT fst_consolidate_count(0)\r\n", b"RESULT fst_consolidate_count(1)\r\n")
+
+    def flushed(played: Scenario) -> bool:
+        return any(step.line.startswith(b"FLUSHO") for step in played.steps)
+
+    assert explained_if(scenario, flushed, *figures) == row
+    assert explained_if(scenario, lambda _: True, *figures) is None
+    assert explained_if(scenario, flushed, *reversed(figures)) is None, "Sonic counts more"
+
+
+def test_a_mark_behind_a_line_break_stands_alone() -> None:
+    line = TEXT.match('PUSH {c} b o "\\n\u093f e\u0301 \u0301"'.encode())
+    assert line is not None
+    assert without_lone_marks(line) == 'PUSH {c} b o "\\n e\u0301 "'.encode()
+
+
+def test_white_space_of_a_text_is_one_blank() -> None:
+    line = TEXT.match('PUSH {c} b o "a\u00a0 b\\nc\t\\"d"'.encode())
+    assert line is not None
+    assert text_of(line) == 'a b\nc "d'
+
+
 BEE = [Step("ingest 1", b'PUSH {c} b %s "bee" LANG(none)' % oid) for oid in (b"A", b"B", b"C")]
 ASKED = Step("search 1", b'QUERY {c} b "bee" LANG(none)')
 
@@ -155,6 +213,17 @@ def test_an_order_is_excused_behind_a_restart(profile: str) -> None:
     as_set = restarted.with_steps((*BEE, RESTART, replace(ASKED, is_set=True)))
     others = explained_if(as_set, lambda played: RESTART in played.steps)
     assert others == (None if profile == "default" else row), "a window that is not full holds the same objects"
+
+
+def test_expansions_behind_a_restart() -> None:
+    row = "equal scores are in the same order after a restart"
+    asked = Step("search 1", b'QUERY {c} b "be" LANG(none)', is_set=True)
+    restarted = Scenario(1, "default", (*BEE, RESTART, asked))
+    answers = (b"EVENT QUERY B C\r\n", b"EVENT QUERY A B C\r\n")
+    assert explained_if(restarted, lambda played: RESTART in played.steps, *answers) == row
+    assert explained_if(restarted, lambda _: True, *answers) is None
+    exact = restarted.with_steps((*BEE, RESTART, replace(ASKED, is_set=True)))
+    assert explained_if(exact, lambda played: RESTART in played.steps, *answers) is None, "A holds the word"
 
 
 def test_what_a_limited_graph_leaves_out() -> None:

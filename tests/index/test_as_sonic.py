@@ -147,6 +147,8 @@ def test_three_edits_end_where_the_automaton_is_too_large(tmp_path: Path, typed:
         ("aze", "alt\u0131 biraz", "onlar\u0131n"),
         ("nob", "ikke", "bra"),
         ("lit", "ir", "abiej\u0173"),
+        ("cat", "el quals", "fer saber"),
+        ("kan", "\u0c85\u0c82\u0ca4 \u0c88", "\u0c9c\u0ca8"),
     ],
 )
 def test_stop_words_of_sonic(tmp_path: Path, lang: str, dropped: str, kept: str) -> None:
@@ -255,6 +257,24 @@ def test_equal_scores_keep_their_order_after_a_restart(tmp_path: Path) -> None:
             push(index, "A", "bee")
             push(index, "B", "bee")
             assert found(index, "bee") == ["B", "A"]
+
+
+@pytest.mark.parametrize(
+    ("lang", "forms", "kept"),
+    [
+        ("eng", "the \uff54\uff48\uff45 \U0001d42d\U0001d421\U0001d41e o\ufb00 \u2161", "th\xe9 \u2166"),
+        ("por", "\xba na\u0303o n\xe3o", "\xb2"),
+        ("vie", "b\u1ed9 bo\u0323\u0302 b\u1ecd\u0302 b\xf4\u0323", "b\u1ecdb"),
+        ("hin", "\u0915\u093e\u095e\u0940 \u0915\u093e\u092b\u093c\u0940", "\u0915\u093e\u095e"),
+    ],
+)
+def test_stop_words_in_any_form(tmp_path: Path, lang: str, forms: str, kept: str) -> None:
+    """Composed or not, full-width, mathematical, a ligature or a Roman numeral: Sonic compares NFKD forms."""
+    with opened(tmp_path) as index:
+        push(index, "o", forms, lang)
+        assert words(index) == []
+        push(index, "o", kept, lang)
+        assert len(words(index)) == len(kept.split())
 
 
 def test_languages_without_a_published_list(tmp_path: Path) -> None:

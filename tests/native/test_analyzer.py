@@ -146,6 +146,18 @@ def test_dropped_stop_words_leave_no_trace(text: str, stops: set[str]) -> None:
     assert found(native) == twin.analyze(text, dropped=stops)
 
 
+@given(st.text(alphabet="aáé\u0301\u0327\u0323ạộﬁf½ⅳiv\uff41ç²2", min_size=1, max_size=4))
+@example("\uff41")
+@example("o\u0323\u0302")
+def test_a_stop_word_may_be_found_in_any_form(word: str) -> None:
+    stops = StopSet(unicodedata.normalize("NFKC", listed).encode() for listed in ("a", "á", "iv", "fi", "ạ́", "ộ", "ç"))
+    in_any_form = Analyzer(str.casefold, composes=False, patterns=False, stops_in_any_form=True)
+    for term in analyze(in_any_form, word, stops).words:
+        kept = term.decode()
+        is_stop = unicodedata.normalize("NFKC", kept).encode() in stops
+        assert bool(analyze(in_any_form, kept, stops, True).words) != is_stop
+
+
 @settings(deadline=None, max_examples=300)
 @given(TEXTS)
 def test_without_patterns_every_word_is_an_ordinary_one(text: str) -> None:

@@ -1,6 +1,7 @@
 """INFO over real connections: its figures rise and fall."""
 
 import time
+from pathlib import Path
 
 from tests.processes import Server
 from tests.server.peer import Peer
@@ -84,3 +85,20 @@ def test_collections_are_counted_after_a_restart(server: Server) -> None:
     server.start()
     with Peer(server, "control") as control:
         assert info(control)["kv_open_count"] == 2
+
+
+def test_words_that_came_back_wait_for_consolidation(tmp_path: Path) -> None:
+    """In compat mode the graph keeps the words of an object that went: there is nothing to consolidate, as in Sonic."""
+    with (
+        Server(tmp_path, {"server.compat": "sonic"}) as server,
+        Peer(server, "control") as control,
+        Peer(server, "ingest") as ingest,
+    ):
+        for took_away in ("FLUSHO c b o", 'POP c b o "eins zwei"'):
+            assert ingest.ask('PUSH c b o "eins zwei"') == "OK"
+            assert control.ask("TRIGGER consolidate") == "OK"
+            wait_for(control, "fst_consolidate_count", 0)
+            assert ingest.ask(took_away) == "RESULT 2"
+            assert info(control)["fst_consolidate_count"] == 0
+        assert ingest.ask('PUSH c b o "eins zwei"') == "OK"
+        assert info(control)["fst_consolidate_count"] == 1, "Sonic says 0: its graph holds them"

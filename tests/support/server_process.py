@@ -118,15 +118,17 @@ class SonicProcess(ServerProcess):
 
     Args:
         binary: the path of its executable.
+        password: what clients must send with START.
     """
 
-    def __init__(self, name: str, folder: Path, binary: str) -> None:
+    def __init__(self, name: str, folder: Path, binary: str, password: str = PASSWORD) -> None:
         super().__init__(name, folder)
         self._binary = binary
+        self._password = password
 
     def command(self) -> list[str]:
         config = self.beside("cfg")
-        config.write_text(SONIC_CONFIG.format(host=HOST, port=self.port, password=PASSWORD, folder=self.folder))
+        config.write_text(SONIC_CONFIG.format(host=HOST, port=self.port, password=self._password, folder=self.folder))
         return [self._binary, "-c", str(config)]
 
 

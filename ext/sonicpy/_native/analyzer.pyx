@@ -5,6 +5,8 @@ borders (word_break.pxd), pieces are folded (folding.pxd) and gathered (terms.py
 one-to-one folding, which are rare, go through the `normalize` callable. The time is linear in the length of any text.
 """
 
+from unicodedata import is_normalized, normalize
+
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport uint8_t, uint16_t, uint32_t
@@ -52,17 +54,18 @@ cdef class Analyzer:
         marks_are_words: a piece without a letter or number is a word if it holds an alphabetic mark, such as a vowel
             sign of Devanagari (as in Sonic).
         rules_special: the rules of the language are for special words, too (as in Sonic).
+        stops_in_any_form: a word is a stop word if its NFKC form is one (as in Sonic); the sets hold those forms.
     """
 
     cdef object _normalize, _words_of_run
     cdef Collector _spare  # empty, left by the text before; None while one is analyzed
     cdef bint _always_normalize, _composes, _patterns, _split_patterns, _fold_special, _at_borders, _bigrams
-    cdef bint _marks_are_words, _rules_special
+    cdef bint _marks_are_words, _rules_special, _stops_in_any_form
 
     def __init__(
         self, normalize, *, bint always_normalize=False, bint composes=True, bint patterns=True,
         bint split_patterns=True, bint fold_special=True, bint at_borders=True, bint bigrams=False, words_of_run=None,
-        bint marks_are_words=False, bint rules_special=False,
+        bint marks_are_words=False, bint rules_special=False, bint stops_in_any_form=False,
     ):
         self._normalize = normalize
         self._always_normalize = always_normalize
@@ -75,6 +78,7 @@ cdef class Analyzer:
         self._words_of_run = words_of_run
         self._marks_are_words = marks_are_words
         self._rules_special = rules_special
+        self._stops_in_any_form = stops_in_any_form
 
 
 @cython.final
@@ -273,7 +277,10 @@ cdef class BoundAnalyzer:
     ) except -1:
         """Apply the rules of the language to a folded word and add what is left of it."""
         if not flags & (F_SPECIAL | F_STOP) or (flags & F_SPECIAL and self._analyzer._rules_special):
-            if self._stops is not None and self._stops.holds(terms._bytes + terms._used, size, hashed):
+            if self._stops is not None and (
+                self._stops.holds(terms._bytes + terms._used, size, hashed)
+                or (self._analyzer._stops_in_any_form and self.is_other_form(terms._bytes + terms._used, size))
+            ):
                 if self._drop_stops:
                     return 0
                 flags |= F_STOP
@@ -285,6 +292,22 @@ cdef class BoundAnalyzer:
                     return 0
                 hashed = hash_bytes(terms._bytes + terms._used, size)
         return terms.add(size, flags & F_TERM, hashed, <uint32_t> typed)
+
+    cdef bint is_other_form(self, const uint8_t *word, Py_ssize_t size) except -1:
+        """Return whether the stop set holds the NFKC form of a word that is in another form."""
+        cdef Py_ssize_t at
+        cdef const uint8_t *utf8
+        for at in range(size):
+            if word[at] >= 0x80:
+                break
+        else:
+            return False
+        written = PyUnicode_DecodeUTF8(<const char *> word, size, NULL)
+        if is_normalized("NFKC", written):
+            return False
+        composed = normalize("NFKC", written)
+        utf8 = <const uint8_t *> PyUnicode_AsUTF8AndSize(composed, &size)
+        return self._stops.holds(utf8, size, hash_bytes(utf8, size))
 
 
 cdef bint holds(const uint8_t *text, Py_ssize_t at, Py_ssize_t end, uint16_t wanted) noexcept:

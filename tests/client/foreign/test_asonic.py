@@ -11,11 +11,12 @@ from asonic.connection import Connection
 from asonic.enums import Action, Channel
 from asonic.exceptions import ServerError
 
+from tests.client.foreign.both import Address
 from tests.processes import Server
 
 
 @asynccontextmanager
-async def connected(server: Server, channel: Channel, connections: int = 1) -> AsyncIterator[Client]:
+async def connected(server: Server | Address, channel: Channel, connections: int = 1) -> AsyncIterator[Client]:
     """A client of one channel; its sockets, which it never closes itself, are closed at the end."""
     client = Client(host=server.host, port=server.port, password=server.password or "", max_connections=connections)
     await client.channel(channel)

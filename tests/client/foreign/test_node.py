@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.client.foreign.both import Address
 from tests.processes import Server
 
 PACKAGE = "sonic-channel@1.3.1"
@@ -34,17 +35,21 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "node_modules" / "sonic-channel"
 
 
-@pytest.fixture(scope="module")
-def results(package: Path, locked_server: Server) -> Results:
-    """What the calls of node_client.js gave: ["ok", value] or ["error", reason] each."""
+def talk(package: Path, server: Server | Address) -> Results:
+    """Return what the calls of node_client.js gave: ["ok", value] or ["error", reason] each."""
     script = Path(__file__).with_name("node_client.js")
-    arguments = [str(package), locked_server.host, str(locked_server.port), locked_server.password or ""]
+    arguments = [str(package), server.host, str(server.port), server.password or ""]
     done = subprocess.run(
         ["node", str(script), *arguments], capture_output=True, text=True, timeout=TALK_S, check=False
     )
     assert done.returncode == 0, done.stderr
     read: Results = json.loads(done.stdout)
     return read
+
+
+@pytest.fixture(scope="module")
+def results(package: Path, locked_server: Server) -> Results:
+    return talk(package, locked_server)
 
 
 def test_ingest(results: Results) -> None:

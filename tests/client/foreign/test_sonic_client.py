@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from tests.client.foreign.both import Address
 from tests.processes import Server
 
 with warnings.catch_warnings():
@@ -15,7 +16,7 @@ with warnings.catch_warnings():
 
 
 @contextmanager
-def connected(kind: type, server: Server) -> Iterator[sonic.client.SonicClient]:
+def connected(kind: type, server: Server | Address) -> Iterator[sonic.client.SonicClient]:
     """A client whose connections, which it never closes itself, are closed at the end."""
     client = kind(server.host, server.port, server.password)
     try:
