@@ -111,6 +111,14 @@ def query(port: int, seed: int, depth: int, count: int, buckets: Sequence[str]) 
     connection.close()
 
 
+def consolidate(port: int) -> None:
+    """Let a server build its word graphs: queries cost more where words are pending, and servers build at other times."""
+    connection = Connection(port, "control")
+    connection.send("TRIGGER consolidate\n")
+    connection.take(1)
+    connection.close()
+
+
 Work = Callable[[int, int, int, int, Sequence[str]], None]
 
 
@@ -179,8 +187,10 @@ def cost(arguments: argparse.Namespace) -> None:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         sides = [stack.enter_context(one_machine(folder / "one", buckets))]
+        clusters: list[DevCluster] = []
         for count, name in COPIES.items():
             dev = stack.enter_context(cluster(folder / str(count), count, arguments.logs))
+            clusters.append(dev)
             sides.append(Side(f"three nodes, {name}", dev.node_ports["n1"], pids_of(dev), buckets))
         # With one copy, the node n1 is asked about buckets that another one holds.
         elsewhere = [bucket for bucket in buckets if "n1" not in holders(dev, bucket)]
@@ -195,6 +205,8 @@ def cost(arguments: argparse.Namespace) -> None:
         for seed in range(ROUNDS):
             for side in sides:
                 side.measure(PUSH_ONE, push, 1, 1, arguments.pushes // ROUNDS // 20, seed + ROUNDS)
+        for server in (sides[0].port, *(port for dev in clusters for port in dev.node_ports.values())):
+            consolidate(server)
         for seed in range(2 * ROUNDS):
             for side in sides:
                 side.buckets = elsewhere

@@ -92,11 +92,11 @@ async def connected(asking: Node, *nodes: str) -> None:
 def test_answers_come_to_who_asked() -> None:
     async def test() -> None:
         asking, asked, _ = await two_nodes()
-        assert await asking.peers.ask(["n1", "n2"], b"first") is None  # the connection is being opened
+        assert await asking.peers.ask(("n1", "n2"), b"first") is None  # the connection is being opened
         await connected(asking, "n1", "n2")
-        slow = asyncio.create_task(asking.peers.ask(["n2"], b"later"))  # type: ignore[arg-type]
+        slow = asyncio.create_task(asking.peers.ask(("n2",), b"later"))  # type: ignore[arg-type]
         questions = [b"%d" % number for number in range(500)]
-        answers = await asyncio.gather(*(asking.peers.ask(["n1", "n2"], question) for question in questions))
+        answers = await asyncio.gather(*(asking.peers.ask(("n1", "n2"), question) for question in questions))
         assert answers == [b"n2 says " + question for question in questions]
         assert not slow.done()
         assert await slow == b"n2 said later"
@@ -111,9 +111,9 @@ def test_who_does_not_know_the_secret_gets_no_answer() -> None:
         asking, asked, registry = await two_nodes()
         peer = registry.peers["n2"]
         registry.peers["n2"] = Peer(peer.host, peer.port, "wrong")
-        await asking.peers.ask(["n2"], b"first")
+        await asking.peers.ask(("n2",), b"first")
         await asyncio.sleep(0.05)
-        assert await asking.peers.ask(["n2"], b"second") is None
+        assert await asking.peers.ask(("n2",), b"second") is None
         assert asked.peers.answerers == set()
         await asking.peers.close()
         await asked.peers.close()
@@ -128,11 +128,11 @@ def test_another_node_answers_when_one_is_lost() -> None:
         await second.peers.listen(FakeConnection())  # type: ignore[arg-type]
         await connected(asking, "n2")
         await connected(asking, "n3")
-        waiting = [asyncio.create_task(asking.peers.ask(["n2", "n3"], b"later")) for _ in range(4)]  # type: ignore[arg-type]
+        waiting = [asyncio.create_task(asking.peers.ask(("n2", "n3"), b"later")) for _ in range(4)]  # type: ignore[arg-type]
         await asyncio.sleep(0.01)
         await first.peers.close()
         assert set(await asyncio.gather(*waiting)) == {b"n3 said later"}
-        assert await asking.peers.ask(["n2", "n3"], b"again") == b"n3 says again"
+        assert await asking.peers.ask(("n2", "n3"), b"again") == b"n3 says again"
         await asking.peers.close()
         await second.peers.close()
 
@@ -144,7 +144,7 @@ def test_a_silent_node_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "SILENCE_S", 0.1)
         asking, asked, _ = await two_nodes()
         await connected(asking, "n2")
-        assert await asking.peers.ask(["n2"], b"never") is None
+        assert await asking.peers.ask(("n2",), b"never") is None
         await connected(asking, "n2")  # it is tried again
         await asking.peers.close()
         await asked.peers.close()
@@ -156,7 +156,7 @@ def test_nothing_goes_past_brokers_that_are_reached_by_tls() -> None:
     async def test() -> None:
         asking, asked, registry = await two_nodes("tls://127.0.0.1:4222")
         assert registry.peers == {}
-        assert await asking.peers.ask(["n2"], b"?") is None
+        assert await asking.peers.ask(("n2",), b"?") is None
         await asking.peers.close()
         await asked.peers.close()
 
