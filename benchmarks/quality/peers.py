@@ -84,7 +84,8 @@ class TantivyStem:
         """Return the best objects."""
         index = self._indexes[f"{collection}/{bucket}"]
         searcher = index.searcher()
-        asked = index.parse_query(" ".join(WORD.findall(text)).lower(), ["text"])
+        words = [f'"{word}"' for word in WORD.findall(text)]  # in quotes, or its parser takes some for operators
+        asked = index.parse_query(" ".join(words), ["text"])
         hits = searcher.search(asked, limit, count=False, offset=offset).hits
         return [str(searcher.doc(address)["id"][0]) for _, address in hits]
 

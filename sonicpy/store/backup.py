@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from sonicpy.disk import sync_folder
+from sonicpy.disk import sync_file, sync_folder
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.store.environment import TABLE_NAMES, Environment
 from sonicpy.store.platform import make_folder
@@ -112,7 +112,7 @@ def _fill(environment: Environment, descriptor: int) -> None:
     environment.copy(descriptor)
     content = os.fstat(descriptor).st_size
     os.write(descriptor, SEAL.pack(MAGIC, FORMAT_VERSION, _digest(descriptor, content)))
-    os.fsync(descriptor)
+    sync_file(descriptor)
 
 
 def _digest(descriptor: int, size: int) -> bytes:

@@ -243,7 +243,7 @@ def _open_file(folder: Path, page_bytes: int) -> int:
         if os.fstat(descriptor).st_size < SLOT_BYTES + size:
             for slot in (0, 1):
                 os.pwrite(descriptor, bytes(size), slot * SLOT_BYTES)
-            os.fsync(descriptor)
+            sync_file(descriptor)
             sync_folder(folder)
     except OSError as error:
         if descriptor >= 0:

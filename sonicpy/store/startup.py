@@ -12,6 +12,7 @@ import logging
 import os
 from pathlib import Path
 
+from sonicpy.disk import sync_file
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.store import check_rows
 from sonicpy.store.boot_mark import VERSION, note_boot, read_mark
@@ -93,7 +94,7 @@ def _go_back(data: Path, checkpoint: Checkpoint) -> bool:
             logger.warning("%s is not the file of the checkpoint beside it", data)
             return False
         write_meta_pages(descriptor, checkpoint.meta)
-        os.fsync(descriptor)
+        sync_file(descriptor)
     finally:
         os.close(descriptor)
     logger.warning("%s goes back to commit %d; the log is replayed from there", data, checkpoint.meta.number)

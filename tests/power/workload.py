@@ -23,7 +23,7 @@ from sonicpy.cli.importing.mapping import Entry
 from sonicpy.cli.importing.sinks import FolderSink, Refusal
 from sonicpy.cli.main import main as cli
 from sonicpy.index.index import Index
-from sonicpy.store import boot_mark, checkpoint, environment, free_space, store
+from sonicpy.store import boot_mark, checkpoint, environment, free_space, packing, store
 from tests.power.broken import WAYS
 from tests.power.changes import COLLECTION, Change, changes, held, pictures
 
@@ -88,12 +88,21 @@ class Run:
             self.index.maintainer.engine.store.free_disk()
         if chance < 0.03:
             self.index.maintainer.consolidate()
+        if 0.03 < chance < 0.13:
+            self._pack()
         if chance < 0.1:
             self._join()
             self._sync = threading.Thread(target=self._wait_for_disk, args=(self._committed,))
             self._sync.start()
         if chance > 0.97:
             self.index.maintainer.sweep(20)
+
+    def _pack(self) -> None:
+        ranges = self.index.maintainer.sparse_ranges()
+        for sparse in ranges:
+            self.index.maintainer.rewrite(sparse)
+        if ranges and self._dice.random() < 0.5:
+            self.index.maintainer.commit()
 
     def _wait_for_disk(self, number: int) -> None:
         self.index.maintainer.sync()
@@ -141,6 +150,7 @@ def main() -> None:
     store.CHECKPOINT_BYTES = checkpoint.CHECKPOINT_BYTES = 512 << 10  # so that much happens in a short run
     store.SEGMENT_BYTES = 4 << 10
     free_space.WORTH_BYTES = 0
+    packing.WORTH_SHARE, packing.WORTH_PAGES, packing.WORTH_STORE_SHARE = 0.01, 0, 0.0
     environment.GROW_WHEN_USED = 0.1
     if scenario == "import":
         import_rows(root)

@@ -23,6 +23,9 @@ using block-max indexes", 2011).
 
 The walk reads nothing. Where it needs blocks that nobody has read yet, it returns their keys; the caller reads them,
 hands them over with `give` and lets it go on.
+
+All of it is one class, and one file: the walk stops in the middle when a block is missing, so its place is in fields that
+every step changes, and calls between modules are not inlined.
 """
 
 from libc.math cimport pow
