@@ -112,7 +112,7 @@ def query(port: int, seed: int, depth: int, count: int, buckets: Sequence[str]) 
 
 
 def consolidate(port: int) -> None:
-    """Let a server build its word graphs: queries cost more where words are pending, and servers build at other times."""
+    """Let a server build its word graphs: each builds at other times, and queries cost more where words are pending."""
     connection = Connection(port, "control")
     connection.send("TRIGGER consolidate\n")
     connection.take(1)

@@ -1,8 +1,8 @@
 """What carries out the commands of connections at a node.
 
-A PUSH, and a read that a replica of this node can answer at once, are carried out within the turn. A read of a partition
-that other nodes hold is relayed to one of them. Everything else is postponed to `execute`, which may wait and may ask
-other nodes. The replies of a turn with PUSHes wait until their batches are acknowledged.
+A PUSH, and a read that a replica of this node can answer at once, are carried out within the turn. A read of what other
+nodes hold is relayed to one of them. Everything else is postponed to `execute`, which may wait and may ask other nodes.
+The replies of a turn with PUSHes wait until their batches are acknowledged.
 """
 
 import asyncio

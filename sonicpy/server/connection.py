@@ -6,8 +6,8 @@ their bytes arrive.
 
 The connection does not read while a turn is queued (`_is_queued`), while a deferred answer waits for the disk or for a
 long command (`_deferred`), or while the peer does not read its replies (`_is_blocked`). While somebody else is asked
-(`_relayed`) it reads at most once, because to stop and to resume reading cost as much as a read. So one connection makes
-the server hold at most two reads, one unfinished line, and WRITE_HIGH_BYTES of replies twice.
+(`_relayed`) it reads at most once: to stop and to resume reading costs as much as a read. So one connection makes the
+server hold at most two reads, one unfinished line, and WRITE_HIGH_BYTES of replies twice.
 """
 
 import asyncio

@@ -106,7 +106,7 @@ def test_partitions_move_while_the_cluster_serves(cluster: DevCluster, tmp_path:
 
 
 def check_init(cluster: DevCluster, layout: Layout) -> None:
-    """Making the cluster with the names of its beginning, or those of now, changes nothing; with others, it is refused."""
+    """To make the cluster with its first names, or those of now, changes nothing; with others, it is refused."""
     for nodes in (cluster.layout.nodes, layout.nodes):
         assert asyncio.run(make(cluster.addresses, dataclasses.replace(cluster.layout, nodes=nodes))) == layout
     with pytest.raises(StoreError, match="a cluster on n2, n3, n4: sonicpy cluster add and drain change which nodes"):

@@ -25,7 +25,9 @@ from sonicpy.server.committer import Committer
 PLAIN = Query("c", "b", "red apple", 10, 0, None)
 
 
-@pytest.mark.parametrize("command", [PLAIN, PLAIN._replace(scores=True), PLAIN._replace(stem=False), Objects("c", "b", 5, None, "o1", None)])
+@pytest.mark.parametrize(
+    "command", [PLAIN, PLAIN._replace(scores=True), PLAIN._replace(stem=False), Objects("c", "b", 5, None, "o1", None)]
+)
 def test_a_command_comes_as_it_was(command: Query | Objects) -> None:
     packed = pack_command(7, command, 99, True)
     partition, question = unpack_question(packed)
@@ -48,7 +50,9 @@ def test_defaults_are_those_of_the_commands() -> None:
         )
 
 
-@pytest.mark.parametrize("packed", [b"", b"\xff", b"{}", b"[1]", b'[1, "Query", [], 0, false, "new"]', b'[1, "Query", 5, 0, 0]'])
+@pytest.mark.parametrize(
+    "packed", [b"", b"\xff", b"{}", b"[1]", b'[1, "Query", [], 0, false, "new"]', b'[1, "Query", 5, 0, 0]']
+)
 def test_another_form_is_named(packed: bytes) -> None:
     with pytest.raises(UnknownQuestion, match="form that this sonicpy .* does not know: upgrade it"):
         unpack_question(packed)
