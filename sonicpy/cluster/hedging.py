@@ -49,7 +49,7 @@ class Asked:
     """A question to some nodes, from the first of them on.
 
     Attributes:
-        began_s: when the newest of those that were asked was asked because the ones before could not answer.
+        began_s: when it was put to the first of the nodes whose answers are awaited.
         is_over: nobody waits for an answer any more.
     """
 

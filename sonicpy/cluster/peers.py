@@ -71,7 +71,7 @@ class Answerer(Frames):
             self.abort()
 
     def _answer_some(self) -> None:
-        until = time.perf_counter() + TURN_S  # the clock of the loop stands still meanwhile
+        until = time.perf_counter() + TURN_S  # the clock of uvloop counts whole milliseconds
         while self._questions and self.transport is not None:
             number, question = self._questions.popleft()
             answer = self._peers.answer_now(question)

@@ -1,6 +1,7 @@
 """Connections between nodes: frames however they are cut, answers in any order, secrets, and nodes that are lost."""
 
 import asyncio
+import time
 from collections.abc import Coroutine
 from typing import Any
 from urllib.parse import urlparse
@@ -100,6 +101,30 @@ def test_answers_come_to_who_asked() -> None:
         assert answers == [b"n2 says " + question for question in questions]
         assert not slow.done()
         assert await slow == b"n2 said later"
+        await asking.peers.close()
+        await asked.peers.close()
+
+    run(test())
+
+
+def test_many_questions_leave_time_for_others() -> None:
+    async def test() -> None:
+        asking, asked, _ = await two_nodes()
+        await connected(asking, "n2")
+        began: list[int] = []
+        turns = 0
+
+        def answer_slowly(question: bytes) -> bytes:
+            time.sleep(2 * module.TURN_S)
+            began.append(turns)
+            return question
+
+        asked.peers.answer_now = answer_slowly
+        waiting = asyncio.gather(*(asking.peers.ask(("n2",), b"?") for _ in range(50)))
+        while not waiting.done():
+            turns += 1
+            await asyncio.sleep(0)
+        assert len(set(began)) > 25
         await asking.peers.close()
         await asked.peers.close()
 
