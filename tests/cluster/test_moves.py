@@ -96,13 +96,13 @@ def test_partitions_move_while_the_cluster_serves(cluster: DevCluster, tmp_path:
         wait_until("n1 holds nothing", lambda: held_partitions(cluster).get("n1") == set())
         load.wait_for(100)
         assert status(cluster.addresses).is_whole
+    check_init(cluster, layout)
     data = cluster.folder / "n1" / "data"
     wait_until("n1 put all aside", lambda: all(path.name.endswith(".left") for path in data.iterdir()))
     leaving = cluster.nodes.pop("n1")
     leaving.terminate()
     assert leaving.wait(20) == 0
     judge_held(cluster, load, layout, tmp_path / "replay")
-    check_init(cluster, layout)
 
 
 def check_init(cluster: DevCluster, layout: Layout) -> None:

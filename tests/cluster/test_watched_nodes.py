@@ -30,7 +30,7 @@ class WatchedCluster(DevCluster):
     """A cluster whose nodes serve metrics and HTTP."""
 
     def __init__(self, folder: Path) -> None:
-        super().__init__(folder, partitions=3, copies=2)
+        super().__init__(folder, partitions=3, copies=2, logs=3)
         ports = free_ports(6)
         self.watched = dict(zip(self.layout.nodes, ports, strict=False))
         self.http = dict(zip(self.layout.nodes, ports[3:], strict=True))
@@ -76,7 +76,8 @@ def test_metrics_of_nodes(cluster: WatchedCluster) -> None:
         assert channel.ask(f'PUSH c b o{number} "red apple"\n'.encode()) == b"OK"
     channel.close()
     partition = str(partition_of("c", "b", 3))
-    wait_until(lambda: scrape(cluster.watched["n1"])["sonicpy_log_batches_total", "0"] == 30)
+    log = str(cluster.layout.log_of(int(partition)))
+    wait_until(lambda: scrape(cluster.watched["n1"])["sonicpy_log_batches_total", log] == 30)
     holders = cluster.layout.holders(int(partition))
     wait_until(
         lambda: all(
@@ -159,8 +160,9 @@ def test_http_with_a_spread_bucket(cluster: WatchedCluster) -> None:
     for name in objects:
         ask(n1, "/v1/push", {"collection": "big", "bucket": "b", "object": name, "text": f"red apple {name}"})
     scope = "collection=big&bucket=b"
+    counted = f"/v1/count?{scope}&objects=true"
     for port in cluster.http.values():
-        wait_until(lambda port=port: ask(port, f"/v1/count?{scope}")["count"] == 30)  # type: ignore[misc, index]
+        wait_until(lambda port=port: ask(port, counted)["count"] == 30)  # type: ignore[misc, index]
         found = ask(port, f"/v1/query?{scope}&text=apple&limit=50")
         assert sorted(hit["object"] for hit in found["hits"]) == sorted(objects)  # type: ignore[index]
         found = ask(port, f"/v1/query?{scope}&text=o7")
