@@ -85,7 +85,10 @@ class TantivyStem:
         index = self._indexes[f"{collection}/{bucket}"]
         searcher = index.searcher()
         words = [f'"{word}"' for word in WORD.findall(text)]  # in quotes, or its parser takes some for operators
-        asked = index.parse_query(" ".join(words), ["text"])
+        try:
+            asked = index.parse_query(" ".join(words), ["text"])
+        except ValueError:  # its analyzer drops words of more than 40 bytes; of this text it left nothing
+            return []
         hits = searcher.search(asked, limit, count=False, offset=offset).hits
         return [str(searcher.doc(address)["id"][0]) for _, address in hits]
 

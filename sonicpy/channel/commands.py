@@ -30,6 +30,8 @@ class Query(NamedTuple):
     """Return the score of each object too."""
     stem: bool = True
     """Words stand for their other forms too, where search.stemming allows it."""
+    total: bool = False
+    """Return the number of all objects that answer too."""
 
 
 class Explain(NamedTuple):

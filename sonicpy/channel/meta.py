@@ -26,6 +26,7 @@ class Meta(NamedTuple):
     """A language code in lower case; LANG_NONE; or None: guess."""
     scores: bool = False
     stem: bool = True
+    total: bool = False
     prefix: str = ""
     after: str | None = None
     position: int | None = None
@@ -128,6 +129,7 @@ READERS: dict[str, Reader] = {
     "LANG": _lang,
     "SCORES": lambda key, value, languages: _number(key, value, 1) == 1,
     "STEM": lambda key, value, languages: _number(key, value, 1) == 1,
+    "TOTAL": lambda key, value, languages: _number(key, value, 1) == 1,
     "PREFIX": _name,
     "AFTER": _name,
     "POSITION": lambda key, value, languages: _number(key, value, POSITION_CEILING),

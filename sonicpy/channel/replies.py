@@ -85,9 +85,16 @@ def event(kind: str, items: Iterable[str]) -> bytes:
     return native.event(kind, items, getrandbits(MARKER_BITS))
 
 
-def scored_event(kind: str, items: Iterable[tuple[str, float | None]]) -> bytes:
-    """Return an event whose items are `name:score`, or `name:-` if the ranking gives no scores."""
-    return event(kind, [f"{name}:-" if score is None else f"{name}:{score:.6f}" for name, score in items])
+def hits(found: Iterable[tuple[str, float | None]], total: int | None, *, scores: bool) -> bytes:
+    """Return the event of a QUERY that asked for more than names.
+
+    Args:
+        found: names and their scores; None: the ranking gives no scores.
+        total: how many objects answer in all: the first item; None: it was not asked for.
+        scores: items are `name:score`, or `name:-` without one; else names.
+    """
+    items = [name if not scores else f"{name}:-" if score is None else f"{name}:{score:.6f}" for name, score in found]
+    return event("QUERY", items if total is None else [str(total), *items])
 
 
 def error(raised: SonicError) -> bytes:

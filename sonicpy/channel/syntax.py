@@ -30,7 +30,7 @@ ACTIONS = {"consolidate": "", "backup": " <path>", "restore": " <path>"}
 """The actions of TRIGGER, and what follows each name in the usage text."""
 
 
-OUR_META_KEYS = frozenset({"SCORES", "STEM", "PREFIX", "AFTER", "POSITION"})
+OUR_META_KEYS = frozenset({"SCORES", "STEM", "TOTAL", "PREFIX", "AFTER", "POSITION"})
 """Keys that Sonic lacks: compat mode refuses them, and usage texts, which clients compare, do not name them."""
 
 
@@ -141,7 +141,8 @@ def _plain_line(row: Syntax, builder: CommandBuilder, rules: Rules) -> PlainLine
 
 
 def _query(meta: Meta, rules: Rules) -> tuple[object, ...]:
-    return _within(meta.limit, *_of_query(rules.limits)), meta.offset, meta.lang, meta.scores, meta.stem
+    limit = _within(meta.limit, *_of_query(rules.limits))
+    return limit, meta.offset, meta.lang, meta.scores, meta.stem, meta.total
 
 
 def _explain(meta: Meta, rules: Rules) -> tuple[object, ...]:
@@ -217,7 +218,7 @@ ROWS = (
         CommandBuilder(commands.Query, _query, _of_query),
         words=2,
         has_text=True,
-        meta_keys=frozenset({"LIMIT", "OFFSET", "LANG", "SCORES", "STEM"}),
+        meta_keys=frozenset({"LIMIT", "OFFSET", "LANG", "SCORES", "STEM", "TOTAL"}),
     ),
     Syntax(
         "EXPLAIN",

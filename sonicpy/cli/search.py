@@ -95,7 +95,7 @@ def _add_query(verbs: Verbs) -> None:
     add_offset(parser)
     add_lang(parser)
     parser.add_argument("--scores", action="store_true", help="print a tab and the score behind each object")
-    parser.add_argument("--total", action="store_true", help="also print how many objects match; for a folder only")
+    parser.add_argument("--total", action="store_true", help="also print how many objects match")
     add_target_flags(parser)
     parser.set_defaults(run=query)
 

@@ -39,6 +39,8 @@ Plan = Generator[Exchange, Reply, Value]
 OUR_NAME = "sonicpy"
 """The name in the greeting of servers that may know more than Sonic."""
 SCORES = "SCORES"
+NO_SCORE = "-"
+"""The score of an object in a ranking without scores."""
 
 QUERY_PAGE = 100
 LIST_PAGE = 500
@@ -88,23 +90,34 @@ def flush(collection: str, bucket: str | None, object: ObjectName | None) -> Pla
 def query(
     collection: str, bucket: str, text: str, limit: int, offset: int, lang: str | None, stem: bool, total: bool
 ) -> Plan[Hits]:
-    """Plan QUERY, with scores if the server gives them."""
+    """Plan QUERY, with scores if the server gives them, and with the total, if it is asked for, in the first answer."""
     check_scope(collection, bucket)
     limit, offset, code = number_of("limit", limit), number_of("offset", offset), language_of(lang)
-    stem = switch_of("stem", stem)
+    stem, total = switch_of("stem", stem), switch_of("total", total)
     head = f"QUERY {collection} {bucket} {sendable('text', text)}"
-    if switch_of("total", total):
-        raise NotOffered("the total of a query", "Sonic Channel does not give it")
+    totals: list[int] = []
 
     def line(server: ServerInfo, limit: int, offset: int) -> str:
         scores = 1 if _has_scores(server) else None
         return head + meta(
-            LIMIT=limit, OFFSET=offset or None, LANG=code, SCORES=scores, STEM=None if stem or scores is None else 0
+            LIMIT=limit,
+            OFFSET=offset or None,
+            LANG=code,
+            SCORES=scores,
+            STEM=None if stem or scores is None else 0,
+            TOTAL=1 if total and not totals else None,
         )
 
-    found = yield from _paged(Kind.QUERY, line, _hits, limit, offset, QUERY_PAGE)
+    def read(answer: str, server: ServerInfo) -> list[Hit]:
+        items = _items(answer)
+        if total and not totals:
+            totals.append(int(items.pop(0)))
+        return _hits(items, server)
+
+    wanted = max(limit, 1) if total else limit  # a server would refuse LIMIT(0)
+    found = (yield from _paged(Kind.QUERY, line, read, wanted, offset, QUERY_PAGE))[:limit]
     scores = [hit.score for hit in found if hit.score is not None]
-    return Hits(map(str, found), scores if len(scores) == len(found) else None)
+    return Hits(map(str, found), scores if len(scores) == len(found) else None, totals[0] if totals else None)
 
 
 def suggest(collection: str, bucket: str, word: str, limit: int) -> Plan[list[str]]:
@@ -363,11 +376,11 @@ def _has_scores(server: ServerInfo) -> bool:
     return server.name == OUR_NAME and SCORES not in server.refused
 
 
-def _hits(answer: str, server: ServerInfo) -> list[Hit]:
+def _hits(items: list[str], server: ServerInfo) -> list[Hit]:
     if not _has_scores(server):
-        return [Hit(name, None) for name in _items(answer)]
-    pairs = [item.rpartition(":") for item in _items(answer)]
-    return [Hit(name, float(score)) for name, _, score in pairs]
+        return [Hit(name, None) for name in items]
+    pairs = [item.rpartition(":") for item in items]
+    return [Hit(name, None if score == NO_SCORE else float(score)) for name, _, score in pairs]
 
 
 def _items(answer: str) -> list[str]:

@@ -116,20 +116,22 @@ class Spread:
 
     async def _query(self, command: Query) -> bytes:
         plan = await self._plan(command)
-        collection, bucket, _, limit, offset, _, scores, _ = command
+        collection, bucket, _, limit, offset, _, scores, _, total = command
         names: list[str] = []
         shown: Sequence[float | None] | None = None
+        counts: Sequence[int] = []
         if plan is not None:
-            found = await self._ask(collection, bucket, "spread_find", collection, bucket, plan.facts(), offset + limit)
+            fields = (collection, bucket, plan.facts(), offset + limit, total)
+            found = [json.loads(answer) for answer in await self._ask(collection, bucket, "spread_find", *fields)]
             ranking = self._node.recorder.config.search.ranking
-            names, shown = best_of(map(json.loads, found), plan, ranking, limit, offset)
-        if scores:
-            return replies.scored_event("QUERY", zip(names, shown or [None] * len(names), strict=True))
-        return replies.event("QUERY", names)
+            names, shown = best_of([rows for rows, _ in found], plan, ranking, limit, offset)
+            counts = [count for _, count in found]
+        pairs = zip(names, shown or [None] * len(names), strict=True)
+        return replies.hits(pairs, sum(counts) if total else None, scores=scores)  # an object lies in one part
 
     async def _plan(self, command: Query) -> SpreadPlan | None:
         """Return the plan of a query, not older than CACHED_S; None: its text has no words."""
-        collection, bucket, text, _, _, lang, _, stem = command
+        collection, bucket, text, _, _, lang, _, stem, _ = command
         key = (collection, bucket, text, lang, stem)
         cached = self._plans.get(key)
         if cached is not None and time.monotonic() - cached[0] < CACHED_S and not self._node.is_strong:

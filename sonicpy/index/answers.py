@@ -24,6 +24,9 @@ from sonicpy.langcodes import NO_LANGUAGE
 
 Found = TypeVar("Found")
 
+ONE_WORD = b"\0"
+"""The flags of a text with one word that nothing is said of: what people type."""
+
 
 class Answers:
     """What an index answers."""
@@ -221,17 +224,28 @@ class Answers:
             return sum(state.objects for state in view.buckets(collection))
 
     def _suggest(self, collection: str, bucket: str, word: str, limit: int) -> list[str]:
-        check_names(collection, bucket)
-        word, limit = text_of("word", word), number_of("limit", limit)
+        if not are_names(collection, bucket):
+            check_names(collection, bucket)
+        if type(word) is not str:
+            word = text_of("word", word)
+        if type(limit) is not int or limit < 0:
+            limit = number_of("limit", limit)
         term, typed_bytes = one_word(lexed(self._engine.lexer.lex_plain, word))
-        with self._engine.read_words(collection, bucket) as lexicon:
+        store = self._engine.store
+        view = store.take_view()  # `Engine.read_words` written out, as in `query_ids`
+        try:
+            lexicon = self._engine.lexicons.of(view, collection, bucket)
             if lexicon is None:
                 return []
             if self.config.search.suggest_order == "likely":
                 found = suggest_likely(lexicon, term, limit)
             else:
                 found = suggest_alphabetical(lexicon, term, limit, typed_bytes)
-        return [suggestion.decode() for suggestion in found]
+        except DamagedBytes as error:
+            raise damaged(store, error) from error
+        finally:
+            store.give_back(view)
+        return list(map(bytes.decode, found))
 
     def _query_terms(
         self, collection: str, bucket: str, text: str, lang: str | None, stem: bool
@@ -268,7 +282,8 @@ def one_word(terms: Terms) -> tuple[bytes, int]:
     Raises:
         InvalidArgument: the text has no word, several, or the same one twice.
     """
-    words = [number for number, flags in enumerate(terms.flags) if not flags & (STOP | PART)]
+    flags = terms.flags
+    words = [0] if flags == ONE_WORD else [place for place, its in enumerate(flags) if not its & (STOP | PART)]
     if len(words) != 1 or terms.counts[words[0]] != 1:
         raise InvalidArgument("word holds no word, or more than one; allowed is exactly one", "query_error")
     return terms.words[words[0]], terms.typed[words[0]]

@@ -34,12 +34,15 @@ class SpreadParts(Answers):
         """Return words of this part in byte order. Raises as `words`."""
         return self.words(collection, bucket, limit=limit, prefix=prefix, after=after)
 
-    def spread_find(self, collection: str, bucket: str, plan: Sequence[Any], limit: int) -> list[Row]:
-        """Return the best objects of this part."""
+    def spread_find(
+        self, collection: str, bucket: str, plan: Sequence[Any], limit: int, total: bool
+    ) -> tuple[list[Row], int | None]:
+        """Return the best objects of this part, and, if `total` asks for it, how many of its objects answer."""
         with self._engine.read_words(collection, bucket) as lexicon:
             if lexicon is None:
-                return []
-            return find(lexicon, SpreadPlan.of(plan), limit, self.config.store.kv.retain_word_objects)
+                return [], 0 if total else None
+            window = self.config.store.kv.retain_word_objects
+            return find(lexicon, SpreadPlan.of(plan), limit, window, total=total)
 
 
 class SpreadReader(Answers):

@@ -106,10 +106,10 @@ def flush_object(index: "Index", command: FlushO) -> bytes:
 
 
 def query(index: "Index", command: Query) -> bytes:
-    collection, bucket, text, limit, offset, lang, scores, stem = command
-    if scores:
-        hits = index.query(collection, bucket, text, limit=limit, offset=offset, lang=lang, stem=stem)
-        return replies.scored_event("QUERY", hits.pairs())
+    collection, bucket, text, limit, offset, lang, scores, stem, total = command
+    if scores or total:
+        hits = index.query(collection, bucket, text, limit=limit, offset=offset, lang=lang, stem=stem, total=total)
+        return replies.hits(hits.pairs(), hits.total, scores=scores)
     found = index.query_ids(collection, bucket, text, limit=limit, offset=offset, lang=lang, stem=stem)
     return replies.event("QUERY", found)
 

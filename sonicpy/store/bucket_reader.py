@@ -1,6 +1,7 @@
 """One bucket inside one transaction, for reading: its terms, postings, objects and words."""
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from sonicpy._native.length_masks import LengthMasks
@@ -157,10 +158,8 @@ class BucketReader:
         """
         key_prefix = word_key(self.state.bucket, prefix)
         start = word_key(self.state.bucket, after) + b"\0" if after else key_prefix
-        for rows in pages(self._view.word_rows_from, key_prefix, start=start):
+        for rows in pages(partial(self._view.word_rows_from, prefix=key_prefix), key_prefix, start=start):
             for key, row in rows:
-                if not key.startswith(key_prefix):
-                    return
                 yield key[4:], TermInfo(row, len(key) - 4)
 
     def words_with(self, prefix: bytes, most: int) -> list[bytes]:
@@ -169,9 +168,9 @@ class BucketReader:
         words: list[bytes] = []
         start, size = key_prefix, 16
         while True:
-            keys = self._view.word_keys_from(start, size)
-            words += [key[4:] for key in keys if key.startswith(key_prefix)]
-            if len(words) >= most or len(keys) < size or not keys[-1].startswith(key_prefix):
+            keys = self._view.word_keys_from(start, size, key_prefix)
+            words += [key[4:] for key in keys]
+            if len(words) >= most or len(keys) < size:
                 return words
             start, size = keys[-1] + b"\0", 4 * size
 
@@ -182,19 +181,13 @@ class BucketReader:
         return keys[0][4:] if keys and keys[0][:4] == key[:4] else None
 
     def likely_words(self, prefix: bytes, limit: int, examined: int) -> list[bytes]:
-        """Return at most `limit` live words with a prefix, first those that most objects hold, then short ones.
+        """Return at most `limit` live words: the prefix itself, then those that most objects hold, then short ones.
 
         Args:
-            examined: about how many words to compare, the first ones in byte order.
+            examined: how many words to compare at most, the first ones in byte order.
         """
         key_prefix = word_key(self.state.bucket, prefix)
-        best: list[tuple[int, int, bytes]] = []
-        for rows in pages(self._view.word_rows_from, key_prefix):
-            best = sorted(best + likely_words(rows, key_prefix, limit))[:limit]
-            examined -= len(rows)
-            if examined <= 0:
-                break
-        return [word for _, _, word in best]
+        return likely_words(self._view.word_rows_from(key_prefix, examined, key_prefix), key_prefix, limit)
 
 
 def find_object(view: "View", state: BucketState, oid: str) -> tuple[int, ObjectRecord] | None:

@@ -14,7 +14,6 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from itertools import islice
 from pathlib import Path
 from threading import get_ident
 from typing import Final, NamedTuple, Protocol
@@ -22,6 +21,7 @@ from typing import Final, NamedTuple, Protocol
 import lmdb
 
 from sonicpy._native.readers import OpenTransactions
+from sonicpy._native.term_rows import rows_with
 from sonicpy.errors import StoreError, StoreFull
 from sonicpy.store.checkpoint import Checkpoints
 from sonicpy.store.platform import make_folder
@@ -131,7 +131,10 @@ class Transaction:
         if not keys:
             return []
         try:
-            return self._cursor(table).getmulti(keys)  # type: ignore[return-value]
+            cursor = self._cursors[table]
+            if cursor is None:  # each search comes here some times
+                cursor = self._cursor(table)
+            return cursor.getmulti(keys)  # type: ignore[return-value]
         except lmdb.Error as error:
             raise translated(error) from error
 
@@ -249,11 +252,19 @@ class Transaction:
             raise translated(error) from error
         return found
 
-    def some_rows(self, table: int, start: bytes, limit: int) -> list[Row]:
-        """Return the first `limit` rows whose keys are not before `start`, in key order."""
+    def some_rows(self, table: int, start: bytes, limit: int, prefix: bytes = b"") -> list[Row]:
+        """Return the first `limit` rows whose keys are not before `start`, in key order.
+
+        Args:
+            prefix: of `start`: only rows whose keys begin with it; each row that is read costs time.
+        """
         try:
-            cursor = self._cursor(table)
-            return list(islice(cursor.iternext(), limit)) if cursor.set_range(start) else []  # type: ignore[arg-type]
+            cursor = self._cursors[table]
+            if cursor is None:
+                cursor = self._cursor(table)
+            if not cursor.set_range(start):
+                return []
+            return rows_with(cursor.iternext(), prefix, limit)  # type: ignore[arg-type]
         except lmdb.Error as error:
             raise translated(error) from error
 

@@ -63,9 +63,9 @@ class SlicedTransaction(Transaction):
         """Return the first row whose key is not before `start`, or None."""
         return self._now().first(table, start)
 
-    def some_rows(self, table: int, start: bytes, limit: int) -> list[Row]:
+    def some_rows(self, table: int, start: bytes, limit: int, prefix: bytes = b"") -> list[Row]:
         """Return the first `limit` rows whose keys are not before `start`, in key order."""
-        return self._now().some_rows(table, start, limit)
+        return self._now().some_rows(table, start, limit, prefix)
 
     def rows(self, table: int, prefix: bytes, start: bytes | None = None) -> Iterator[Row]:
         """Yield the rows whose keys begin with `prefix`, in key order, from `start` on; rows may change meanwhile."""

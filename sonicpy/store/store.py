@@ -323,6 +323,8 @@ class Store(StoreReader):
         Raises:
             StoreError: the open transaction was lost and cannot be recovered, so what was acknowledged cannot be read.
         """
+        if self._view is None and not self._is_lost:
+            return self.take_snapshot()
         return self.open_view() or self.take_snapshot()
 
     @property

@@ -120,13 +120,17 @@ class View:
         """Return the rows of words, by their keys, without the keys that have no row."""
         return dict(stored_words(self.transaction, keys))
 
-    def word_rows_from(self, start: bytes, limit: int) -> list[Row]:
-        """Return the first `limit` rows of words whose keys are not before `start`, in key order."""
-        return stored_words_from(self.transaction, start, limit)
+    def word_rows_from(self, start: bytes, limit: int, prefix: bytes = b"") -> list[Row]:
+        """Return the first `limit` rows of words whose keys are not before `start`, in key order.
 
-    def word_keys_from(self, start: bytes, limit: int) -> list[bytes]:
+        Args:
+            prefix: of `start`: only rows whose keys begin with it.
+        """
+        return stored_words_from(self.transaction, start, limit, prefix)
+
+    def word_keys_from(self, start: bytes, limit: int, prefix: bytes = b"") -> list[bytes]:
         """Return the keys of the same rows, which takes less time."""
-        return stored_word_keys_from(self.transaction, start, limit)
+        return stored_word_keys_from(self.transaction, start, limit, prefix)
 
     def record_rows(self, bucket: int, iids: list[int]) -> dict[bytes, bytes]:
         """Return the rows that hold some objects of a bucket, by their keys."""

@@ -17,18 +17,21 @@ def stored_words(transaction: Transaction, keys: list[bytes]) -> list[Row]:
     return _whole(transaction, transaction.get_many(WORDS, keys))
 
 
-def stored_words_from(transaction: Transaction, start: bytes, limit: int) -> list[Row]:
+def stored_words_from(transaction: Transaction, start: bytes, limit: int, prefix: bytes) -> list[Row]:
     """Return (key, row) for the first `limit` words whose keys are not before `start`, in key order.
+
+    Args:
+        prefix: of `start`: only words whose keys begin with it.
 
     Raises:
         DamagedBytes: the row of a common word is missing.
     """
-    return _whole(transaction, transaction.some_rows(WORDS, start, limit))
+    return _whole(transaction, transaction.some_rows(WORDS, start, limit, prefix))
 
 
-def stored_word_keys_from(transaction: Transaction, start: bytes, limit: int) -> list[bytes]:
-    """Return the keys of the first `limit` words whose keys are not before `start`, in key order."""
-    return [key for key, _ in transaction.some_rows(WORDS, start, limit)]
+def stored_word_keys_from(transaction: Transaction, start: bytes, limit: int, prefix: bytes) -> list[bytes]:
+    """Return the keys of the same words."""
+    return [key for key, _ in transaction.some_rows(WORDS, start, limit, prefix)]
 
 
 def _whole(transaction: Transaction, rows: list[Row]) -> list[Row]:

@@ -35,6 +35,9 @@ from sonicpy.store.view import View
 from sonicpy.store.why import Why
 from sonicpy.store.write_cache import NewestRow, WriteCache
 
+NO_LETTER = b"\xff" * 33
+"""Behind whatever follows a prefix in a key of a word: letters of UTF-8, or 0xFF and a hash of 32 bytes."""
+
 
 class WriteView(View):
     """The picture inside an open write transaction, its own changes included.
@@ -228,16 +231,16 @@ class WriteView(View):
         stored = super().word_rows([key for key in keys if key not in waiting])
         return {**stored, **waiting}
 
-    def word_rows_from(self, start: bytes, limit: int) -> list[Row]:
-        """Return the first `limit` rows of words whose keys are not before `start`, in key order."""
-        stored = super().word_rows_from(start, limit)
-        waiting = self.terms.waiting_between(start, stored[-1][0] if len(stored) == limit else None)
+    def word_rows_from(self, start: bytes, limit: int, prefix: bytes = b"") -> list[Row]:
+        """Return the first `limit` rows of words whose keys are not before `start`, in key order; see `View`."""
+        stored = super().word_rows_from(start, limit, prefix)
+        waiting = self.terms.waiting_between(start, stored[-1][0] if len(stored) == limit else behind(prefix))
         return sorted({**dict(stored), **waiting}.items())[:limit] if waiting else stored
 
-    def word_keys_from(self, start: bytes, limit: int) -> list[bytes]:
+    def word_keys_from(self, start: bytes, limit: int, prefix: bytes = b"") -> list[bytes]:
         """Return the keys of the same rows, which takes less time."""
-        stored = super().word_keys_from(start, limit)
-        waiting = self.terms.waiting_between(start, stored[-1] if len(stored) == limit else None)
+        stored = super().word_keys_from(start, limit, prefix)
+        waiting = self.terms.waiting_between(start, stored[-1] if len(stored) == limit else behind(prefix))
         return sorted({*stored, *waiting})[:limit] if waiting else stored
 
     def record_rows(self, bucket: int, iids: list[int]) -> dict[bytes, bytes]:
@@ -317,3 +320,8 @@ class WriteView(View):
         if held.lengths is None:
             held.lengths = Lengths(read_lengths(self.transaction, bucket))
         return held.lengths
+
+
+def behind(prefix: bytes) -> bytes | None:
+    """Return bytes that no key with a prefix is behind, and no other key behind the prefix before; None: all keys."""
+    return prefix + NO_LETTER if prefix else None

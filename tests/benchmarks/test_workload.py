@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from benchmarks.suggestions import LETTERS_MAX, LETTERS_MIN, prefixes
 from benchmarks.versus.checks import answer_items, is_right
 from benchmarks.versus.workload import (
     COMMANDS,
@@ -102,3 +103,11 @@ def test_answer_items(answer: str, items: list[str] | None) -> None:
 )
 def test_is_right(operation: str, asked: str, items: list[str] | None, right: bool) -> None:
     assert is_right(operation, asked, items, ["Install Ubuntu", "a ticket"]) is right
+
+
+def test_prefixes_to_suggest_for_are_new() -> None:
+    found = prefixes(["alphabet gardens", "gardens of alphabetical order"], 3)
+    assert len(set(found)) == len(found) == 3
+    assert all(LETTERS_MIN <= len(prefix) <= LETTERS_MAX for prefix in found)
+    with pytest.raises(ValueError, match="take more texts"):
+        prefixes(["alphabet", "gardens"], 3)

@@ -32,6 +32,7 @@ VALUES = [
     ("LANG(hau)", Meta(lang="hau"), "a code that the rules allow"),
     ("SCORES(1)", Meta(scores=True), "yes"),
     ("SCORES(1) SCORES(0)", Meta(scores=False), "no"),
+    ("TOTAL(1)", Meta(total=True), "yes"),
     ("PREFIX(a(b)c) AFTER(:)", Meta(prefix="a(b)c", after=":"), "names may hold brackets"),
     ("AFTER(a) AFTER())", Meta(after=")"), "even nothing else"),
     ("POSITION(7)", Meta(position=7), "a number"),

@@ -49,9 +49,16 @@ def test_errors(raised: SonicError, expected: bytes) -> None:
 
 
 def test_an_event_with_scores() -> None:
-    reply = replies.scored_event("QUERY", [("a:1", 2.5), ("b", 1 / 3), ("c", None)])
-    assert reply.endswith(b" a:1:2.500000 b:0.333333 c:-\r\n")
-    assert replies.scored_event("QUERY", []).endswith(b" \r\n")
+    found = [("a:1", 2.5), ("b", 1 / 3), ("c", None)]
+    assert replies.hits(found, None, scores=True).endswith(b" a:1:2.500000 b:0.333333 c:-\r\n")
+    assert replies.hits([], None, scores=True).endswith(b" \r\n")
+
+
+def test_an_event_with_a_total() -> None:
+    found = [("a:1", 2.5), ("b", None)]
+    assert replies.hits(found, 17, scores=False).endswith(b" 17 a:1 b\r\n")
+    assert replies.hits(found, 17, scores=True).endswith(b" 17 a:1:2.500000 b:-\r\n")
+    assert re.fullmatch(rb"PENDING (\w{8})\r\nEVENT QUERY \1 0\r\n", replies.hits([], 0, scores=True))
 
 
 @pytest.mark.parametrize(

@@ -104,6 +104,8 @@ def test_scores_and_totals(run: Run, shared_server: Server) -> None:
     assert run("query", "c", "b", "hello", "--data", "d", "--scores", "--total") == (
         f"o2\t{best:.4f}\no1\t{second:.4f}\ntotal\t2\n"
     )
+    server = f"sonic://127.0.0.1:{shared_server.port}"
+    assert run("query", "scores", "b", "hello", "--server", server, "--total", "--limit", "1") == "o2\ntotal\t2\n"
     hits = [{"object": "o2", "score": best}, {"object": "o1", "score": second}]
     found = json.loads(run("query", "c", "b", "hello", "--data", "d", "--json", "--total", "--limit", "1"))
     assert found == {"query": "hello", "hits": hits[:1], "total": 2}

@@ -65,6 +65,8 @@ def test_every_node_finds_what_another_was_given(ports: list[int]) -> None:
         deadline = time.monotonic() + 5  # other nodes may be a little behind
         while not all(channel.event(f'QUERY every {bucket} "apple"\n'.encode()) == ["o1"] for bucket in BUCKETS):
             assert time.monotonic() < deadline
+        for bucket in BUCKETS:
+            assert channel.event(f'QUERY every {bucket} "apple" TOTAL(1) OFFSET(1)\n'.encode()) == ["1"]
         channel.close()
 
 

@@ -80,9 +80,11 @@ def test_queries(filled: tuple[Client, Index, DevCluster]) -> None:
         assert found.scores == pytest.approx(wanted.scores or [], abs=1e-5), text
         sure = [name for name, score in wanted.pairs() if score != wanted.pairs()[-1][1]]  # the last may be one of many
         assert {*sure} <= {*found}, text
-        page = client.query("c", "b", text, limit=10, offset=5, lang="eng")
+        page = client.query("c", "b", text, limit=10, offset=5, lang="eng", total=True)
         assert page.scores == pytest.approx((wanted.scores or [])[5:15], abs=1e-5), text
-    assert client.query("c", "b", "") == []
+        assert page.total == one.query("c", "b", text, lang="eng", total=True).total, text
+    assert client.query("c", "b", "", total=True) == []
+    assert client.query("c", "b", "", total=True).total == client.query("c", "none", "x", total=True).total == 0
     for each in clients:
         each.close()
 

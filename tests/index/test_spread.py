@@ -78,9 +78,20 @@ def ask(
     plan, _ = plan_of(parts, text, lang, parts[0].config)
     if plan is None:
         return [], []
-    facts = through_json(plan.facts())
-    found = [through_json(part.spread_find(*SCOPE, facts, limit + offset)) for part in parts]
+    found = [rows for rows, _ in found_by(parts, plan, limit + offset, total=False)]
     return best_of(found, plan, parts[0].config.search.ranking, limit, offset)
+
+
+def found_by(parts: list[Part], plan: SpreadPlan, limit: int, *, total: bool) -> list[Any]:
+    facts = through_json(plan.facts())
+    return [through_json(part.spread_find(*SCOPE, facts, limit, total)) for part in parts]
+
+
+def count_all(parts: list[Part], text: str, limit: int = 1) -> int:
+    plan, _ = plan_of(parts, text, "eng", parts[0].config)
+    if plan is None:
+        return 0
+    return sum(count for _, count in found_by(parts, plan, limit, total=True))
 
 
 def queries(seed: int, count: int) -> Iterator[str]:
@@ -127,6 +138,7 @@ def test_parts_find_what_one_store_finds(seed: int, count: int, one_and_parts: t
         differs += names != list(wanted)
         page, _ = ask(parts, text, 10, 5)
         assert page == names[5:15], text
+        assert count_all(parts, text) == len(wanted), text
     print(f"{differs} of {len(FIXED) + count} answers order equal scores otherwise")
 
 
@@ -152,6 +164,8 @@ def test_a_part_without_the_bucket_knows_nothing(tmp_path: Path, one_and_parts: 
     with Part(tmp_path / "empty") as empty:
         assert ask([*parts, empty], "running apples", 50) == before
         assert ask([empty, empty], "running apples", 50) == ([], [])
+        assert count_all([*parts, empty], "running apples") == count_all(parts, "running apples") > 0
+        assert count_all([empty, empty], "running apples") == 0
 
 
 def test_the_ranking_newest_finds_the_same_objects(tmp_path: Path) -> None:
@@ -166,6 +180,7 @@ def test_the_ranking_newest_finds_the_same_objects(tmp_path: Path) -> None:
         wanted = list(one.query(*SCOPE, text, limit=700, lang="eng"))
         assert scores is None
         assert sorted(names) == sorted(wanted)
+        assert count_all(parts, text) == len(wanted)
         best = set(wanted[:30])
         assert len(best & set(names[:30])) >= 0.8 * len(best)  # each part numbers its own objects
     for index in (one, *parts):

@@ -108,6 +108,7 @@ def test_keys_that_sonic_lacks_and_limits_above_the_ceiling() -> None:
     rules = Rules(Limits(query_maximum=10**6), LANG_CODES)
     reader = plain_reader(SONIC_COMMANDS_OF_MODE[Mode.SEARCH].values(), rules, {})
     assert reader.read(b'QUERY c b "x" SCORES(1)') is None
+    assert reader.read(b'QUERY c b "x" TOTAL(1)') is None
     assert reader.read(b'EXPLAIN c b "x"') is None
     assert reader.read(f'QUERY c b "x" LIMIT({LIMIT_CEILING})'.encode()).limit == LIMIT_CEILING
     assert reader.read(f'QUERY c b "x" LIMIT({LIMIT_CEILING + 1})'.encode()) is None
@@ -153,6 +154,7 @@ PARTS = [
         "LANG(eng)",
         "LANG(FRA)",
         "SCORES(1)",
+        "TOTAL(1)",
     ),
 ]
 LINES = st.lists(st.sampled_from(PARTS).map(str.encode) | st.just(b"\xc3") | st.binary(max_size=3), max_size=12).map(

@@ -415,10 +415,10 @@ def test_the_row_of_a_word_with_two_blocks_is_written_by_its_number() -> None:
         assert key == term_key(0, number) and TermInfo(row, 1).position == POSTINGS_PER_BLOCK
     rows = [(word_key(0, b"a"), b"whatever it is"), (word_key(0, b"b"), pack_varints([number]))]
     assert common_keys(rows) == [key]
-    assert with_common(rows, common) == [rows[0], (word_key(0, b"b"), row)]
+    assert with_common(list(rows), common) == [rows[0], (word_key(0, b"b"), row)]
     for wrong in ([], [(term_key(0, 7), row)]):
         with pytest.raises(DamagedBytes, match="row of a common word is missing"):
-            with_common(rows, wrong)
+            with_common(list(rows), wrong)
 
 
 def test_a_forgotten_row_is_read_again() -> None:

@@ -1,6 +1,9 @@
 """A word graph as a sorted list, corrected by the table of distances of the textbook: the twin of sonicpy.graph."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from math import log
+
+from rapidfuzz.distance import LCSseq
 
 
 class WordList:
@@ -51,3 +54,19 @@ def edit_distance(one: str, other: str, transpositions: bool) -> int:
             if transpositions and i > 1 and j > 1 and one[i - 2 : i] == other[j - 2 : j][::-1]:
                 table[i][j] = min(table[i][j], table[i - 2][j - 2] + 1)
     return table[-1][-1]
+
+
+def likeliest_first(
+    typed: str, words: Sequence[str], holders: Sequence[int], compared: int, letter_worth: float
+) -> list[int]:
+    """Return the places of words: the most frequent first, the first `compared` of them by their likelihood."""
+
+    def unlikeness(place: int) -> tuple[float, int, bytes]:
+        word = words[place]
+        kept = LCSseq.similarity(typed, word)
+        encoded, other = typed.encode(), word.encode()
+        apart = 2 * len(set(encoded) ^ set(other)) + (encoded[:1] != other[:1])
+        return letter_worth * ((typed[:1] != word[:1]) - kept) - log(max(holders[place], 1)), apart, other
+
+    places = sorted(range(len(words)), key=lambda place: -holders[place])
+    return sorted(places[:compared], key=unlikeness) + places[compared:]

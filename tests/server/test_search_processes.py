@@ -130,6 +130,13 @@ def figures(info: str) -> dict[str, int]:
     return {name: int(value) for name, value in (item[:-1].split("(") for item in info.split()[1:])}
 
 
+def test_totals_are_of_what_was_acknowledged(server: Server, process: int) -> None:
+    with moved(server, process) as peer, Peer(server, "ingest") as ingest:
+        for number in range(1, 21):
+            assert ingest.ask(f'PUSH messages totals o:{number} "counted"') == "OK"
+            assert peer.results('QUERY messages totals "counted" TOTAL(1) LIMIT(1)') == [str(number), f"o:{number}"]
+
+
 def test_the_limit_of_connections_counts_all_processes(server: Server, process: int) -> None:
     peers = [Peer(server, "search") for _ in range(MOST)]
     assert sockets(process) >= 3 + 2, "some of them went there"

@@ -77,11 +77,16 @@ def test_the_total_is_returned_or_not_offered(place: Place, collection: str) -> 
     index = place.index
     for number in range(5):
         index.push(collection, "b", f"o:{number}", "zebra")
-    if place.is_wire:
+    if place.is_default:
+        whole = index.query(collection, "b", "zebra")
+        for limit, offset in ((2, 0), (2, 4), (0, 0), (9, 9)):
+            hits = index.query(collection, "b", "zebra", limit=limit, offset=offset, total=True)
+            assert (hits.total, hits) == (5, whole[offset : offset + limit])
+            assert hits.scores == whole[offset : offset + limit].scores
+        assert index.query(collection, "b", "...", total=True).total == 0
+    else:
         with pytest.raises(NotOffered):
             index.query(collection, "b", "zebra", limit=2, total=True)
-    else:
-        assert index.query(collection, "b", "zebra", limit=2, total=True).total == 5
     assert index.query(collection, "b", "zebra", limit=2).total is None
 
 

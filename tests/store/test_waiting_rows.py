@@ -39,11 +39,24 @@ def seen(store: Store) -> list[object]:
             return []
         reader = BucketReader(view, state)
         prefixes = [b"", b"a", b"ab", b"c", b"d"]
+        for prefix in prefixes:
+            check_prefix(reader, prefix)
         return [
             [row and (row.df, reader.blocks(row)) for row in reader.words([word.encode() for word in WORDS])],
             [[(word, row.df) for word, row in reader.lexicon(prefix)] for prefix in prefixes],
             [reader.likely_words(prefix, limit, 9) for prefix in prefixes for limit in (1, 3, 100)],
         ]
+
+
+def check_prefix(reader: BucketReader, prefix: bytes) -> None:
+    """Check that what begins with a prefix is what a look at every word finds."""
+    every = {word: row for word, row in reader.lexicon(b"") if word.startswith(prefix)}
+    assert [word for word, _ in reader.lexicon(prefix)] == list(every)
+    assert reader.words_with(prefix, 100) == list(every)
+    for limit, examined in ((0, 9), (1, 9), (3, 4), (100, 100)):
+        live = [word for word in list(every)[:examined] if every[word].live]
+        live.sort(key=lambda word: (word != prefix, -every[word].df, len(word), word))
+        assert reader.likely_words(prefix, limit, examined) == live[:limit]
 
 
 @pytest.fixture(scope="module")

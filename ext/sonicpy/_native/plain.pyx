@@ -23,7 +23,7 @@ cdef extern from "Python.h":
 
 cdef enum:
     MOST_WORDS = 4
-    MOST_FIELDS = 8
+    MOST_FIELDS = 9
     NAME_SLOTS = 64     # a power of two
 
 cdef struct Meta:

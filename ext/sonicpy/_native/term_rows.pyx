@@ -15,16 +15,25 @@ Common words change with nearly every text, and their rows in `common` fill a fe
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport UINT64_MAX, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport free, qsort
 from libc.string cimport memcmp, memcpy
 
 from sonicpy._native.keys cimport term_key
+from sonicpy._native.memory cimport zeroed
 from sonicpy._native.varint cimport get_varint, put_varint
 
 from sonicpy._native.varint import DamagedBytes
 
 cdef enum:
     WORD_FIELDS = 4
+    BUCKET_BYTES = 4
+
+cdef struct Likely:
+    # A word that a prefix may stand for.
+    uint64_t df
+    Py_ssize_t size
+    Py_ssize_t place  # of its row
 
 WORD_BYTES_MAX = SHOWN_BYTES
 
@@ -77,11 +86,17 @@ cdef uint32_t bucket_in(bytes key) noexcept:
 def common_keys(list rows not None) -> list:
     """Return the keys in `common` of those (key, row) pairs of `words` that only refer there."""
     cdef bytes key, row
-    return [term_key(bucket_in(key), referred_term(row)) for key, row in rows if referred_term(row) >= 0]
+    cdef int64_t term_id
+    cdef list keys = []
+    for key, row in rows:
+        term_id = referred_term(row)
+        if term_id >= 0:
+            keys.append(term_key(bucket_in(key), term_id))
+    return keys
 
 
 def with_common(list rows not None, list common not None) -> list:
-    """Return (key, row) pairs of `words`; a row that only refers to `common` is replaced by the row there.
+    """Return `rows`, (key, row) pairs of `words`, after replacing each row that only refers to `common` by the row there.
 
     Args:
         common: the (key, row) pairs found for `common_keys(rows)`, in their order.
@@ -89,11 +104,11 @@ def with_common(list rows not None, list common not None) -> list:
     Raises:
         DamagedBytes: one is missing, or that of another word.
     """
-    cdef list whole = []
-    cdef Py_ssize_t at = 0
+    cdef Py_ssize_t number, at = 0
     cdef int64_t term_id
     cdef bytes key, row
-    for key, row in rows:
+    for number in range(len(rows)):
+        key, row = <tuple> rows[number]
         term_id = referred_term(row)
         if term_id >= 0:
             if at == len(common) or (<tuple> common[at])[0] != term_key(bucket_in(key), term_id):
@@ -101,9 +116,9 @@ def with_common(list rows not None, list common not None) -> list:
             row = (<tuple> common[at])[1]
             if term_id_in(row) != term_id:
                 raise DamagedBytes(f"the row of the common word {term_id} is that of {term_id_in(row)}")
+            rows[number] = (key, row)
             at += 1
-        whole.append((key, row))
-    return whole
+    return rows
 
 
 cdef bytes write_word(const Word *word, const uint8_t *tail, Py_ssize_t tail_size):
@@ -159,38 +174,68 @@ cdef class TermInfo:
         return is_live(&self._word, self._size)
 
 
-def likely_words(list rows, bytes prefix not None, Py_ssize_t limit) -> list:
-    """Return the most frequent live words of some rows of `words`.
+def likely_words(list rows not None, bytes prefix not None, Py_ssize_t limit) -> list:
+    """Return live words of some rows of `words`: the prefix itself, then those that most objects hold.
+
+    Of words that as many objects hold, the one with fewer bytes comes first, then the first in byte order.
 
     Args:
-        rows: (key, row) pairs by key, the first ones not before `prefix`.
+        rows: (key, row) pairs by key, whose keys begin with `prefix`.
         prefix: the beginning of keys, the bucket's number included.
         limit: how many words at most.
-
-    Returns:
-        (-df, number of bytes, word) of each, most frequent first.
 
     Raises:
         DamagedBytes: a row cannot be read.
     """
+    cdef Py_ssize_t number, count = 0
+    cdef bytes key, row
+    cdef Word word
+    cdef Likely *found = <Likely *> zeroed(len(rows) + 1, sizeof(Likely))
+    try:
+        for number in range(len(rows)):
+            key, row = <tuple> rows[number]
+            read_word(row, &word)
+            if is_live(&word, len(key) - BUCKET_BYTES):
+                found[count] = Likely(word.df if len(key) > len(prefix) else UINT64_MAX, len(key), number)
+                count += 1
+        qsort(found, count, sizeof(Likely), compare_likely)
+        return [word_in(<bytes> (<tuple> rows[found[number].place])[0]) for number in range(min(count, limit))]
+    finally:
+        free(found)
+
+
+cdef bytes word_in(bytes key):
+    return PyBytes_FromStringAndSize(<const char *> key + BUCKET_BYTES, len(key) - BUCKET_BYTES)
+
+
+cdef int compare_likely(const void *left, const void *right) noexcept nogil:
+    cdef const Likely *one = <const Likely *> left
+    cdef const Likely *other = <const Likely *> right
+    if one.df != other.df:
+        return -1 if one.df > other.df else 1
+    if one.size != other.size:
+        return -1 if one.size < other.size else 1
+    return -1 if one.place < other.place else 1
+
+
+def rows_with(rows, bytes prefix not None, Py_ssize_t limit) -> list:
+    """Return the first rows of an iterator, at most `limit`, before the first one whose key does not begin with `prefix`.
+
+    It takes no row behind that one: each costs as much as reading it.
+    """
     cdef Py_ssize_t size = len(prefix)
     cdef bytes key
-    cdef Word word
-    cdef uint64_t least = 0
-    cdef list best = []
-    for key, row in rows:
+    cdef list found = []
+    if limit <= 0:
+        return found
+    for row in rows:
+        key = (<tuple?> row)[0]
         if len(key) < size or memcmp(<const char *> key, <const char *> prefix, size) != 0:
             break
-        read_word(row, &word)
-        if word.df <= least or not is_live(&word, len(key) - 4):
-            continue
-        best.append((-<int64_t> word.df, len(key) - 4, key[4:]))
-        if len(best) >= 4 * limit:
-            best.sort()
-            del best[limit:]
-            least = <uint64_t> -<int64_t> best[limit - 1][0] - 1 if limit else 0
-    best.sort()
-    return best[:limit]
+        found.append(row)
+        if len(found) == limit:
+            break
+    return found
 
 
 def live_words(list rows not None, bytes prefix not None) -> list:

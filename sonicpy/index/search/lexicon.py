@@ -6,11 +6,9 @@ everything comes from the graph file.
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby, islice
-from math import log
+from operator import itemgetter
 
-from rapidfuzz.distance import LCSseq
-
-from sonicpy._native.corrector import dissimilarity
+from sonicpy._native.corrector import likeliest_first
 from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo
 from sonicpy.graph.pending import PendingWords
 from sonicpy.graph.pool import GraphPool
@@ -29,6 +27,9 @@ CORRECTIONS_COMPARED = 60
 LETTER_WORTH = 4.0
 """Measured on lists of misspellings, as what a typed letter counts that a correction keeps beside the logarithm of its
 holders: 3 to 6 measure alike."""
+
+DISTANCE = itemgetter(1)
+"""Of a match."""
 
 PENDING_CACHED = 64
 """Buckets whose pending words are cached for comparison, at most."""
@@ -130,14 +131,7 @@ class Lexicon:
             found = self.completed(word, examined)
             found.sort(key=lambda found: (found[0] != word, -found[1].df, len(found[0]), found[0]))
             return [completion for completion, _ in found[:limit]]
-        if len(word) > WORD_BYTES_MAX:
-            return []
-        words = self.reader.likely_words(word, limit, examined)
-        if word in words:
-            words.remove(word)
-        elif not self.held([word]):
-            return words
-        return [word, *words][:limit]
+        return self.reader.likely_words(word, limit, examined) if len(word) <= WORD_BYTES_MAX else []
 
     def corrections(
         self, word: bytes, distance: int, *, transpositions: bool, of_long: bool = False
@@ -152,14 +146,13 @@ class Lexicon:
         """
         if distance == 0 or (len(word) > WORD_BYTES_MAX and not of_long):
             return []
-        found: dict[bytes, int] = {}
         graph = self._graph
-        if graph is not None:
-            found.update(graph.correct(word, distance, transpositions=transpositions).matches)
-        if self.live:
-            pending = self._lexicons.pending(self._view, self.reader.state)
-            found.update(pending.correct(word, distance, transpositions=transpositions))
-        return sorted(found.items(), key=lambda match: (match[1], match[0]))
+        found = [] if graph is None else graph.correct(word, distance, transpositions=transpositions).matches
+        pending = self._lexicons.pending(self._view, self.reader.state) if self.live else None
+        if pending:
+            more = pending.correct(word, distance, transpositions=transpositions)
+            return sorted({**dict(found), **dict(more)}.items(), key=lambda match: (match[1], match[0]))
+        return found
 
     def family(self, word: bytes, matching: Matching) -> list[bytes]:
         """Return the other words that a word stands for; see `Families.of`."""
@@ -168,7 +161,7 @@ class Lexicon:
 
     def held(self, words: Iterable[bytes]) -> list[tuple[bytes, TermInfo]]:
         """Return those of `words` that objects hold, with their rows, in the same order."""
-        asked = list(words)
+        asked = words if isinstance(words, list) else list(words)
         return [
             (word, row)
             for word, row in zip(asked, self.reader.words(asked), strict=True)
@@ -184,10 +177,11 @@ class Lexicon:
         read, and the first CORRECTIONS_COMPARED of a distance that objects hold are compared.
         """
         found: list[tuple[bytes, TermInfo, int]] = []
-        for distance, group in groupby(islice(matches, CORRECTIONS_EXAMINED), key=lambda match: match[1]):
-            held = by_frequency(self.held(word for word, _ in group))
-            held[:CORRECTIONS_COMPARED] = likeliest_first(typed, held[:CORRECTIONS_COMPARED])
-            found += [(word, row, distance) for word, row in held]
+        for distance, group in groupby(islice(matches, CORRECTIONS_EXAMINED), key=DISTANCE):
+            held = self.held([word for word, _ in group])
+            words, holders = [word for word, _ in held], [row.df for _, row in held]
+            for place in likeliest_first(typed, words, holders, CORRECTIONS_COMPARED, LETTER_WORTH):
+                found.append((words[place], held[place][1], distance))
             if len(found) >= wanted:
                 break
         return found
@@ -196,23 +190,3 @@ class Lexicon:
 def by_frequency(words: list[tuple[bytes, TermInfo]]) -> list[tuple[bytes, TermInfo]]:
     """Return words and their rows, those that most objects hold first; equals keep their order."""
     return sorted(words, key=lambda found: -found[1].df)
-
-
-def likeliest_first(typed: bytes, words: list[tuple[bytes, TermInfo]]) -> list[tuple[bytes, TermInfo]]:
-    """Return corrections of one distance, the likeliest first.
-
-    A word is likely that keeps the typed letters in their order, the first one above all, and that many objects hold: a
-    letter kept is worth as much as e ** LETTER_WORTH times the holders. Equals are ordered by their dissimilarity.
-    """
-    if len(words) < 2:
-        return words
-    letters = typed.decode()
-    apart = dissimilarity(typed, [word for word, _ in words])
-    keys = [
-        (_unlikeness(letters, word.decode(), row.df), its, word) for (word, row), its in zip(words, apart, strict=True)
-    ]
-    return [words[place] for place in sorted(range(len(words)), key=keys.__getitem__)]
-
-
-def _unlikeness(typed: str, word: str, holders: int) -> float:
-    return LETTER_WORTH * ((typed[0] != word[0]) - LCSseq.similarity(typed, word)) - log(max(holders, 1))

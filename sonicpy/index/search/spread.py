@@ -177,8 +177,8 @@ class PartWalk(Walk):
         return 0.0 if typed.row is None else typed.exact_weight
 
 
-def find(lexicon: Lexicon, plan: SpreadPlan, limit: int, window: int) -> list[Row]:
-    """Return the best objects of a part."""
+def find(lexicon: Lexicon, plan: SpreadPlan, limit: int, window: int, *, total: bool) -> tuple[list[Row], int | None]:
+    """Return the best objects of a part, and, if `total` asks for it, how many of its objects the plan finds."""
     rows = lexicon.reader.words([one.word.encode() for one in plan.lists])
     lists = [
         LocalList(row, one.weight, one.how, one.required, one.inserts, one.family_weight, one.exact_weight)
@@ -195,7 +195,8 @@ def find(lexicon: Lexicon, plan: SpreadPlan, limit: int, window: int) -> list[Ro
     best = walk.best(0, limit)
     names = lexicon.reader.oids([iid for iid, _, _ in best])
     count = lexicon.reader.state.next_iid
-    return [(name, kind, score, iid / count) for name, (iid, kind, score) in zip(names, best, strict=True)]
+    rows_found = [(name, kind, score, iid / count) for name, (iid, kind, score) in zip(names, best, strict=True)]
+    return rows_found, walk.total() if total else None
 
 
 # -- at the node that was asked ----------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """SUGGEST: words that complete or correct what was typed."""
 
 from itertools import islice
+from operator import itemgetter
 
 from sonicpy.index.search.expansion import corrections_by_sonic, edits_allowed
 from sonicpy.index.search.lexicon import CORRECTIONS_EXAMINED, Lexicon
@@ -8,6 +9,8 @@ from sonicpy.index.search.scripts import continues_in_script
 
 COMPLETIONS_EXAMINED = 2000
 """Completions compared to find the likely ones, at most: it bounds the time of a one-letter prefix."""
+WORD = itemgetter(0)
+"""Of a correction."""
 
 
 def suggest_likely(lexicon: Lexicon, word: bytes, limit: int) -> list[bytes]:
@@ -19,9 +22,11 @@ def suggest_likely(lexicon: Lexicon, word: bytes, limit: int) -> list[bytes]:
     if len(words) == limit:
         return words
     matches = lexicon.corrections(word, edits_allowed(len(word.decode())), transpositions=True)
-    others = (match for match in matches if match[0] not in words)
+    others = [match for match in matches if match[0] not in words]
+    if not others:
+        return words
     corrected = lexicon.nearest(word, others, limit - len(words))
-    return words + [found for found, _, _ in corrected[: limit - len(words)]]
+    return words + list(map(WORD, corrected[: limit - len(words)]))
 
 
 def suggest_alphabetical(lexicon: Lexicon, word: bytes, limit: int, typed_bytes: int) -> list[bytes]:

@@ -1,0 +1,89 @@
+"""Print the CPU time of a SUGGEST of a prefix that nobody has asked for before, and of a PING.
+
+    python -m benchmarks.suggestions [TEXTS]
+
+A server holds the first TEXTS chat messages, consolidated. One connection sends a command, waits for the reply, and
+sends the next: in each round some PINGs, then some SUGGESTs, of the first three to five letters of words drawn from the
+messages, which nobody has asked for before, then the same ones again. Times are CPU times of the server, the median of
+the rounds behind the first one.
+`python -m benchmarks.instructions whole_suggest` counts the instructions of a SUGGEST without the connection.
+"""
+
+import random
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+
+import sonicpy
+from benchmarks.command_line import parse_count
+from benchmarks.versus.client import Lane, drive
+from benchmarks.versus.servers import Sonicpy
+from benchmarks.versus.workload import BUCKET, COLLECTION, plain_words, texts
+from tests.support.texts import SEED, oid
+
+TEXTS = 100_000
+ROUNDS = 11
+COMMANDS = 500
+"""Of each kind in a round."""
+LETTERS_MIN, LETTERS_MAX = 3, 5
+WORD_MIN = 6
+"""Words that are typed have at least so many letters."""
+PING, FIRST, AGAIN = "PING", "SUGGEST", "SUGGEST again"
+
+
+def main() -> None:
+    """Fill a server, ask it, and print the figures."""
+    count = parse_count("suggestions", __doc__, "TEXTS", TEXTS)
+    given = texts(count)
+    asked = prefixes(given, ROUNDS * COMMANDS)
+    with tempfile.TemporaryDirectory() as folder:
+        with sonicpy.open(Path(folder, "ours", "store")) as index:
+            index.push_many([(oid(n), text) for n, text in enumerate(given)], collection=COLLECTION, bucket=BUCKET)
+            index.consolidate()
+        with Sonicpy("ours", Path(folder, "ours")) as server:
+            rounds = measure(server, asked)
+    print(f"{count} texts, {len(asked)} prefixes; CPU us of the server per command")
+    print(f"  {PING:16}{median([found[PING] for found in rounds]):6.1f}")
+    for kind in (FIRST, AGAIN):
+        above = median([found[kind] - found[PING] for found in rounds])
+        print(f"  {kind:16}{median([found[kind] for found in rounds]):6.1f}  above a PING {above:6.1f}")
+
+
+def prefixes(given: Sequence[str], count: int) -> list[str]:
+    """Return different prefixes of words of texts, those of frequent words rather at first.
+
+    Raises:
+        ValueError: there are not so many.
+    """
+    chance = random.Random(SEED)
+    words = [word for text in given for word in dict.fromkeys(plain_words(text)) if len(word) >= WORD_MIN]
+    chance.shuffle(words)
+    found = list(dict.fromkeys(word[: chance.randint(LETTERS_MIN, LETTERS_MAX)] for word in words))[:count]
+    if len(found) < count:
+        raise ValueError(f"the texts have {len(found)} prefixes, fewer than {count}; take more texts")
+    return found
+
+
+def measure(server: Sonicpy, asked: Sequence[str]) -> list[dict[str, float]]:
+    """Return the CPU microseconds of each kind of command in each round behind the first one."""
+    rounds = []
+    with server.connect("search") as connection:
+        for first in range(0, len(asked), COMMANDS):
+            lines = [f'SUGGEST {COLLECTION} {BUCKET} "{prefix}"\n'.encode() for prefix in asked[first:][:COMMANDS]]
+            found = {PING: cpu_us(server, Lane(connection, [b"PING\n"] * len(lines)))}
+            for kind in (FIRST, AGAIN):
+                found[kind] = cpu_us(server, Lane(connection, lines, reply_lines=2))
+            rounds.append(found)
+    return rounds[1:]
+
+
+def cpu_us(server: Sonicpy, lane: Lane) -> float:
+    """Return the CPU microseconds of the server for a command of a lane."""
+    before_s = server.cpu_s()
+    drive([lane])
+    return (server.cpu_s() - before_s) / len(lane.latencies_s) * 1e6
+
+
+if __name__ == "__main__":
+    main()
