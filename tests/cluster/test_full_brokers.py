@@ -99,7 +99,7 @@ def test_a_full_disk_at_one_broker_stops_no_changes(tmp_path: Path) -> None:
             load.wait_for(300)
             load.gap_s()
             fillers = {"b1": fill(cluster.folder / "b1", LEFT_BYTES)}
-            deadline = time.monotonic() + 150  # a busy machine writes slowly
+            deadline = time.monotonic() + 60
             while not has_disabled_jetstream(cluster, "b1"):
                 load.wait_for(50)
                 assert time.monotonic() < deadline
