@@ -111,6 +111,14 @@ def query(port: int, seed: int, depth: int, count: int, buckets: Sequence[str]) 
     connection.close()
 
 
+def consolidate(port: int) -> None:
+    """Let a server build its word graphs: each builds at other times, and queries cost more where words are pending."""
+    connection = Connection(port, "control")
+    connection.send("TRIGGER consolidate\n")
+    connection.take(1)
+    connection.close()
+
+
 Work = Callable[[int, int, int, int, Sequence[str]], None]
 
 
@@ -179,8 +187,10 @@ def cost(arguments: argparse.Namespace) -> None:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         sides = [stack.enter_context(one_machine(folder / "one", buckets))]
+        clusters: list[DevCluster] = []
         for count, name in COPIES.items():
             dev = stack.enter_context(cluster(folder / str(count), count, arguments.logs))
+            clusters.append(dev)
             sides.append(Side(f"three nodes, {name}", dev.node_ports["n1"], pids_of(dev), buckets))
         # With one copy, the node n1 is asked about buckets that another one holds.
         elsewhere = [bucket for bucket in buckets if "n1" not in holders(dev, bucket)]
@@ -195,6 +205,8 @@ def cost(arguments: argparse.Namespace) -> None:
         for seed in range(ROUNDS):
             for side in sides:
                 side.measure(PUSH_ONE, push, 1, 1, arguments.pushes // ROUNDS // 20, seed + ROUNDS)
+        for server in (sides[0].port, *(port for dev in clusters for port in dev.node_ports.values())):
+            consolidate(server)
         for seed in range(2 * ROUNDS):
             for side in sides:
                 side.buckets = elsewhere
@@ -317,23 +329,26 @@ class Watcher(threading.Thread):
 
 
 def faults(arguments: argparse.Namespace) -> None:
-    """Kill each node and broker in turn under load; print the longest gaps."""
+    """Kill each node and broker in turn under load; print the longest gaps. First nobody is killed: that gap is the
+    machine's, whose disk and processors others use, too.
+    """
     with tempfile.TemporaryDirectory() as name, cluster(Path(name), logs=arguments.logs) as dev:
         ports = list(dev.node_ports.values())
-        for victim in (*dev.node_ports, *dev.broker_ports):
+        for victim in (None, *dev.node_ports, *dev.broker_ports):
             watchers = [Watcher(ports, f"b{number}", number) for number in range(CONNECTIONS)]
             for watcher in watchers:
                 watcher.start()
             time.sleep(2)
             for watcher in watchers:
                 watcher.gap_s = 0.0
-            is_node = victim in dev.nodes
-            (dev.nodes if is_node else dev.brokers)[victim].kill()
-            time.sleep(3 if is_node else 15)
+            if victim is not None:
+                process_of(dev, victim).kill()
+            time.sleep(15 if victim in dev.brokers else 3)
             gaps = {watcher.bucket: watcher.gap_s for watcher in watchers}
-            (dev.nodes if is_node else dev.brokers)[victim].wait()
-            (dev.start_node if is_node else dev.start_broker)(victim)
-            dev.wait_until_ready(time.monotonic() + TIMEOUT_S)
+            if victim is not None:
+                process_of(dev, victim).wait()
+                (dev.start_node if victim in dev.nodes else dev.start_broker)(victim)
+                dev.wait_until_ready(time.monotonic() + TIMEOUT_S)
             for watcher in watchers:
                 watcher.stop()
             by_log: dict[int, float] = {}
@@ -341,10 +356,15 @@ def faults(arguments: argparse.Namespace) -> None:
                 number = dev.layout.log_of(partition_of("bench", bucket, PARTITIONS))
                 by_log[number] = max(gap_s, by_log.get(number, 0.0))
             print(
-                f"{victim} killed: the longest gap in s "
+                f"{victim or 'nobody'} killed: the longest gap in s "
                 + ", ".join(f"log {number}: {gap_s:.2f}" for number, gap_s in sorted(by_log.items())),
                 flush=True,
             )
+
+
+def process_of(dev: DevCluster, name: str) -> "subprocess.Popen[bytes]":
+    """Return the process of a node or broker."""
+    return (dev.nodes if name in dev.nodes else dev.brokers)[name]
 
 
 # -- catching up -------------------------------------------------------------------------------------------------------

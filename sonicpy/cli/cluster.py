@@ -124,8 +124,8 @@ def init(arguments: argparse.Namespace) -> int:
     nodes = arguments.nodes.split(",")
     _check_layout(arguments)
     monitors = arguments.monitor.split(",")
-    setup.init(arguments.cluster, monitors, arguments.partitions, arguments.copies, nodes, arguments.logs)
-    print(f"the cluster has {arguments.partitions} partitions on {', '.join(nodes)}")
+    made = setup.init(arguments.cluster, monitors, arguments.partitions, arguments.copies, nodes, arguments.logs)
+    print(f"the cluster has {made.partitions} partitions on {', '.join(made.nodes)}")
     return 0
 
 

@@ -3,11 +3,14 @@
 "Usual" is the 95th percentile of the answers so far, so about one read in twenty is asked twice. The first answer
 counts. A node that is gone, or cannot answer, is followed by the next one at once. Changes are not asked for here: a
 second question would change things twice.
+
+A question is an object that the connections call back, because a future and a task for each would cost more than the
+rest of it.
 """
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Protocol
 
 PERCENTILE = 0.95
@@ -18,12 +21,15 @@ USUAL_S_MIN, USUAL_S_MAX = 0.001, 0.5
 NOT_HERE = b"-"
 """Begins the answer of a node that cannot answer."""
 
+TakeAnswer = Callable[[bytes | None], None]
+"""Gets the answer; None: all connections are lost."""
+
 
 class Askable(Protocol):
     """A connection to a node."""
 
-    def ask(self, question: bytes) -> "asyncio.Future[bytes]":
-        """Return the future of an answer; it raises ConnectionError if none comes."""
+    def ask(self, question: bytes, asked: "Asked") -> None:
+        """Send a question; call `asked.take` with the answer, or with None if none comes, after this has returned."""
         ...
 
 
@@ -39,23 +45,65 @@ class Percentile:
         self.seconds = min(USUAL_S_MAX, max(USUAL_S_MIN, self.seconds * (1.0 + STEP * moved)))
 
 
-class _Asked:
-    """A question whose answer is awaited.
+class Asked:
+    """A question to some nodes, from the first of them on.
 
     Attributes:
-        second: the answer of another node, once that is asked, too.
+        began_s: when it was put to the first of the nodes whose answers are awaited.
+        is_over: nobody waits for an answer any more.
     """
 
-    __slots__ = ("answer", "began_s", "others", "question", "second")
+    __slots__ = ("_answer", "_hedging", "_nodes", "_place", "_question", "_refusal", "_waits_for", "began_s", "is_over")
 
-    def __init__(
-        self, answer: "asyncio.Future[bytes]", others: Sequence[Askable], question: bytes, began_s: float
-    ) -> None:
-        self.answer = answer
-        self.others = others
-        self.question = question
-        self.began_s = began_s
-        self.second: asyncio.Future[bytes] | None = None
+    def __init__(self, hedging: "Hedging", nodes: Sequence[Askable], question: bytes, answer: TakeAnswer) -> None:
+        self.began_s = 0.0
+        self.is_over = False
+        self._hedging = hedging
+        self._nodes = nodes
+        self._question = question
+        self._answer = answer
+        self._place = 0  # of the next node to ask
+        self._waits_for = 0  # how many answers
+        self._refusal: bytes | None = None
+
+    @property
+    def has_more(self) -> bool:
+        """Whether there is a node that was not asked."""
+        return self._place < len(self._nodes)
+
+    @property
+    def may_be_hedged(self) -> bool:
+        """Whether one node is asked, and there is another one."""
+        return not self.is_over and self._waits_for == 1 and self.has_more
+
+    def ask_next(self) -> None:
+        """Ask the next node."""
+        node = self._nodes[self._place]
+        self._place += 1
+        self._waits_for += 1
+        node.ask(self._question, self)
+
+    def take(self, node: Askable, answer: bytes | None) -> None:
+        """Take the answer of a node; None: its connection is lost."""
+        self._waits_for -= 1
+        if answer is None:
+            self._hedging.lost(node)
+        if self.is_over:
+            return
+        if answer is not None and answer[:1] != NOT_HERE:
+            self._hedging.note(self)
+            self._end(answer)
+            return
+        self._refusal = answer or self._refusal
+        if self.has_more:
+            if not self._waits_for:
+                self._hedging.begin(self)
+        elif not self._waits_for:
+            self._end(self._refusal)
+
+    def _end(self, answer: bytes | None) -> None:
+        self.is_over = True
+        self._answer(answer)
 
 
 class Hedging:
@@ -71,77 +119,51 @@ class Hedging:
     def __init__(self, lost: Callable[[Askable], None]) -> None:
         self.usual = Percentile()
         self.hedged = 0
-        self._lost = lost
+        self.lost = lost
         self._loop = asyncio.get_running_loop()
-        self._waiting: dict[asyncio.Future[bytes], _Asked] = {}
+        self._waiting: deque[Asked] = deque()
         self._timer: asyncio.TimerHandle | None = None
+        self._is_closed = False
 
-    async def ask(self, nodes: Sequence[Askable], question: bytes) -> bytes | None:
-        """Return the first answer of a node that can answer; None: all connections are lost.
+    def ask(self, nodes: Sequence[Askable], question: bytes, answer: TakeAnswer) -> None:
+        """Ask for the first answer of a node that can answer; `answer` gets it after this has returned.
 
         Args:
-            nodes: the one to ask first, and the others.
+            nodes: the one to ask first, and the others: at least one.
         """
-        refusal = None
-        for place, node in enumerate(nodes):
-            asked = self._begin(node, nodes[place + 1 :], question)
-            try:
-                answer = await self._answer(asked, node)
-            finally:
-                del self._waiting[asked.answer]
-            if answer is not None and answer[:1] != NOT_HERE:
-                self.usual.note(self._loop.time() - asked.began_s)
-                return answer
-            refusal = answer or refusal
-        return refusal
+        self.begin(Asked(self, nodes, question, answer))
+
+    def begin(self, asked: Asked) -> None:
+        """Ask the next node."""
+        asked.began_s = self._loop.time()
+        asked.ask_next()
+        if asked.has_more and not self._is_closed:
+            self._waiting.append(asked)
+            if self._timer is None:  # one for all questions: a timer for each would cost too much
+                self._timer = self._loop.call_later(self.usual.seconds, self._look)
+
+    def note(self, asked: Asked) -> None:
+        """Learn from the time that an answer took."""
+        self.usual.note(self._loop.time() - asked.began_s)
 
     def close(self) -> None:
         """Ask no second node any more."""
+        self._is_closed = True
         if self._timer is not None:
             self._timer.cancel()
-
-    def _begin(self, node: Askable, others: Sequence[Askable], question: bytes) -> _Asked:
-        answer = node.ask(question)
-        asked = self._waiting[answer] = _Asked(answer, others, question, self._loop.time())
-        if self._timer is None and others:  # one for all questions: a timer for each would cost too much
-            self._timer = self._loop.call_later(self.usual.seconds, self._look)
-        return asked
-
-    async def _answer(self, asked: _Asked, node: Askable) -> bytes | None:
-        """Return the answer that came first; None: the connections are lost."""
-        try:
-            return await asked.answer
-        except ConnectionError:
-            self._lost(node)
-        if asked.second is None:
-            return None
-        try:
-            return await asked.second
-        except ConnectionError:
-            return None
 
     def _look(self) -> None:
         """Ask a second node what has waited for longer than usual."""
         self._timer = None
         before_s = self._loop.time() - self.usual.seconds
-        left = False
-        for asked in list(self._waiting.values()):
-            if asked.second is not None or asked.answer.done() or not asked.others:
+        waiting, self._waiting = self._waiting, deque()
+        for asked in waiting:
+            if not asked.may_be_hedged:
                 continue
             if asked.began_s > before_s:
-                left = True
+                self._waiting.append(asked)
                 continue
             self.hedged += 1
-            asked.second = asked.others[0].ask(asked.question)
-            asked.second.add_done_callback(partial(take_second, asked))
-        if left:
+            asked.ask_next()
+        if self._waiting:
             self._timer = self._loop.call_later(self.usual.seconds, self._look)
-
-
-def take_second(asked: _Asked, second: "asyncio.Future[bytes]") -> None:
-    """Let the answer of the second node be that of the first, unless that came before or the second cannot answer."""
-    if second.cancelled() or second.exception() is not None:
-        return
-    answer = second.result()
-    if not asked.answer.done() and answer[:1] != NOT_HERE:
-        asked.answer.set_result(answer)

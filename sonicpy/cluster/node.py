@@ -7,8 +7,11 @@ import asyncio
 import json
 import logging
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from nats.aio.client import Client
 from nats.aio.msg import Msg
@@ -26,7 +29,7 @@ from sonicpy.cluster.jetstream import JetStream
 from sonicpy.cluster.lag import Lag
 from sonicpy.cluster.moves import Mover
 from sonicpy.cluster.partitions import partition_of
-from sonicpy.cluster.peers import Peers
+from sonicpy.cluster.peers import Asker, Peers
 from sonicpy.cluster.questions import (
     CHANGES,
     SNAPSHOT,
@@ -34,6 +37,7 @@ from sonicpy.cluster.questions import (
     answer_read,
     is_read,
     make_record,
+    pack_command,
     pack_question,
     subject_of_questions,
     unpack_question,
@@ -47,8 +51,10 @@ from sonicpy.cluster.writer import LogWriter, OpenBatch
 from sonicpy.config import Config
 from sonicpy.errors import CommandError, SonicError, StoreError
 from sonicpy.index.replica import Recorder, ReplicaIndex
+from sonicpy.server.dispatch import Take
 from sonicpy.server.figures import LabelledFigures
 from sonicpy.server.statistics import Statistics
+from sonicpy.version import VERSION
 
 logger = logging.getLogger(__name__)
 
@@ -172,6 +178,7 @@ class Node:
     def take_layout(self, layout: Layout) -> None:
         """Work by a layout from now on."""
         self.layout = layout
+        self._holders = [tuple(layout.holders(number)) for number in range(layout.partitions)]
         self.spread = frozenset(name for name, _ in layout.spread)
 
     def add(self, partition: int, record: bytes) -> OpenBatch:
@@ -210,6 +217,17 @@ class Node:
                 if time.monotonic() > deadline:
                     raise StoreError(f"no node answers for partition {partition}: {error}") from error
                 await asyncio.sleep(PAUSE_S)
+
+    def relay(self, partition: int, command: Any) -> Callable[[Take], None] | None:
+        """Return what lets another node answer a command that changes nothing; None: there is no connection to one.
+
+        What it is called with gets None if no node has answered: `ask` may still find one.
+        """
+        route = self._peers.route(self._holders[partition])
+        if not route:
+            return None
+        packed = pack_command(partition, command, self.written[partition], self.is_strong)
+        return partial(self._relay, route, packed)
 
     async def barrier(self, partition: int) -> int:
         """Append an entry that changes nothing; return its position. Raises StoreError."""
@@ -376,11 +394,17 @@ class Node:
         self.written[partition] = max(int(position), self.written[partition])
         return number
 
+    def _relay(self, route: Sequence[Asker], packed: bytes, take: Take) -> None:
+        def take_packed(answer: bytes | None) -> None:
+            take(None if answer is None else answer_or_refusal(answer))
+
+        self._peers.ask_along(route, packed, take_packed)
+
     async def _ask_others(self, partition: int, question: Question) -> bytes:
         packed = pack_question(partition, question)
         if question.kind in CHANGES:
             return unpack_answer(await self._ask_brokers(partition, packed, CHANGE_S, is_change=True))
-        answer = await self._peers.ask(self.layout.holders(partition), packed)
+        answer = await self._peers.ask(self._holders[partition], packed)
         return unpack_answer(answer or await self._ask_brokers(partition, packed, TRY_S, is_change=False))
 
     async def _ask_brokers(self, partition: int, packed: bytes, timeout_s: float, *, is_change: bool) -> bytes:
@@ -408,25 +432,27 @@ class Node:
 
     async def _answer_packed(self, packed: bytes) -> bytes:
         """Return the answer to a question of another node, as bytes."""
-        partition, question = unpack_question(packed)
+        is_change = False
         try:
+            partition, question = unpack_question(packed)
+            is_change = question.kind in CHANGES
             return ANSWER + await self._answer(partition, question)
         except SonicError as error:
-            return pack_error(error, is_change=question.kind in CHANGES)
+            return pack_error(error, is_change=is_change)
 
     def _answer_now(self, packed: bytes) -> bytes | None:
         """Return the same for a question that a replica of this node can answer at once; None: it cannot."""
-        partition, question = unpack_question(packed)
-        replica = self.replicas.get(partition)
-        if (
-            replica is None
-            or replica.fault is not None
-            or replica.applied < question.position
-            or question.is_strong
-            or not is_read(question)
-        ):
-            return None
         try:
+            partition, question = unpack_question(packed)
+            replica = self.replicas.get(partition)
+            if (
+                replica is None
+                or replica.fault is not None
+                or replica.applied < question.position
+                or question.is_strong
+                or not is_read(question)
+            ):
+                return None
             return ANSWER + answer_read(replica.index, replica.committer, question)
         except SonicError as error:
             return pack_error(error, is_change=False)
@@ -442,11 +468,25 @@ def pack_error(error: SonicError, *, is_change: bool) -> bytes:
 def unpack_answer(packed: bytes) -> bytes:
     """Return the answer of another node. Raises as `Node.ask`, and NotHere."""
     state, answer = packed[:1], packed[1:]
+    if state == ANSWER:
+        return answer
     if state == NOT_HERE:
         raise NotHere(answer.decode())
-    if state == FAILED:
-        raise StoreError(answer.decode())
     if state == REFUSAL:
         code, _, detail = answer.decode().partition("\0")
         raise CommandError(code, detail or None)
-    return answer
+    if state == FAILED:
+        raise StoreError(answer.decode())
+    raise StoreError(f"a node gave an answer of a kind that this sonicpy {VERSION} does not know: upgrade it")
+
+
+def answer_or_refusal(packed: bytes) -> bytes | SonicError | None:
+    """Return the answer of another node, or the error of a refusal; None: it cannot answer, and another one may."""
+    if packed[:1] == ANSWER:
+        return packed[1:]
+    try:
+        return unpack_answer(packed)
+    except CommandError as error:
+        return error
+    except SonicError:
+        return None

@@ -3,10 +3,14 @@
 The functions are frozen: every node of a cluster, and every later version, has to compute the same numbers.
 """
 
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import blake2b
 
+BUCKETS_KEPT = 4096
+"""Of how many buckets a node remembers the partition."""
 
+
+@lru_cache(BUCKETS_KEPT)
 def partition_of(collection: str, bucket: str, partitions: int) -> int:
     """Return the number of the partition that holds a bucket, from 0 on.
 

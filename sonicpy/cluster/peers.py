@@ -12,14 +12,15 @@ import itertools
 import logging
 import secrets
 import socket
+import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Sequence
 
 from nats.aio.client import Client
 
 from sonicpy.cluster.ending import end
 from sonicpy.cluster.frames import Frames
-from sonicpy.cluster.hedging import Askable, Hedging
+from sonicpy.cluster.hedging import Askable, Asked, Hedging, TakeAnswer
 from sonicpy.cluster.registry import Peer, Registry
 from sonicpy.errors import ConfigError
 
@@ -35,10 +36,6 @@ SILENCE_S = 1.5
 
 AnswerNow = Callable[[bytes], bytes | None]
 AnswerLater = Callable[[bytes], Awaitable[bytes]]
-
-
-class PeerLost(ConnectionError):
-    """The node that was asked has closed the connection, or is silent."""
 
 
 class Answerer(Frames):
@@ -74,7 +71,7 @@ class Answerer(Frames):
             self.abort()
 
     def _answer_some(self) -> None:
-        until = self._loop.time() + TURN_S
+        until = time.perf_counter() + TURN_S  # the clock of uvloop counts whole milliseconds
         while self._questions and self.transport is not None:
             number, question = self._questions.popleft()
             answer = self._peers.answer_now(question)
@@ -82,7 +79,7 @@ class Answerer(Frames):
                 self._peers.start(self._answer_later(number, question))
             else:
                 self.send(number, answer)
-            if self._loop.time() > until:
+            if time.perf_counter() > until:
                 break
         self._is_busy = bool(self._questions) and self.transport is not None
         if self._is_busy:
@@ -93,14 +90,19 @@ class Answerer(Frames):
 
 
 class Asker(Frames):
-    """The end of a connection at the node that asks."""
+    """The end of a connection at the node that asks.
 
-    def __init__(self, secret: bytes) -> None:
+    Args:
+        changed: called when it opens or closes.
+    """
+
+    def __init__(self, secret: bytes, changed: Callable[[], None]) -> None:
         super().__init__()
         self._secret = secret
+        self._changed = changed
         self._loop = asyncio.get_running_loop()
         self._numbers = itertools.count()
-        self._waiting: dict[int, asyncio.Future[bytes]] = {}
+        self._waiting: dict[int, Asked] = {}
         self._heard_s = 0.0
         self._timer: asyncio.TimerHandle | None = None
 
@@ -112,31 +114,34 @@ class Asker(Frames):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
         self.send(next(self._numbers), self._secret)
+        self._changed()
 
     def connection_lost(self, error: Exception | None) -> None:
         self.transport = None
         if self._timer is not None:
             self._timer.cancel()
-        for future in self._waiting.values():
-            if not future.done():
-                future.set_exception(PeerLost("the node that was asked has closed the connection"))
-        self._waiting.clear()
+        self._changed()
+        waiting, self._waiting = self._waiting, {}
+        for asked in waiting.values():
+            asked.take(self, None)
 
-    def ask(self, question: bytes) -> "asyncio.Future[bytes]":
-        """Return the future of an answer. It raises PeerLost if none comes."""
+    def ask(self, question: bytes, asked: Asked) -> None:
+        """Send a question; see `Askable.ask`."""
+        if not self.is_open:
+            self._loop.call_soon(asked.take, self, None)
+            return
         number = next(self._numbers) & 0xFFFFFFFF
-        future = self._waiting[number] = self._loop.create_future()
+        self._waiting[number] = asked
         self.send(number, question)
         if self._timer is None:  # one for all questions, because a timer for each costs as much as the rest
             self._heard_s = self._loop.time()
             self._timer = self._loop.call_later(SILENCE_S, self._check)
-        return future
 
     def take(self, number: int, body: bytes) -> None:
         self._heard_s = self._loop.time()
-        future = self._waiting.pop(number, None)
-        if future is not None and not future.done():
-            future.set_result(body)
+        asked = self._waiting.pop(number, None)
+        if asked is not None:
+            asked.take(self, body)
 
     def _check(self) -> None:
         self._timer = None
@@ -176,6 +181,7 @@ class Peers:
         self._opening: dict[str, asyncio.Task[None]] = {}
         self._not_before_s: dict[str, float] = {}
         self._turn = itertools.count()
+        self._routes: dict[tuple[str, ...], list[list[Asker]]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def listen(self, connection: Client) -> None:
@@ -192,12 +198,36 @@ class Peers:
         port = self._server.sockets[0].getsockname()[1]
         await self._registry.note_peer(self._name, Peer(host, port, self.secret.decode()))
 
-    async def ask(self, nodes: Iterable[str], question: bytes) -> bytes | None:
+    def route(self, nodes: tuple[str, ...]) -> Sequence[Asker]:
+        """Return the connections to some nodes, another one first each time; of those to which there is none, one is
+        being opened.
+        """
+        routes = self._routes.get(nodes)
+        if routes is None:
+            askers = [asker for node in nodes if (asker := self._asker_of(node)) is not None]
+            routes = [askers[place:] + askers[:place] for place in range(len(askers))]
+            if not routes:
+                return ()
+            if len(askers) == len(nodes) - (self._name in nodes):
+                self._routes[nodes] = routes
+        return routes[next(self._turn) % len(routes)]
+
+    def ask_along(self, route: Sequence[Asker], question: bytes, answer: TakeAnswer) -> None:
+        """Let `answer` have the first answer of some nodes, or None, after this has returned.
+
+        Args:
+            route: of `route`, not empty.
+        """
+        self.hedging.ask(route, question, answer)
+
+    async def ask(self, nodes: tuple[str, ...], question: bytes) -> bytes | None:
         """Return the answer of one of some nodes; None: there is no connection to any of them."""
-        others = [node for node in nodes if node != self._name]
-        first = next(self._turn) % max(1, len(others))
-        askers = [asker for node in (*others[first:], *others[:first]) if (asker := self._asker_of(node)) is not None]
-        return await self.hedging.ask(askers, question)
+        route = self.route(nodes)
+        if not route:
+            return None
+        future: asyncio.Future[bytes | None] = self._loop.create_future()
+        self.ask_along(route, question, lambda answer: None if future.done() else future.set_result(answer))
+        return await future
 
     def start(self, work: "Awaitable[None]") -> None:
         """Let something run until it ends, or the node closes."""
@@ -230,7 +260,8 @@ class Peers:
             peer = await self._registry.peer(node)
             if peer is None:
                 return
-            opening = self._loop.create_connection(lambda: Asker(peer.secret.encode()), peer.host, peer.port)
+            secret = peer.secret.encode()
+            opening = self._loop.create_connection(lambda: Asker(secret, self._routes.clear), peer.host, peer.port)
             _, self._askers[node] = await asyncio.wait_for(opening, CONNECT_S)
         except (OSError, ConfigError) as error:  # TimeoutError among them
             logger.info("no connection to the node %s (%s): it is asked through the brokers", node, error)

@@ -3,6 +3,10 @@
 Query, Pop, ...   a command: the answer is its reply, of a change its number and its position
 count_buckets     a method that several partitions are asked for: the answer is its result as JSON
 snapshot          take a snapshot: the answer is its position
+
+Nodes of several versions work side by side while a cluster is upgraded. Fields of a command that have their default are
+left out at its end, so that a node that does not know them yet understands; a question that it cannot understand
+raises UnknownQuestion there, which lets another node be asked.
 """
 
 import json
@@ -25,16 +29,23 @@ from sonicpy.channel.commands import (
     Query,
     Suggest,
 )
+from sonicpy.errors import SonicError
 from sonicpy.index.replica import Recorder, ReplicaIndex
 from sonicpy.server.committer import Committer
 from sonicpy.server.dispatch import CALLS
+from sonicpy.version import VERSION
 
-COMMANDS: dict[str, type] = {
+COMMANDS: dict[str, Any] = {
     kind.__name__: kind
     for kind in (Count, CountB, CountO, Exists, Explain, FlushB, FlushC, FlushO, List, Objects, Pop, Query, Suggest)
 }
+DEFAULTS: dict[str, tuple[Any, ...]] = {
+    name: tuple(reversed(kind._field_defaults.values())) for name, kind in COMMANDS.items()
+}
+"""The defaults of their fields, the last one first."""
 SNAPSHOT = "snapshot"
 CHANGES = frozenset({"Pop", "FlushB", "FlushC", "FlushO"})
+# A method whose arguments change gets another name, so that nodes of other versions refuse it.
 METHODS = frozenset(
     {
         *("buckets_after", "collections_after", "count_buckets", "count_objects", "position_after", "stats"),
@@ -43,6 +54,10 @@ METHODS = frozenset(
 )
 COMMIT_BEFORE = frozenset({"stats"})
 """Methods that are to see what was applied since the last commit."""
+
+
+class UnknownQuestion(SonicError):
+    """A node of another version has asked what this one does not know; nothing was changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +93,39 @@ def subject_of_questions(partition: int) -> str:
 
 def pack_question(partition: int, question: Question) -> bytes:
     """Return a question as bytes."""
-    return json.dumps([partition, question.kind, question.fields, question.position, question.is_strong]).encode()
+    defaults = DEFAULTS.get(question.kind)
+    fields = question.fields if defaults is None else without_defaults(question.fields, defaults)
+    return json.dumps([partition, question.kind, fields, question.position, question.is_strong]).encode()
+
+
+def pack_command(partition: int, command: Any, position: int, is_strong: bool) -> bytes:
+    """Return the question that a command is as bytes, as `pack_question` does."""
+    kind = type(command).__name__
+    fields = without_defaults(command, DEFAULTS[kind])
+    return json.dumps((partition, kind, fields, position, is_strong)).encode()
+
+
+def without_defaults(fields: tuple[Any, ...], defaults: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return fields without those at their end that have their default."""
+    count = len(fields)
+    for default in defaults:
+        if fields[count - 1] != default:
+            break
+        count -= 1
+    return fields[:count]
 
 
 def unpack_question(packed: bytes) -> tuple[int, Question]:
-    """Return the partition and the question of some bytes, which a node of the same cluster has sent."""
-    partition, kind, fields, position, is_strong = json.loads(packed)
-    return partition, Question(kind, tuple(fields), position, is_strong)
+    """Return the partition and the question of some bytes, which a node of the same cluster has sent.
+
+    Raises:
+        UnknownQuestion: they have another form.
+    """
+    try:
+        partition, kind, fields, position, is_strong = json.loads(packed.decode())
+        return partition, Question(kind, tuple(fields), position, is_strong)
+    except (ValueError, TypeError) as error:
+        raise UnknownQuestion(f"a question has a form that this sonicpy {VERSION} does not know: upgrade it") from error
 
 
 def answer_read(index: ReplicaIndex, committer: Committer, question: Question) -> bytes:
@@ -93,14 +134,15 @@ def answer_read(index: ReplicaIndex, committer: Committer, question: Question) -
     Raises:
         CommandError: it is refused.
         StoreError: the replica cannot be read.
+        UnknownQuestion: this version has no such question.
     """
     if question.kind in METHODS:
         if question.kind in COMMIT_BEFORE:
             committer.commit()
         method: Callable[..., Any] = getattr(index, question.kind)
         return json.dumps(method(*question.fields)).encode()
-    kind = COMMANDS[question.kind]
-    return CALLS[kind](index, kind(*question.fields))
+    command = command_of(question)
+    return CALLS[type(command)](index, command)
 
 
 def make_record(recorder: Recorder, question: Question) -> bytes:
@@ -109,7 +151,19 @@ def make_record(recorder: Recorder, question: Question) -> bytes:
     Raises:
         CommandError: it is refused.
         StoreError: the record is too long.
+        UnknownQuestion: this version has no such question.
     """
-    kind = COMMANDS[question.kind]
-    CALLS[kind](recorder, kind(*question.fields))
+    command = command_of(question)
+    CALLS[type(command)](recorder, command)
     return recorder.take_record()
+
+
+def command_of(question: Question) -> Any:
+    """Return the command that a question is. Raises UnknownQuestion."""
+    kind = COMMANDS.get(question.kind)
+    count = len(question.fields)
+    if kind is None or not len(kind._fields) - len(kind._field_defaults) <= count <= len(kind._fields):
+        raise UnknownQuestion(
+            f"a node of sonicpy {VERSION} does not know the question {question.kind} with {count} fields: upgrade it"
+        )
+    return kind(*question.fields)

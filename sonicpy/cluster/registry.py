@@ -130,24 +130,29 @@ class Registry:
 
     @classmethod
     async def create(cls, connection: Client, layout: Layout, copies: int) -> "Registry":
-        """Make the bucket with the layout of a new cluster.
+        """Make the bucket with the layout of a new cluster, unless there is one that was made or is laid out like that.
 
         Args:
             copies: how many brokers keep it.
 
         Raises:
-            StoreError: there is a cluster with another layout, or the brokers refuse.
+            StoreError: there is another cluster, or the brokers refuse.
         """
+        given = json.dumps(dataclasses.asdict(layout), sort_keys=True)
         try:
             store = await connection.jetstream(timeout=10).create_key_value(
                 KeyValueConfig(bucket=BUCKET, history=HISTORY, replicas=copies)
             )
             registry = cls(store)
-            await registry._agree("cluster", json.dumps(dataclasses.asdict(layout), sort_keys=True))
+            await registry._agree("cluster", given)
+            now = await registry.layout()
+            if dataclasses.replace(now, former=(), spread=()) == layout:
+                await registry._agree("made", given)
+                return registry
         except NatsError as error:
             raise StoreError(f"the brokers did not make the bucket {BUCKET}: {error}") from error
-        if dataclasses.replace(await registry.layout(), former=(), spread=()) != layout:
-            raise StoreError("these brokers hold a cluster with another layout: sonicpy cluster status shows it")
+        if await registry._get("made") != given:
+            raise StoreError(other_layout(now, layout))
         return registry
 
     @classmethod
@@ -302,6 +307,19 @@ class Registry:
         except NatsError as error:
             raise ConfigError(f"the brokers do not answer ({error}); allowed are brokers with JetStream.") from error
         return (entry.value or b"").decode()
+
+
+def other_layout(now: Layout, given: Layout) -> str:
+    """Return the sentence that refuses to make a cluster where there is one."""
+    if dataclasses.replace(now, nodes=given.nodes, former=(), spread=()) == given:
+        return (
+            f"these brokers hold a cluster on {', '.join(now.nodes)}: sonicpy cluster add and drain change which nodes "
+            "hold its partitions"
+        )
+    return (
+        f"these brokers hold a cluster with another layout: {now.partitions} partitions in {now.logs} logs, "
+        f"{now.copies} copies, and that stays so"
+    )
 
 
 def _layout_in(found: Mapping[str, Any]) -> Layout:

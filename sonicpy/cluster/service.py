@@ -1,8 +1,8 @@
 """What carries out the commands of connections at a node.
 
-A PUSH, and a read that a replica of this node can answer at once, are carried out within the turn. Everything else is
-postponed to `execute`, which may wait and may ask other nodes. The replies of a turn with PUSHes wait until their
-batches are acknowledged.
+A PUSH, and a read that a replica of this node can answer at once, are carried out within the turn. A read of what other
+nodes hold is relayed to one of them. Everything else is postponed to `execute`, which may wait and may ask other nodes.
+The replies of a turn with PUSHes wait until their batches are acknowledged.
 """
 
 import asyncio
@@ -66,6 +66,8 @@ def read_here(call: Callable[[Any, Any], bytes]) -> Callable[[Node, Any], bytes]
             raise Postponed
         partition = node.partition_of(command.collection, command.bucket)
         replica = node.replicas.get(partition)
+        if replica is None and partition not in node.turn:
+            raise Postponed(node.relay(partition, command))
         if (
             replica is None
             or replica.fault is not None

@@ -19,8 +19,9 @@ NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 def init(
     brokers: str, monitors: Sequence[str], partitions: int, copies: int, nodes: Sequence[str], logs: int = 1
-) -> None:
-    """Make a cluster; a second call with the same arguments changes nothing.
+) -> Layout:
+    """Make a cluster, and return its layout. A second call with the same arguments changes nothing, also where other
+    nodes hold the partitions by now.
 
     Args:
         brokers: addresses of NATS servers, separated by commas.
@@ -42,18 +43,19 @@ def init(
         )
     for monitor in monitors:
         check_broker(monitor)
-    asyncio.run(make(brokers, Layout(partitions, copies, tuple(nodes), logs)))
+    return asyncio.run(make(brokers, Layout(partitions, copies, tuple(nodes), logs)))
 
 
-async def make(brokers: str, layout: Layout) -> None:
-    """Make the streams and the registry. Raises as `init`."""
+async def make(brokers: str, layout: Layout) -> Layout:
+    """Make the registry and the streams; return the layout that there is. Raises as `init`."""
     connection = await connect(brokers, "sonicpy cluster init", patient=False)
     try:
+        registry = await Registry.create(connection, layout, LOG_COPIES)  # first, as it may refuse
         log = JetStream(connection)
         for number in range(layout.logs):
             await log.create(number, LOG_COPIES)
         await log.create_snapshots(LOG_COPIES)
-        await Registry.create(connection, layout, LOG_COPIES)
+        return await registry.layout()
     finally:
         await connection.close()
 

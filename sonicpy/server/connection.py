@@ -5,8 +5,9 @@ one call. A connection that used up its turn queues for the next one (`Turns.enq
 their bytes arrive.
 
 The connection does not read while a turn is queued (`_is_queued`), while a deferred answer waits for the disk or for a
-long command (`_deferred`), or while the peer does not read its replies (`_is_blocked`). So one connection makes the
-server hold at most one read, one unfinished line, and WRITE_HIGH_BYTES of replies twice.
+long command (`_deferred`), or while the peer does not read its replies (`_is_blocked`). While somebody else is asked
+(`_relayed`) it reads at most once: to stop and to resume reading costs as much as a read. So one connection makes the
+server hold at most two reads, one unfinished line, and WRITE_HIGH_BYTES of replies twice.
 """
 
 import asyncio
@@ -17,7 +18,8 @@ from typing import TYPE_CHECKING, Any, cast
 from sonicpy.channel import replies
 from sonicpy.channel.commands import Command, Mode
 from sonicpy.channel.session import WRONG_PASSWORD, Session
-from sonicpy.errors import StoreError
+from sonicpy.errors import SonicError, StoreError
+from sonicpy.server.dispatch import Relayed
 from sonicpy.server.passwords import DelayedRefusal, network_of
 from sonicpy.server.rejected import RejectedConnection
 from sonicpy.server.runner import Runner, Stop
@@ -55,6 +57,7 @@ class Connection(asyncio.BufferedProtocol):
         self._is_queued = False
         self._busy_until_s = 0.0
         self._deferred: asyncio.Task[None] | None = None
+        self._relayed: Relayed | None = None
         self._delayed_refusal: DelayedRefusal | None = None
         self._is_at_end = False  # of the input
         self._is_tls = False
@@ -88,13 +91,9 @@ class Connection(asyncio.BufferedProtocol):
         service.statistics.received_bytes += nbytes
         self.session.feed(bytes(service.read_buffer[:nbytes]))
         if self._is_waiting():
-            return
-        began = time.perf_counter()
-        if began < self._busy_until_s:
-            self._go_on()
-            return
-        self._take_turn(SHORT_TURN_S if self._turns.is_backlogged else TURN_S)
-        self._turns.note_immediate_turn(time.perf_counter() - began)
+            self._pause_or_resume_reading()
+        else:
+            self._take_immediate_turn()
 
     def eof_received(self) -> bool:
         self._is_at_end = True
@@ -132,7 +131,7 @@ class Connection(asyncio.BufferedProtocol):
         self.session.shutting_down = True
         if self._cancel_refusal():
             self._write([replies.ended(WRONG_PASSWORD)])
-        if self._deferred is None:
+        if self._deferred is None and self._relayed is None:
             self._close()
 
     def abort(self) -> None:
@@ -142,9 +141,18 @@ class Connection(asyncio.BufferedProtocol):
 
     # -- one turn ------------------------------------------------------------------------------------------------
 
+    def _take_immediate_turn(self) -> None:
+        """Take a turn now, unless the connection has to queue for it."""
+        began = time.perf_counter()
+        if began < self._busy_until_s:
+            self._go_on()
+            return
+        self._take_turn(SHORT_TURN_S if self._turns.is_backlogged else TURN_S)
+        self._turns.note_immediate_turn(time.perf_counter() - began)
+
     def _take_turn(self, limit_s: float = TURN_S, limit_bytes: float = WRITE_HIGH_BYTES) -> None:
         self._is_queued = False
-        if self._transport is None or self._deferred or self._is_blocked or self.session.ended:
+        if self._transport is None or self._deferred or self._relayed or self._is_blocked or self.session.ended:
             return
         if self._is_tls and self._transport.is_closing():
             return
@@ -161,10 +169,15 @@ class Connection(asyncio.BufferedProtocol):
             self.abort()  # an unexpected error: otherwise the client would wait for an answer that never comes
             raise
 
-    def _end_turn(self, stop: Stop | Command | None, out: list[bytes], promises: list[int]) -> None:
+    def _end_turn(self, stop: Stop | Command | Relayed | None, out: list[bytes], promises: list[int]) -> None:
         """Seal what a turn changed, and send its replies or defer them."""
         if self.session.wrong_password:
             self._delay_refusal()
+            return
+        if isinstance(stop, Relayed):
+            self._write(out)
+            self._relayed = stop
+            stop.ask(self._take_relayed)
             return
         if self._service.sheds and self._moves_away(stop, out):
             return
@@ -245,6 +258,22 @@ class Connection(asyncio.BufferedProtocol):
         else:
             self._go_on()
 
+    def _take_relayed(self, answer: bytes | SonicError | None) -> None:
+        """Write the reply that somebody else has given, and go on; None: carry out the command here."""
+        relayed, self._relayed = self._relayed, None
+        if self._transport is None or relayed is None:
+            return
+        if answer is None:
+            self._deferred = self._loop.create_task(self._answer_later(None, [], [], relayed.command))
+            self._pause_or_resume_reading()
+            return
+        self._active_s = self._loop.time()
+        self._write([self._runner.finish_relayed(relayed, answer)])
+        if self.session.shutting_down:
+            self._close()
+        elif not self._is_waiting():
+            self._take_immediate_turn()
+
     def _moves_away(self, stop: Stop | Command | None, out: list[bytes]) -> bool:
         """Hand over this connection although it was served here until now; return whether it was."""
         if self.session.mode is not Mode.SEARCH or self.session.ended or self.session.shutting_down:
@@ -319,7 +348,7 @@ class Connection(asyncio.BufferedProtocol):
     # -- when to go on, when to give up --------------------------------------------------------------------------
 
     def _is_waiting(self) -> bool:
-        return self._is_queued or self._is_blocked or self._deferred is not None
+        return self._is_queued or self._is_blocked or self._deferred is not None or self._relayed is not None
 
     def _go_on(self) -> None:
         if not self._is_waiting() and not self.session.ended:
@@ -361,7 +390,7 @@ class Connection(asyncio.BufferedProtocol):
         """Close the connection if it was idle for too long; return when to check again, None: it is closed."""
         assert self._transport is not None
         unsent = self._transport.get_write_buffer_size()
-        is_served = self._deferred is not None or self._is_queued or self._delayed_refusal is not None
+        is_served = self._is_queued or (self._deferred or self._relayed or self._delayed_refusal) is not None
         if unsent < self._unsent_bytes or is_served:
             self._active_s = now
         self._unsent_bytes = unsent

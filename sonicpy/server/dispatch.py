@@ -1,12 +1,14 @@
 """Command to index call to reply, by table. `Service.execute` carries out what takes longer than a turn."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sonicpy.channel import replies
 from sonicpy.channel.commands import (
     Buckets,
     Collections,
+    Command,
     Count,
     CountB,
     CountC,
@@ -23,13 +25,41 @@ from sonicpy.channel.commands import (
     Query,
     Suggest,
 )
+from sonicpy.errors import SonicError
 
 if TYPE_CHECKING:
     from sonicpy.index.index import Index
 
 
+Take = Callable[[bytes | SonicError | None], None]
+"""Gets a reply, or why the command is refused; None: nobody has answered, so `Service.execute` has to."""
+
+
 class Postponed(Exception):
-    """A call cannot answer within a turn: `Service.execute` is to carry out the command."""
+    """A call cannot answer within a turn: somebody else is to be asked, or `Service.execute` carries out the command.
+
+    Args:
+        ask: asks somebody else, who calls what it is given once, after it has returned. None: nobody can be asked.
+    """
+
+    def __init__(self, ask: Callable[[Take], None] | None = None) -> None:
+        super().__init__()
+        self.ask = ask
+
+
+@dataclass(frozen=True, slots=True)
+class Relayed:
+    """A command that somebody else is to be asked.
+
+    Attributes:
+        command: what it is.
+        ask: see `Postponed`.
+        began: when the command was read, by `time.perf_counter`.
+    """
+
+    command: Command
+    ask: Callable[[Take], None]
+    began: float
 
 
 def push(index: "Index", command: Push) -> bytes:

@@ -2,7 +2,8 @@
 
 line -> Session.next -> reply of the session's own             -> out
                      -> command in `Service.calls` -> reply    -> out
-                     -> any other command: returned to the caller, because it takes longer than a turn
+                     -> any other command: returned to the caller, because it takes longer than a turn;
+                        as Relayed, if somebody else is to be asked
 """
 
 import asyncio
@@ -16,7 +17,7 @@ from sonicpy.channel import replies
 from sonicpy.channel.commands import Command, Mode, Ping
 from sonicpy.channel.session import Session
 from sonicpy.errors import CommandError, SonicError, StoreError
-from sonicpy.server.dispatch import CHANGES, REMOVES, Postponed
+from sonicpy.server.dispatch import CHANGES, REMOVES, Postponed, Relayed
 from sonicpy.server.slow import log_slow
 from sonicpy.server.statistics import QUICK_S, Tally
 
@@ -58,7 +59,9 @@ class Runner:
         """Return the address of the peer, as the socket gives it; None: the connection is closed."""
         return None if self.transport is None else self.transport.get_extra_info("peername")
 
-    def run(self, out: list[bytes], promises: list[int], limit_s: float, limit_bytes: float) -> Stop | Command | None:
+    def run(
+        self, out: list[bytes], promises: list[int], limit_s: float, limit_bytes: float
+    ) -> Stop | Command | Relayed | None:
         """Carry out lines until none is left or a limit is met.
 
         Args:
@@ -70,7 +73,7 @@ class Runner:
 
         Returns:
             None: no line is left. Why lines are left; or the command that takes longer than a turn, and has to be
-            carried out before the next line.
+            carried out before the next line, by somebody else if it is Relayed.
         """
         session, tallies = self._session, self._statistics.tallies
         calls, target, late = self._calls, self._target, Stop.TIME_IS_UP
@@ -91,8 +94,10 @@ class Runner:
             elif (call := calls.get(kind)) is not None:
                 try:
                     reply = call(target, item)
-                except Postponed:
-                    return item
+                except Postponed as postponed:
+                    if postponed.ask is None or promises:
+                        return item
+                    return Relayed(item, postponed.ask, now)
                 except SonicError as error:
                     reply = self.refuse(error)
                 else:
@@ -123,13 +128,13 @@ class Runner:
             reply = await self._service.execute(command)
         except SonicError as error:
             reply = self.refuse(error)
-        seconds = time.perf_counter() - began
-        tally = self._statistics.tallies[type(command)]
-        self._statistics.note_slow(tally.verb, command, seconds)
-        tally.add(seconds)  # INFO's best and worst are those of commands carried out in a turn
-        if seconds >= self._service.slow_command_s:
-            log_slow(tally.verb, command, seconds, self.peer_name())
+        self._count_long(command, time.perf_counter() - began)
         return reply
+
+    def finish_relayed(self, relayed: Relayed, answer: bytes | SonicError) -> bytes:
+        """Return the reply to a command that somebody else has answered."""
+        self._count_long(relayed.command, time.perf_counter() - relayed.began)
+        return answer if isinstance(answer, bytes) else self.refuse(answer)
 
     def refuse(self, error: SonicError) -> bytes:
         """Return and count the reply to a command that failed; the log gets the error that the client does not see."""
@@ -146,6 +151,13 @@ class Runner:
         for place in promises:
             out[place] = reply
             self._statistics.note_error(reply)
+
+    def _count_long(self, command: Command, seconds: float) -> None:
+        tally = self._statistics.tallies[type(command)]
+        self._statistics.note_slow(tally.verb, command, seconds)
+        tally.add(seconds)  # INFO's best and worst are those of commands carried out in a turn
+        if seconds >= self._service.slow_command_s:
+            log_slow(tally.verb, command, seconds, self.peer_name())
 
     def _count_own_reply(self, reply: bytes) -> None:
         is_overflow = not reply and self._session.ended  # a line that is too long gets no reply

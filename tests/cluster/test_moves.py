@@ -1,6 +1,7 @@
 """Partitions that move while the cluster serves, replicas that are made anew, and a cluster as a whole in and out."""
 
 import asyncio
+import dataclasses
 import json
 import os
 import shutil
@@ -25,7 +26,7 @@ from sonicpy.cluster.dev import HOST, DevCluster, free_ports  # noqa: E402
 from sonicpy.cluster.jetstream import JetStream, connect  # noqa: E402
 from sonicpy.cluster.recover import Wish, recover  # noqa: E402
 from sonicpy.cluster.registry import Layout  # noqa: E402
-from sonicpy.cluster.setup import add, drain  # noqa: E402
+from sonicpy.cluster.setup import add, drain, make  # noqa: E402
 from sonicpy.cluster.snapshots import snapshot_all  # noqa: E402
 from sonicpy.cluster.status import status  # noqa: E402
 from tests.cluster.test_faults import check, kill, needs_broker, settle  # noqa: E402
@@ -95,12 +96,23 @@ def test_partitions_move_while_the_cluster_serves(cluster: DevCluster, tmp_path:
         wait_until("n1 holds nothing", lambda: held_partitions(cluster).get("n1") == set())
         load.wait_for(100)
         assert status(cluster.addresses).is_whole
+    check_init(cluster, layout)
     data = cluster.folder / "n1" / "data"
     wait_until("n1 put all aside", lambda: all(path.name.endswith(".left") for path in data.iterdir()))
     leaving = cluster.nodes.pop("n1")
     leaving.terminate()
     assert leaving.wait(20) == 0
     judge_held(cluster, load, layout, tmp_path / "replay")
+
+
+def check_init(cluster: DevCluster, layout: Layout) -> None:
+    """To make the cluster with its first names, or those of now, changes nothing; with others, it is refused."""
+    for nodes in (cluster.layout.nodes, layout.nodes):
+        assert asyncio.run(make(cluster.addresses, dataclasses.replace(cluster.layout, nodes=nodes))) == layout
+    with pytest.raises(StoreError, match="a cluster on n2, n3, n4: sonicpy cluster add and drain change which nodes"):
+        asyncio.run(make(cluster.addresses, dataclasses.replace(cluster.layout, nodes=("n1", "n2", "n9"))))
+    with pytest.raises(StoreError, match="another layout: 6 partitions in 2 logs, 2 copies, and that stays so"):
+        asyncio.run(make(cluster.addresses, dataclasses.replace(cluster.layout, logs=3)))
 
 
 def test_three_nodes_become_five_and_three_again(cluster: DevCluster) -> None:

@@ -273,7 +273,7 @@ def test_nodes_answer_each_other_on_connections_of_their_own(cluster: DevCluster
         peers = Peers("test", await Registry.open(connection), lambda _: None, lambda _: never())
         try:
             deadline = time.monotonic() + 10
-            while not (answer := await peers.ask([node], question) or b"").endswith(b" o1\r\n"):
+            while not (answer := await peers.ask((node,), question) or b"").endswith(b" o1\r\n"):
                 assert time.monotonic() < deadline, answer
                 await asyncio.sleep(0.01)
             return answer

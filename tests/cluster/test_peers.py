@@ -1,6 +1,7 @@
 """Connections between nodes: frames however they are cut, answers in any order, secrets, and nodes that are lost."""
 
 import asyncio
+import time
 from collections.abc import Coroutine
 from typing import Any
 from urllib.parse import urlparse
@@ -92,14 +93,38 @@ async def connected(asking: Node, *nodes: str) -> None:
 def test_answers_come_to_who_asked() -> None:
     async def test() -> None:
         asking, asked, _ = await two_nodes()
-        assert await asking.peers.ask(["n1", "n2"], b"first") is None  # the connection is being opened
+        assert await asking.peers.ask(("n1", "n2"), b"first") is None  # the connection is being opened
         await connected(asking, "n1", "n2")
-        slow = asyncio.create_task(asking.peers.ask(["n2"], b"later"))  # type: ignore[arg-type]
+        slow = asyncio.create_task(asking.peers.ask(("n2",), b"later"))  # type: ignore[arg-type]
         questions = [b"%d" % number for number in range(500)]
-        answers = await asyncio.gather(*(asking.peers.ask(["n1", "n2"], question) for question in questions))
+        answers = await asyncio.gather(*(asking.peers.ask(("n1", "n2"), question) for question in questions))
         assert answers == [b"n2 says " + question for question in questions]
         assert not slow.done()
         assert await slow == b"n2 said later"
+        await asking.peers.close()
+        await asked.peers.close()
+
+    run(test())
+
+
+def test_many_questions_leave_time_for_others() -> None:
+    async def test() -> None:
+        asking, asked, _ = await two_nodes()
+        await connected(asking, "n2")
+        began: list[int] = []
+        turns = 0
+
+        def answer_slowly(question: bytes) -> bytes:
+            time.sleep(2 * module.TURN_S)
+            began.append(turns)
+            return question
+
+        asked.peers.answer_now = answer_slowly
+        waiting = asyncio.gather(*(asking.peers.ask(("n2",), b"?") for _ in range(50)))
+        while not waiting.done():
+            turns += 1
+            await asyncio.sleep(0)
+        assert len(set(began)) > 25
         await asking.peers.close()
         await asked.peers.close()
 
@@ -111,9 +136,9 @@ def test_who_does_not_know_the_secret_gets_no_answer() -> None:
         asking, asked, registry = await two_nodes()
         peer = registry.peers["n2"]
         registry.peers["n2"] = Peer(peer.host, peer.port, "wrong")
-        await asking.peers.ask(["n2"], b"first")
+        await asking.peers.ask(("n2",), b"first")
         await asyncio.sleep(0.05)
-        assert await asking.peers.ask(["n2"], b"second") is None
+        assert await asking.peers.ask(("n2",), b"second") is None
         assert asked.peers.answerers == set()
         await asking.peers.close()
         await asked.peers.close()
@@ -128,11 +153,11 @@ def test_another_node_answers_when_one_is_lost() -> None:
         await second.peers.listen(FakeConnection())  # type: ignore[arg-type]
         await connected(asking, "n2")
         await connected(asking, "n3")
-        waiting = [asyncio.create_task(asking.peers.ask(["n2", "n3"], b"later")) for _ in range(4)]  # type: ignore[arg-type]
+        waiting = [asyncio.create_task(asking.peers.ask(("n2", "n3"), b"later")) for _ in range(4)]  # type: ignore[arg-type]
         await asyncio.sleep(0.01)
         await first.peers.close()
         assert set(await asyncio.gather(*waiting)) == {b"n3 said later"}
-        assert await asking.peers.ask(["n2", "n3"], b"again") == b"n3 says again"
+        assert await asking.peers.ask(("n2", "n3"), b"again") == b"n3 says again"
         await asking.peers.close()
         await second.peers.close()
 
@@ -144,7 +169,7 @@ def test_a_silent_node_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "SILENCE_S", 0.1)
         asking, asked, _ = await two_nodes()
         await connected(asking, "n2")
-        assert await asking.peers.ask(["n2"], b"never") is None
+        assert await asking.peers.ask(("n2",), b"never") is None
         await connected(asking, "n2")  # it is tried again
         await asking.peers.close()
         await asked.peers.close()
@@ -156,7 +181,7 @@ def test_nothing_goes_past_brokers_that_are_reached_by_tls() -> None:
     async def test() -> None:
         asking, asked, registry = await two_nodes("tls://127.0.0.1:4222")
         assert registry.peers == {}
-        assert await asking.peers.ask(["n2"], b"?") is None
+        assert await asking.peers.ask(("n2",), b"?") is None
         await asking.peers.close()
         await asked.peers.close()
 

@@ -20,6 +20,7 @@ pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 
 from sonicpy.cluster.dev import HOST, DevCluster, free_ports, nats_server  # noqa: E402
 from sonicpy.cluster.partitions import partition_of  # noqa: E402
+from sonicpy.cluster.spreading import spread  # noqa: E402
 from tests.cluster.test_faults import kill, make_again  # noqa: E402
 
 pytestmark = pytest.mark.full
@@ -29,7 +30,7 @@ class WatchedCluster(DevCluster):
     """A cluster whose nodes serve metrics and HTTP."""
 
     def __init__(self, folder: Path) -> None:
-        super().__init__(folder, partitions=3, copies=2)
+        super().__init__(folder, partitions=3, copies=2, logs=3)
         ports = free_ports(6)
         self.watched = dict(zip(self.layout.nodes, ports, strict=False))
         self.http = dict(zip(self.layout.nodes, ports[3:], strict=True))
@@ -75,7 +76,8 @@ def test_metrics_of_nodes(cluster: WatchedCluster) -> None:
         assert channel.ask(f'PUSH c b o{number} "red apple"\n'.encode()) == b"OK"
     channel.close()
     partition = str(partition_of("c", "b", 3))
-    wait_until(lambda: scrape(cluster.watched["n1"])["sonicpy_log_batches_total", "0"] == 30)
+    log = str(cluster.layout.log_of(int(partition)))
+    wait_until(lambda: scrape(cluster.watched["n1"])["sonicpy_log_batches_total", log] == 30)
     holders = cluster.layout.holders(int(partition))
     wait_until(
         lambda: all(
@@ -148,3 +150,21 @@ def test_http_at_a_node(cluster: WatchedCluster) -> None:
         wait_until(lambda port=port: ask(port, "/v1/count?collection=c")["count"] == 4)  # type: ignore[misc, index]
         with urllib.request.urlopen(f"http://{HOST}:{port}/health", timeout=10) as answer:
             assert answer.status == 200
+
+
+def test_http_with_a_spread_bucket(cluster: WatchedCluster) -> None:
+    """Its parts are in all partitions, of which each node lacks some."""
+    spread(cluster.addresses, "big", 3)
+    objects = [f"o{number}" for number in range(30)]
+    n1 = cluster.http["n1"]
+    for name in objects:
+        ask(n1, "/v1/push", {"collection": "big", "bucket": "b", "object": name, "text": f"red apple {name}"})
+    scope = "collection=big&bucket=b"
+    counted = f"/v1/count?{scope}&objects=true"
+    for port in cluster.http.values():
+        wait_until(lambda port=port: ask(port, counted)["count"] == 30)  # type: ignore[misc, index]
+        found = ask(port, f"/v1/query?{scope}&text=apple&limit=50")
+        assert sorted(hit["object"] for hit in found["hits"]) == sorted(objects)  # type: ignore[index]
+        found = ask(port, f"/v1/query?{scope}&text=o7")
+        assert [hit["object"] for hit in found["hits"]] == ["o7"]  # type: ignore[index]
+        assert ask(port, f"/v1/suggest?{scope}&word=appl")["words"] == ["apple"]  # type: ignore[index]

@@ -1,0 +1,110 @@
+"""Reads that a node passes on: when it does, and what it makes of the answers of other nodes."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
+
+from sonicpy.channel.commands import Command, Count, Query, Suggest  # noqa: E402
+from sonicpy.cluster.hedging import TakeAnswer  # noqa: E402
+from sonicpy.cluster.node import Node, NotHere, pack_error, unpack_answer  # noqa: E402
+from sonicpy.cluster.questions import UnknownQuestion, pack_command  # noqa: E402
+from sonicpy.cluster.service import NODE_CALLS  # noqa: E402
+from sonicpy.errors import CommandError, SonicError, StoreError  # noqa: E402
+from sonicpy.server.dispatch import Postponed  # noqa: E402
+
+QUERY = Query("c", "b", "apple", 10, 0, None)
+ROUTE = ["a connection"]
+
+
+class FakePeers:
+    """Connections to other nodes, which give one answer."""
+
+    def __init__(self, answer: bytes | None = b"+", *, are_open: bool = True) -> None:
+        self.answer = answer
+        self.questions: list[bytes] = []
+        self._are_open = are_open
+
+    def route(self, nodes: tuple[str, ...]) -> list[str]:
+        assert nodes == ("n2", "n3")
+        return ROUTE if self._are_open else []
+
+    def ask_along(self, route: list[str], question: bytes, answer: TakeAnswer) -> None:
+        assert route is ROUTE
+        self.questions.append(question)
+        answer(self.answer)
+
+
+def node_with(peers: FakePeers, **attributes: Any) -> Any:
+    """Return a node of a cluster with one partition, which it does not hold."""
+    node: Any = Node.__new__(Node)
+    node.__dict__ |= {"spread": frozenset(), "layout": SimpleNamespace(partitions=1), "replicas": {}, "turn": {}}
+    node.__dict__ |= {"_holders": [("n2", "n3")], "_peers": peers, "written": [7], "is_strong": False, **attributes}
+    return node
+
+
+def postponed(node: Any, command: Command) -> Postponed:
+    with pytest.raises(Postponed) as caught:
+        NODE_CALLS[type(command)](node, command)
+    return caught.value
+
+
+@pytest.mark.parametrize("command", [QUERY, Suggest("c", "b", "app", 5), Count("c", "b", "o1")])
+def test_a_read_of_what_others_hold_is_passed_on(command: Query | Suggest | Count) -> None:
+    peers = FakePeers(b"+EVENT\r\n")
+    ask = postponed(node_with(peers), command).ask
+    assert ask is not None
+    assert not peers.questions  # so far
+    taken: list[bytes | SonicError | None] = []
+    ask(taken.append)
+    assert taken == [b"EVENT\r\n"]
+    assert peers.questions == [pack_command(0, command, 7, False)]
+
+
+@pytest.mark.parametrize(
+    ("attributes", "command"),
+    [
+        ({"turn": {0: "a batch"}}, QUERY),
+        ({"spread": frozenset({"c"})}, QUERY),
+        ({"replicas": {0: SimpleNamespace(fault="behind")}}, QUERY),
+        ({}, Count("c", None, None)),
+    ],
+)
+def test_what_is_left_to_the_service(attributes: dict[str, Any], command: Query | Count) -> None:
+    assert postponed(node_with(FakePeers(), **attributes), command).ask is None
+
+
+def test_nobody_is_connected() -> None:
+    assert postponed(node_with(FakePeers(are_open=False)), QUERY).ask is None
+
+
+@pytest.mark.parametrize("answer", [None, b"", b"-behind", b"?unknown", b"*of a later version"])
+def test_an_answer_that_is_none(answer: bytes | None) -> None:
+    """Then the service asks, and says what is wrong."""
+    taken: list[bytes | SonicError | None] = []
+    ask = postponed(node_with(FakePeers(answer)), QUERY).ask
+    assert ask is not None
+    ask(taken.append)
+    assert taken == [None]
+
+
+def test_a_refusal_comes_as_it_was() -> None:
+    taken: list[Any] = []
+    refusal = pack_error(CommandError("invalid_format", "no such name"), is_change=False)
+    ask = postponed(node_with(FakePeers(refusal)), QUERY).ask
+    assert ask is not None
+    ask(taken.append)
+    assert (type(taken[0]), taken[0].code, taken[0].detail) == (CommandError, "invalid_format", "no such name")
+
+
+def test_a_node_that_does_not_know_a_question_lets_others_answer() -> None:
+    for is_change in (False, True):
+        with pytest.raises(NotHere, match="does not know the question"):
+            unpack_answer(pack_error(UnknownQuestion("a node does not know the question X"), is_change=is_change))
+
+
+def test_an_answer_of_a_later_version_is_named() -> None:
+    with pytest.raises(StoreError, match="an answer of a kind that this sonicpy .* does not know: upgrade it"):
+        unpack_answer(b"*later")
