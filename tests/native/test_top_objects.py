@@ -3,6 +3,7 @@
 import math
 import random
 from collections.abc import Callable
+from functools import partial
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -90,8 +91,10 @@ def search(
     return found
 
 
-def answer(found: TopObjects, lists: Lists, limit: int, offset: int = 0) -> list[tuple[int, int, float]]:
-    found.begin(offset + limit)
+def answer(
+    found: TopObjects, lists: Lists, limit: int, offset: int = 0, *, walks: bool = True
+) -> list[tuple[int, int, float]]:
+    found.begin(offset + limit, walks=walks)
     asked: set[bytes] = set()
     while keys := found.run():
         assert not asked & set(keys), "no block is asked for twice"
@@ -140,9 +143,10 @@ def test_the_walk_finds_what_looking_at_everything_finds(seed: int, objects: int
     expected = best_objects(terms, lengths, average, K1, B, exponent, full_first)
     block = chance.choice((1, 3, 16, 128))
     for limit, offset in ((10, 0), (1, 0), (3, 4), (chance.randint(0, 50), chance.randint(0, 50)), (2**60, 0)):
-        lists = Lists(lengths, block)
-        found = search(terms, lists, lengths, average, exponent, lambda: chance.randint(0, 128), full_first=full_first)
-        assert answer(found, lists, limit, offset) == expected[offset : offset + limit]
+        for walks in (True, False):
+            lists, tails = Lists(lengths, block), partial(chance.randint, 0, 128)
+            found = search(terms, lists, lengths, average, exponent, tails, full_first=full_first)
+            assert answer(found, lists, limit, offset, walks=walks) == expected[offset : offset + limit]
     found.give(lists.get(found.blocks_to_count()))
     assert found.count() == len(expected)
     for (iid, _, score), (listed, others, others_sum) in zip(

@@ -36,6 +36,7 @@ from libc.string cimport memset
 from sonicpy._native.answers cimport count_of, keys_of_all, parts_of_all
 from sonicpy._native.bits cimport count_bits, lowest_bit
 from sonicpy._native.bm25 cimport packed_length, part_of_score
+from sonicpy._native.exhaustive cimport ask_for_every_block, is_exhaustive, score_every_object
 from sonicpy._native.list_lookup cimport look_up, newest_below
 from sonicpy._native.memory cimport zeroed
 from sonicpy._native.merged_list cimport LOW_BITS, RUN_BITS, Merged, part_at
@@ -79,14 +80,19 @@ cdef class TopObjects(WantedBlocks):
     cdef double *_parts  # of the object that is looked at, by term
     cdef double *_held  # the weights of the terms that it holds
     cdef bint _is_started
+    cdef bint _is_exhaustive  # the lists are so short that there is no walk
     cdef bint _is_merged  # the postings of rare words were put together as far as they were read
 
     def __dealloc__(self):
         free(self._parts)
         free(self._held)
 
-    def begin(self, uint64_t wanted) -> None:
-        """Begin to look for the best `wanted` objects."""
+    def begin(self, uint64_t wanted, *, bint walks=False) -> None:
+        """Begin to look for the best `wanted` objects.
+
+        Args:
+            walks: walk also where the lists are so short that a look at all of them takes less.
+        """
         cdef Py_ssize_t number
         cdef uint64_t most = 0
         self.check_unstarted()
@@ -95,6 +101,10 @@ cdef class TopObjects(WantedBlocks):
         begin_top(&self._top, <Py_ssize_t> min(wanted, most))
         self._parts = <double *> zeroed(self._term_count, sizeof(double))
         self._held = <double *> zeroed(self._term_count, sizeof(double))
+        self._is_exhaustive = not walks and is_exhaustive(self)
+        if self._is_exhaustive:
+            self._is_begun = True
+            return
         self.open_sources()
         self.find_all_windows()
         self.begin_bounds()
@@ -140,6 +150,8 @@ cdef class TopObjects(WantedBlocks):
         self._asked = []
         if not self._is_begun:
             raise ValueError("begin first")
+        if self._is_exhaustive:
+            return self.run_exhaustively()
         if not self._is_started:
             self._is_started = True
             if self.ask_for_all():
@@ -153,6 +165,15 @@ cdef class TopObjects(WantedBlocks):
             self._driver += 1
             self._slot = 0
             self.start_driver()
+        return []
+
+    cdef list run_exhaustively(self):
+        """Return the keys of all blocks that nobody has read yet; if there are none, find the objects and return []."""
+        if not self._is_started and self._top.k:
+            if ask_for_every_block(self):
+                return self.keys_asked()
+            self._is_started = True
+            score_every_object(self)
         return []
 
     cdef int find_all_merged(self) except -1:
