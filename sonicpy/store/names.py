@@ -15,7 +15,7 @@ from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import OBJECTS, OIDS, Transaction
 from sonicpy.store.keys import bucket_key, object_key
 
-__all__ = ["NewNames", "drop_stored_name", "find_new", "name_hash", "new_names", "stored_names"]
+__all__ = ["NewNames", "drop_stored_name", "find_new", "name_hash", "new_names", "oids_from", "stored_names"]
 
 NAMES_PER_SLICE = 128
 """The largest average: 900 bytes."""
@@ -55,7 +55,7 @@ class NewNames(NameMap):
 def new_names(transaction: Transaction, state: BucketState) -> NewNames:
     """Return the names of the objects that `oids` may not hold, read from their records."""
     names = NewNames()
-    for iid, oid in _newest(transaction, state):
+    for iid, oid in oids_from(transaction, state.bucket, state.named):
         names.add(name_hash(oid), iid)
     names.added = 0
     return names
@@ -75,7 +75,7 @@ def stored_names(transaction: Transaction, state: BucketState, hash: int) -> tup
 
 def find_new(transaction: Transaction, state: BucketState, oid: bytes) -> Iterator[int]:
     """Yield the IID of an object that `oids` may not hold, for readers without `NewNames`."""
-    return (iid for iid, other in _newest(transaction, state) if other == oid)
+    return (iid for iid, other in oids_from(transaction, state.bucket, state.named) if other == oid)
 
 
 def drop_stored_name(transaction: Transaction, state: BucketState, hash: int, iid: int) -> None:
@@ -91,12 +91,13 @@ def drop_stored_name(transaction: Transaction, state: BucketState, hash: int, ii
         transaction.delete(OIDS, key)
 
 
-def _newest(transaction: Transaction, state: BucketState) -> Iterator[tuple[int, bytes]]:
-    first = state.named // OBJECTS_PER_RECORD_ROW
-    for key, row in transaction.rows(OBJECTS, bucket_key(state.bucket), object_key(state.bucket, first)):
+def oids_from(transaction: Transaction, bucket: int, first: int) -> Iterator[tuple[int, bytes]]:
+    """Yield IID and OID of the objects of a bucket from IID `first` on."""
+    row_number = first // OBJECTS_PER_RECORD_ROW
+    for key, row in transaction.rows(OBJECTS, bucket_key(bucket), object_key(bucket, row_number)):
         start = int.from_bytes(key[4:], "big") * OBJECTS_PER_RECORD_ROW
         for place, oid in RecordRow(row).oids():
-            if start + place >= state.named:
+            if start + place >= first:
                 yield start + place, oid
 
 

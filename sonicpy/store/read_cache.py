@@ -5,8 +5,10 @@ what the commit did not touch (`changes.py`). OIDs stay anyway, since an IID alw
 for the same words again and again, and for common words more often.
 """
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 
 from sonicpy._native.bucket_cache import BucketCache, CachingReader
 from sonicpy._native.keys import word_keys
@@ -19,6 +21,7 @@ from sonicpy.store.environment import IMPACTS, LENGTHS, PENDING, Row, Transactio
 from sonicpy.store.keys import TERM_KEY_BYTES, block_key, bucket_key, length_key, length_row_of, term_key
 from sonicpy.store.lengths import read_lengths
 from sonicpy.store.meta import CHANGES
+from sonicpy.store.names import find_new, oids_from, stored_names
 from sonicpy.store.pages import pages
 from sonicpy.store.view import View
 from sonicpy.store.word_rows import stored_words
@@ -59,6 +62,27 @@ class KnownPending:
             self.words += new
 
 
+@dataclass(slots=True)
+class KnownNames:
+    """The OIDs of a bucket that its rows of names may not hold, as far as they were read; later commits add some.
+
+    Attributes:
+        named: see BucketState.
+        until: the objects from `named` on and before this IID were read.
+        iids: by OID, the newest object with it, which may have been removed since.
+    """
+
+    named: int
+    until: int
+    iids: dict[bytes, int] = field(default_factory=dict)
+
+    def take(self, new: dict[bytes, int], before: int, until: int) -> None:
+        """Add the objects from IID `before` on, unless another thread has."""
+        if self.until == before:
+            self.iids.update(new)
+            self.until = until
+
+
 class SnapshotCache:
     """What was read of one commit; threads share it, since each step is one call of a dict.
 
@@ -76,6 +100,7 @@ class SnapshotCache:
         self.buckets: dict[int, tuple[int, BucketCache]] = {}
         """By bucket, with the number of the commit for which they hold."""
         self.pending: dict[int, KnownPending] = {} if before is None else before.pending
+        self.new_names: dict[int, KnownNames] = {} if before is None else before.new_names
         self.posting_bytes = 0
         self._since: dict[int, dict[int, Touched] | None] = {}
         if before is not None:
@@ -93,6 +118,7 @@ class SnapshotCache:
             self.buckets.clear()
             self.names.clear()
             self.pending.clear()
+            self.new_names.clear()
         if cache is None or commit != self.commit:
             cache = self._taken_over(bucket, commit, cache, view)
             self.buckets[bucket] = self.commit, cache
@@ -151,6 +177,27 @@ class Snapshot(View):
     def lengths(self, state: BucketState) -> bytearray:
         """Return the packed lengths of all objects of a bucket, by IID. The caller must not change them."""
         return SnapshotReader(self, state).lengths()
+
+    def named(self, state: BucketState, oid: bytes, hash: int) -> Iterable[int]:
+        """Return the IIDs of the objects that may have an OID, by its `name_hash`."""
+        return chain(stored_names(self.transaction, state, hash), self._new_named(state, oid))
+
+    def _new_named(self, state: BucketState, oid: bytes) -> Iterator[int]:
+        """Yield the IID of an object that the rows of names may not hold."""
+        names = self.snapshot_cache.new_names
+        known = names.get(state.bucket)
+        if known is None or known.named < state.named:
+            known = names[state.bucket] = KnownNames(state.named, state.named)
+        if known.named > state.named or known.until > state.next_iid:  # another thread has read a later commit
+            yield from find_new(self.transaction, state, oid)
+            return
+        before = known.until
+        if before < state.next_iid:
+            new = {other: iid for iid, other in oids_from(self.transaction, state.bucket, before)}
+            known.take(new, before, state.next_iid)
+        iid = known.iids.get(oid)
+        if iid is not None and self.record(state.bucket, iid) is not None:
+            yield iid
 
     def pending_words(self, state: BucketState) -> list[bytes]:
         """Return the words of a bucket that appeared or vanished since its graph was built, perhaps more than once.

@@ -9,13 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sonicpy.store import names
+from sonicpy.store import names, read_cache
 from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import OIDS, Environment, Transaction
 from sonicpy.store.mutations import FlushObject
-from sonicpy.store.names import NewNames, drop_stored_name, stored_names
+from sonicpy.store.names import NewNames, drop_stored_name, oids_from, stored_names
+from sonicpy.store.store import Store
 from sonicpy.store.verify import table_faults
+from sonicpy.store.view import View
 from tests.store.consistency import check_consistent
 from tests.store.shorthand import open_store, push
 
@@ -105,4 +107,59 @@ def test_names_take_few_bytes(tmp_path: Path) -> None:
         rows = [len(row) + len(key) for key, row in view.transaction.rows(OIDS, b"")]
         assert sum(rows) < 11 * state.named
         assert max(rows) < 4_000
+    store.close()
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from("pppfc"), st.integers(0, 30)), max_size=80))
+def test_snapshots_know_new_names(changes: list[tuple[str, int]]) -> None:
+    """They are read once, and those of later commits are added; removed objects are not found, also not later on."""
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
+        patch.setattr(names, "WAITING_MIN", 12)
+        patch.setattr(names, "FOLDED_MIN", 3)
+        store = open_store(Path(folder))
+        for kind, number in changes:
+            if kind == "p":
+                store.apply(push(f"o{number}", "word"))
+            elif kind == "f":
+                store.apply(FlushObject("c", "b", f"o{number}"))
+            else:
+                store.commit()
+                check_names(store)
+        store.close()
+
+
+def check_names(store: Store) -> None:
+    with store.snapshot() as snapshot:
+        state = snapshot.bucket("c", "b")
+        if state is None:
+            return
+        plain = View(snapshot.transaction)
+        for number in range(31):
+            name = f"o{number}"
+            cached = BucketReader(snapshot, state).object(name)
+            assert (cached is None) == (BucketReader(plain, state).object(name) is None), name
+            assert cached is None or cached.oid == name.encode()
+
+
+def test_new_names_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+
+    def counted(transaction: Transaction, bucket: int, first: int) -> Iterator[tuple[int, bytes]]:
+        read.append(first)
+        return oids_from(transaction, bucket, first)
+
+    monkeypatch.setattr(read_cache, "oids_from", counted)
+    store = open_store(tmp_path)
+    for commit in range(3):
+        for number in range(50):
+            store.apply(push(f"o{commit}-{number}", "word"))
+        store.commit()
+        with store.snapshot() as snapshot:
+            state = snapshot.bucket("c", "b")
+            assert state is not None
+            for number in range(50):
+                assert BucketReader(snapshot, state).object(f"o{commit}-{number}") is not None
+                assert BucketReader(snapshot, state).object(f"unknown{number}") is None
+    assert read == [0, 50, 100]
     store.close()
