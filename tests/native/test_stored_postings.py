@@ -217,5 +217,6 @@ def test_random_bytes_are_read_or_damage(row: bytes, block: bytes, lower: int, d
             with suppress(KeyError):
                 iids = [iid for iid, _ in walked(found, held)]
                 assert all(one < other for one, other in pairwise(iids))
+    every = [*held.values(), block]
     with suppress(DamagedBytes):
-        walked(StoredPostings.of_blocks(1, 2, 10, [*held.values(), block], LENGTHS), {})
+        walked(StoredPostings.of_blocks(1, 2, sum(each[0] for each in every if each), every, LENGTHS), {})
