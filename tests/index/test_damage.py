@@ -258,9 +258,7 @@ def test_an_older_commit_is_not_checked_and_a_short_file_is_named(folder: Path) 
 
 
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
-def test_a_store_that_was_cut_off_is_a_sentence(
-    folder: Path, share: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_store_that_was_cut_off_is_a_sentence(folder: Path, share: float, monkeypatch: pytest.MonkeyPatch) -> None:
     pages = max(Taken(monkeypatch, folder).used)  # pages behind these are not missed
     with open(folder / DATA_FILE, "r+b") as file:
         file.truncate(int(pages * share) * PAGE_BYTES)
