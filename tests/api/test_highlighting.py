@@ -110,8 +110,9 @@ def terms_of(text: str) -> set[str]:
 
 @given(st.lists(st.sampled_from(PIECES), max_size=24).map("".join), st.data())
 def test_marked_is_what_the_lexer_cuts(text: str, data: st.DataObject) -> None:
-    """Every place gives one of the words, and every word that the text gives has a place."""
-    terms = {word for word in terms_of(text) if unicodedata.category(word[0])[0] != "M"}
+    """Every place gives one of the words, and every word that the text gives has a place, unless it begins with a mark
+    or a joining sign that is cut off a run without blanks."""
+    terms = {word for word in terms_of(text) if unicodedata.category(word[0])[0] not in "MP"}
     words = data.draw(st.sets(st.sampled_from(sorted(terms)))) if terms else set()
     explained = asking(words)
     found = spans(text, explained)
