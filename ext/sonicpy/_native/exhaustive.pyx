@@ -58,8 +58,9 @@ cdef bint ask_for_every_block(ScoreBounds query) except -1:
     """Ask for all blocks that nobody has read yet; return whether there are any."""
     cdef Py_ssize_t number, block
     for number in range(query._source_count):
-        for block in range(query._sources[number].count):
-            query.ask(number, block)
+        for block in range(query._sources[number].count):  # a query on another thread may be asking for it
+            query._sources[number].blocks[block].is_wanted = False
+    query.ask_for_every_block()
     return len(query._asked) > 0
 
 
@@ -96,6 +97,8 @@ cdef int add_slot(ScoreBounds query, const Term *term, Py_ssize_t number, Everyb
     cdef Scored *one
     for source in range(slot.first, slot.first + slot.count):
         for block in range(query._sources[source].count):
+            if query._sources[source].blocks[block].packed == NULL:
+                raise RuntimeError("a block of postings was not read")
             decode_block(&query._sources[source].blocks[block], &held)
             for place in range(held.count):
                 iid = held.iids[place]

@@ -69,6 +69,7 @@ cdef class QueryTerms:
     cdef double slot_bound(self, const Slot *slot, uint8_t packed) noexcept nogil
     cdef list keys_asked(self)
     cdef bint ask_for_all(self) except -1
+    cdef int ask_for_every_block(self) except -1
     cdef int ask(self, Py_ssize_t source, Py_ssize_t block) except -1
 
     cdef inline double weight_of(self, const Term *term, const Slot *slot) noexcept nogil:

@@ -248,10 +248,15 @@ cdef class QueryTerms:
                 missing += self._sources[number].blocks[block].packed == NULL
                 if missing > ALL_MAX:
                     return False
+        self.ask_for_every_block()
+        return len(self._asked) > 0
+
+    cdef int ask_for_every_block(self) except -1:
+        cdef Py_ssize_t number, block
         for number in range(self._source_count):
             for block in range(self._sources[number].count):
                 self.ask(number, block)
-        return len(self._asked) > 0
+        return 0
 
     def give(self, list rows not None) -> None:
         """Take the (key, block) pairs found for the keys that `run` returned, in their order.

@@ -99,12 +99,12 @@ cdef class TopObjects(WantedBlocks):
         for number in range(self._term_count):
             most += self._terms[number].df
         begin_top(&self._top, <Py_ssize_t> min(wanted, most))
-        self._parts = <double *> zeroed(self._term_count, sizeof(double))
-        self._held = <double *> zeroed(self._term_count, sizeof(double))
         self._is_exhaustive = not walks and is_exhaustive(self)
         if self._is_exhaustive:
             self._is_begun = True
             return
+        self._parts = <double *> zeroed(self._term_count, sizeof(double))
+        self._held = <double *> zeroed(self._term_count, sizeof(double))
         self.open_sources()
         self.find_all_windows()
         self.begin_bounds()
