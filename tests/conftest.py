@@ -10,6 +10,7 @@ import pytest
 from hypothesis import settings
 
 from tests.processes import Server
+from tests.support.forked import end_template
 
 # Hundreds of tests start servers, which start a quarter faster if they find bytecode.
 sys.dont_write_bytecode = False
@@ -28,6 +29,11 @@ def pytest_collection_finish() -> None:
     """Let no collection of garbage go through the thousands of tests that were found: they stay."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    """End the process that forks servers."""
+    end_template()
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Servers as subprocesses, as an operator runs them: `python -m sonicpy serve` on a free port, with its own folder.
+"""Servers as subprocesses: what `python -m sonicpy serve` runs, on a free port, with a folder of its own.
 
 Every server ends with the test that started it. Tests signal only processes that they started.
 """
@@ -24,6 +24,7 @@ from unittest import mock
 import pytest
 
 from sonicpy.cli.main import main
+from tests.support.forked import Running, can_fork, fork_server
 
 HOST = "127.0.0.1"
 KEPT_VARIABLE = "SONIC_SERVER__SEARCH_PROCESSES"
@@ -42,6 +43,7 @@ class Server:
         settings: dotted keys and their values, set by environment variables.
         password: what clients must send with START.
         host: the address to listen on.
+        is_fresh: start it with `python -m sonicpy serve` in any case. Others are forked (`tests/support/forked.py`).
     """
 
     def __init__(
@@ -51,8 +53,10 @@ class Server:
         *,
         password: str | None = None,
         host: str = HOST,
+        is_fresh: bool = False,
     ) -> None:
         self.folder = folder
+        self._is_fresh = is_fresh
         self.password = password
         self.host = host
         self.port = free_port(host)
@@ -61,7 +65,7 @@ class Server:
             self._settings["channel.auth_password"] = password
         self._log = folder / f"stderr-{self.port}.txt"
         self._starts = 0
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Running | None = None
 
     @property
     def pid(self) -> int:
@@ -80,14 +84,7 @@ class Server:
         arguments = ["--inet", address, "--data", str(self.folder / "store")]
         self._starts += 1  # a worker of a killed server may still write to the file that it had
         self._log = self.folder / f"stderr-{self.port}-{self._starts}.txt"
-        with open(self._log, "wb") as log:
-            self._process = subprocess.Popen(
-                serve_command(*arguments),
-                cwd=self.folder,
-                env=environment(self._settings),
-                stdout=subprocess.DEVNULL,
-                stderr=log,
-            )
+        self._process = self._begin(["serve", *arguments], environment(self._settings))
         self._wait_until_it_accepts()
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
@@ -142,7 +139,19 @@ class Server:
         if error is None:
             assert "Traceback" not in self.log(), self.log()
 
-    def _running(self) -> subprocess.Popen[bytes]:
+    def _begin(self, arguments: list[str], variables: dict[str, str]) -> Running:
+        if not self._is_fresh and can_fork(variables):
+            return fork_server(arguments, self.folder, variables, self._log)
+        with open(self._log, "wb") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", "sonicpy", *arguments],
+                cwd=self.folder,
+                env=variables,
+                stdout=subprocess.DEVNULL,
+                stderr=log,
+            )
+
+    def _running(self) -> Running:
         assert self._process is not None, "the server was not started"
         return self._process
 

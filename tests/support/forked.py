@@ -1,0 +1,152 @@
+"""Servers that one process forks after it has imported sonicpy, which takes most of the time that a start takes.
+
+Hundreds of tests start a server. A forked one differs from `python -m sonicpy serve` only in when it imports, and in
+the command line that the system shows. Linux only; elsewhere, and with SONICPY_FRESH_SERVERS=1, each is started anew.
+"""
+
+import contextlib
+import json
+import os
+import resource
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+PROGRAM = Path(__file__).with_name("template.py")
+ALLOWED = sys.platform == "linux" and os.environ.get("SONICPY_FRESH_SERVERS") != "1"
+OWN = ("SONIC_", "PYTEST_")
+"""How variables begin that a server, or nothing, reads after its start. All others must be those of the template."""
+END_S = 5.0
+
+
+class Running(Protocol):
+    """What tests use of a process; subprocess.Popen has it too."""
+
+    pid: int
+
+    @property
+    def returncode(self) -> int | Any: ...
+    def poll(self) -> int | None: ...
+    def wait(self, timeout: float | None = None) -> int: ...
+    def send_signal(self, sig: int) -> None: ...
+    def kill(self) -> None: ...
+
+
+class Template:
+    """The process that forks servers. It ends when the process that made this object does."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.inherited = inherited(os.environ)
+        ours, theirs = socket.socketpair()
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, str(PROGRAM), str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno()],
+            )
+        self._messages = ours.makefile("rwb")
+        ours.close()  # the file keeps it open
+
+    def ask(self, message: Mapping[str, object]) -> int | None:
+        """Return the answer to one message."""
+        with self._lock:
+            self._messages.write(json.dumps(message).encode() + b"\n")
+            self._messages.flush()
+            answer: int | None = json.loads(self._messages.readline())
+            return answer
+
+    def close(self) -> None:
+        """End the process; servers that it forked go on."""
+        with contextlib.suppress(OSError):
+            self._messages.close()
+        self._process.wait(END_S)
+
+
+class ForkedServer:
+    """A server that the template forked, with what subprocess.Popen has for tests."""
+
+    def __init__(self, parent: Template, pid: int) -> None:
+        self._parent = parent
+        self.pid = pid
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        """Return the exit status; None: it runs."""
+        if self.returncode is None:
+            self.returncode = self._parent.ask({"wait": self.pid})
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait at most `timeout` seconds for its end, and return the exit status.
+
+        Raises:
+            subprocess.TimeoutExpired: it still runs.
+        """
+        if self.poll() is None:
+            descriptor = os.pidfd_open(self.pid)
+            try:
+                select.select([descriptor], [], [], timeout)
+            finally:
+                os.close(descriptor)
+        status = self.poll()
+        if status is None:
+            raise subprocess.TimeoutExpired("sonicpy serve", timeout or 0.0)
+        return status
+
+    def send_signal(self, sig: int) -> None:
+        """Send a signal, unless it is known to have ended."""
+        if self.poll() is None:
+            os.kill(self.pid, sig)
+
+    def kill(self) -> None:
+        """Kill it, as a crash would."""
+        self.send_signal(signal.SIGKILL)
+
+
+_making = threading.Lock()
+_made: list[Template] = []
+
+
+def can_fork(environment: Mapping[str, str]) -> bool:
+    """Whether a forked process would be the same as one with this environment from the start."""
+    return ALLOWED and inherited(environment) == _template().inherited
+
+
+def fork_server(arguments: Sequence[str], folder: Path, environment: Mapping[str, str], log: Path) -> ForkedServer:
+    """Fork a server: `python -m sonicpy` with these arguments, in `folder`, with stderr at the end of `log`."""
+    parent = _template()
+    message = {
+        "arguments": list(arguments),
+        "folder": str(folder),
+        "environment": dict(environment),
+        "log": str(log),
+        "files": resource.getrlimit(resource.RLIMIT_NOFILE),
+    }
+    pid = parent.ask(message)
+    assert pid is not None
+    return ForkedServer(parent, pid)
+
+
+def end_template() -> None:
+    """End the process that forks, if there is one."""
+    while _made:
+        _made.pop().close()
+
+
+def inherited(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that an interpreter or a library may read while it starts."""
+    return {name: value for name, value in environment.items() if not name.upper().startswith(OWN)}
+
+
+def _template() -> Template:
+    with _making:
+        if not _made:
+            _made.append(Template())
+        return _made[0]

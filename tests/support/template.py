@@ -1,0 +1,65 @@
+"""The process that forks servers for tests, run as a program; `tests/support/forked.py` starts it and asks it.
+
+It imports sonicpy once, and never runs it: whatever a server does is done behind the fork. Each message is a line of
+JSON over the socket whose descriptor is the argument.
+"""
+
+import gc
+import json
+import os
+import resource
+import runpy
+import signal
+import socket
+import sys
+from typing import Any, NoReturn
+
+import sonicpy.server.server  # noqa: F401
+from sonicpy.cli.main import main  # noqa: F401
+
+
+def serve(descriptor: int) -> None:
+    """Answer messages until the tests end or, in a server, return from its `main`."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with socket.socket(fileno=descriptor) as asker, asker.makefile("rwb") as messages:
+        gc.collect()
+        gc.freeze()  # the servers share these pages
+        for line in messages:
+            asked = json.loads(line)
+            if "wait" in asked:
+                answer = ended(asked["wait"])
+            elif (answer := os.fork()) == 0:
+                break
+            messages.write(json.dumps(answer).encode() + b"\n")
+            messages.flush()
+        else:
+            return
+    become_server(asked)
+
+
+def ended(child: int) -> int | None:
+    """Return the exit status of a child, negative for a signal; None: it runs."""
+    found, status = os.waitpid(child, os.WNOHANG)
+    return os.waitstatus_to_exitcode(status) if found else None
+
+
+def become_server(asked: dict[str, Any]) -> NoReturn:
+    """Make this process what `python -m sonicpy` would be, and run that."""
+    gc.unfreeze()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for name in (os.devnull, asked["log"]):
+        descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        os.dup2(descriptor, 1 if name == os.devnull else 2)
+        os.close(descriptor)
+    resource.setrlimit(resource.RLIMIT_NOFILE, tuple(asked["files"]))
+    os.chdir(asked["folder"])
+    os.environ.clear()
+    os.environ.update(asked["environment"])
+    sys.path[0] = asked["folder"]
+    sys.argv[:] = ["sonicpy", *asked["arguments"]]
+    runpy.run_module("sonicpy", run_name="__main__", alter_sys=True)
+    sys.exit(0)
+
+
+if __name__ == "__main__":
+    serve(int(sys.argv[1]))
