@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from sonicpy import Index
-from sonicpy.server import committer
-from sonicpy.server.committer import COMMIT_CHANGES, COMMIT_CHANGES_SHARED, FLUSH_ROWS_CHANGES
+from sonicpy.server.committer import COMMIT_CHANGES, COMMIT_CHANGES_SHARED, FLUSH_ROWS_CHANGES, Committer
 from sonicpy.store.write_view import WriteView
 from tests.in_loop import Address, serving
 
@@ -18,7 +17,7 @@ Ask = Callable[[bytes, int], Awaitable[list[bytes]]]
 
 @pytest.fixture
 def no_timer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(committer, "COMMIT_AFTER_S", 60.0)
+    monkeypatch.setitem(Committer.__init__.__kwdefaults__, "commit_after_s", 60.0)
 
 
 def run(folder: Path, talk: Callable[[Index, Ask, Ask], Awaitable[None]]) -> None:

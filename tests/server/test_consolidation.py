@@ -15,6 +15,7 @@ from sonicpy.store.environment import PENDING
 from sonicpy.store.log import HEADER
 from tests.index.shorthand import open_index
 from tests.processes import Server
+from tests.server.fair import ping_s
 from tests.server.peer import Peer
 from tests.server.streams import word_of
 from tests.server.test_info import info, wait_for
@@ -320,9 +321,7 @@ def pings_beside(server: Server, other: Peer, line: str, answer: str) -> list[fl
         other.send_lines(line)
         end = None
         while end is None or time.perf_counter() < end:
-            began = time.perf_counter()
-            assert peer.ask("PING") == "PONG"
-            took.append(time.perf_counter() - began)
+            took.append(ping_s(server, peer))
             if end is None and is_answered(other, 0.0005):
                 assert other.line() == answer
                 end = time.perf_counter() + 1
