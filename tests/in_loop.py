@@ -6,14 +6,23 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from sonicpy import Config, Index
 from sonicpy.channel.session import Session
 from sonicpy.channel.syntax import Limits
+from sonicpy.server.committer import Committer
 from sonicpy.server.connection import Connection
 from sonicpy.server.service import Service
 from tests.processes import HOST
 
 Address = tuple[str, int]
+
+
+def set_commit_after(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    """Let servers of this test commit so long after a change, unless something else makes them commit before."""
+    assert Committer.__init__.__kwdefaults__ is not None
+    monkeypatch.setitem(Committer.__init__.__kwdefaults__, "commit_after_s", seconds)
 
 
 @asynccontextmanager

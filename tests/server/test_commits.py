@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from sonicpy import Index
-from sonicpy.server.committer import COMMIT_CHANGES, COMMIT_CHANGES_SHARED, FLUSH_ROWS_CHANGES, Committer
+from sonicpy.server.committer import COMMIT_CHANGES, COMMIT_CHANGES_SHARED, FLUSH_ROWS_CHANGES
 from sonicpy.store.write_view import WriteView
-from tests.in_loop import Address, serving
+from tests.in_loop import Address, serving, set_commit_after
 
 Ask = Callable[[bytes, int], Awaitable[list[bytes]]]
 """Sends lines and returns the given number of answers."""
@@ -17,7 +17,7 @@ Ask = Callable[[bytes, int], Awaitable[list[bytes]]]
 
 @pytest.fixture
 def no_timer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(Committer.__init__.__kwdefaults__, "commit_after_s", 60.0)
+    set_commit_after(monkeypatch, 60.0)
 
 
 def run(folder: Path, talk: Callable[[Index, Ask, Ask], Awaitable[None]]) -> None:

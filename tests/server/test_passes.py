@@ -12,7 +12,7 @@ from sonicpy.server import committer, connection
 from sonicpy.server.committer import IMMEDIATE_TURNS, LONE_TURNS
 from sonicpy.server.connection import Connection
 from sonicpy.store.log import Log
-from tests.in_loop import serving_with
+from tests.in_loop import serving_with, set_commit_after
 
 WRITERS = 6
 PUSH = b'PUSH c b o%d "shared w%d" LANG(none)\n'
@@ -68,7 +68,7 @@ def run(folder: Path, talk: Talk, settings: dict[str, Any] | None = None) -> Non
 @pytest.fixture
 def written(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """What happens from now on, in its order: how many records the log takes, and what connections send."""
-    monkeypatch.setattr(committer, "COMMIT_AFTER_S", 60.0)
+    set_commit_after(monkeypatch, 60.0)
     append, write = Log.append, Connection._write
     happened: list[object] = []
 
@@ -112,7 +112,7 @@ def test_replies_wait_for_the_disk_where_they_promise_it(tmp_path: Path, written
 
 
 def test_a_log_that_cannot_be_written_withdraws_all_of_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(committer, "COMMIT_AFTER_S", 60.0)
+    set_commit_after(monkeypatch, 60.0)
     append = Log.append
 
     def full(self: Log, records: list[bytes]) -> int:
@@ -156,7 +156,7 @@ def test_an_end_in_the_same_pass_comes_behind_the_reply(tmp_path: Path, written:
 
 
 def test_passes_with_one_turn_seal_at_once_for_a_while(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(committer, "COMMIT_AFTER_S", 60.0)
+    set_commit_after(monkeypatch, 60.0)
     asked: list[bool] = []
     original = committer.Committer.seal_with_pass
 

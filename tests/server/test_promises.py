@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from sonicpy.errors import StoreError, StoreFull
-from sonicpy.server import committer, connection
+from sonicpy.server import connection
 from sonicpy.server.service import Service
 from sonicpy.store.backup import open_backup
 from sonicpy.store.log import Log
 from sonicpy.store.view import View
-from tests.in_loop import Address, serving_with
+from tests.in_loop import Address, serving_with, set_commit_after
 
 COMMIT = {"store": {"kv": {"durability": "commit"}}}
 PUSH = b'PUSH c b o "amber" LANG(none)\n'
@@ -148,7 +148,7 @@ def test_a_commit_comes_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
             while service.index.maintainer.uncommitted:
                 await asyncio.sleep(0.01)
 
-    monkeypatch.setattr(committer, "COMMIT_AFTER_S", 0.2)
+    set_commit_after(monkeypatch, 0.2)
     run(tmp_path, talk, COMMIT)
 
 
@@ -184,7 +184,7 @@ def test_a_backup_holds_what_was_acknowledged_before_it(tmp_path: Path, monkeypa
         with open_backup(tmp_path / "backup") as environment, environment.reading() as transaction:
             assert View(transaction).bucket("c", "b") is not None
 
-    monkeypatch.setattr(committer, "COMMIT_AFTER_S", 60.0)
+    set_commit_after(monkeypatch, 60.0)
     run(tmp_path / "store", talk, {})
 
 
