@@ -19,6 +19,7 @@ def test_every_benchmark_once() -> None:
     assert "skipped" not in run.stdout
 
 
+@pytest.mark.full
 def test_costs_of_every_stage_are_printed() -> None:
     command = [sys.executable, "-m", "benchmarks.costs", "300"]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=100)

@@ -316,7 +316,7 @@ def test_connections_that_are_reset_leave_nothing(tmp_path: Path) -> None:
                 assert peer.recv(5) == b"HTTP/"  # what is left unread makes the close a reset
 
     with WithHttp(tmp_path) as server:
-        reset(200)
+        reset(100)
         rss_bytes = server.rss_bytes()
-        reset(1_000)
-        assert server.rss_bytes() - rss_bytes < 4 << 20
+        reset(500)
+        assert server.rss_bytes() - rss_bytes < 2 << 20

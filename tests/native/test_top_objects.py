@@ -134,7 +134,7 @@ def made_query(chance: random.Random, objects: int) -> tuple[list[Term], bytes, 
 
 
 @given(st.integers(0, 2**32), st.sampled_from((30, 300, 3000)))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_the_walk_finds_what_looking_at_everything_finds(seed: int, objects: int) -> None:
     chance = random.Random(seed)
     terms, lengths, average = made_query(chance, objects)
