@@ -22,7 +22,18 @@ os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
 settings.register_profile("shared machine", deadline=None)
 settings.load_profile("shared machine")
 
+HERE = Path(__file__).parent
 NOBODY = 65_534
+
+
+LONG_FIRST = ("transcripts", "benchmarks", "power", "cluster", "server", "evaluation", "store", "docs", "client")
+"""Folders of long tests, and of tests that wait for clocks. They begin first, so that no worker ends with them alone."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the folders of long tests first."""
+    places = {name: place for place, name in enumerate(LONG_FIRST)}
+    items.sort(key=lambda item: places.get(Path(os.path.relpath(item.path, HERE)).parts[0], len(places)))
 
 
 def pytest_collection_finish() -> None:

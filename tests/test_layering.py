@@ -103,8 +103,10 @@ def test_parts_of_index_import_only_what_lies_below() -> None:
             assert {names[0] for names in imported} - {own} <= ROOMS_OF_INDEX[own], path
 
 
-MODULES = {".".join(path.relative_to(PACKAGE).with_suffix("").parts): imports_of(path, types=False) for path in FILES}
-"""What each module imports when it is imported."""
+@cache
+def modules() -> dict[str, set[str]]:
+    """Return what each module imports when it is imported."""
+    return {".".join(path.relative_to(PACKAGE).with_suffix("").parts): imports_of(path, types=False) for path in FILES}
 
 
 def test_nothing_imports_in_a_circle() -> None:
@@ -112,13 +114,13 @@ def test_nothing_imports_in_a_circle() -> None:
 
     def visit(name: str, above: tuple[str, ...]) -> None:
         assert name not in above, " -> ".join([*above, name])
-        if name in done or name not in MODULES:
+        if name in done or name not in modules():
             return
-        for imported in sorted(MODULES[name]):
+        for imported in sorted(modules()[name]):
             visit(imported, (*above, name))
         done.add(name)
 
-    for name in sorted(MODULES):
+    for name in sorted(modules()):
         visit(name, ())
 
 
@@ -128,7 +130,7 @@ def test_the_way_down_is_short() -> None:
         """Return the longest chain of imports from a module to the errors, or nothing."""
         if name == "errors":
             return (name,)
-        ways = [way(imported) for imported in MODULES.get(name, ())]
+        ways = [way(imported) for imported in modules().get(name, ())]
         longest = max(ways, key=len, default=())
         return (name, *longest) if longest else ()
 

@@ -20,6 +20,8 @@ CIRCLED_LETTERS = frozenset(
 """Symbols that Unicode's property Alphabetic counts among the letters."""
 
 JOINERS = frozenset((0x200C, 0x200D))
+OTHERS_IN_W = CIRCLED_LETTERS | JOINERS
+WORD_CATEGORIES = frozenset("Lu Ll Lt Lm Lo Mn Mc Me Nd Nl Pc".split())
 
 
 def is_alphanumeric(char: str) -> bool:
@@ -29,8 +31,7 @@ def is_alphanumeric(char: str) -> bool:
 
 def is_word_char(char: str) -> bool:
     """Return whether Sonic's class *w* holds the character: letters, marks, digits, connectors, joiners."""
-    category = unicodedata.category(char)
-    return category[0] in "LM" or category in ("Nd", "Nl", "Pc") or ord(char) in CIRCLED_LETTERS | JOINERS
+    return unicodedata.category(char) in WORD_CATEGORIES or ord(char) in OTHERS_IN_W
 
 
 def _class(points: Collection[int]) -> str:

@@ -6,6 +6,7 @@ import logging
 import os
 import signal
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,13 @@ from sonicpy.server import listeners
 from sonicpy.server.listeners import bind_tcp
 from tests.processes import HOST, Server, free_port, refused_start, run_here, run_serve
 from tests.server.peer import Peer
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    """A server that is started as an operator does it."""
+    with Server(tmp_path, is_fresh=True) as running:
+        yield running
 
 
 def is_one_sentence(text: str) -> bool:

@@ -56,31 +56,35 @@ def themes(numbers: tuple[str, ...]) -> list[str]:
     return [str(path) for number in numbers for path in sorted((FOLDER / "golden").glob(f"{number}-*.txt"))]
 
 
-def check(played: Replay, files: int) -> None:
+def ended(played: Replay) -> subprocess.CompletedProcess[str]:
     said, errors = played.communicate(timeout=100)
-    assert played.returncode == 0, f"{said}\n{errors}"
-    assert f"total: {files} files, " in said
-    assert "FAIL" not in said
+    return subprocess.CompletedProcess(played.args, played.returncode, said, errors)
+
+
+def check(done: subprocess.CompletedProcess[str], files: int) -> None:
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    assert f"total: {files} files, " in done.stdout
+    assert "FAIL" not in done.stdout
 
 
 def test_compat_mode_without_expansions_gives_the_same_exact_answers() -> None:
     files = themes(EXACT_THEMES)
-    check(replay(COMPAT_WITHOUT_EXPANSIONS, files), len(files))
+    check(ended(replay(COMPAT_WITHOUT_EXPANSIONS, files)), len(files))
 
 
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_compat_mode_answers_every_recorded_scenario_exactly(group: int) -> None:
     every = sorted(str(path) for path in (FOLDER / "golden").glob("*.txt") if path.name not in WAITING)
     files = every[group::GROUPS]
-    check(replay(COMPAT, files), len(files))
+    check(ended(replay(COMPAT, files)), len(files))
 
 
 def test_the_default_mode_speaks_the_same_protocol() -> None:
     # Names of objects may have letters of every script there.
     options = ("--order", "set", "--skip-tag", "ascii-objects")
-    check(replay(SERVE, themes(SET_THEMES), *options), len(SET_THEMES))
+    check(ended(replay(SERVE, themes(SET_THEMES), *options)), len(SET_THEMES))
 
 
 @pytest.mark.parametrize("place", range(len(WAITING)), ids=WAITING)
 def test_compat_mode_answers_what_waits_for_clocks_exactly(place: int, waiting: list[Replay]) -> None:
-    check(waiting[place], 1)
+    check(ended(waiting[place]), 1)
