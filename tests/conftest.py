@@ -27,7 +27,7 @@ NOBODY = 65_534
 
 
 LONG_FIRST = ("transcripts", "benchmarks", "power", "cluster", "server", "evaluation", "store", "docs", "client")
-"""Folders of long tests, and of tests that wait for clocks. They begin first, so that no worker ends with them alone."""
+"""Folders of long tests, and of tests that wait for clocks. They begin first: else one worker ends with them."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
