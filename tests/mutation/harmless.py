@@ -17,9 +17,7 @@ STAMPS = "whoever compares two stamps asks only whether they are the same"
 TWO_SYNCS = (
     "two threads would have to end their syncs between the same two instructions; no test meets that often enough"
 )
-A_SYNC_BETWEEN = (
-    "another thread would have to begin its sync between two instructions; no test meets that often enough"
-)
+A_SYNC_BETWEEN = "another thread would have to begin its sync between two instructions; no test meets that often enough"
 
 HARMLESS: dict[tuple[str, str, str, str], str] = {
     (LOG, "self._begun = 0  # segments", "0", "(1)"): "only whether it has grown counts",
