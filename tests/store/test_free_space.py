@@ -73,6 +73,11 @@ def taken_bytes(environment: Environment) -> int:
     return environment.data_file.stat().st_blocks * 512
 
 
+def links(folder: Path) -> list[Path]:
+    """Return the open files of this process that are there still, none where the system does not say."""
+    return [link for link in folder.iterdir() if link.is_symlink()] if folder.exists() else []
+
+
 def rows(environment: Environment) -> dict[bytes, bytes]:
     with environment.reading() as transaction:
         return dict(transaction.rows(POSTINGS, b""))
@@ -228,6 +233,21 @@ def test_a_store_at_rest_gives_back_and_still_answers(
     reopened = open_store(tmp_path / "store")
     assert len(found(reopened, "alpha")) == 301
     reopened.close()
+
+
+def test_a_store_that_is_closed_gives_back(tmp_path: Path, environment: Environment) -> None:
+    store = open_store(tmp_path / "store")
+    for number in range(2_000):
+        store.apply(push(f"o{number}", f"alpha word{number} more{number}"))
+        if number % 20 == 0:
+            store.commit()
+    store.commit()
+    path = tmp_path / "store" / DATA_FILE
+    before = path.stat().st_blocks
+    store.close()
+    assert path.stat().st_blocks < 0.7 * before
+    held = [os.readlink(link) for link in links(Path("/proc/self/fd"))]
+    assert not [name for name in held if name.startswith(str(tmp_path / "store"))], "no file stays open"
 
 
 def test_a_change_ends_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
