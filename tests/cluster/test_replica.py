@@ -117,9 +117,7 @@ def test_a_replica_goes_on_where_its_last_commit_ended(tmp_path: Path) -> None:
     run(test())
 
 
-def test_a_replica_that_is_read_commits_soon_and_others_seldom(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_replica_that_is_read_commits_soon_and_others_seldom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(replica_module, "COMMIT_AFTER_READ_S", 0.01)
     monkeypatch.setattr("sonicpy.server.tasks.TICK_S", 0.01)
 
