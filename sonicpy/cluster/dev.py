@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import fcntl
 import importlib.metadata
+import os
 import shutil
 import signal
 import socket
@@ -231,17 +232,23 @@ def held(folder: Path) -> Iterator[None]:
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        lock = open(folder / LOCK_FILE, "wb")
+        lock = os.open(folder / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
     except OSError as error:
         raise ConfigError(f"--data is {folder}, which cannot be written: {error.strerror}.") from error
-    with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise ConfigError(
-                f"--data is {folder}, which another sonicpy cluster dev uses; allowed is a folder of its own."
-            ) from error
+    try:
+        _lock(lock, folder)
         yield
+    finally:
+        os.close(lock)
+
+
+def _lock(descriptor: int, folder: Path) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        raise ConfigError(
+            f"--data is {folder}, which another sonicpy cluster dev uses; allowed is a folder of its own."
+        ) from error
 
 
 def nats_server() -> Path:
