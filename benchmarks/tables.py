@@ -2,11 +2,13 @@
 
     python -m benchmarks.tables [TEXTS]
 
-The program pushes texts in process and commits as often as the server does. The file is larger than its tables: the
-last commits freed pages that later commits will use. `fill` is the share of the pages that rows take, in percent.
+The program pushes texts in process and commits as often as the server does, and prints the tables. Then it does what a
+server does at rest, consolidate and fill pages, and prints them again. The file is larger than its tables: the last
+commits freed pages that later commits will use. `fill` is the share of the pages that rows take, in percent.
 """
 
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.command_line import parse_count
@@ -26,16 +28,34 @@ NODE_BYTES = 8 + 2
 def main() -> None:
     count = parse_count("tables", __doc__, "TEXTS", 330_000)
     texts = messages(count)
-    with tempfile.TemporaryDirectory() as folder, Index(Path(folder), autocommit=False) as index:
+    with tempfile.TemporaryDirectory() as folder:
+        load(Path(folder), texts)
+        print(f"{len(texts)} texts\n")
+        print_tables(Path(folder))
+        rest(Path(folder))
+        print("\nconsolidated, pages filled")
+        print_tables(Path(folder))
+
+
+def load(folder: Path, texts: Sequence[str]) -> None:
+    """Push texts into a new store."""
+    with Index(folder, autocommit=False) as index:
         for number, text in enumerate(texts):
             index.push(COLLECTION, BUCKET, oid(number), text)
             if number % COMMIT_CHANGES == COMMIT_CHANGES - 1:
                 index.maintainer.commit()
         index.maintainer.commit()
         index.maintainer.sync()
-        print(f"{len(texts)} texts\n")
-        print_tables(Path(folder))
-        print(f"{'the log':20} {index.maintainer.log_bytes() / MB:7.2f}")
+
+
+def rest(folder: Path) -> None:
+    """Consolidate a store, and fill its pages."""
+    with Index(folder) as index:
+        index.consolidate()
+        while ranges := index.maintainer.sparse_ranges():
+            for sparse in ranges:
+                index.maintainer.rewrite(sparse)
+            index.maintainer.commit()
 
 
 def print_tables(folder: Path) -> None:

@@ -32,7 +32,7 @@ class Rounds:
     """What rounds use, and what they count.
 
     Attributes:
-        kept: the folder of the last backup that was compared, and each of its buckets.
+        kept: the folder of the last backup that was compared, and what each collection in it holds.
         backups: how many were begun.
         fresh: the backup of this round, which is to be compared.
         done: how often each thing happened.
@@ -43,7 +43,7 @@ class Rounds:
     folder: Path
     chance: random.Random
     done: Counter[str] = field(default_factory=Counter)
-    kept: tuple[Path, list[Objects]] | None = None
+    kept: tuple[Path, dict[str, Objects]] | None = None
     backups: int = 0
     fresh: Backup | None = None
 
@@ -132,7 +132,7 @@ def restore(rounds: Rounds, control: Peer, stopped: threading.Event) -> None:
     stopped.wait(rounds.chance.uniform(0, 0.5))
     rounds.world.begin_restore(states, time.monotonic_ns())
     rounds.trigger(control, f"restore {folder}")
-    rounds.world.end_restore(time.monotonic_ns())
+    rounds.world.end_restore(states, time.monotonic_ns())
 
 
 def kill_workers(rounds: Rounds, control: Peer, stopped: threading.Event) -> None:

@@ -116,29 +116,33 @@ class World:
             raise ConnectionError(f"TRIGGER backup was answered {answer!r}")
         return Backup(folder, list(zip(first, (place.history.sent for place in self.places), strict=True)))
 
-    def check_backup(self, backup: Backup, scratch: Path) -> list[Objects]:
-        """Restore a backup into a folder of its own; return its buckets. Call it before `settle`, beside no client."""
+    def check_backup(self, backup: Backup, scratch: Path) -> dict[str, Objects]:
+        """Restore a backup into a folder of its own; return what each collection in it holds.
+
+        Call it before `settle`, beside no client.
+        """
         with Index(scratch) as index:
             index.restore(backup.folder)
-            found: list[Objects] = [{} for _ in self.places]
-            numbers = {place.collection: number for number, place in enumerate(self.places)}
+            found: dict[str, Objects] = {collection: {} for collection in index.collections()}
             for held in index.holdings():
-                objects = found[numbers[held.collection]]
+                objects = found[held.collection]
                 objects[held.object] = objects.get(held.object, frozenset()) | set(held.terms)
-        for place, objects, (first, last) in zip(self.places, found, backup.ranges, strict=True):
-            if not place.history.has_been(objects, first, last):
+        for place, (first, last) in zip(self.places, backup.ranges, strict=True):
+            if not place.history.has_been(found.get(place.collection, {}), first, last):
                 self.faults.append(f"the backup of {place.collection} is of no state from {first} to {last}")
         return found
 
-    def begin_restore(self, states: list[Objects], now: int) -> None:
-        """Note that a restore is sent."""
-        for place, objects in zip(self.places, states, strict=True):
-            place.history.send(Change("RESTORE", objects=objects), now)
+    def begin_restore(self, states: dict[str, Objects], now: int) -> None:
+        """Note that a restore is sent; what it does not hold, such as a bucket that was flushed, stays as it is."""
+        for place in self.places:
+            if place.collection in states:
+                place.history.send(Change("RESTORE", objects=states[place.collection]), now)
 
-    def end_restore(self, now: int) -> None:
+    def end_restore(self, states: dict[str, Objects], now: int) -> None:
         """Note that a restore was answered OK."""
         for place in self.places:
-            place.history.answer(now)
+            if place.collection in states:
+                place.history.answer(now)
 
     def settle(self) -> None:
         """Compare every bucket and every read with the histories, and begin anew; no client may be at work."""

@@ -1,7 +1,7 @@
 """Which object has an OID: `oids` by the hash of the OID, and the OIDs of new objects in memory.
 
 With a row for each name, nearly every PUSH would change a page of its own, because hashes are spread evenly. So names
-wait in memory until there are thousands, then go into rows of about a hundred, a slice of all hashes each
+wait in memory until there are thousands, then go into rows of about fifty, a slice of all hashes each
 (`sonicpy._native.name_rows`). Nothing is lost with the memory: the names that wait belong to objects from
 `BucketState.named` on, whose records hold them.
 """
@@ -17,8 +17,8 @@ from sonicpy.store.keys import bucket_key, object_key
 
 __all__ = ["NewNames", "drop_stored_name", "find_new", "name_hash", "new_names", "oids_from", "stored_names"]
 
-NAMES_PER_SLICE = 128
-"""The largest average: 900 bytes."""
+NAMES_PER_SLICE = 64
+"""The largest average: 450 bytes. With twice as many, a page has room for four rows and usually holds two or three."""
 WAITING_MIN = 1_000
 WAITING_MAX = 8_000
 """Names that wait: a sixteenth of all, within these bounds."""
@@ -102,9 +102,13 @@ def oids_from(transaction: Transaction, bucket: int, first: int) -> Iterator[tup
 
 
 def _merge(transaction: Transaction, state: BucketState, names: bytes) -> None:
-    """Put a row of names into the rows of their slices, and split slices if there are too few."""
+    """Put a row of names into the rows of their slices, and split slices if there are too few.
+
+    The work grows with the names: a bucket whose slices are all too large gets new ones over many calls.
+    """
     before = max(state.slices, 1)
-    state.slices = max(before, -(-state.objects // NAMES_PER_SLICE))
+    wanted = -(-state.objects // NAMES_PER_SLICE)
+    state.slices = max(before, min(wanted, before + len(names) // 2))
     merge = NameMerge(state.bucket, names, before, state.slices)
     while keys := merge.next_keys():
         transaction.put_many(OIDS, merge.rows(transaction.get_many(OIDS, keys)))

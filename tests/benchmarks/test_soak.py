@@ -12,7 +12,7 @@ import pytest
 from benchmarks.seeds.plots import Plot, svg
 from benchmarks.soak.__main__ import soak
 from benchmarks.soak.clock import Clock
-from benchmarks.soak.history import SHARED_WORDS, Change, History, Key, Read, Value
+from benchmarks.soak.history import SHARED_WORDS, Change, History, Key, Objects, Read, Value
 from benchmarks.soak.rounds import Rounds
 from benchmarks.soak.samples import Sample, judge, points
 from benchmarks.soak.world import World
@@ -89,6 +89,17 @@ def test_the_states_that_a_backup_may_hold() -> None:
     assert not past.has_been(one, 2, 2)
     assert not past.has_been(one, 0, 0)
     assert past.objects == one, "looking changes nothing"
+
+
+def test_a_restore_leaves_what_the_backup_does_not_hold(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    held, flushed = {"a": frozenset({"one"})}, {"b": frozenset({"two"})}
+    world.places[0].history = History(flushed)
+    states: dict[str, Objects] = {"soak-1": held}
+    world.begin_restore(states, 1)
+    world.end_restore(states, 2)
+    assert [place.history.objects for place in world.places] == [flushed, held, {}, {}]
+    assert [place.history.answered for place in world.places] == [0, 1, 0, 0]
 
 
 def sample(second: int, memory_mb: float) -> Sample:

@@ -230,6 +230,19 @@ def test_a_store_at_rest_gives_back_and_still_answers(
     reopened.close()
 
 
+def test_a_store_that_is_closed_gives_back(tmp_path: Path, environment: Environment) -> None:
+    store = open_store(tmp_path / "store")
+    for number in range(2_000):
+        store.apply(push(f"o{number}", f"alpha word{number} more{number}"))
+        if number % 20 == 0:
+            store.commit()
+    store.commit()
+    path = tmp_path / "store" / DATA_FILE
+    before = path.stat().st_blocks
+    store.close()
+    assert path.stat().st_blocks < 0.7 * before
+
+
 def test_a_change_ends_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(background_sync, "SYNC_AFTER_S", 0.0)
     monkeypatch.setattr(background_sync, "REST_AFTER_S", 30.0)

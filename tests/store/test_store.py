@@ -33,6 +33,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_a_closed_store_opens_with_everything_in_it(tmp_path: Path, durability: str) -> None:
     store = open_store(tmp_path, durability=durability)
     assert store.durability == durability
+    assert not store.was_converted
     store.apply(push("o1", "alpha beta"))
     store.seal()
     store.sync_log()
@@ -157,6 +158,14 @@ def test_a_second_store_in_this_process_is_refused_with_the_holders_number(tmp_p
     assert found(store, "alpha") == ["o1"], "the first one goes on"
     store.close()
     open_store(tmp_path).close()
+
+
+def test_who_is_refused_hears_where_the_store_is_served(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    store.note_server("sonic://127.0.0.1:1")
+    with pytest.raises(StoreLocked, match="sonic://127.0.0.1:1"):
+        open_store(tmp_path)
+    store.close()
 
 
 def test_a_second_process_is_refused_until_the_first_one_is_gone(tmp_path: Path) -> None:

@@ -1,0 +1,83 @@
+"""A store syncs by itself: soon after a commit, at once if much was replaced, and a commit waits if too much was."""
+
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from sonicpy.store import background_sync
+from sonicpy.store import store as store_module
+from sonicpy.store.store import Store
+from tests.store.shorthand import open_store, push
+
+LONG_S = 60.0
+
+
+def wait_for_sync(store: Store) -> bool:
+    """Wait until the last commit is a checkpoint; return False if it is none after some seconds."""
+    deadline = time.monotonic() + 10
+    last = store.last_commit()
+    while store.checkpoint < last and time.monotonic() < deadline:
+        time.sleep(0.005)
+    return store.checkpoint >= last
+
+
+def test_a_commit_is_synced_soon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(background_sync, "SYNC_AFTER_S", 0.05)
+    store = open_store(tmp_path)
+    for number in range(3):
+        store.apply(push(f"o{number}", "alpha"))
+        store.commit()
+        assert store.checkpoint < store.last_commit()
+        assert wait_for_sync(store)
+    store.close()
+
+
+def test_a_commit_that_replaces_much_is_synced_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(background_sync, "SYNC_AFTER_S", LONG_S)
+    store = open_store(tmp_path)
+    store.apply(push("o1", "alpha"))
+    store.commit()
+    time.sleep(0.1)
+    assert store.checkpoint < store.last_commit(), "not yet"
+    monkeypatch.setattr(store_module, "CHECKPOINT_BYTES", 1)
+    store.apply(push("o2", "alpha"))
+    store.commit()
+    assert wait_for_sync(store)
+    store.close()
+
+
+@pytest.mark.parametrize("too_much", [True, False])
+def test_a_commit_waits_for_the_sync_under_way_if_too_much_was_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, too_much: bool
+) -> None:
+    store = open_store(tmp_path)
+    if too_much:
+        monkeypatch.setattr(store_module, "REPLACED_BYTES_MAX", 1)
+    begun, may_end, committed = threading.Event(), threading.Event(), threading.Event()
+
+    def hold() -> None:
+        begun.set()
+        assert may_end.wait(LONG_S)
+
+    def let_it_end() -> None:
+        assert begun.wait(LONG_S)
+        was_early.append(committed.wait(0.3))
+        may_end.set()
+
+    was_early: list[bool] = []
+    store.sync_before(hold)
+    syncing, watching = threading.Thread(target=store.sync), threading.Thread(target=let_it_end)
+    store.apply(push("o1", "alpha"))
+    store.commit()
+    store.apply(push("o2", "alpha"))
+    watching.start()
+    syncing.start()
+    assert begun.wait(LONG_S)
+    store.commit()
+    committed.set()
+    for thread in (syncing, watching):
+        thread.join()
+    assert was_early == [not too_much]
+    store.close()
