@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 COMMIT_AFTER_S = 3.0
 """Reads see what is not committed, and after the death of the process the log has it: commits can be rare. One for each
-hundred changes takes as much as applying them; one for each thousand, a quarter of that."""
+hundred changes takes half as much as applying them; one for each thousand, a fifth."""
 COMMIT_AFTER_READ_S = 0.2
 """Where somebody reads, because reads cost more while something is not committed."""
 EXPECTED_S = 0.5

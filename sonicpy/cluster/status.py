@@ -15,6 +15,8 @@ from sonicpy.cluster.registry import Layout, Registry
 SUBJECT = "sonicpy.status"
 ANSWERS_S = 1.0
 """How long nodes have to answer."""
+NAMED_MAX = 16
+"""Partitions that a sentence names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,8 @@ async def ask_nodes(connection: Client, layout: Layout) -> dict[str, Any]:
 def faults(layout: Layout, answers: dict[str, Any]) -> Iterator[str]:
     """Yield what is wrong, as sentences: one for each silent node, however much it holds."""
     for name, held in silent_nodes(layout, answers).items():
-        yield f"{name} does not answer; its partitions: {', '.join(map(str, held))}"
+        more = f" and {len(held) - NAMED_MAX} more" if len(held) > NAMED_MAX else ""
+        yield f"{name} does not answer; its partitions: {', '.join(map(str, held[:NAMED_MAX]))}{more}"
     for number in range(layout.partitions):
         chains: dict[int, dict[str, str]] = {}
         for name in layout.holders(number):

@@ -21,6 +21,10 @@ def answer(*replicas: int, chain: str = "aa", fault: str | None = None) -> dict[
 
 def test_a_silent_node_is_one_sentence_however_much_it_holds() -> None:
     assert list(faults(LAYOUT, {"n1": answer(0, 1, 2)})) == ["n2 does not answer; its partitions: 0, 1, 2"]
+    large = Layout(100, 2, ("n1", "n2"))
+    assert list(faults(large, {"n1": answer(*range(100))})) == [
+        f"n2 does not answer; its partitions: {', '.join(map(str, range(16)))} and 84 more"
+    ]
 
 
 def test_a_node_that_answers_is_not_said_to_be_silent() -> None:
