@@ -73,6 +73,11 @@ def taken_bytes(environment: Environment) -> int:
     return environment.data_file.stat().st_blocks * 512
 
 
+def links(folder: Path) -> list[Path]:
+    """Return the open files of this process that are there still, none where the system does not say."""
+    return [link for link in folder.iterdir() if link.is_symlink()] if folder.exists() else []
+
+
 def rows(environment: Environment) -> dict[bytes, bytes]:
     with environment.reading() as transaction:
         return dict(transaction.rows(POSTINGS, b""))
@@ -241,6 +246,8 @@ def test_a_store_that_is_closed_gives_back(tmp_path: Path, environment: Environm
     before = path.stat().st_blocks
     store.close()
     assert path.stat().st_blocks < 0.7 * before
+    held = [os.readlink(link) for link in links(Path("/proc/self/fd"))]
+    assert not [name for name in held if name.startswith(str(tmp_path / "store"))], "no file stays open"
 
 
 def test_a_change_ends_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
