@@ -36,6 +36,7 @@ from typing import Any
 
 from sonicpy.cluster.dev import DevCluster, free_ports
 from sonicpy.cluster.partitions import partition_of
+from sonicpy.cluster.replica import COMMIT_AFTER_S
 from sonicpy.cluster.snapshots import snapshot_all
 from sonicpy.cluster.status import status
 from tests.support.texts import messages, queries, quoted
@@ -47,7 +48,7 @@ PARTITIONS = 16
 ROUNDS = 4
 OBJECTS = 50_000
 IDLE_S = 3.0
-SETTLE_S = 1.5
+SETTLE_S = COMMIT_AFTER_S + 0.5
 """After changes, until everything is committed and nothing is left to do."""
 TEXTS = messages(20_000)
 QUERIES = queries(TEXTS, 2, 2_000)

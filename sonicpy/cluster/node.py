@@ -375,7 +375,7 @@ class Node:
                 await replica.wait_for(position, APPLY_S)
             except StoreError as error:
                 raise NotHere(str(error)) from error
-        return answer_read(replica.index, replica.committer, question)
+        return answer_read(replica.to_read(), replica.committer, question)
 
     async def _change(self, partition: int, question: Question) -> bytes:
         """Return the number that a change answers, and its position."""
@@ -453,7 +453,7 @@ class Node:
                 or not is_read(question)
             ):
                 return None
-            return ANSWER + answer_read(replica.index, replica.committer, question)
+            return ANSWER + answer_read(replica.to_read(), replica.committer, question)
         except SonicError as error:
             return pack_error(error, is_change=False)
 

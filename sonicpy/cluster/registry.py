@@ -317,8 +317,8 @@ def other_layout(now: Layout, given: Layout) -> str:
             "hold its partitions"
         )
     return (
-        f"these brokers hold a cluster with another layout: {now.partitions} partitions in {now.logs} logs, "
-        f"{now.copies} copies, and that stays so"
+        f"these brokers hold a cluster with another layout (partitions: {now.partitions}, logs: {now.logs}, copies: "
+        f"{now.copies}), and that stays so"
     )
 
 

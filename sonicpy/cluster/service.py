@@ -76,7 +76,7 @@ def read_here(call: Callable[[Any, Any], bytes]) -> Callable[[Node, Any], bytes]
             or node.is_strong
         ):
             raise Postponed
-        return call(replica.index, command)
+        return call(replica.to_read(), command)
 
     return read
 

@@ -9,7 +9,7 @@ from nats.errors import Error as NatsError
 
 from sonicpy.cluster.jetstream import connect
 from sonicpy.cluster.orders import tell_layout
-from sonicpy.cluster.questions import Question, pack_question, subject_of_questions
+from sonicpy.cluster.questions import Question, not_empty, pack_question, subject_of_questions
 from sonicpy.cluster.registry import Layout, Registry
 from sonicpy.cluster.status import ask_nodes
 from sonicpy.errors import ConfigError, StoreError
@@ -63,8 +63,8 @@ async def _check_empty(connection: Client, layout: Layout, collection: str) -> N
             raise StoreError(f"partition {partition} does not answer ({type(error).__name__})") from error
         if message.data != b"+[]":
             raise StoreError(
-                f"partition {partition} answers {message.data[1:].decode()}; allowed is a collection that holds no "
-                f"bucket: export {collection}, flush it, and push it again afterwards"
+                f"cannot spread {collection}, {not_empty(partition, message.data)}; allowed is a collection without "
+                f"buckets: export {collection}, flush it, and push it again afterwards"
             )
 
 

@@ -15,6 +15,8 @@ from sonicpy.cluster.registry import Layout, Registry
 SUBJECT = "sonicpy.status"
 ANSWERS_S = 1.0
 """How long nodes have to answer."""
+NAMED_MAX = 16
+"""Partitions that a sentence names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +37,14 @@ class Status:
     def lines(self) -> Iterator[str]:
         """Yield what is shown on a terminal."""
         figures = self.figures
-        yield f"{figures['partitions']} partitions in {figures['logs']} logs, {figures['copies']} copies"
+        yield f"partitions: {figures['partitions']}, logs: {figures['logs']}, copies: {figures['copies']}"
         for name, node in figures["nodes"].items():
             if node is None:
                 yield f"node {name}: silent"
                 continue
             behind = max(max(0, last - node["replicas"].get(number, {}).get("position", last))
                          for number, last in figures["last"].items())  # fmt: skip
-            yield f"node {name}: {len(node['replicas'])} replicas, {behind} batches behind"
+            yield f"node {name}: {len(node['replicas'])} replicas, {behind} entries behind"
         yield from figures["faults"]
 
 
@@ -101,13 +103,18 @@ async def ask_nodes(connection: Client, layout: Layout) -> dict[str, Any]:
 
 
 def faults(layout: Layout, answers: dict[str, Any]) -> Iterator[str]:
-    """Yield what is wrong, as sentences."""
+    """Yield what is wrong, as sentences: one for each silent node, however much it holds."""
+    for name, held in silent_nodes(layout, answers).items():
+        more = f" and {len(held) - NAMED_MAX} more" if len(held) > NAMED_MAX else ""
+        yield f"{name} does not answer; its partitions: {', '.join(map(str, held[:NAMED_MAX]))}{more}"
     for number in range(layout.partitions):
         chains: dict[int, dict[str, str]] = {}
         for name in layout.holders(number):
-            replica = answers.get(name, {}).get("replicas", {}).get(str(number))
+            if name not in answers:
+                continue
+            replica = answers[name]["replicas"].get(str(number))
             if replica is None:
-                yield f"partition {number}: {name} does not answer"
+                yield f"partition {number} at {name}: the node has not opened it yet"
                 continue
             if replica["fault"] is not None:
                 yield f"partition {number} at {name}: {replica['fault']}"
@@ -115,3 +122,13 @@ def faults(layout: Layout, answers: dict[str, Any]) -> Iterator[str]:
         for position, of_nodes in chains.items():
             if len(set(of_nodes.values())) > 1:
                 yield f"partition {number}: {' and '.join(of_nodes)} differ at position {position}"
+
+
+def silent_nodes(layout: Layout, answers: dict[str, Any]) -> dict[str, list[int]]:
+    """Return the partitions of each node that holds some and does not answer."""
+    silent: dict[str, list[int]] = {}
+    for number in range(layout.partitions):
+        for name in layout.holders(number):
+            if name not in answers:
+                silent.setdefault(name, []).append(number)
+    return silent

@@ -24,7 +24,7 @@ from nats.errors import Error as NatsError
 
 from sonicpy.cluster.jetstream import JetStream, connect
 from sonicpy.cluster.orders import Order, give_order
-from sonicpy.cluster.questions import Question, pack_question, subject_of_questions
+from sonicpy.cluster.questions import Question, not_empty, pack_question, subject_of_questions
 from sonicpy.cluster.registry import Layout, Registry
 from sonicpy.cluster.snapshots import load
 from sonicpy.cluster.status import ask_nodes
@@ -207,10 +207,9 @@ async def _check_empty(connection: Client, layout: Layout) -> None:
         except (NatsError, OSError) as error:
             raise StoreError(f"partition {partition} does not answer ({type(error).__name__})") from error
         if message.data != b"+[]":
-            found = message.data[1:].decode()
             raise StoreError(
-                f"partition {partition} answers {found}; allowed is an empty cluster: sonicpy cluster import adds the "
-                "backup to what a cluster holds"
+                f"cannot restore into this cluster, {not_empty(partition, message.data)}; allowed is an empty cluster: "
+                "sonicpy cluster import adds the backup to what a cluster holds"
             )
 
 

