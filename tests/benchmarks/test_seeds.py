@@ -18,13 +18,8 @@ from benchmarks.seeds.profiles import TINY
 from benchmarks.seeds.synapse_rows import shard_of
 from benchmarks.seeds.table import IN_PROCESS, Figure, Table
 
-LONG = {"L", "R", "S"}
-"""Rows that start so many servers and clients that only the full set runs them."""
 
-
-@pytest.mark.parametrize(
-    "letter", [pytest.param(letter, marks=[pytest.mark.full] if letter in LONG else []) for letter in ROWS]
-)
+@pytest.mark.parametrize("letter", ROWS)
 def test_every_row_runs(letter: str, tmp_path: Path) -> None:
     said: list[str] = []
     table = Table("tiny", said.append)
