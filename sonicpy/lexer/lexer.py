@@ -32,8 +32,11 @@ VERSION = 2
 NO_LANGUAGE = "none"
 """LANG(none): no language and no stop words, not even those that the settings deny."""
 
-SONIC_VERSION = 2
-"""Of the terms of compat mode where they are normalised or stemmed; stores of the first version lack it."""
+SONIC_VERSION = 3
+"""Of the terms of compat mode where they are normalised or stemmed, or a dictionary cuts Chinese text.
+
+The first stores lack it.
+"""
 
 LISTS = ("allow", "deny")
 """The settings of [stopwords] that only change the lists."""
@@ -95,6 +98,7 @@ class Lexer:
             at_borders=False,
             marks_are_words=True,
             rules_special=True,
+            whole_pieces=True,
             stops_in_any_form=True,
         )
 
@@ -197,7 +201,7 @@ class Lexer:
                 stemming = BoundAnalyzer(self._analyzer, stem=self._stemmer(algorithm))
                 found.update(dict.fromkeys(stemming.analyze(text).words))
         if self._compat and self._segmenters.has_zh:
-            segmenting = BoundAnalyzer(self._analyzer, segment=self._segmenters.chinese)
+            segmenting = BoundAnalyzer(self._analyzer, segment=self._segmenters.chinese_text)
             found.update(dict.fromkeys(segmenting.analyze(text).words))
         return list(found)
 
@@ -208,7 +212,9 @@ class Lexer:
             "server.compat": "sonic" if self._compat else "none",
             **self._segmenters.installed(),
         }
-        if self._compat and self._normalization != NormalizationConfig(unicode_normalization="none"):
+        if self._compat and (
+            self._segmenters.has_zh or self._normalization != NormalizationConfig(unicode_normalization="none")
+        ):
             settings["lexer.compat"] = str(SONIC_VERSION)
         for section, values in (
             ("normalization", self._normalization.model_dump()),
@@ -261,4 +267,4 @@ class Lexer:
 
         The default mode asks dictionaries about runs of letters only, in any language.
         """
-        return self._segmenters.chinese if self._compat and code == "cmn" and self._segmenters.has_zh else None
+        return self._segmenters.chinese_text if self._compat and code == "cmn" and self._segmenters.has_zh else None
