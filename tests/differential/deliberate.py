@@ -83,10 +83,14 @@ def marks_alone(scenario: Scenario, difference: Difference) -> Scenario | None:
 
 
 def without_lone_marks(line: re.Match[bytes]) -> bytes:
-    """Return a line without the marks of its text that follow neither a letter or number nor another mark of one."""
+    """Return a line without the marks of its text that follow neither a letter or number nor another mark of one.
+
+    The dictionary of Chinese cuts each mark from its letter.
+    """
+    is_cut = b"LANG(cmn)" in named_language(line)
     kept = ""
     for char in line["text"].decode("utf-8", "replace").replace(LINE_BREAK, "\n"):
-        if not is_mark(char) or (kept and (kept[-1].isalnum() or is_mark(kept[-1]))):
+        if not is_mark(char) or (kept and not is_cut and (kept[-1].isalnum() or is_mark(kept[-1]))):
             kept += char
     return line["head"] + f'"{kept}"'.replace("\n", LINE_BREAK).encode() + line["meta"]
 

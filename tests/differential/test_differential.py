@@ -181,6 +181,12 @@ def test_a_mark_behind_a_line_break_stands_alone() -> None:
     assert without_lone_marks(line) == 'PUSH {c} b o "\\n e\u0301 "'.encode()
 
 
+def test_the_dictionary_leaves_every_mark_alone() -> None:
+    line = TEXT.match('PUSH {c} b o "e\u0301 \u4eca\u5929" LANG(cmn)'.encode())
+    assert line is not None
+    assert without_lone_marks(line) == 'PUSH {c} b o "e \u4eca\u5929" LANG(cmn)'.encode()
+
+
 def test_white_space_of_a_text_is_one_blank() -> None:
     line = TEXT.match('PUSH {c} b o "a\u00a0 b\\nc\t\\"d"'.encode())
     assert line is not None
