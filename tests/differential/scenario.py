@@ -116,7 +116,7 @@ ODD_LINES = (
     "PUSH {c} b {name} {text}", "COUNT {c} {name}", "SUGGEST {c} b", "LIST {c} b x", "FLUSHO {c} b", "TRIGGER",
     "TRIGGER nothing", "QUERY {c} {name} {text}", "START search", "ſuggest", "  PING  ", "QUIT", "quit now",
     "START ingest x", "HELP COMMANDS", "HELP commands x", "TRIGGER consolidate now", "TRIGGER CONSOLIDATE",
-    "TRIGGER backup", "TRIGGER restore", "TRIGGER backup /nowhere/a/b", "TRIGGER restore /nowhere/a/b",
+    "TRIGGER backup", "TRIGGER restore", "TRIGGER backup /dev/null/x", "TRIGGER restore /dev/null/x",
     "push {c} b {name} {text}", "Query {c} b {text}", "LIST {c} b{meta}", "list {c} {name}{meta}",
     "COUNT {c} b {name} x", "COUNTB {c}", "COUNTC", "FLUSHB {c} b x", "FLUSHC", "\u00a0PING", "PING\u0000",
     "POP {c} b {name} {text}", "POP {c} b A {text}{meta}", "SUGGEST {c} {name} {text}{meta}",
