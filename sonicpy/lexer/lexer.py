@@ -153,9 +153,10 @@ class Lexer:
         """Return what `lex` does without a language, and ask the detector only if its answer can change the terms."""
         found = guesser.decide(text)
         if isinstance(found, Undecided):
-            terms = self._candidates(found.script).analyze(text)
-            if guesser.has_whatlang and not any(flags & STOP for flags in terms.flags):
-                return terms  # no language that it may be in has stop words among them
+            if guesser.has_whatlang:  # it finds none but the candidates
+                terms = self._candidates(found.script).analyze(text)
+                if not any(flags & STOP for flags in terms.flags):
+                    return terms
             found = guesser.ask(found)
         code = found[0]
         return (self._analyzers.get(code) or self._bind(code)).analyze(text)
