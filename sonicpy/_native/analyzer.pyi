@@ -20,6 +20,7 @@ class Analyzer:
         words_of_run: Callable[[str], list[str]] | None = None,
         marks_are_words: bool = False,
         rules_special: bool = False,
+        whole_pieces: bool = False,
         stops_in_any_form: bool = False,
     ) -> None: ...
 

@@ -14,14 +14,14 @@ import Stemmer
 
 from sonicpy._native.analyzer import Analyzer, BoundAnalyzer
 from sonicpy._native.stop_set import StopSet
-from sonicpy._native.terms import Terms
+from sonicpy._native.terms import STOP, Terms
 from sonicpy.config import NormalizationConfig, StopwordsConfig, TokenizationConfig
 from sonicpy.lexer import turkish
 from sonicpy.lexer.language import LanguageGuesser
 from sonicpy.lexer.languages import LANGUAGES, by_code
 from sonicpy.lexer.normalizer import normalizer, sonic_normalizer
 from sonicpy.lexer.segmenters import Segment, Segmenters
-from sonicpy.lexer.sonic_language import SonicGuesser
+from sonicpy.lexer.sonic_language import CANDIDATES, SonicGuesser, Undecided
 from sonicpy.lexer.stopwords import StopWords
 
 Stem = Callable[[str], str]
@@ -32,8 +32,11 @@ VERSION = 2
 NO_LANGUAGE = "none"
 """LANG(none): no language and no stop words, not even those that the settings deny."""
 
-SONIC_VERSION = 2
-"""Of the terms of compat mode where they are normalised or stemmed; stores of the first version lack it."""
+SONIC_VERSION = 3
+"""Of the terms of compat mode where they are normalised or stemmed, or a dictionary cuts Chinese text.
+
+The first stores lack it.
+"""
 
 LISTS = ("allow", "deny")
 """The settings of [stopwords] that only change the lists."""
@@ -63,13 +66,15 @@ class Lexer:
         self._segmenters = Segmenters()
         self._analyzer = self._sonic_analyzer() if compat else self._default_analyzer()
         self._lists = StopWords()
-        self._guesser = SonicGuesser(self._lists) if compat else LanguageGuesser(self._lists)
+        self._sonic_guesser = SonicGuesser(self._lists) if compat else None
+        self._guesser = self._sonic_guesser or LanguageGuesser(self._lists)
         self._stop_sets: dict[str | None, StopSet | None] = {}
         self._stemmers: dict[str, Stemmer.Stemmer] = {}
         self._plain = BoundAnalyzer(self._analyzer)
         self._analyzers: dict[str | None, BoundAnalyzer] = {NO_LANGUAGE: self._plain}
         self._storing: dict[str | None, BoundAnalyzer] = {NO_LANGUAGE: self._plain}
         self._stemming: dict[str | None, BoundAnalyzer] = {}
+        self._any_of: dict[str, BoundAnalyzer] = {}
 
     def _default_analyzer(self) -> Analyzer:
         form, folds = self._normalization.unicode_normalization, self._normalization.diacritic_folding_enabled
@@ -95,12 +100,16 @@ class Lexer:
             at_borders=False,
             marks_are_words=True,
             rules_special=True,
+            whole_pieces=True,
             stops_in_any_form=True,
         )
 
     def prepare(self) -> None:
         """Read now what the first text that needs it would otherwise wait for."""
         self._guesser.prepare()
+        if self._sonic_guesser is not None and self._sonic_guesser.has_whatlang:
+            for script in CANDIDATES:
+                self._candidates(script)
 
     def lex(self, text: str, lang: str | None) -> Terms:
         """Return the distinct terms of a query; stop words are flagged, or left out where the settings drop them.
@@ -125,6 +134,8 @@ class Lexer:
 
         The language is guessed only if the terms depend on it. Arguments and errors as in `lex`.
         """
+        if lang is None and self._sonic_guesser is not None and not self._normalization.stemming_enabled:
+            return self._lex_guessed(self._sonic_guesser, text)
         if self._lists_decide:
             return self.lex(text, lang)
         if lang in turkish.LANGUAGES:
@@ -137,6 +148,18 @@ class Lexer:
         if analyzer is None:
             analyzer = self._storing[lang] = BoundAnalyzer(self._analyzer, stem=self._stem_function(lang))
         return analyzer.analyze(text)
+
+    def _lex_guessed(self, guesser: SonicGuesser, text: str) -> Terms:
+        """Return what `lex` does without a language, and ask the detector only if its answer can change the terms."""
+        found = guesser.decide(text)
+        if isinstance(found, Undecided):
+            if guesser.has_whatlang:  # it finds none but the candidates
+                terms = self._candidates(found.script).analyze(text)
+                if not any(flags & STOP for flags in terms.flags):
+                    return terms
+            found = guesser.ask(found)
+        code = found[0]
+        return (self._analyzers.get(code) or self._bind(code)).analyze(text)
 
     def lex_query(self, text: str, lang: str | None) -> tuple[Terms, str | None]:
         """Return what `lex` does, and the language it took the text to be in: a code, "none", or None: unknown."""
@@ -197,7 +220,7 @@ class Lexer:
                 stemming = BoundAnalyzer(self._analyzer, stem=self._stemmer(algorithm))
                 found.update(dict.fromkeys(stemming.analyze(text).words))
         if self._compat and self._segmenters.has_zh:
-            segmenting = BoundAnalyzer(self._analyzer, segment=self._segmenters.chinese)
+            segmenting = BoundAnalyzer(self._analyzer, segment=self._segmenters.chinese_text)
             found.update(dict.fromkeys(segmenting.analyze(text).words))
         return list(found)
 
@@ -208,7 +231,9 @@ class Lexer:
             "server.compat": "sonic" if self._compat else "none",
             **self._segmenters.installed(),
         }
-        if self._compat and self._normalization != NormalizationConfig(unicode_normalization="none"):
+        if self._compat and (
+            self._segmenters.has_zh or self._normalization != NormalizationConfig(unicode_normalization="none")
+        ):
             settings["lexer.compat"] = str(SONIC_VERSION)
         for section, values in (
             ("normalization", self._normalization.model_dump()),
@@ -228,15 +253,27 @@ class Lexer:
         self._analyzers[code] = analyzer
         return analyzer
 
+    def _candidates(self, script: str) -> BoundAnalyzer:
+        """Return the analyzer that flags the stop words of every language that the detector may find in a script."""
+        analyzer = self._any_of.get(script)
+        if analyzer is None:
+            words = frozenset().union(*(self._lists.sonic_words(code) for code in CANDIDATES[script]))
+            analyzer = self._any_of[script] = BoundAnalyzer(self._analyzer, self._as_stop_set(words))
+        return analyzer
+
     def _stop_set(self, code: str | None) -> StopSet | None:
         if code not in self._stop_sets:
             listed = self._list(code) if code else frozenset()
-            # The settings' words are compared as they are written: "Bar" never equals the folded word "bar".
-            words = (listed - set(self._stopwords.allow)) | set(self._stopwords.deny)
-            if self._compat:  # Sonic ignores how a letter is composed, and which of its forms it is
-                words |= {unicodedata.normalize(form, word) for word in words for form in ("NFKC", "NFD")}
-            self._stop_sets[code] = StopSet(word.encode() for word in words) if words else None
+            self._stop_sets[code] = self._as_stop_set(listed)
         return self._stop_sets[code]
+
+    def _as_stop_set(self, listed: frozenset[str]) -> StopSet | None:
+        """Return a list as the settings change it, in every form that the analyzer asks for."""
+        # The settings' words are compared as they are written: "Bar" never equals the folded word "bar".
+        words = (listed - set(self._stopwords.allow)) | set(self._stopwords.deny)
+        if self._compat:  # Sonic ignores how a letter is composed, and which of its forms it is
+            words |= {unicodedata.normalize(form, word) for word in words for form in ("NFKC", "NFD")}
+        return StopSet(word.encode() for word in words) if words else None
 
     def _list(self, code: str) -> frozenset[str]:
         if self._compat:
@@ -261,4 +298,4 @@ class Lexer:
 
         The default mode asks dictionaries about runs of letters only, in any language.
         """
-        return self._segmenters.chinese if self._compat and code == "cmn" and self._segmenters.has_zh else None
+        return self._segmenters.chinese_text if self._compat and code == "cmn" and self._segmenters.has_zh else None

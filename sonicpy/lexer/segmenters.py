@@ -6,6 +6,7 @@ language of the text, so the same run gives the same words at PUSH, POP and QUER
 
 import importlib
 from collections.abc import Callable
+from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
@@ -16,6 +17,9 @@ HAN = (("\u3400", "\u9fff"), ("\uf900", "\ufaff"), ("\U00020000", "\U000323af"))
 
 PART_CHARACTERS = 1_000
 """Longer texts are cut into parts of this many characters, because dictionaries take more than linear time."""
+
+LINE_CHARACTERS = 20_000
+"""No line of the channel has more: in compat mode, a text is cut as a whole, which jieba does in milliseconds."""
 
 
 class Segmenters:
@@ -37,10 +41,17 @@ class Segmenters:
 
     def chinese(self, text: str) -> list[str]:
         """Return the pieces of a Chinese text by the default dictionary of jieba, without guesses at new words."""
+        return [piece for part in parts(text) for piece in self._cut_chinese(part)]
+
+    def chinese_text(self, text: str) -> list[str]:
+        """Return the pieces of a text as Sonic cuts it: as a whole."""
+        return [piece for part in parts(text, LINE_CHARACTERS) for piece in self._cut_chinese(part)]
+
+    def _cut_chinese(self, part: str) -> list[str]:
         if self._zh is None:
             jieba: Any = importlib.import_module("rjieba")
-            self._zh = lambda text: [word for part in parts(text) for word in jieba.cut(part, hmm=False)]
-        return self._zh(text)
+            self._zh = partial(jieba.cut, hmm=False)
+        return self._zh(part)
 
     def japanese(self, text: str) -> list[str]:
         """Return the pieces of a Japanese text by the dictionary of unidic-lite."""
@@ -55,6 +66,6 @@ class Segmenters:
         return {"extras.zh": str(self.has_zh), "extras.ja": str(self.has_ja)}
 
 
-def parts(text: str) -> list[str]:
-    """Return the text in parts of at most PART_CHARACTERS."""
-    return [text[start : start + PART_CHARACTERS] for start in range(0, len(text), PART_CHARACTERS)]
+def parts(text: str, characters: int = PART_CHARACTERS) -> list[str]:
+    """Return the text in parts of at most so many characters."""
+    return [text[start : start + characters] for start in range(0, len(text), characters)]

@@ -8,10 +8,11 @@ import importlib
 import unicodedata
 from collections.abc import Callable
 from importlib.util import find_spec
+from typing import NamedTuple
 
-from sonicpy._native.stop_votes import most_votes
+from sonicpy._native.stop_votes import StopVotes
 from sonicpy.lexer.language import MAX_BYTES, MIN_BYTES, LanguageGuesser
-from sonicpy.lexer.sonic_scripts import main_script
+from sonicpy.lexer.sonic_scripts import has_other_letters, in_one_script, main_script
 from sonicpy.lexer.stopwords import StopWords
 
 SHORT_BYTES = 60
@@ -43,8 +44,16 @@ ONLY = {
 
 Detect = Callable[[str], tuple[str | None, float]]
 """Returns a language and how sure it is, 0 to 1."""
-Votes = dict[str, bytes]
-"""For each word the places of the candidates that list it; see `most_votes`."""
+
+
+class Undecided(NamedTuple):
+    """A text of which the letters decide the language."""
+
+    begin: str
+    """The part that counts."""
+    script: str
+    by_words: str | None
+    """The language of most of its stop words."""
 
 
 class SonicGuesser:
@@ -57,7 +66,7 @@ class SonicGuesser:
     def __init__(self, stopwords: StopWords) -> None:
         self._stopwords = stopwords
         self._ours = LanguageGuesser(stopwords)
-        self._votes: dict[str, Votes] = {}
+        self._votes: dict[str, StopVotes] = {}
         self.has_whatlang = has_whatlang()
         self._detect: Detect = _whatlang() if self.has_whatlang else self._detect_ours
 
@@ -73,14 +82,12 @@ class SonicGuesser:
 
     def explain(self, text: str) -> tuple[str | None, str]:
         """Return what `guess` does, and what decided: "short", "script", "letters", "words" or "unknown"."""
-        if text.isascii():
-            begin = text[:MAX_BYTES]
-            size = len(begin)
-            script = "Latin" if begin.lower() != begin.upper() else None
-        else:
-            head = text[:MAX_BYTES].encode("utf-8", "surrogatepass")[:MAX_BYTES]
-            begin, size = head.decode("utf-8", "ignore"), len(head)
-            script = main_script(begin)
+        found = self.decide(text)
+        return self.ask(found) if isinstance(found, Undecided) else found
+
+    def decide(self, text: str) -> "tuple[str | None, str] | Undecided":
+        """Return what `explain` does, or what is known if the detector, which takes long, has to be asked."""
+        begin, size, script = _examined(text)
         if size < MIN_BYTES:
             return None, "short"
         if script is None:
@@ -88,13 +95,35 @@ class SonicGuesser:
         if script in ONLY:
             return ONLY[script], "script"
         by_words = self._most_words(script, begin)
-        # A detector that is sure of another language than both is so rare that it is not asked.
-        if by_words is not None and (size >= SHORT_BYTES or self._ours.guess(begin) == by_words):
+        if by_words is not None and (size >= SHORT_BYTES or self._agrees(script, begin, by_words)):
             return by_words, "words"
-        code, confidence = _chinese_or_japanese(begin) if script == "Han" else self._detect(begin)
+        undecided = Undecided(begin, script, by_words)
+        return self.ask(undecided) if script == "Han" else undecided
+
+    def ask(self, undecided: "Undecided") -> tuple[str | None, str]:
+        """Return what `explain` does of a text that `decide` left undecided."""
+        begin, script, by_words = undecided
+        code, confidence = _chinese_or_japanese(begin) if script == "Han" else self._by_letters(script, begin)
         if by_words is not None and confidence <= SURE:
             return by_words, "words"
         return (code, "letters") if code is not None else (None, "unknown")
+
+    def _agrees(self, script: str, text: str, by_words: str) -> bool:
+        """Return whether the detector need not be asked about a short text, because our own guess is the same.
+
+        A detector that is sure of another language than both is very rare where all letters are of one script.
+        """
+        return self._ours.guess(text) == by_words and not has_other_letters(script, text)
+
+    def _by_letters(self, script: str, text: str) -> tuple[str | None, float]:
+        """Return the language that the letters of a text speak for, and how sure that is.
+
+        Between scripts with as many letters, the detector may choose another one than `script`: it is asked again.
+        """
+        code, confidence = self._detect(text)
+        if code is None or code in CANDIDATES[script]:
+            return code, confidence
+        return self._detect(in_one_script(script, text))
 
     def _detect_ours(self, text: str) -> tuple[str | None, float]:
         return self._ours.guess(text), 0.0
@@ -103,17 +132,26 @@ class SonicGuesser:
         """Return the candidate with most stop words among the pieces of a text between blanks, as they are written."""
         if not text.isascii():
             text = unicodedata.normalize("NFKD", text)
-        best = most_votes(self._votes.get(script) or self._read_votes(script), text)
+        best = (self._votes.get(script) or self._read_votes(script)).most(text)
         return None if best < 0 else CANDIDATES[script][best]
 
-    def _read_votes(self, script: str) -> Votes:
-        votes = self._votes[script] = {}
-        shared: dict[bytes, bytes] = {}  # thousands of words have the same languages
+    def _read_votes(self, script: str) -> StopVotes:
+        listed: dict[bytes, int] = {}
         for place, code in enumerate(CANDIDATES[script]):
-            for word in {unicodedata.normalize("NFKD", listed) for listed in self._stopwords.sonic_words(code)}:
-                places = votes.get(word, b"") + bytes((place,))
-                votes[word] = shared.setdefault(places, places)
+            for word in {unicodedata.normalize("NFKD", word).encode() for word in self._stopwords.sonic_words(code)}:
+                listed[word] = listed.get(word, 0) | 1 << place
+        votes = self._votes[script] = StopVotes(listed)
         return votes
+
+
+def _examined(text: str) -> tuple[str, int, str | None]:
+    """Return the part of `text` that counts, its number of bytes, and its script."""
+    if text.isascii():
+        begin = text[:MAX_BYTES]
+        return begin, len(begin), "Latin" if begin.lower() != begin.upper() else None
+    head = text[:MAX_BYTES].encode("utf-8", "surrogatepass")[:MAX_BYTES]
+    begin = head.decode("utf-8", "ignore")
+    return begin, len(head), main_script(begin)
 
 
 def has_whatlang() -> bool:

@@ -43,6 +43,9 @@ LETTERS = {
 Greek letters with breathings are of no script, full-width Latin letters are Hangul.
 """
 
+YI, YI_LETTERS = 0xA000, 1165
+"""Letters that count for no script."""
+
 _SPANS = [
     (ord(first), ord(last or first), name)
     for name, ranges in LETTERS.items()
@@ -73,6 +76,21 @@ def main_script(text: str) -> str | None:
     most = max(counts.values())
     found = [script for script, count in counts.items() if count == most]
     return found[0] if len(found) == 1 else _first_of(found, text)
+
+
+def has_other_letters(script: str, text: str) -> bool:
+    """Return whether a text holds letters of another script than `script`, which is its main one."""
+    return not text.isascii() and any(_SCRIPT_OF[char] not in (script, None) for char in text)
+
+
+def in_one_script(script: str, text: str) -> str:
+    """Return a text with letters of no script in the place of those of other scripts than `script`.
+
+    The detector takes the text to be in `script` then, and still counts all of its letters.
+    """
+    return "".join(
+        char if _SCRIPT_OF[char] == script or not char.isalpha() else chr(YI + ord(char) % YI_LETTERS) for char in text
+    )
 
 
 def _first_of(scripts: list[str | None], text: str) -> str | None:

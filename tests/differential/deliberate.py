@@ -8,12 +8,11 @@ import re
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Protocol
 
 from sonicpy.lexer.sonic_language import SonicGuesser
 from sonicpy.lexer.stopwords import StopWords
-from tests.differential.held import NO_LANGUAGE, Held, text_of, with_words, words_of
+from tests.differential.held import Held, text_of, with_words, words_of
 from tests.differential.judge import Difference
 from tests.differential.scenario import CONSOLIDATE, LIMITED_PROFILE, SEARCH, TEXT, Scenario, Step
 
@@ -64,24 +63,6 @@ def named_language(line: re.Match[bytes]) -> bytes:
     return line[0] + f" LANG({GUESSER.guess(text_of(line)) or 'none'})".encode()
 
 
-def signs_in_chinese(scenario: Scenario, difference: Difference) -> Scenario | None:
-    """Sonic stores blanks, punctuation and marks of Chinese text as words: the difference goes when there are none."""
-    return rewritten(scenario, difference, partial(chinese_without_signs, scenario.profile == "stemming"))
-
-
-def chinese_without_signs(stems: bool, line: re.Match[bytes]) -> bytes:
-    """Return a line without the characters of its text that are neither letters nor numbers, if it is Chinese.
-
-    Args:
-        stems: LANG(none) only keeps stop words.
-    """
-    guessed = stems and NO_LANGUAGE in line["meta"] and GUESSER.guess(text_of(line)) == "cmn"
-    if not guessed and b"LANG(cmn)" not in named_language(line):
-        return line[0]
-    kept = "".join(filter(str.isalnum, line["text"].decode("utf-8", "replace").replace(LINE_BREAK, "")))
-    return line["head"] + f'"{kept}"'.encode() + line["meta"]
-
-
 def popped_every_way(scenario: Scenario, difference: Difference) -> Scenario | None:
     """Sonic's POP takes the words that its text has without a language, ours those that it has in any language."""
     line = TEXT.match(difference.step.line)
@@ -101,16 +82,15 @@ def marks_alone(scenario: Scenario, difference: Difference) -> Scenario | None:
     return rewritten(scenario, difference, without_lone_marks) if scenario.profile == "folding" else None
 
 
-def blanks_in_words(scenario: Scenario, difference: Difference) -> Scenario | None:
-    """Sonic stores words with blanks in them: here the blank before a mark that stands alone."""
-    return rewritten(scenario, difference, without_lone_marks) if scenario.profile == "nfkc" else None
-
-
 def without_lone_marks(line: re.Match[bytes]) -> bytes:
-    """Return a line without the marks of its text that follow neither a letter or number nor another mark of one."""
+    """Return a line without the marks of its text that follow neither a letter or number nor another mark of one.
+
+    The dictionary of Chinese cuts each mark from its letter.
+    """
+    is_cut = b"LANG(cmn)" in named_language(line)
     kept = ""
     for char in line["text"].decode("utf-8", "replace").replace(LINE_BREAK, "\n"):
-        if not is_mark(char) or (kept and (kept[-1].isalnum() or is_mark(kept[-1]))):
+        if not is_mark(char) or (kept and not is_cut and (kept[-1].isalnum() or is_mark(kept[-1]))):
             kept += char
     return line["head"] + f'"{kept}"'.replace("\n", LINE_BREAK).encode() + line["meta"]
 
@@ -280,10 +260,8 @@ DELIBERATE = (
     Meant("`kv_open_count` of INFO counts collections that exist", open_collections),
     Meant("`fst_consolidate_count` of INFO counts buckets", words_came_back),
     Meant("the language of a few texts", guessed_language),
-    Meant("Chinese text gives no words of blanks, punctuation and marks", signs_in_chinese),
     Meant("POP removes the words of a text whatever its language was", popped_every_way),
     Meant("with `diacritic_folding_enabled`, marks that stand alone are no word", marks_alone),
-    Meant("with `nfkc`, a character that stands for several words is these words", blanks_in_words),
     Meant("where more than `max_words` words wait for a consolidation", left_out_words, evidence=asking_for_all_words),
     Meant("an object that is pushed again with the same word keeps its place", pushed_again),
     Meant("equal scores are in the same order after a restart", order_after_restart, without_restarts),

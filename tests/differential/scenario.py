@@ -46,18 +46,80 @@ WORDS = {
     "thai": "สวัสดี ภาษาไทย ไทย".split(),
     "indic": "नमस्ते हिन्दी तमिळ ि தமிழ் বাংলা".split(),
     "odd": "𝐁oo ａｂｃ ⴁ İstanbul ß ẞ e\u0301te\u0301 \u0301 \u0345 👍 👩‍👩‍👧 ♥ ½ ² Ⅷ a\u00adb z\u200dz".split(),
+    "other scripts": "አማርኛ ቋንቋ ភាសាខ្មែរ ខ្មែរ ພາສາລາວ བོད་སྐད མြန်မာ Հայերեն ქართული සිංහල ગુજરાતી ਪੰਜਾਬੀ "
+    "ꯃꯤꯇꯩ ᐃᓄᒃ 𐐀𐐨 ⵜⴰ".split(),
+    "marks": "שָׁלוֹם שָלום كِتَابٌ مُحَمَّد ﷺ e\u0301\u0323 e\u0323\u0301 \u1ec7 q\u0307\u0323 ｶﾞ ガ Å Å Ω ŉ ǅ ﬃ ſ İ ı".split(),
+    "signs": [
+        "👨‍👩‍👧‍👦",
+        "🇫🇷🇩🇪",
+        "👍🏽",
+        "1️⃣",
+        "a\u0001b",
+        "a\u007fb",
+        "a\u200bb",
+        "\ufeffbom",
+        "\u202edex",
+        "a_",
+        "_a",
+        "__",
+        "a--b",
+        "a''b",
+        "1,5",
+        "a.b.c",
+        "'",
+        "(x)",
+        "LIMIT(1)",
+        "LANG(eng)",
+        "x\u2028y",
+        "x\u0085y",
+        "x\u000by",
+    ],
     "long": [letter * count for letter in "bw" for count in (12, 20, 38, 40, 41, 60)] + ["é" * 20, "é" * 21, "語" * 14],
 }
 LANGUAGES = ("none", "eng", "fra", "deu", "spa", "rus", "ell", "jpn", "cmn", "kor", "ara", "hin", "tha", "tur", "xxx")
 OBJECTS = ("A", "B", "C", "D", "E", "conversation:1")
 BUCKETS = ("b", "b", "b", "other")
-GAPS = (" ", " ", " ", "  ", "\\n", ", ", ". ", "-", "/", "\u00a0", "\t")
-NUMBERS = ("0", "1", "2", "3", "10", "20", "100", "101", "1000", "-1", "x", "", "70000")
-ODD_METAS = (" LIMIT", " FOO(1)", " LIMIT(1", " LANG", " limit(2)", " OFFSET(1) OFFSET(2)")
+GAPS = (
+    " ",
+    " ",
+    " ",
+    "  ",
+    "\\n",
+    ", ",
+    ". ",
+    "-",
+    "/",
+    "\u00a0",
+    "\t",
+    "\u2028",
+    "\u200b",
+    "\u3000",
+    " — ",
+    "…",
+    "\\t",
+    "\u000c",
+)
+NUMBERS = (
+    "0", "1", "2", "3", "10", "20", "100", "101", "1000", "-1", "x", "", "70000", "01", "+1", " 1", "1 ", "1.0",
+    "1e1", "-0", "\u0663", "\uff11", "65535", "65536", "4294967296", "99999999999999999999",
+)  # fmt: skip
+"""Values of LIMIT and OFFSET; the first half is more frequent."""
+FREQUENT_NUMBERS = 13
+ODD_METAS = (
+    " LIMIT", " FOO(1)", " LIMIT(1", " LANG", " limit(2)", " OFFSET(1) OFFSET(2)", "LIMIT(1)", " LIMIT)", " LIMIT()",
+    " LIMIT(1)OFFSET(1)", " LIMIT(2) LIMIT(x)", " LANG(eng) LANG(none)", " LANG(ENG)", " LANG(en)", " LANG()",
+    " LANG(None)", " (1)", " x", ' "x"', " LIMIT(1))", " LIMIT((1))", " LIMIT[1]", "\tLIMIT(1)", "  LIMIT(1)  ",
+    " LIMIT(1)\u3000OFFSET(0)", " PREFIX(a)", " AFTER(a)", " SCORES(1)", " TOTAL(1)", " STEM(0)", "\u200b", " \u0001",
+)  # fmt: skip
 ODD_LINES = (
     "PING", "ping now", "HELP", "HELP commands", "HELP x", "NOTHING", "QUERY", "QUERY {c}", "PUSH {c} b",
     "PUSH {c} b {name} {text}", "COUNT {c} {name}", "SUGGEST {c} b", "LIST {c} b x", "FLUSHO {c} b", "TRIGGER",
-    "TRIGGER nothing", "QUERY {c} {name} {text}", "START search", "ſuggest", "  PING  ",
+    "TRIGGER nothing", "QUERY {c} {name} {text}", "START search", "ſuggest", "  PING  ", "QUIT", "quit now",
+    "START ingest x", "HELP COMMANDS", "HELP commands x", "TRIGGER consolidate now", "TRIGGER CONSOLIDATE",
+    "TRIGGER backup", "TRIGGER restore", "TRIGGER backup /dev/null/x", "TRIGGER restore /dev/null/x",
+    "push {c} b {name} {text}", "Query {c} b {text}", "LIST {c} b{meta}", "list {c} {name}{meta}",
+    "COUNT {c} b {name} x", "COUNTB {c}", "COUNTC", "FLUSHB {c} b x", "FLUSHC", "\u00a0PING", "PING\u0000",
+    "POP {c} b {name} {text}", "POP {c} b A {text}{meta}", "SUGGEST {c} {name} {text}{meta}",
 )  # fmt: skip
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
@@ -174,24 +236,22 @@ class Maker:
         return self._chance.choice(
             (f'"{text}\\"', text, '""', '" "', f'"\\\\ {text} \\q"', f'"{text}', f"'{text}'", f'"\\"{text}\\""',
              f'"{text} LIMIT(1)"', f'"{text}" "{text}"', f'"{text}"x', f'LIMIT(2) "{text}"', f'"{text}\\\\"',
-             f'"a\\tb\\r\\n{text}"')
+             f'"a\\tb\\r\\n{text}"', f'"{text}\\\\\\""', '"\\n"',
+             f'"\\u0041 {text}"', f'"" "{text}"', f'"{text}"LIMIT(1)')
         )  # fmt: skip
 
     def _meta(self, *keys: str) -> str:
         found = ""
-        for key in keys:
+        for key in self._chance.sample(keys, len(keys)):
             if key == "LANG":
                 if self._asks_language or self._chance.random() < 0.2:
                     found += f" LANG({self._chance.choice(LANGUAGES)})"
             elif self._chance.random() < 0.3:
-                value = self._chance.choice(
-                    ("0", "1", "2", "3", "10", "20", "100", "101", "1000", "-1", "x", "", "70000")
-                )
+                frequent = self._chance.random() < 0.9
+                value = self._chance.choice(NUMBERS[:FREQUENT_NUMBERS] if frequent else NUMBERS)
                 found += f" {key}({value})"
         if self._chance.random() < 0.02:
-            found += self._chance.choice(
-                (" LIMIT", " FOO(1)", " LIMIT(1", " LANG", " limit(2)", " OFFSET(1) OFFSET(2)")
-            )
+            found += self._chance.choice(ODD_METAS)
         return found
 
     def _scope(self) -> str:
@@ -283,16 +343,47 @@ class Maker:
         """Send what clients send by mistake."""
         chance = self._chance
         mode = chance.choice((SEARCH, INGEST, CONTROL))
-        name = chance.choice(("é", "x" * 128, "x" * 129, "a.b", "a/b", "*"))
+        name = chance.choice(("é", "x" * 128, "x" * 129, "a.b", "a/b", "*", "LIMIT(1)", '"A"', "-", "a\u0001"))
         line = chance.choice(ODD_LINES).replace("{name}", name).replace("{text}", self._text(self._typed))
+        line = line.replace("{meta}", chance.choice(ODD_METAS))
         return [self._step(mode, line)]
+
+    def packet(self) -> list[Step]:
+        """Send several lines at once."""
+        chance, scope, word = self._chance, self._scope(), self._word()
+        searching = (
+            f'QUERY {scope} "{word}" LANG(none)',
+            f'SUGGEST {scope} "{word}"',
+            f"LIST {scope}",
+            "HELP",
+            "x",
+            "",
+        )
+        changing = (
+            f'PUSH {scope} A "{word}" LANG(none)',
+            f"COUNT {scope} A",
+            f"COUNTB {scope}",
+            f"FLUSHO {scope} A",
+            "x",
+            "",
+        )
+        mode, lines = chance.choice(((SEARCH, searching), (INGEST, changing)))
+        return [Step(f"{mode} 1", "\n".join(chance.choices(lines, k=chance.randint(2, 6))).encode())]
+
+    def long(self) -> list[Step]:
+        """Push a text that fills the line, or is too long for it."""
+        head, tail = f'PUSH {COLLECTION} b A "{self._word()} ', '" LANG(none)'
+        room = self._chance.choice((19_000, 19_999, 20_000, 20_000, 20_001, 20_002, 30_000)) - len(
+            (head + tail).encode()
+        )
+        return [Step(f"{INGEST} 1", (head + ("word " * room)[:room] + tail).encode())]
 
     def _consolidated(self) -> list[Step]:
         """Return a consolidation: SUGGEST, LIST and expansions see only what was consolidated."""
         return [CONSOLIDATE] if self._chance.random() < 0.85 else []
 
 
-ACTS: dict[str, tuple[int, Callable[[Maker], list[Step]]]] = {
+ACTS: dict[str, tuple[float, Callable[[Maker], list[Step]]]] = {
     "push": (6, Maker.push),
     "pop": (3, Maker.pop),
     "flush": (2, Maker.flush),
@@ -301,7 +392,9 @@ ACTS: dict[str, tuple[int, Callable[[Maker], list[Step]]]] = {
     "suggest": (4, Maker.suggest),
     "list": (2, Maker.words),
     "count": (5, Maker.count),
-    "odd": (1, Maker.odd),
+    "odd": (2, Maker.odd),
+    "packet": (1, Maker.packet),
+    "long": (0.05, Maker.long),
 }
 """What may happen, with how often."""
 

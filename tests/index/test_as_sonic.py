@@ -3,6 +3,7 @@
 The second half holds the differences that stay, which docs/protocol.md lists.
 """
 
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -233,11 +234,10 @@ def test_pop_removes_what_any_language_stored(tmp_path: Path) -> None:
         assert index.pop(C, B, "o", "@Alice snake_case running-42 running") == 4
 
 
-def test_one_character_for_several_words_is_these_words(tmp_path: Path) -> None:
-    """Sonic stores one word with blanks in it."""
+def test_one_character_for_several_words_is_one_word(tmp_path: Path) -> None:
     with opened(tmp_path, normalization__unicode_normalization="nfkc") as index:
-        push(index, "o", "\ufdfa")
-        assert index.count_object_words(C, B, "o") == 4
+        push(index, "o", "\ufdfa \u037a")
+        assert words(index) == [" \u0345", unicodedata.normalize("NFKC", "\ufdfa")]
 
 
 def test_a_word_pushed_again_to_an_old_object_does_not_move(tmp_path: Path) -> None:
@@ -285,8 +285,14 @@ def test_languages_without_a_published_list(tmp_path: Path) -> None:
         assert words(index) == ["ako", "car"]
 
 
-def test_chinese_text_gives_no_words_of_signs(tmp_path: Path) -> None:
-    """Sonic stores blanks and punctuation, too, where a dictionary cuts the text."""
+def test_blanks_and_signs_of_chinese_text_are_words(tmp_path: Path) -> None:
+    pytest.importorskip("rjieba", reason="the extra zh is not installed")
+    text = "\u4f60\u597d \u2014\n\u4e16\u754c\U0001f44d"
     with opened(tmp_path) as index:
-        push(index, "o", "\u4f60\u597d \u2014 \u4e16\u754c\uff01", "cmn")
-        assert all(any(map(str.isalpha, word)) for word in words(index))
+        push(index, "o", text, "cmn")
+        push(index, "p", "hello world", "none")
+        assert words(index) == ["\n", " ", "hello", "world", "\u2014", "\u4e16\u754c", "\u4f60\u597d", "\U0001f44d"]
+        assert found(index, "hello world", lang="cmn") == ["p", "o"], "the blank is a word of the query, too"
+    with opened(tmp_path) as index:
+        assert index.pop(C, B, "o", text) == 6
+        assert index.count_objects(C, B) == 1

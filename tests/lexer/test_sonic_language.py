@@ -1,11 +1,15 @@
 """Guesses of compat mode."""
 
+from typing import Any
+
 import pytest
 
 from sonicpy.lexer import sonic_language
-from sonicpy.lexer.sonic_language import SonicGuesser, has_whatlang
+from sonicpy.lexer.sonic_language import CANDIDATES, SonicGuesser, has_whatlang
 from sonicpy.lexer.sonic_scripts import main_script
 from sonicpy.lexer.stopwords import StopWords
+from tests.lexer.test_lexer import COMPAT, lexer
+from tests.support.shared_data import shared_data
 
 GUESSES = [
     ("the cat and the dog", (None, "short"), "19 bytes"),
@@ -69,3 +73,61 @@ def test_scripts(text: str, script: str | None) -> None:
 )
 def test_of_scripts_with_as_many_letters_the_order_of_the_letters_decides(text: str, script: str) -> None:
     assert main_script(text) == script
+
+
+TIES = [
+    ("Йод σnοφός, σοός ПРИВЕТ", "Cyrillic"),
+    ("hello \u03ba\u03b1\u03b9 \u03bb\u03cc\u03b3\u03bf\u03c2 est", "Latin"),
+    ("pas the \ud55c\uad6d\uc5b4 \ud55c\uad6d\uc5b4", "Latin"),
+]
+
+
+@pytest.mark.skipif(not has_whatlang(), reason="needs the extra [compat]")
+@pytest.mark.parametrize(("text", "script"), TIES)
+def test_between_scripts_the_detector_finds_a_language_of_the_main_one(text: str, script: str) -> None:
+    guesser = SonicGuesser(StopWords())
+    assert main_script(text) == script
+    assert guesser.guess(text) in CANDIDATES[script]
+
+
+@pytest.mark.skipif(not has_whatlang(), reason="needs the extra [compat]")
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("hello \u03ba\u03b1\u03b9 \u03bb\u03cc\u03b3\u03bf\u03c2 est", "hello est"),
+        ("world est \u03c4\u03b7\u03c2 \u03c3\u03bf\u03c6\u03cc\u03c2", "world est"),
+        ("pas the \ud55c\uad6d\uc5b4 \ud55c\uad6d\uc5b4", "pas"),
+    ],
+)
+def test_in_a_short_text_of_two_scripts_a_sure_detector_overrules_stop_words(text: str, kept: str) -> None:
+    """The words that Sonic stored of these texts."""
+    words = [word.decode() for word in lexer(**COMPAT).lex_push(text, None).words]
+    assert [word for word in words if word.isascii()] == kept.split()
+
+
+class TestLateGuesses:
+    """PUSH asks the detector only where its answer can change what is stored."""
+
+    @pytest.mark.skipif(not has_whatlang(), reason="needs the extra [compat]")
+    @pytest.mark.parametrize("asks", [False, True])
+    def test_a_text_without_stop_words_does_not_ask(self, asks: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+        guessing = lexer(**COMPAT)
+        asked: list[str] = []
+        monkeypatch.setattr(guessing._guesser, "_detect", lambda text: asked.append(text) or ("deu", 0.1))
+        text = "Gman99999 zwitschern Nachrichten" + " [doch]" * asks
+        assert guessing.lex_push(text, None).words == [b"Gman99999", b"zwitschern", b"nachrichten"]
+        assert bool(asked) == asks
+
+    @pytest.mark.parametrize("settings", [{}, {"normalization__stemming_enabled": True}, {"stopwords__mode": "weigh"}])
+    def test_terms_are_those_of_asking_at_once(self, settings: dict[str, Any]) -> None:
+        guessing = lexer(**COMPAT, **settings)
+        for text in real_texts():
+            late, at_once = guessing.lex_push(text, None), guessing.lex(text, None)
+            assert (late.words, late.flags, late.counts) == (at_once.words, at_once.flags, at_once.counts), text
+
+
+def real_texts() -> list[str]:
+    """Return messages, and sentences in many languages."""
+    files = (("messages/messages.tsv", 400), ("multilingual/sentences.tsv", 40))
+    lines = [line for name, every in files for line in shared_data(name).read_text("utf-8").splitlines()[::every]]
+    return [line.split("\t")[-1] for line in lines]

@@ -39,7 +39,8 @@ cdef class Analyzer:
 
     Args:
         normalize: str -> str, full case folding and all else that one piece needs; its result is split at white
-            space. Called for the pieces that one-to-one folding cannot do, or for all with `always_normalize`.
+            space without `whole_pieces`. Called for the pieces that one-to-one folding cannot do, or for all with
+            `always_normalize`.
         always_normalize: call `normalize` for every piece (diacritics are folded).
         composes: pieces that a Unicode normal form may change go through `normalize`.
         patterns: look for mail addresses, numbers and so on; their words are SPECIAL.
@@ -54,18 +55,19 @@ cdef class Analyzer:
         marks_are_words: a piece without a letter or number is a word if it holds an alphabetic mark, such as a vowel
             sign of Devanagari (as in Sonic).
         rules_special: the rules of the language are for special words, too (as in Sonic).
+        whole_pieces: a piece is one word, even if its normal form has blanks in it (as in Sonic).
         stops_in_any_form: a word is a stop word if its NFKC form is one (as in Sonic); the sets hold those forms.
     """
 
     cdef object _normalize, _words_of_run
     cdef Collector _spare  # empty, left by the text before; None while one is analyzed
     cdef bint _always_normalize, _composes, _patterns, _split_patterns, _fold_special, _at_borders, _bigrams
-    cdef bint _marks_are_words, _rules_special, _stops_in_any_form
+    cdef bint _marks_are_words, _rules_special, _whole_pieces, _stops_in_any_form
 
     def __init__(
         self, normalize, *, bint always_normalize=False, bint composes=True, bint patterns=True,
         bint split_patterns=True, bint fold_special=True, bint at_borders=True, bint bigrams=False, words_of_run=None,
-        bint marks_are_words=False, bint rules_special=False, bint stops_in_any_form=False,
+        bint marks_are_words=False, bint rules_special=False, bint whole_pieces=False, bint stops_in_any_form=False,
     ):
         self._normalize = normalize
         self._always_normalize = always_normalize
@@ -78,6 +80,7 @@ cdef class Analyzer:
         self._words_of_run = words_of_run
         self._marks_are_words = marks_are_words
         self._rules_special = rules_special
+        self._whole_pieces = whole_pieces
         self._stops_in_any_form = stops_in_any_form
 
 
@@ -89,8 +92,8 @@ cdef class BoundAnalyzer:
         analyzer: what holds for every language.
         stops: ordinary words in here are left out (`drop_stops`) or flagged STOP; None: no stop words.
         stem: str -> str for ordinary words, called after stop words are found; None: no stemming.
-        segment: str -> list of str that cuts at word borders instead of UAX #29; pieces without a letter or number are
-            passed over.
+        segment: str -> list of str that cuts a text instead of UAX #29; every piece is a word, blanks and signs, too
+            (as in Sonic).
 
     Special words follow none of these rules without `rules_special`, single letters of a run without blanks never.
     """
@@ -160,7 +163,7 @@ cdef class BoundAnalyzer:
 
     cdef int add_words(self, Collector terms, const uint8_t *text, Py_ssize_t size, uint8_t flags) except -1:
         """Add every piece of the text that holds a letter or number; return how many there were."""
-        cdef Py_ssize_t at = 0, end
+        cdef Py_ssize_t at = 0, end, piece_size
         cdef bint has_word
         cdef bint bigrams = self._analyzer._bigrams
         cdef bint folds = not self._analyzer._always_normalize and (
@@ -171,7 +174,8 @@ cdef class BoundAnalyzer:
         cdef int words = 0
         if self._segment is not None and size:
             for piece in self._segment(PyUnicode_DecodeUTF8(<const char *> text, size, NULL)):
-                words += self.add_segment(terms, piece, flags)
+                words += 1
+                self.add_piece(terms, <const uint8_t *> PyUnicode_AsUTF8AndSize(piece, &piece_size), piece_size, flags)
             return words
         while at < size:
             kind = BYTE_KINDS[text[at]]
@@ -198,13 +202,12 @@ cdef class BoundAnalyzer:
         return words
 
     cdef int add_segment(self, Collector terms, str piece, uint8_t flags) except -1:
-        """Add a piece that a callable cut, if it holds a letter or number; return whether it does."""
+        """Add a piece that `words_of_run` cut, if it holds a letter or number."""
         cdef Py_ssize_t size
         cdef const uint8_t *utf8 = <const uint8_t *> PyUnicode_AsUTF8AndSize(piece, &size)
-        if not holds(utf8, 0, size, ALPHANUMERIC):
-            return 0
-        self.add_piece(terms, utf8, size, flags)
-        return 1
+        if holds(utf8, 0, size, ALPHANUMERIC):
+            self.add_piece(terms, utf8, size, flags)
+        return 0
 
     cdef Py_ssize_t add_run(
         self, Collector terms, const uint8_t *text, Py_ssize_t size, Py_ssize_t at, uint8_t flags
@@ -264,7 +267,8 @@ cdef class BoundAnalyzer:
             folded = fold(piece, size, terms.room(2 * size), analyzer._composes)
         if folded >= 0:
             return self.add_word(terms, folded, flags, size)
-        for part in analyzer._normalize(PyUnicode_DecodeUTF8(<const char *> piece, size, NULL)).split():
+        normal = analyzer._normalize(PyUnicode_DecodeUTF8(<const char *> piece, size, NULL))
+        for part in (normal,) if analyzer._whole_pieces and normal else normal.split():
             self.add_word(terms, write_word(terms, part), flags, size)
         return 0
 

@@ -15,15 +15,19 @@ cdef class StopSet:
 
     cdef inline bint holds(self, const uint8_t *word, Py_ssize_t size, uint32_t hashed) noexcept nogil:
         """Return whether the set holds a word; `hashed` is its `hash_bytes`."""
+        return self.number_of(word, size, hashed) >= 0
+
+    cdef inline int32_t number_of(self, const uint8_t *word, Py_ssize_t size, uint32_t hashed) noexcept nogil:
+        """Return the number of a word among those of the set; -1: the set does not hold it."""
         cdef uint32_t slot = hashed & self._mask
         cdef int32_t number
         while True:
             number = self._slots[slot]
-            if number < 0:
-                return False
-            if (
+            if number < 0 or (
                 self._starts[number + 1] - self._starts[number] == size
                 and memcmp(self._bytes + self._starts[number], word, size) == 0
             ):
-                return True
+                return number
             slot = (slot + 1) & self._mask
+
+    cdef int32_t place(self, bytes word) noexcept

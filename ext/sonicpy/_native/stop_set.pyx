@@ -51,3 +51,7 @@ cdef class StopSet:
 
     def __contains__(self, bytes word not None) -> bool:
         return self.holds(<const uint8_t *> word, len(word), hash_bytes(<const uint8_t *> word, len(word)))
+
+    cdef int32_t place(self, bytes word) noexcept:
+        """Return the number of a word among those of the set; -1: the set does not hold it."""
+        return self.number_of(<const uint8_t *> word, len(word), hash_bytes(<const uint8_t *> word, len(word)))
