@@ -18,6 +18,9 @@ PONG = b"PONG\r\n"
 NO_REPLY = b""
 """The answer to a blank line."""
 
+READ = (b"PENDING ", b"RESULT ")
+"""How replies begin that tell what an index holds."""
+
 PROTOCOL_REVISION = 1
 
 MARKER_BITS = 64

@@ -95,11 +95,16 @@ class Committer:
         self._unacknowledged.append(acknowledge)
         return True
 
-    def settle(self) -> None:
-        """Seal what turns of this pass have changed: to be called before anybody hears of what they have changed."""
+    def settle(self) -> StoreError | None:
+        """Seal what turns of this pass have changed: to be called before anybody hears of what they have changed.
+
+        Returns:
+            None: the log holds it, or they have changed nothing; else why everything that is not sealed was undone.
+            What was read of it since is true no more.
+        """
         waiting, self._unacknowledged = self._unacknowledged, []
         if not waiting:
-            return
+            return None
         failed: StoreError | None = None
         try:
             self._maintainer.seal()
@@ -111,6 +116,7 @@ class Committer:
         finally:
             for acknowledge in waiting:
                 acknowledge(failed)
+        return failed
 
     def _end_pass(self) -> None:
         self._lone_turns = self._lone_turns + 1 if len(self._unacknowledged) < 2 else 0
@@ -128,7 +134,9 @@ class Committer:
         Raises:
             StoreError: the log cannot be written; the changes are undone.
         """
-        self.settle()
+        failed = self.settle()
+        if failed is not None:  # what this turn changed went with what the others did
+            raise failed
         self._maintainer.seal()
         if connection is not self._last_writer:
             self._is_shared = self._last_writer is not None
@@ -147,15 +155,18 @@ class Committer:
         if self._commit_timer is None:
             self._commit_timer = self._loop.call_later(self._commit_after_s, self.commit)
 
-    def note_turn_without_changes(self) -> None:
+    def note_turn_without_changes(self) -> StoreError | None:
         """Note that a connection that changed nothing takes turns too: it must not wait long for a commit.
 
         It may have seen what others changed, so that is sealed before its replies leave.
+
+        Returns:
+            why that was undone, as `settle`; its replies may not leave then.
         """
-        if self._unacknowledged:
-            self.settle()
+        failed = self.settle() if self._unacknowledged else None
         if self._last_writer is not None:
             self._is_shared = self._is_read = True
+        return failed
 
     def commit(self) -> bool:
         """Commit all changes; return whether that worked. An error is logged, and the commit is tried again later."""

@@ -174,6 +174,10 @@ class Connection(asyncio.BufferedProtocol):
         if self.session.wrong_password:
             self._delay_refusal()
             return
+        if out and not promises:
+            undone = self._service.committer.note_turn_without_changes()
+            if undone is not None:
+                self._runner.withdraw_reads(out, undone)
         if isinstance(stop, Relayed):
             self._write(out)
             self._relayed = stop
@@ -198,8 +202,6 @@ class Connection(asyncio.BufferedProtocol):
                 self._pause_or_resume_reading()
                 return
             synced = self._seal(out, promises)
-        elif out:
-            self._service.committer.note_turn_without_changes()
         if synced is not None or long_command is not None or stop is Stop.HALF_GONE:
             self._is_queued = False  # the end of the deferred answer goes on
             self._deferred = self._loop.create_task(self._answer_later(synced, out, promises, stop))

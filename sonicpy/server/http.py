@@ -64,8 +64,8 @@ class ServerBackend:
         self._service.statistics.note_http(method, time.perf_counter() - began)
         if method in CHANGES:
             await self._seal()
-        else:
-            self._service.committer.note_turn_without_changes()
+        elif (undone := self._service.committer.note_turn_without_changes()) is not None:
+            raise undone
         return found
 
     async def _in_pieces(self, method: str, collection: str, bucket: str, oid: Any, text: str, *more: Any) -> Any:

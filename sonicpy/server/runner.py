@@ -152,6 +152,10 @@ class Runner:
             out[place] = reply
             self._statistics.note_error(reply)
 
+    def withdraw_reads(self, out: list[bytes], error: StoreError) -> None:
+        """Replace the replies in `out` of a turn that changed nothing, but may have read what was undone since."""
+        self.withdraw(out, [place for place, reply in enumerate(out) if reply.startswith(replies.READ)], error)
+
     def _count_long(self, command: Command, seconds: float) -> None:
         tally = self._statistics.tallies[type(command)]
         self._statistics.note_slow(tally.verb, command, seconds)

@@ -203,7 +203,9 @@ class SearchProcess:
         except SonicError as error:
             logger.error("%s", error)
             reply = replies.error(error)
-        self._service.committer.settle()  # the reply may tell of changes that no log holds yet
+        undone = self._service.committer.settle()  # the reply may tell of changes that no log holds yet
+        if undone is not None:
+            reply = replies.error(undone)
         self.send(Reply(message.number, reply))
 
 

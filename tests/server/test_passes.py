@@ -131,6 +131,38 @@ def test_a_log_that_cannot_be_written_withdraws_all_of_them(tmp_path: Path, monk
     run(tmp_path, talk)
 
 
+def test_what_was_undone_is_neither_acknowledged_nor_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One connection ends in the pass, so it seals at once, and with its own changes those of the others."""
+    set_commit_after(monkeypatch, 60.0)
+    append = Log.append
+
+    def full(self: Log, records: list[bytes]) -> int:
+        raise StoreFull("no room")
+
+    async def talk(writers: list[Client], search: Client) -> None:
+        refused = 0
+        for attempt, last in enumerate(reversed(writers[1:])):
+            monkeypatch.setattr(Log, "append", full)
+            writers.remove(last)
+            send_all(writers, 10)
+            ends = PUSH % (30 + attempt, 30) + b"COUNT c b\nQUIT\n"
+            for client, lines in ((search, QUERY), (last, ends)) if attempt % 2 else ((last, ends), (search, QUERY)):
+                client.writer.write(lines)
+            assert [(await last.answer())[:4] for _ in range(2)] == [b"ERR ", b"ERR "]
+            assert await last.answer() == b"ENDED quit\r\n"
+            assert {(await client.answer())[:4] for client in writers} == {b"ERR "}
+            if (await search.answer()).startswith(b"ERR "):
+                refused += 1
+            else:
+                assert (await search.answer()).split()[3:] == [b"o1", b"o0"]
+            monkeypatch.setattr(Log, "append", append)
+            for number in (0, 1):  # makes them share a pass again
+                assert await writers[0].push(number) == b"OK\r\n"
+        assert refused, "else no search came between a change and its end"
+
+    run(tmp_path, talk)
+
+
 def test_who_sees_a_change_hears_of_it_once_the_log_holds_it(tmp_path: Path, written: list[object]) -> None:
     async def talk(writers: list[Client], search: Client) -> None:
         del written[:]
