@@ -24,6 +24,7 @@ from sonicpy import Index
 from sonicpy.config import Config
 from sonicpy.errors import StoreDamaged, StoreError, StoreFull
 from sonicpy.index.maintenance.verify import verify_backup, verify_folder
+from sonicpy.lexer.lexer import Lexer
 from sonicpy.store import convert
 from sonicpy.store import environment as tables
 from sonicpy.store.backup import BACKUP_FILE, FORMAT_VERSION, MAGIC, SEAL
@@ -65,8 +66,18 @@ def unpack(mode: str, folder: Path) -> tuple[Path, Holds]:
         else:
             archive.extractall(folder)
     note_boot(folder / "store", clean=True)  # as the version that wrote them did
+    _note_terms(folder / "store", config(mode))
     holds = json.loads((folder / "holds.json").read_text())
     return folder / "store", {scope: {oid: set(words) for oid, words in held.items()} for scope, held in holds.items()}
+
+
+def _note_terms(folder: Path, config: Config) -> None:
+    """Note that these texts, of which none is Chinese, have the terms that today's compat mode gives them."""
+    today = Lexer(config.normalization, config.tokenization, config.stopwords, compat=config.server.compat == "sonic")
+    with writing(folder) as transaction:
+        held = ANALYZER.read(transaction) or {}
+        new = {key: value for key, value in today.analyser().items() if key == "lexer.compat"}
+        ANALYZER.write(transaction, {**held, **new})
 
 
 def check(index: Index, holds: Holds) -> None:
