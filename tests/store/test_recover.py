@@ -15,6 +15,7 @@ from sonicpy.store.meta import ANALYZER, CHANGES, FORMAT, POSITION
 from sonicpy.store.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, PopTerms
 from sonicpy.store.store import Store
 from tests.reference.store import Model
+from sonicpy.store.write_view import WriteView
 from tests.store.consistency import check_consistent
 from tests.store.shorthand import found, open_store, picture, push, terms
 from tests.store.trouble import failing_writes
@@ -144,6 +145,24 @@ def test_a_lasting_fault_refuses_one_mutation_and_keeps_the_others(tmp_path: Pat
     store = open_store(tmp_path)
     assert found(store, "alpha") == ["o4", "o2", "o1"]
     check_consistent(store)
+    store.close()
+
+
+def test_what_fails_twice_is_refused(tmp_path: Path) -> None:
+    """Both recoveries pass: only what is asked for cannot be done."""
+    store = open_store(tmp_path)
+    store.apply(push("o1", "alpha"))
+    tries = 0
+
+    def fail(view: WriteView) -> None:
+        nonlocal tries
+        tries += 1
+        raise StoreError("this row cannot be written")
+
+    with pytest.raises(StoreError, match="this row cannot be written"):
+        store.maintain(fail)
+    assert tries == 2
+    assert found(store, "alpha") == ["o1"]
     store.close()
 
 
