@@ -14,8 +14,8 @@ from sonicpy.store.environment import Environment, MapFull, Transaction
 from sonicpy.store.meta import ANALYZER, CHANGES, FORMAT, POSITION
 from sonicpy.store.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, PopTerms
 from sonicpy.store.store import Store
-from tests.reference.store import Model
 from sonicpy.store.write_view import WriteView
+from tests.reference.store import Model
 from tests.store.consistency import check_consistent
 from tests.store.shorthand import found, open_store, picture, push, terms
 from tests.store.trouble import failing_writes
