@@ -97,7 +97,8 @@ def load(server: Server, texts: list[str], rest_s: float) -> int:
         )
         with server.connect("control") as control:
             ask(control, b"TRIGGER consolidate\n")
-        print(f", consolidated {server.disk_bytes() / MB:.2f}", end="", flush=True)
+        memory = server.memory_bytes()
+        print(f", consolidated {server.disk_bytes() / MB:.2f} (memory {memory / MB:.1f} MB)", end="", flush=True)
         server.stop()
         print(f", stopped {server.disk_bytes() / MB:.2f}", end="", flush=True)
         server.start()
