@@ -8,6 +8,10 @@ def test_push(timed_afresh: Timed) -> None:
     assert set(timed_afresh(stages.whole_push)) == {b"OK\r\n"}
 
 
+def test_push_in_compat_mode(timed_afresh: Timed) -> None:
+    assert set(timed_afresh(stages.compat_push)) == {b"OK\r\n"}
+
+
 def test_query(timed: Timed, texts: list[str]) -> None:
     replies = timed(stages.whole_query)
     assert sum(b"message:" in reply for reply in replies) > len(texts) * 0.9

@@ -180,8 +180,16 @@ def read_all(reader: BucketReader, postings: StoredPostings) -> None:
 
 def whole_push(texts: list[str], folder: Path) -> Work:
     """Execute a PUSH line as the server does for a client that waits for each reply."""
-    index = small_index(folder)
-    reading = session("ingest")
+    return execute_pushes(texts, small_index(folder), session("ingest"))
+
+
+def compat_push(texts: list[str], folder: Path) -> Work:
+    """Do the same in compat mode, with the extras that are installed."""
+    return execute_pushes(texts, small_index(folder, compat=True), session("ingest", compat=True))
+
+
+def execute_pushes(texts: list[str], index: Index, reading: Session) -> Work:
+    """Return the work of executing PUSH lines, each of which is sealed."""
     lines = push_lines(texts)
 
     def work(number: int) -> bytes:
@@ -221,6 +229,7 @@ STAGES: dict[str, Stage] = {
         correct_word,
         score_objects,
         whole_push,
+        compat_push,
         whole_query,
         whole_suggest,
     )
@@ -258,17 +267,18 @@ def execute(index: Index, reading: Session, line: bytes) -> bytes:
     return CALLS[type(command)](index, command)
 
 
-def session(mode: str) -> Session:
+def session(mode: str, *, compat: bool = False) -> Session:
     """Return a session that was started in `mode`."""
-    started = Session(VERSION, None, Limits(), compat=False)
+    started = Session(VERSION, None, Limits(), compat=compat)
     started.feed(f"START {mode}\n".encode())
     started.next()
     return started
 
 
-def small_index(folder: Path) -> Index:
+def small_index(folder: Path, *, compat: bool = False) -> Index:
     """Return an index that commits only on request."""
-    config = Config.model_validate({"store": {"kv": {"map_size_mb": MAP_BYTES >> 20}}})
+    settings = {"server": {"compat": "sonic" if compat else "none"}, "store": {"kv": {"map_size_mb": MAP_BYTES >> 20}}}
+    config = Config.model_validate(settings)
     index = Index(folder, config, autocommit=False)
     index.maintainer.prepare()
     return index
