@@ -28,6 +28,11 @@ TIMEOUT_S = 60.0
 BUCKET = "b"
 LIMIT = 1000
 
+
+class Refused(Exception):
+    """A line was answered by an error."""
+
+
 Latencies = deque[tuple[str, float]]
 """("read" or "write", seconds)."""
 
@@ -132,13 +137,27 @@ class Writer:
 
 
 class Reader:
-    """Asks for anything in any bucket, one question at a time, until it is stopped."""
+    """Asks for anything in any bucket, one question at a time, until it is stopped.
 
-    def __init__(self, server: Server, places: list[Place], latencies: Latencies, *, by_client: bool) -> None:
+    Args:
+        by_client: use the blocking client rather than lines.
+        may_be_refused: the disk may be full; what an answer would have shown may be undone before it is sent.
+    """
+
+    def __init__(
+        self,
+        server: Server,
+        places: list[Place],
+        latencies: Latencies,
+        *,
+        by_client: bool,
+        may_be_refused: bool = False,
+    ) -> None:
         self._server = server
         self._places = places
         self._latencies = latencies
         self._by_client = by_client
+        self._may_be_refused = may_be_refused
         self._chance = random.Random()
 
     def run(self, stopped: threading.Event) -> None:
@@ -155,7 +174,12 @@ class Reader:
             place = self._chance.choice(self._places)
             key = self._key(place.history)
             asked = time.monotonic_ns()
-            value = value_of(key, place.collection)
+            try:
+                value = value_of(key, place.collection)
+            except (sonicpy.CommandError, Refused):
+                if self._may_be_refused:
+                    continue
+                raise
             came = time.monotonic_ns()
             name = "LIST" if key[0] == "SUGGEST" else key[0]
             place.reads.append(Read(asked, came, (name, key[1]), value))
@@ -223,7 +247,7 @@ def value_by_lines(search: Peer, ingest: Peer, key: Key, collection: str) -> Val
     scope = f"{collection} {BUCKET}"
     match key:
         case "QUERY", word:
-            return frozenset(search.results(f'QUERY {scope} "{word}" LIMIT({LIMIT}) LANG(none)'))
+            return frozenset(items_of(search, f'QUERY {scope} "{word}" LIMIT({LIMIT}) LANG(none)'))
         case "COUNT", oid:
             return number_of(ingest.ask(f"COUNT {scope} {oid}"))
         case "EXISTS", oid:
@@ -233,10 +257,20 @@ def value_by_lines(search: Peer, ingest: Peer, key: Key, collection: str) -> Val
         case "WORDS", _:
             return number_of(ingest.ask(f"COUNT {scope}"))
         case "SUGGEST", _:
-            return tuple(sorted(search.results(f'SUGGEST {scope} "sh" LIMIT(20)')))
-    return tuple(search.results(f"LIST {scope} PREFIX(sh) LIMIT(20)"))
+            return tuple(sorted(items_of(search, f'SUGGEST {scope} "sh" LIMIT(20)')))
+    return tuple(items_of(search, f"LIST {scope} PREFIX(sh) LIMIT(20)"))
+
+
+def items_of(search: Peer, line: str) -> list[str]:
+    """Return the items of the event that answers a line. Raises Refused."""
+    pending = search.ask(line)
+    if not pending.startswith("PENDING "):
+        raise Refused(pending)
+    return search.line().split()[3:]
 
 
 def number_of(answer: str) -> int:
-    """Return the number behind RESULT. Raises ValueError for any other answer."""
+    """Return the number behind RESULT. Raises Refused for any other answer."""
+    if not answer.startswith("RESULT "):
+        raise Refused(answer)
     return int(answer.removeprefix("RESULT "))

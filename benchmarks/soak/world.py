@@ -90,7 +90,10 @@ class World:
             if writers
         ]
         reading = [
-            Reader(self.server, self.places, self.latencies, by_client=number % 2 == 1) for number in range(READERS)
+            Reader(
+                self.server, self.places, self.latencies, by_client=number % 2 == 1, may_be_refused=self._may_be_refused
+            )
+            for number in range(READERS)
         ]
         works = [*(one.run for one in writing), *(one.run for one in reading), operate]
         with ThreadPoolExecutor(len(works)) as pool:

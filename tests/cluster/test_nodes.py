@@ -199,7 +199,7 @@ def sonicpy(*arguments: str, settings: dict[str, object] | None = None) -> subpr
         env=environment(settings or {}),
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=90,
         check=False,
     )
 

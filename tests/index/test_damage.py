@@ -60,8 +60,10 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
             for number in range(OBJECTS):
                 index.push(C, B, f"object:{number}", " ".join(chance.choices(WORDS, shares, k=8)), "none")
         index.consolidate()
-        for number in range(0, OBJECTS, 9):
-            index.push(C, B, f"object:{number}", "late", "none")
+        for first in range(0, OBJECTS, 300):  # few commits: most pages of the file should be in use
+            with index.batch():
+                for number in range(first, first + 300, 9):
+                    index.push(C, B, f"object:{number}", "late", "none")
     return folder
 
 

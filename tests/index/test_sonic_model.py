@@ -148,6 +148,7 @@ def test_random_corpora(tmp_path: Path, case: Settings) -> None:
 
 
 @pytest.mark.full
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("hundred", range(100, 500, 100))
 def test_many_random_corpora(tmp_path: Path, hundred: int) -> None:
     for seed in range(hundred, hundred + 100):

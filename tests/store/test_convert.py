@@ -45,6 +45,8 @@ from sonicpy.store.meta import (
 from tests.disk import disk, fill
 from tests.store.trouble import failing_writes
 
+pytest.importorskip("rjieba", reason="the stores were made with the extra [zh]")
+
 STORES = Path(__file__).parent / "format3"
 MODES = ("default", "compat")
 MAP_BYTES = 64 << 20

@@ -26,6 +26,8 @@ from tests.fixtures import make
 from tests.fixtures.contents import MODES, config_of, facts, ranked
 from tests.processes import run_here
 
+pytest.importorskip("rjieba", reason="the stores were made with the extra [zh]")
+
 FORMATS = sorted(make.FOLDER.glob("format*"))
 LOGS = sorted(make.FOLDER.glob("entries*"))
 KINDS = ("closed", "killed")

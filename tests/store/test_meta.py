@@ -39,6 +39,8 @@ def test_a_value_has_the_documented_bytes_and_comes_back(key: MetaKey[Any], tmp_
 
 @pytest.mark.parametrize("key", KEYS, ids=lambda key: key.name.decode())
 def test_the_storage_format_names_every_key(key: MetaKey[Any]) -> None:
+    if not FORMAT_PAGE.exists():
+        pytest.skip("needs the pages of the checkout")
     (row,) = [line for line in FORMAT_PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| meta |")]
     assert f"`{key.name.decode()}`: " in row
 

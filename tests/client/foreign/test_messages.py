@@ -78,7 +78,8 @@ class Model:
         assert answers.keys() == self.holders.keys()
         for word, found in answers.items():
             assert len(found) == len(set(found)), word
-            assert self.holders[word] <= set(found), f"{word!r} does not find {self.holders[word] - set(found)}"
+            if len(found) < PAGE * PAGES_MAX:  # else objects with other forms of the word may have all these places
+                assert self.holders[word] <= set(found), f"{word!r} does not find {self.holders[word] - set(found)}"
             for oid in found:  # a word also finds its other forms, which begin alike
                 assert word[:2] in self.texts[oid], f"{word!r} finds {oid}: {self.texts[oid]!r}"
 
