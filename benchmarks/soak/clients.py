@@ -266,7 +266,9 @@ def items_of(search: Peer, line: str) -> list[str]:
     pending = search.ask(line)
     if not pending.startswith("PENDING "):
         raise Refused(pending)
-    return search.line().split()[3:]
+    kind, verb, marker, *items = search.line().split()
+    assert (kind, verb, marker) == ("EVENT", line.split()[0], pending.split()[1])
+    return items
 
 
 def number_of(answer: str) -> int:

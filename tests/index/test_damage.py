@@ -4,6 +4,7 @@ docs/operations.md says what a query cannot notice.
 """
 
 import json
+import os
 import random
 import shutil
 import struct
@@ -20,9 +21,10 @@ from sonicpy.errors import SonicError, StoreDamaged, StoreError
 from sonicpy.index.maintenance.verify import verify_folder, verify_in_child
 from sonicpy.store import check_process, check_rows, page_check
 from sonicpy.store import environment as tables
-from sonicpy.store.data_file import BRANCH_PAGE, PAGE_HEADER
+from sonicpy.store.data_file import BRANCH_PAGE, META_PAGES, PAGE_HEADER, newest_meta_page
 from sonicpy.store.environment import DATA_FILE, Environment, Row, Transaction
 from sonicpy.store.keys import bucket_key
+from sonicpy.store.page_tree import PageTrees
 from tests.index.shorthand import B, C, open_index
 from tests.processes import run_here
 
@@ -85,6 +87,17 @@ def ask(folder: Path) -> dict[str, list[str] | str]:
     return found
 
 
+def pages_of(folder: Path) -> tuple[list[int], list[int]]:
+    """Return the pages of a store that are in use, and those that are free."""
+    descriptor = os.open(folder / DATA_FILE, os.O_RDONLY)
+    try:
+        meta = newest_meta_page(descriptor)
+        free = {page for pages in PageTrees(descriptor, meta).free_pages(meta.number) for page in pages}
+        return [page for page in range(META_PAGES, meta.pages) if page not in free], sorted(free)
+    finally:
+        os.close(descriptor)
+
+
 # -- pages -------------------------------------------------------------------------------------------------------------
 
 Damage = Callable[[bytearray, int, random.Random], bytearray]
@@ -142,7 +155,8 @@ def test_a_page_that_refers_to_itself_ends_the_check(folder: Path) -> None:
 def test_no_answer_is_wrong_where_the_check_finds_nothing(whole: Path, folder: Path, damage: Damage) -> None:
     expected, content, chance = ask(whole), (whole / DATA_FILE).read_bytes(), random.Random(12)
     outcomes = {"answers are right": 0, "the check names it": 0}
-    for page in chance.sample(range(2, len(content) // PAGE_BYTES), 40):
+    used, free = pages_of(whole)
+    for page in [*chance.sample(used, 25), *chance.sample(free, 15)]:
         (folder / DATA_FILE).write_bytes(damage(bytearray(content), page, chance))
         try:
             faults = verify_in_child(folder)
