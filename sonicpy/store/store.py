@@ -25,7 +25,7 @@ from sonicpy.store.boot_mark import note_boot
 from sonicpy.store.change_board import ChangeBoard
 from sonicpy.store.checkpoint import CHECKPOINT_BYTES, REPLACED_BYTES_MAX
 from sonicpy.store.convert import Conversion, is_convertible
-from sonicpy.store.environment import PENDING, Environment, MapFull
+from sonicpy.store.environment import DROPPED, PENDING, Environment, MapFull
 from sonicpy.store.free_space import FreeSpace
 from sonicpy.store.log import RECORD_MAX_BYTES, Log
 from sonicpy.store.meta import FORMAT, POSITION, check_analyzer, check_format, read_position, write_identity
@@ -545,7 +545,8 @@ class Store(StoreReader):
     def _replay(self, from_log_end: int | None) -> None:
         self._is_lost = False
         view = self._writing()
-        self._write_cache.pending_buckets = set(buckets_in(view.transaction, PENDING))
+        dropped = set(buckets_in(view.transaction, DROPPED))
+        self._write_cache.pending_buckets = set(buckets_in(view.transaction, PENDING)) - dropped
         position = read_position(view.transaction)
         if from_log_end is None and position == self._log.position and not self._unsealed:
             return

@@ -119,3 +119,18 @@ def test_collections_that_begin_alike_keep_to_themselves(tmp_path: Path) -> None
     for collection in ("cc", "c\0", "\1c"):
         assert found(store, "alpha", collection=collection) == ["o"]
     store.close()
+
+
+def test_a_flushed_bucket_waits_for_no_consolidation_after_a_restart(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    store.apply(push("o1", "alpha"))
+    store.apply(push("o1", "alpha", bucket="other"))
+    store.apply(FlushBucket("c", "b"))
+    store.close()
+    store = open_store(tmp_path)
+    with store.snapshot() as view:
+        other = view.bucket("c", "other")
+    assert other is not None
+    assert store.has_dropped, "its rows wait to be swept"
+    assert store.pending_buckets() == {other.bucket}
+    store.close()
