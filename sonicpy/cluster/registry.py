@@ -8,6 +8,7 @@ peer.NODE     where other nodes ask this one: Peer, as JSON; each start writes i
 writer.NODE   the incarnation of the batches of a node, which each start changes
 """
 
+import asyncio
 import dataclasses
 import json
 import time
@@ -28,6 +29,9 @@ from sonicpy.errors import ConfigError, StoreError
 BUCKET = "sonicpy_meta"
 FORMAT = 1
 HISTORY = 1
+LEADER_S = 10.0
+"""Brokers choose a leader in this time, or something is wrong with them."""
+PAUSE_S = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,12 +296,22 @@ class Registry:
             raise StoreError(f"the brokers did not note a snapshot: {error}") from error
 
     async def _agree(self, key: str, value: str) -> str:
-        """Write a value unless there is one; return the one that is there."""
-        try:
-            await self._store.create(key, value.encode())
-        except KeyWrongLastSequenceError:
-            return await self._get(key) or ""
-        return value
+        """Write a value unless there is one; return the one that is there.
+
+        Raises:
+            StoreError: the brokers did not take it for LEADER_S.
+        """
+        deadline = time.monotonic() + LEADER_S
+        while True:
+            try:
+                await self._store.create(key, value.encode())
+                return value
+            except KeyWrongLastSequenceError:
+                return await self._get(key) or ""
+            except NatsError as error:  # brokers that have just started may have no leader yet
+                if time.monotonic() > deadline:
+                    raise StoreError(f"the brokers do not take what the nodes agree on: {error}") from error
+                await asyncio.sleep(PAUSE_S)
 
     async def _get(self, key: str) -> str | None:
         try:
