@@ -52,10 +52,9 @@ def rest(folder: Path) -> None:
     """Consolidate a store, and fill its pages."""
     with Index(folder) as index:
         index.consolidate()
-        while ranges := index.maintainer.sparse_ranges():
-            for sparse in ranges:
-                index.maintainer.rewrite(sparse)
-            index.maintainer.commit()
+        for sparse in index.maintainer.sparse_ranges():
+            index.maintainer.rewrite(sparse)
+        index.maintainer.commit()
 
 
 def print_tables(folder: Path) -> None:

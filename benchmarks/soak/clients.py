@@ -266,9 +266,7 @@ def items_of(search: Peer, line: str) -> list[str]:
     pending = search.ask(line)
     if not pending.startswith("PENDING "):
         raise Refused(pending)
-    kind, verb, marker, *items = search.line().split()
-    assert (kind, verb, marker) == ("EVENT", line.split()[0], pending.split()[1])
-    return items
+    return search.items(line, pending)
 
 
 def number_of(answer: str) -> int:

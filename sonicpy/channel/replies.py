@@ -18,8 +18,8 @@ PONG = b"PONG\r\n"
 NO_REPLY = b""
 """The answer to a blank line."""
 
-READ = (b"PENDING ", b"RESULT ")
-"""How replies begin that tell what an index holds."""
+OF_INDEX = (OK, b"PENDING ", b"RESULT ")
+"""How replies begin that tell what an index holds, or that it was changed."""
 
 PROTOCOL_REVISION = 1
 

@@ -25,8 +25,8 @@ from sonicpy.server.tasks import PeriodicTasks
 logger = logging.getLogger(__name__)
 
 COMMIT_AFTER_S = 3.0
-"""Reads see what is not committed, and after the death of the process the log has it: commits can be rare. One for each
-hundred changes takes half as much as applying them; one for each thousand, a fifth."""
+"""Reads see what is not committed, and after the death of the process the log has it: commits can be rare. A
+larger commit takes less work for each change."""
 COMMIT_AFTER_READ_S = 0.2
 """Where somebody reads, because reads cost more while something is not committed."""
 EXPECTED_S = 0.5

@@ -100,6 +100,8 @@ NODE_CALLS: dict[type, Callable[[Any, Any], bytes]] = {
 class TurnSealer:
     """Lets the replies of a turn wait for its batches."""
 
+    is_waiting = False
+
     def __init__(self, node: Node) -> None:
         self._node = node
 

@@ -75,6 +75,11 @@ class Committer:
         self._lone_turns = 0  # passes with one of them, without a break
         self._immediate_turns = 0  # that are still to come
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether turns of this pass have changed what the log does not hold yet."""
+        return bool(self._unacknowledged)
+
     def seal_with_pass(self, connection: object, acknowledge: Acknowledge) -> bool:
         """Let the changes of a turn reach the log with those of the other turns of this pass of the loop.
 

@@ -177,7 +177,7 @@ class Connection(asyncio.BufferedProtocol):
         if out and not promises:
             undone = self._service.committer.note_turn_without_changes()
             if undone is not None:
-                self._runner.withdraw_reads(out, undone)
+                self._runner.withdraw_all(out, undone)
         if isinstance(stop, Relayed):
             self._write(out)
             self._relayed = stop
@@ -215,21 +215,34 @@ class Connection(asyncio.BufferedProtocol):
 
     def _seal(self, out: list[bytes], promises: list[int]) -> "asyncio.Future[Any] | None":
         """Put the changes of a turn into the log; return what its replies have to wait for, or None."""
+        may_have_read = self._service.committer.is_waiting
         try:
             return self._service.committer.seal(self)
         except StoreError as error:
-            self._runner.withdraw(out, promises, error)
+            self._undo(out, promises, error, may_have_read=may_have_read)
             return None
 
     def _seals_with_pass(self, out: list[bytes], promises: list[int]) -> bool:
         """Return whether the changes of a turn reach the log with those of others, before the next turn of this one."""
+        may_have_read = self._service.committer.is_waiting
 
         def acknowledge(error: StoreError | None) -> None:
             if error is not None:
-                self._runner.withdraw(out, promises, error)
+                self._undo(out, promises, error, may_have_read=may_have_read)
             self._write(out)
 
         return self._service.committer.seal_with_pass(self, acknowledge)
+
+    def _undo(self, out: list[bytes], promises: list[int], error: StoreError, *, may_have_read: bool) -> None:
+        """Withdraw what a turn has said of changes that were undone.
+
+        Args:
+            may_have_read: changes of other connections, which were undone with its own.
+        """
+        if may_have_read:
+            self._runner.withdraw_all(out, error)
+        else:
+            self._runner.withdraw(out, promises, error)
 
     async def _answer_later(
         self,

@@ -145,16 +145,16 @@ class Runner:
         return reply
 
     def withdraw(self, out: list[bytes], promises: list[int], error: StoreError) -> None:
-        """Replace the replies in `out` whose changes were undone."""
+        """Replace the replies in `out` that promise what is not true."""
         reply = replies.error(error)
         logger.error("%s", error)
         for place in promises:
             out[place] = reply
             self._statistics.note_error(reply)
 
-    def withdraw_reads(self, out: list[bytes], error: StoreError) -> None:
-        """Replace the replies in `out` of a turn that changed nothing, but may have read what was undone since."""
-        self.withdraw(out, [place for place, reply in enumerate(out) if reply.startswith(replies.READ)], error)
+    def withdraw_all(self, out: list[bytes], error: StoreError) -> None:
+        """Replace all replies in `out` that tell of an index: its changes were undone, whoever made them."""
+        self.withdraw(out, [place for place, reply in enumerate(out) if reply.startswith(replies.OF_INDEX)], error)
 
     def _count_long(self, command: Command, seconds: float) -> None:
         tally = self._statistics.tallies[type(command)]

@@ -254,6 +254,8 @@ class SearchService(Serving):
 class NoChanges:
     """What stands for the committer in a process that changes nothing."""
 
+    is_waiting = False
+
     def seal(self, connection: object) -> None:
         """Do nothing: there is no change."""
 

@@ -104,7 +104,10 @@ class Peer:
 
     def results(self, line: str) -> list[str]:
         """Return the items that QUERY, SUGGEST or LIST answers."""
-        pending = self.ask(line)
+        return self.items(line, self.ask(line))
+
+    def items(self, line: str, pending: str) -> list[str]:
+        """Return the items of the event behind the first answer to such a line."""
         event = EVENT.fullmatch(self.line() if pending.startswith("PENDING ") else pending)
         assert event, pending
         assert event[1] == line.split()[0]
