@@ -70,24 +70,21 @@ def test_compat_mode_knows_neither(tmp_path: Path) -> None:
 
 
 def test_an_explanation_of_thousands_of_words_is_no_attack(tmp_path: Path) -> None:
-    """It takes about as long as the query itself, and its line stays bounded."""
-    words = [f"w{number:x}" for number in range(3_000)]
+    """It takes as much longer as it has more words, and its line stays bounded."""
     letters = str.maketrans("0123456789", "ghijklmnop")
-    text = " ".join(word.translate(letters) for word in words)
+    text = " ".join(f"w{number:x}".translate(letters) for number in range(3_000))
+    few = text[: len(text) // 10]
     with Index(tmp_path / "store") as index:
         with index.batch():
             for number in range(200):
                 index.push("c", "b", f"o{number}", text, "none")
-        asked, explained = [], []
-        for _ in range(3):
-            began = time.perf_counter()
-            index.query_ids("c", "b", text, limit=100)
-            between = time.perf_counter()
-            line = index.explain("c", "b", text, limit=100).to_json()
-            asked.append(between - began)
-            explained.append(time.perf_counter() - between)
+        seconds: dict[str, list[float]] = {few: [], text: []}
+        for asked in (few, text) * 3:
+            began = time.process_time()
+            line = index.explain("c", "b", asked, limit=100).to_json()
+            seconds[asked].append(time.process_time() - began)
     assert len(line) < 250_000
-    assert min(explained) < 3 * min(asked) + 0.02
+    assert min(seconds[text]) < 20 * min(seconds[few]) + 0.02
 
 
 def test_stem_on_the_wire(server: Server) -> None:
