@@ -16,7 +16,7 @@ from sonicpy.cluster.broker import Epoch, LogGone
 from sonicpy.config import Config
 from sonicpy.errors import StoreError, StoreFull
 from sonicpy.index.replica import ReplicaIndex
-from sonicpy.server.committer import Committer
+from sonicpy.server.committer import COMMIT_CHANGES, Committer
 from sonicpy.server.maintenance import Maintenance
 from sonicpy.server.readers import ReaderWatch
 from sonicpy.server.statistics import Statistics
@@ -29,6 +29,8 @@ COMMIT_AFTER_S = 3.0
 larger commit takes less work for each change."""
 COMMIT_AFTER_READ_S = 0.2
 """Where somebody reads, because reads cost more while something is not committed."""
+CATCHING_UP_CHANGES = 4 * COMMIT_CHANGES
+"""Changes of a commit while nobody reads, because the replica has not caught up."""
 EXPECTED_S = 0.5
 """An entry that was acknowledged is asked for again after this time."""
 
@@ -68,6 +70,7 @@ class Replica:
         self.is_broken = False
         """Whether it has stopped for good."""
         self.committer = Committer(index.maintainer, syncs_before_reply=False, commit_after_s=COMMIT_AFTER_S)
+        self.committer.commit_changes = CATCHING_UP_CHANGES
         self.maintenance = Maintenance(index.maintainer, config, self.committer, statistics)
         self.readers = ReaderWatch(index.maintainer, self.maintenance, config.store.kv.reader_limit_mb << 20)
         self._answered = answered
@@ -189,6 +192,7 @@ class Replica:
     def _note_caught_up(self) -> None:
         if not self.is_broken and self.applied >= self._epoch.last:
             self.fault = None
+            self.committer.commit_changes = COMMIT_CHANGES
 
     def _wake(self) -> None:
         for position, future in self._waiters:
@@ -207,7 +211,9 @@ class ReplicaTasks(PeriodicTasks):
 
     def _due(self) -> list[Callable[[], Awaitable[None]]]:
         self._ticks += 1
-        due: list[Callable[[], Awaitable[None]]] = [self._commit_again, self._committer.sweep, self._consolidate_due]
+        due: list[Callable[[], Awaitable[None]]] = [self._commit_again, self._committer.sweep]
+        if self._replica.fault is None:  # graphs of what has not caught up would have to be built again
+            due.append(self._consolidate_due)
         return [*due, self._close_idle_graphs, *([self._sync] if self._ticks % SYNC_TICKS == 0 else [])]
 
     async def _commit_again(self) -> None:

@@ -53,6 +53,9 @@ class Committer:
         maintainer: of an index opened with autocommit=False on the loop's thread.
         syncs_before_reply: whether a reply waits until the disk holds the log (durability = "commit").
         commit_after_s: longest time from a change to its commit.
+
+    Attributes:
+        commit_changes: changes after which a commit is due.
     """
 
     def __init__(
@@ -62,6 +65,7 @@ class Committer:
         self._loop = asyncio.get_running_loop()
         self._syncs_before_reply = syncs_before_reply
         self._commit_after_s = commit_after_s
+        self.commit_changes = COMMIT_CHANGES
         self._commit_timer: asyncio.TimerHandle | None = None
         self._log_sync: asyncio.Future[None] | None = None
         self._shared_commit: asyncio.Future[bool] | None = None
@@ -152,7 +156,7 @@ class Committer:
 
     def _commit_or_wait(self) -> None:
         """Commit what was changed if it is much; else write some of its rows, and let the commit follow."""
-        if self._maintainer.uncommitted >= (COMMIT_CHANGES_SHARED if self._is_read else COMMIT_CHANGES):
+        if self._maintainer.uncommitted >= (COMMIT_CHANGES_SHARED if self._is_read else self.commit_changes):
             self.commit()
             return
         if self._is_shared and self._maintainer.uncommitted - self._flushed_changes >= FLUSH_ROWS_CHANGES:
