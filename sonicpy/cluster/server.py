@@ -14,7 +14,7 @@ from sonicpy.server.statistics import Statistics
 
 
 def serve(loaded: Loaded, announce: Callable[[str], None], brokers: str, name: str, *, is_strong: bool) -> int:
-    """Serve as a node until SIGTERM, SIGINT or SIGQUIT; return the exit status.
+    """Serve as a node until a stop signal; return the exit status.
 
     Args:
         announce: called with one line for the terminal once the node accepts connections.
