@@ -21,6 +21,7 @@ from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
 
+from sonicpy.cluster.ending import close
 from sonicpy.cluster.jetstream import connect
 from sonicpy.cluster.registry import Layout, Registry
 from sonicpy.cluster.setup import check_broker, make
@@ -193,7 +194,7 @@ class DevCluster:
             layout = await (await Registry.open(connection)).layout()
             return list(faults(layout, await ask_nodes(connection, layout)))
         finally:
-            await connection.close()
+            await close(connection)
 
 
 def run(folder: Path | None, partitions: int, copies: int, logs: int, say: Callable[[str], None]) -> int:

@@ -4,6 +4,7 @@ import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable
 
+from sonicpy.cluster.ending import close
 from sonicpy.cluster.jetstream import connect
 from sonicpy.cluster.node import Node
 from sonicpy.cluster.service import NodeService
@@ -54,7 +55,7 @@ class NodeServer(Server):
                 await node.close()
         finally:
             if not connection.is_closed:
-                await connection.close()
+                await close(connection)
 
 
 async def replicas_work() -> None:

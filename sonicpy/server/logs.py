@@ -2,9 +2,9 @@
 
     2026-03-01T09:15:02.120Z level=warn logger=store.store msg="..." verb=QUERY ms=120.4
 
-A line may quote what clients sent: unprintable characters are escaped, so that no client can begin a line. Of lines that
-say the same, at most SAME_LINES are written in SAME_S: otherwise a server that refuses changes because its disk is full
-would fill what is left of it.
+A line may quote what clients sent: unprintable characters are escaped, so that no client can begin a line. At most
+SAME_LINES lines that say the same are written in SAME_S: otherwise a server that refuses changes because its disk is
+full would fill what is left of it.
 """
 
 import json
@@ -53,7 +53,10 @@ class _Written:
 
 
 class Repeats(logging.Filter):
-    """Leaves out lines that were written often just before; the next one says how many. Not those with further fields."""
+    """Leaves out lines that were written often just before; the next one says how many it left out.
+
+    It keeps lines with further fields or a traceback.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -69,7 +72,7 @@ class Repeats(logging.Filter):
             if len(self._written) >= KEPT_LINES:
                 self._written.clear()
             written = self._written[line] = _Written(record.created)
-        elif record.created - written.since_s >= SAME_S or record.created < written.since_s:  # the clock may be set back
+        elif not 0 <= record.created - written.since_s < SAME_S:  # below 0: the clock was set back
             if written.left_out:
                 setattr(record, FIELDS, {"left_out": written.left_out})
             written.since_s, written.lines, written.left_out = record.created, 0, 0
