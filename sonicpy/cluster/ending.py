@@ -1,8 +1,11 @@
-"""How tasks that talk to the brokers are ended."""
+"""How tasks that talk to the brokers are ended, and connections to them closed."""
 
 import asyncio
+import contextlib
 from collections.abc import Iterable
 from typing import Any
+
+from nats.aio.client import Client
 
 AGAIN_S = 0.05
 
@@ -18,3 +21,9 @@ async def end(tasks: Iterable["asyncio.Task[Any]"]) -> None:
             task.cancel()
         done, ending = await asyncio.wait(ending, timeout=AGAIN_S)
         await asyncio.gather(*done, return_exceptions=True)  # which looks at their errors
+
+
+async def close(connection: Client) -> None:
+    """Close a connection, also one that has lost its broker: nats-py then writes to what is closed already."""
+    with contextlib.suppress(RuntimeError, OSError):
+        await connection.close()

@@ -19,7 +19,7 @@ from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 from nats.errors import Error as NatsError
 
-from sonicpy.cluster.ending import end
+from sonicpy.cluster.ending import close, end
 from sonicpy.cluster.jetstream import JetStream, connect
 from sonicpy.cluster.orders import DONE, FAILED, LAYOUT, Order, subject_of_orders, tell_layout, unpack_order
 from sonicpy.cluster.registry import Layout, Registry
@@ -218,7 +218,7 @@ async def _rebalance(brokers: str, timeout_s: float, say: Callable[[str], None])
             await tell_layout(connection)
         return layout
     finally:
-        await connection.close()
+        await close(connection)
 
 
 def _settled(now: Layout, seen: Layout) -> Layout:

@@ -21,7 +21,7 @@ from nats.errors import NoRespondersError
 
 from sonicpy.cluster import snapshots
 from sonicpy.cluster.broker import Epoch
-from sonicpy.cluster.ending import end
+from sonicpy.cluster.ending import close, end
 from sonicpy.cluster.figures import partition_figures
 from sonicpy.cluster.follower import LogFollower
 from sonicpy.cluster.hedging import NOT_HERE
@@ -253,7 +253,7 @@ class Node:
         for partition in list(self._held):
             await self.release(partition)
         await end([*self._tasks, *self._answering])
-        await self._connection.close()
+        await close(self._connection)
 
     async def hold(self, partition: int, statistics: Statistics, adopt: Epoch | None = None) -> None:
         """Open the replica of a partition, and let it follow the log and answer.

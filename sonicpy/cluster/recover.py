@@ -13,6 +13,7 @@ from typing import Any
 from nats.aio.client import Client
 
 from sonicpy.cluster.broker import Epoch, LogGone
+from sonicpy.cluster.ending import close
 from sonicpy.cluster.jetstream import JetStream, connect
 from sonicpy.cluster.orders import Order, give_order
 from sonicpy.cluster.registry import Layout, Registry
@@ -67,7 +68,7 @@ async def _recover(brokers: str, wish: Wish, say: Say) -> int:
             await _recover_partition(connection, layout, answers, partition, wish, say)
         return len(partitions)
     finally:
-        await connection.close()
+        await close(connection)
 
 
 async def _logs(log: JetStream, layout: Layout, say: Say) -> list[Epoch]:

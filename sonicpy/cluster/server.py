@@ -4,6 +4,7 @@ import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable
 
+from sonicpy.cluster.ending import close
 from sonicpy.cluster.jetstream import connect
 from sonicpy.cluster.node import Node
 from sonicpy.cluster.service import NodeService
@@ -14,7 +15,7 @@ from sonicpy.server.statistics import Statistics
 
 
 def serve(loaded: Loaded, announce: Callable[[str], None], brokers: str, name: str, *, is_strong: bool) -> int:
-    """Serve as a node until SIGTERM, SIGINT or SIGQUIT; return the exit status.
+    """Serve as a node until a stop signal; return the exit status.
 
     Args:
         announce: called with one line for the terminal once the node accepts connections.
@@ -54,7 +55,7 @@ class NodeServer(Server):
                 await node.close()
         finally:
             if not connection.is_closed:
-                await connection.close()
+                await close(connection)
 
 
 async def replicas_work() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from urllib.error import URLError
 from urllib.request import urlopen
 
+from sonicpy.cluster.ending import close
 from sonicpy.cluster.jetstream import JetStream, connect
 from sonicpy.cluster.orders import tell_layout
 from sonicpy.cluster.registry import Layout, Registry
@@ -57,7 +58,7 @@ async def make(brokers: str, layout: Layout) -> Layout:
         await log.create_snapshots(LOG_COPIES)
         return await registry.layout()
     finally:
-        await connection.close()
+        await close(connection)
 
 
 def add(brokers: str, node: str) -> Layout:
@@ -102,7 +103,7 @@ async def _change(brokers: str, change: Callable[[tuple[str, ...]], tuple[str, .
         await tell_layout(connection)
         return layout
     finally:
-        await connection.close()
+        await close(connection)
 
 
 def _check_name(node: str) -> None:

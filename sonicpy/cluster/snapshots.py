@@ -14,6 +14,7 @@ from nats.aio.client import Client
 from nats.errors import Error as NatsError
 
 from sonicpy.cluster.broker import Epoch, LogGone
+from sonicpy.cluster.ending import close
 from sonicpy.cluster.jetstream import JetStream, connect
 from sonicpy.cluster.questions import Question, pack_question, subject_of_questions
 from sonicpy.cluster.registry import Layout, Manifest, Registry
@@ -153,7 +154,7 @@ async def _snapshot_all(brokers: str) -> list[dict[str, Any]]:
         done = [one for number in range(layout.logs) for one in await _trim(number, log, registry, layout, answers)]
         return sorted(done, key=lambda one: int(one["partition"]))
     finally:
-        await connection.close()
+        await close(connection)
 
 
 async def _ask_for_snapshot(connection: Client, partition: int) -> None:

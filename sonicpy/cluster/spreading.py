@@ -7,6 +7,7 @@ import time
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
 
+from sonicpy.cluster.ending import close
 from sonicpy.cluster.jetstream import connect
 from sonicpy.cluster.orders import tell_layout
 from sonicpy.cluster.questions import Question, not_empty, pack_question, subject_of_questions
@@ -51,7 +52,7 @@ async def _spread(brokers: str, collection: str, parts: int) -> Layout:
         await _wait_for_nodes(connection, layout)
         return layout
     finally:
-        await connection.close()
+        await close(connection)
 
 
 async def _check_empty(connection: Client, layout: Layout, collection: str) -> None:

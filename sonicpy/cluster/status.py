@@ -9,6 +9,7 @@ from typing import Any
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
+from sonicpy.cluster.ending import close
 from sonicpy.cluster.jetstream import JetStream, connect
 from sonicpy.cluster.registry import Layout, Registry
 
@@ -67,7 +68,7 @@ async def _status(brokers: str) -> Status:
         ends = [(await log.epoch(number)).last for number in range(layout.logs)]
         last = {str(number): ends[layout.log_of(number)] for number in range(layout.partitions)}
     finally:
-        await connection.close()
+        await close(connection)
     nodes = {name: answers.get(name) for name in sorted({*layout.nodes, *answers})}
     return Status(
         {

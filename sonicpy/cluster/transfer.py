@@ -22,6 +22,7 @@ from pathlib import Path
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
 
+from sonicpy.cluster.ending import close
 from sonicpy.cluster.jetstream import JetStream, connect
 from sonicpy.cluster.orders import Order, give_order
 from sonicpy.cluster.questions import Question, not_empty, pack_question, subject_of_questions
@@ -195,7 +196,7 @@ async def _appending(brokers: str, config: Config, *, only_empty: bool) -> Async
         finally:
             await appender.stop()
     finally:
-        await connection.close()
+        await close(connection)
 
 
 async def _check_empty(connection: Client, layout: Layout) -> None:
@@ -255,7 +256,7 @@ async def _backup(brokers: str, folder: Path, say: Say) -> int:
         _write_notes(folder, {"layout": dataclasses.asdict(layout), "partitions": notes})
         return size
     finally:
-        await connection.close()
+        await close(connection)
 
 
 def _source(layout: Layout, answers: dict[str, dict[str, dict[str, dict[str, object]]]], partition: int) -> str:

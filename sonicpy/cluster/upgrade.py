@@ -7,6 +7,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any
 
+from sonicpy.cluster.ending import close
 from sonicpy.cluster.jetstream import connect
 from sonicpy.cluster.registry import Layout, Registry
 from sonicpy.cluster.status import ask_nodes
@@ -53,7 +54,7 @@ async def _upgrade(brokers: str) -> Upgrade:
             await connection.flush()
         return decided
     finally:
-        await connection.close()
+        await close(connection)
 
 
 def decide(before: int, layout: Layout, answers: dict[str, Any]) -> Upgrade:

@@ -30,6 +30,8 @@ fewer commits cost less."""
 FLUSH_ROWS_CHANGES = 64
 """While several connections take turns, term rows are written every FLUSH_ROWS_CHANGES changes: then the others wait
 for fewer rows at a time. Writing them turn by turn would cost more than the shorter waits are worth."""
+FLUSH_ROWS_BYTES = 1 << 14
+"""Or when the log has grown by this, which is some 2,000 words: a line may hold 1,500 that nobody has pushed before."""
 COMMIT_AFTER_S = 0.05
 SHARED_COMMIT_S = 0.002
 """Commits for search processes that wait for what was acknowledged are at least so far apart."""
@@ -75,6 +77,7 @@ class Committer:
         self._is_shared = False  # whether other connections had turns since then
         self._is_read = False  # whether one of these changed nothing
         self._flushed_changes = 0  # of the changes since the last commit, those whose term rows are written
+        self._flushed_position = maintainer.log_position  # the end of the log when term rows were written last
         self._unacknowledged: list[Acknowledge] = []  # of the turns of this pass of the loop
         self._lone_turns = 0  # passes with one of them, without a break
         self._immediate_turns = 0  # that are still to come
@@ -159,7 +162,7 @@ class Committer:
         if self._maintainer.uncommitted >= (COMMIT_CHANGES_SHARED if self._is_read else self.commit_changes):
             self.commit()
             return
-        if self._is_shared and self._maintainer.uncommitted - self._flushed_changes >= FLUSH_ROWS_CHANGES:
+        if self._is_shared and self._has_many_rows():
             self._flush_term_rows()
         if self._commit_timer is None:
             self._commit_timer = self._loop.call_later(self._commit_after_s, self.commit)
@@ -186,6 +189,7 @@ class Committer:
         self._last_writer = None
         self._is_shared = self._is_read = False
         self._flushed_changes = 0
+        self._flushed_position = self._maintainer.log_position
         try:
             self._maintainer.commit()
         except StoreError as error:
@@ -273,9 +277,16 @@ class Committer:
             if not self.commit():
                 return
 
+    def _has_many_rows(self) -> bool:
+        """Whether the next commit would have many term rows to write."""
+        if self._maintainer.uncommitted - self._flushed_changes >= FLUSH_ROWS_CHANGES:
+            return True
+        return self._maintainer.log_position - self._flushed_position >= FLUSH_ROWS_BYTES
+
     def _flush_term_rows(self) -> None:
         """Write some of the rows that the commit would have to write."""
         self._flushed_changes = self._maintainer.uncommitted
+        self._flushed_position = self._maintainer.log_position
         try:
             self._maintainer.flush_term_rows()
         except StoreError as error:  # recovery has replayed the log, or the next commit will

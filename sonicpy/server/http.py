@@ -36,7 +36,7 @@ CHANGES = frozenset({"push", "pop", "flush"})
 TEXTUAL = frozenset({"push", "pop"})
 PIECE_CHARACTERS = 10_000
 """A longer text would take more than a turn: about 2 ms."""
-BACKLOG = 100
+BACKLOG = 1024
 STOP_S = 1
 """Longest time of a stop for requests under way."""
 RECEIVE_BUFFER_BYTES = 1 << 16

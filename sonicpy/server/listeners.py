@@ -29,7 +29,9 @@ LOOPBACK = (IPV4_LOOPBACK, "::1")
 ANY_IPV6 = "::"
 SOMEWHERE = {"0.0.0.0": IPV4_LOOPBACK, ANY_IPV6: "::1"}
 """From an address that takes connections for any to one of them on this machine."""
-BACKLOG = 100
+BACKLOG = 1024
+"""Connections that may wait to be accepted: so many clients can come back at once after a restart. The system drops one
+more, which waits for the greeting as if it were connected."""
 UNIX_SOCKET_MODE = 0o660
 """Its owner and its group may connect."""
 TLS_HANDSHAKE_S = 10.0

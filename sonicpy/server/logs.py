@@ -2,7 +2,9 @@
 
     2026-03-01T09:15:02.120Z level=warn logger=store.store msg="..." verb=QUERY ms=120.4
 
-A line may quote what clients sent: unprintable characters are escaped, so that no client can begin a line.
+A line may quote what clients sent: unprintable characters are escaped, so that no client can begin a line. At most
+SAME_LINES lines that say the same are written in SAME_S: otherwise a server that refuses changes because its disk is
+full would fill what is left of it.
 """
 
 import json
@@ -10,6 +12,7 @@ import logging
 import re
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 LEVELS = {
     "off": logging.CRITICAL + 1,
@@ -25,6 +28,11 @@ LEVEL_NAMES = {logging.WARNING: "warn"}
 FIELDS = "fields"
 """The attribute of a record with further fields: `logger.warning("slow", extra={FIELDS: {"ms": 3}})`."""
 
+SAME_LINES = 10
+SAME_S = 10.0
+KEPT_LINES = 100
+"""How many different lines are compared; more of them begin anew."""
+
 BARE = re.compile(r"[\w.:/@%+\-\[\]]+", re.ASCII)
 """Values that need no quotes."""
 
@@ -33,7 +41,46 @@ def set_up(level: str) -> None:
     """Write the log of this process to stderr from now on."""
     handler = logging.StreamHandler()
     handler.setFormatter(Logfmt())
+    handler.addFilter(Repeats())
     logging.basicConfig(level=LEVELS[level], handlers=[handler], force=True)
+
+
+@dataclass(slots=True)
+class _Written:
+    since_s: float
+    lines: int = 0
+    left_out: int = 0
+
+
+class Repeats(logging.Filter):
+    """Leaves out lines that were written often just before; the next one says how many it left out.
+
+    It keeps lines with further fields or a traceback.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._written: dict[tuple[str, str], _Written] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Return whether the line of a record is written."""
+        if hasattr(record, FIELDS) or record.exc_info:
+            return True
+        line = record.name, record.getMessage()
+        written = self._written.get(line)
+        if written is None:
+            if len(self._written) >= KEPT_LINES:
+                self._written.clear()
+            written = self._written[line] = _Written(record.created)
+        elif not 0 <= record.created - written.since_s < SAME_S:  # below 0: the clock was set back
+            if written.left_out:
+                setattr(record, FIELDS, {"left_out": written.left_out})
+            written.since_s, written.lines, written.left_out = record.created, 0, 0
+        if written.lines == SAME_LINES:
+            written.left_out += 1
+            return False
+        written.lines += 1
+        return True
 
 
 class Logfmt(logging.Formatter):

@@ -29,7 +29,7 @@ from sonicpy.server.search_messages import (
     Report,
     Setup,
 )
-from sonicpy.server.search_worker import serve_searches
+from sonicpy.server.search_worker import IDLE_SHARE, serve_searches
 from sonicpy.server.threads import in_thread
 from sonicpy.server.workers import nothing_to_import
 
@@ -40,6 +40,8 @@ logger = logging.getLogger(__name__)
 
 COMMIT_WITHIN_S = 0.01
 """Commits follow each other no faster because of commands that were carried out here."""
+LATE_S = 1.0
+"""A process that owes a report for longer gets no connections until it comes: it is stopped, or far too busy."""
 
 
 class OnEnd(Protocol):
@@ -58,6 +60,7 @@ class SearchProcess:
         connections: how many it serves.
         fresh: how many of them it got since its last report.
         heard_s: when it sent something last, by the monotonic clock.
+        owes_since_s: since when it has had something to report, by the same clock; None: it may be idle.
         busy: the share of the time that its loop took before that.
         active: how many connections sent lines before that, if it was busy.
         is_retiring: it gets no new connections.
@@ -70,6 +73,7 @@ class SearchProcess:
         self.busy = 0.0
         self.active = 0
         self.idle_since_s = self.heard_s = time.monotonic()
+        self.owes_since_s: float | None = None
         self.is_ready = self.was_ready = self.is_retiring = self.is_leaving = False
         self._service = service
         self._on_end = on_end
@@ -93,7 +97,8 @@ class SearchProcess:
     @property
     def takes_connections(self) -> bool:
         """Whether it can be given a connection."""
-        return self.is_ready and not self.is_retiring and self._link is not None and not self._link.is_blocked
+        is_here = self.is_ready and not self.is_retiring and self._link is not None and not self._link.is_blocked
+        return is_here and (self.owes_since_s is None or time.monotonic() - self.owes_since_s < LATE_S)
 
     async def start(self) -> None:
         """Start the process; it is ready some tenths of a second later.
@@ -120,6 +125,8 @@ class SearchProcess:
             return False
         self.connections += 1
         self.fresh += 1
+        if self.owes_since_s is None:
+            self.owes_since_s = time.monotonic()
         return True
 
     async def report(self) -> None:
@@ -179,6 +186,7 @@ class SearchProcess:
         self.active = message.active
         self._service.index.maintainer.note_broken_buckets(message.broken_buckets)
         self.fresh = 0
+        self.owes_since_s = None if message.busy < IDLE_SHARE else self.heard_s
         if message.was_asked:
             self._settle_report()
 

@@ -160,7 +160,7 @@ class SearchProcesses:
                 self._next_start_s = time.monotonic() + RETRY_S
                 raise
 
-    def _ended(self, process: SearchProcess, *, expected: bool) -> None:
+    def _ended(self, process: SearchProcess, *, expected: bool, how: str = "died") -> None:
         """Forget a process that has closed its end."""
         for known in (self._processes, self._leaving):
             if process in known:
@@ -169,8 +169,9 @@ class SearchProcesses:
         self._next_start_s = time.monotonic() + (REPLACE_S if process.was_ready else RETRY_S)
         if not expected and not self._is_stopping:
             logger.error(
-                "the search process %s died; its %d connections are closed, and another one takes its place",
+                "the search process %s %s; its %d connections are closed, and another one takes its place",
                 process.pid,
+                how,
                 process.connections,
             )
 
@@ -179,7 +180,7 @@ class SearchProcesses:
         for process in list(self._processes):
             silence_s = time.monotonic() - process.heard_s
             if silence_s > (SILENCE_S if process.was_ready else START_S):
-                self._ended(process, expected=False)
+                self._ended(process, expected=False, how=f"showed no sign of life for {silence_s:.0f} s and was killed")
             elif process.is_ready and silence_s > SILENCE_S / 2:
                 process.send(AskReport())
 

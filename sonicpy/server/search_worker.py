@@ -50,7 +50,7 @@ REPORT_S = 0.5
 IDLE_SHARE = 0.01
 ASKED_MAX = 2
 """Commands that the main process may have to answer at a time."""
-IGNORED = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT)
+IGNORED = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGHUP)
 """Signals that a service manager or a terminal sends to all processes of a server: the main process ends this one."""
 
 

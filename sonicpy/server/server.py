@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 PeriodicWork = Callable[[], Coroutine[Any, Any, None]]
 """Runs beside the connections until it is cancelled."""
 
-STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT)
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGHUP)
 DRAIN_S = 0.05
 """Time for commands to arrive that clients had sent before the signal came."""
 STOP_S = 2.5
@@ -44,7 +44,7 @@ CONSOLIDATE_S = 1.0
 
 
 def serve(loaded: Loaded, announce: Callable[[str], None]) -> int:
-    """Serve until SIGTERM, SIGINT or SIGQUIT; return the exit status.
+    """Serve until a stop signal; return the exit status.
 
     Args:
         announce: called with one line for the terminal once the server accepts connections.
@@ -77,7 +77,8 @@ class Server:
         loop = asyncio.get_running_loop()
         stopped = asyncio.Event()
         for number in STOP_SIGNALS:
-            loop.add_signal_handler(number, stopped.set)
+            if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:  # nohup lets it be ignored
+                loop.add_signal_handler(number, stopped.set)
         tls = tls_context(self._config.channel)
         metrics = None if self._config.metrics.address is None else load_metrics()
         http = None if self._config.http.address is None else load_http()

@@ -344,11 +344,13 @@ def nothing_to_import() -> Iterator[None]:
 
 
 def serve_jobs(parent: Connection) -> None:
-    """Do one job after the other until the parent ends or closes the pipe. The parent handles Control-C.
+    """Do one job after the other until the parent ends or closes the pipe.
 
-    An error that is not a SonicError ends the process: another one tries the job again.
+    The parent handles Control-C, and the end of its terminal. An error that is not a SonicError ends the
+    process: another one tries the job again.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
     os.nice(NICENESS)
     teller = Teller(parent)
     error = teller.start()

@@ -1,5 +1,6 @@
 """`sonicpy cluster dev` as a user runs it, and the recorded scenarios of Sonic played against one of its nodes."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -25,9 +26,13 @@ PASSWORD = "SecretPassword"
 
 @contextmanager
 def running(
-    *arguments: str, settings: dict[str, object] | None = None
+    *arguments: str, settings: dict[str, object] | None = None, status: int = 0
 ) -> Iterator[tuple[subprocess.Popen[str], list[int]]]:
-    """Run `cluster dev` inside a `with` block; yield it and the ports of its nodes, once it says that it is ready."""
+    """Run `cluster dev` inside a `with` block; yield it and the ports of its nodes, once it says that it is ready.
+
+    Args:
+        status: with which it has to end.
+    """
     try:
         nats_server()
     except ConfigError:
@@ -50,7 +55,7 @@ def running(
         yield process, [int(words[2].rpartition(":")[2]) for words in lines if words[0] == "node"]
     finally:
         process.send_signal(signal.SIGTERM)
-        assert process.wait(30) == 0
+        assert process.wait(30) == status
         process.stdout.close()
 
 
@@ -59,6 +64,13 @@ def test_a_folder_has_one_cluster_at_a_time(tmp_path: Path) -> None:
         held(tmp_path / "data").__enter__()
     with held(tmp_path / "data"):
         pass
+
+
+def wait_until_ended(processes: list[int]) -> None:
+    deadline = time.monotonic() + 15
+    while any(Path(f"/proc/{process}").exists() for process in processes):
+        assert time.monotonic() < deadline, "some of the processes are still there"
+        time.sleep(0.01)
 
 
 def children_of(pid: int) -> list[int]:
@@ -77,10 +89,21 @@ def test_it_runs_until_sigterm_and_leaves_no_process(tmp_path: Path) -> None:
             assert channel.ask(f'PUSH c b o{run} "apple"\n'.encode()) == b"OK"
             assert channel.ask(b"COUNTB c b\n") == f"RESULT {run + 1}".encode()  # the first run's is still there
             channel.close()
-        deadline = time.monotonic() + 5
-        while any(Path(f"/proc/{child}").exists() for child in children):
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        wait_until_ended(children)
+
+
+@pytest.mark.full
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process that its parent has ended")
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGHUP, 0)])
+def test_its_processes_end_with_it_however_it_ends(tmp_path: Path, number: signal.Signals, status: int) -> None:
+    with running("--data", str(tmp_path), "--partitions", "2", status=status) as (process, _):
+        children = children_of(process.pid)
+        process.send_signal(number)
+        process.wait(30)
+    assert len(children) == 6
+    wait_until_ended(children)
+    for name in ("n1", "n2", "n3"):
+        assert "Traceback" not in (tmp_path / name / "log.txt").read_text()
 
 
 @pytest.mark.full

@@ -122,6 +122,27 @@ def test_while_another_asks_some_is_written_before(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("no_timer")
+def test_few_changes_of_many_words_are_written_before_too(tmp_path: Path) -> None:
+    def line(number: int) -> bytes:
+        words = " ".join(f"unheard{number}word{place}" for place in range(800))
+        return f'PUSH c b o{number} "{words}" LANG(none)\n'.encode()
+
+    async def talk(index: Index, ingest: Ask, search: Ask) -> None:
+        assert await ingest(line(0), 1) == [b"OK\r\n"]
+        assert await search(b"PING\n", 1) == [b"PONG\r\n"]
+        assert waiting_rows(index) > 0
+        assert await ingest(line(1), 1) == [b"OK\r\n"]
+        assert waiting_rows(index) == 0
+        await push(ingest, 100, 5)
+        assert waiting_rows(index) > 0, "not turn by turn"
+        assert await ingest(line(2) + line(3), 2) == [b"OK\r\n"] * 2
+        assert waiting_rows(index) == 0
+        assert index.maintainer.uncommitted == 9
+
+    run(tmp_path, talk)
+
+
+@pytest.mark.usefixtures("no_timer")
 def test_another_that_asked_before_the_last_commit_does_not_count(tmp_path: Path) -> None:
     async def talk(index: Index, ingest: Ask, search: Ask) -> None:
         await push(ingest, 0, COMMIT_CHANGES)

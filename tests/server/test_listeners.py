@@ -1,6 +1,8 @@
 """Several addresses, a Unix socket, and starts that fail as a whole."""
 
 import asyncio
+import contextlib
+import errno
 import os
 import signal
 import socket
@@ -17,7 +19,7 @@ import uvloop
 from sonicpy.client.address import read_url
 from sonicpy.config import ChannelConfig, split_address
 from sonicpy.errors import SonicError
-from sonicpy.server.listeners import Listeners, addresses_of, bind_tcp, bind_unix, url_of
+from sonicpy.server.listeners import BACKLOG, Listeners, addresses_of, bind_tcp, bind_unix, url_of
 from tests.processes import HOST, Server, environment, free_port, refused_start, serve_command
 from tests.server.peer import Peer
 from tests.server.test_start import is_one_sentence
@@ -173,6 +175,25 @@ def test_accepted_sockets_are_kept_alive(run) -> None:  # type: ignore[no-untype
         return kept_alive
 
     assert run(connect()) == 1
+
+
+@pytest.mark.skipif(not Path("/proc/sys/net/core/somaxconn").exists(), reason="needs Linux")
+def test_many_may_connect_at_once(tmp_path: Path) -> None:
+    clients = min(BACKLOG, int(Path("/proc/sys/net/core/somaxconn").read_text())) - 20
+    with Server(tmp_path) as server, contextlib.ExitStack() as stack:
+        os.kill(server.pid, signal.SIGSTOP)  # it accepts nobody meanwhile
+        try:
+            waiting = []
+            for _ in range(min(clients, 400)):  # few files may be open
+                client = stack.enter_context(socket.socket())
+                client.setblocking(False)
+                assert client.connect_ex((server.host, server.port)) in (0, errno.EINPROGRESS)
+                waiting.append(client)
+        finally:
+            os.kill(server.pid, signal.SIGCONT)
+        for client in waiting:
+            client.settimeout(5)
+            assert client.recv(100).startswith(b"CONNECTED <")
 
 
 def accepts(path: Path) -> bool:

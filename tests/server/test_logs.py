@@ -11,7 +11,7 @@ import pytest
 
 from sonicpy.channel.commands import Command, CountB, Push, Query, Trigger
 from sonicpy.server import logs
-from sonicpy.server.logs import FIELDS, Logfmt, written
+from sonicpy.server.logs import FIELDS, KEPT_LINES, SAME_LINES, SAME_S, Logfmt, Repeats, written
 from sonicpy.server.slow import log_slow, peer_name
 from tests.processes import Server
 from tests.server.peer import Peer
@@ -52,6 +52,41 @@ def line_of(log: io.StringIO) -> str:
     found = LINE.fullmatch(log.getvalue())
     assert found, log.getvalue()
     return found[1]
+
+
+def a_record(text: str, at_s: float) -> logging.LogRecord:
+    record = logging.LogRecord("sonicpy.store", logging.ERROR, "", 0, "%s", (text,), None)
+    record.created = at_s
+    return record
+
+
+def test_lines_that_say_the_same_are_left_out_and_counted() -> None:
+    repeats = Repeats()
+    kept = [repeats.filter(a_record("full", 50.0 + number / 100)) for number in range(30)]
+    assert kept == [True] * SAME_LINES + [False] * (30 - SAME_LINES)
+    assert repeats.filter(a_record("another", 51.0))
+    last = a_record("full", 50.0 + SAME_S)
+    assert repeats.filter(last)
+    assert Logfmt().format(last).endswith(f"msg=full left_out={30 - SAME_LINES}")
+    later = a_record("full", 50.0 + SAME_S + 0.1)
+    assert repeats.filter(later)
+    assert "left_out" not in Logfmt().format(later)
+    assert repeats.filter(a_record("full", 7.0)), "the clock was set back"
+
+
+def test_lines_with_fields_and_traces_are_never_left_out() -> None:
+    repeats = Repeats()
+    slow, failed = a_record("slow command", 50.0), a_record("failed", 50.0)
+    setattr(slow, FIELDS, {"ms": 3})
+    failed.exc_info = (ValueError, ValueError(), None)
+    assert all(repeats.filter(record) for record in [slow, failed] * (SAME_LINES + 1))
+
+
+def test_it_compares_few_lines() -> None:
+    repeats = Repeats()
+    for number in range(3 * KEPT_LINES):
+        assert repeats.filter(a_record(f"line {number}", 50.0))
+    assert len(repeats._written) <= KEPT_LINES
 
 
 @pytest.mark.parametrize(("value", "expected", "why"), VALUES)

@@ -14,11 +14,12 @@ import pytest
 
 from sonicpy import Config, Index
 from sonicpy.channel.session import Session
+from sonicpy.server import search_process
 from sonicpy.server import search_processes as pool
 from sonicpy.server.connection import Connection
 from sonicpy.server.handover import CAN_HAND_OVER, Link
-from sonicpy.server.search_messages import AskReport, Shed, Stop
-from sonicpy.server.search_process import SearchProcess
+from sonicpy.server.search_messages import AskReport, Handover, Report, Shed, Stop
+from sonicpy.server.search_process import LATE_S, SearchProcess
 from sonicpy.server.search_processes import SearchProcesses
 from sonicpy.server.server import find_search_processes
 from sonicpy.server.service import Service
@@ -171,6 +172,52 @@ def test_one_that_tells_nothing_is_asked_and_then_killed(clock: Clock) -> None:
     subject._end_silent()
     assert (silent.is_killed, talkative.is_killed) == (True, False)
     assert subject.connections == 1
+
+
+class TestLate:
+    """A process that owes a report gets no connections: one that is stopped looks idle for ever."""
+
+    @pytest.fixture
+    def process(self, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> SearchProcess:
+        monkeypatch.setattr(search_process, "time", clock)
+        service = SimpleNamespace(
+            statistics=SimpleNamespace(add=lambda counts: None),
+            index=SimpleNamespace(maintainer=SimpleNamespace(note_broken_buckets=lambda buckets: None)),
+        )
+        process = SearchProcess(cast(Service, service), cast(Any, None))
+        process._link = cast(Link, SimpleNamespace(is_blocked=False, pass_on=lambda handover, descriptor: True))
+        process.is_ready = True
+        return process
+
+    def report(self, process: SearchProcess, busy: float) -> None:
+        process._receive(Report(cast(Any, None), busy, 0, cast(Any, ()), was_asked=False), -1)
+
+    def test_an_idle_one_owes_nothing(self, process: SearchProcess, clock: Clock) -> None:
+        clock.now += 1000
+        assert process.takes_connections
+        self.report(process, 0.0)
+        clock.now += 1000
+        assert process.takes_connections
+
+    def test_one_that_got_a_connection_has_to_report(self, process: SearchProcess, clock: Clock) -> None:
+        handover = cast(Handover, None)
+        assert process.take(handover, -1)
+        clock.now += LATE_S / 2
+        assert process.takes_connections
+        assert process.take(handover, -1), "a later one does not prolong its time"
+        clock.now += LATE_S / 2
+        assert not process.takes_connections
+        self.report(process, 0.0)
+        assert process.takes_connections
+
+    def test_a_busy_one_has_to_report_again(self, process: SearchProcess, clock: Clock) -> None:
+        self.report(process, 0.5)
+        assert process.takes_connections
+        clock.now += LATE_S
+        assert not process.takes_connections
+        self.report(process, 0.0)
+        clock.now += 1000
+        assert process.takes_connections
 
 
 class TestWhere:

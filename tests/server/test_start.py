@@ -118,6 +118,22 @@ def test_a_signal_stops_an_idle_server_and_it_can_be_started_at_once(tmp_path: P
         assert server.log() == ""
 
 
+@pytest.mark.parametrize("is_ignored", [False, True])
+def test_a_closed_terminal_stops_it_in_order_unless_it_was_started_by_nohup(tmp_path: Path, is_ignored: bool) -> None:
+    server = Server(tmp_path, is_fresh=True)
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN if is_ignored else signal.SIG_DFL)  # the server inherits it
+    try:
+        server.start()
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    if is_ignored:
+        os.kill(server.pid, signal.SIGHUP)
+        with Peer(server, "search") as peer:
+            assert peer.ask("PING") == "PONG"
+    assert server.stop(signal.SIGTERM if is_ignored else signal.SIGHUP) == 0
+    assert server.log() == ""
+
+
 class TestWithoutIpv6:
     """A machine without IPv6 is served on 127.0.0.1; in compat mode, too, whose default address is ::1 alone."""
 
