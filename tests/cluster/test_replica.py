@@ -318,7 +318,7 @@ def test_a_late_entry_is_asked_for_again(tmp_path: Path) -> None:
         replica = replica_in(tmp_path, noted)
         with pytest.raises(StoreError, match="does not come"):
             await replica.wait_for(1, 0.7)
-        assert noted.late == [0, 0]
+        assert set(noted.late) == {0}
         await replica.close()
 
     run(test())
