@@ -328,7 +328,7 @@ def test_a_folder_goes_in_and_comes_out(cluster: DevCluster, tmp_path: Path) -> 
     assert list(notes["partitions"]) == [str(number) for number in range(6)]
     settle(cluster)
     cluster.stop()
-    for bigger in running(tmp_path / "bigger", partitions=7):
+    with running(DevCluster(tmp_path / "bigger", partitions=7, copies=2, logs=2)) as bigger:
         assert transfer.restore(bigger.addresses, tmp_path / "whole", Config(), print) == count
         settle(bigger)
         bigger.stop()

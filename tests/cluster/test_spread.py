@@ -145,7 +145,7 @@ def test_a_backup_of_it_goes_into_another_cluster(filled: tuple[Client, Index, D
     transfer.backup(cluster.addresses, tmp_path / "backup", print)
     notes = json.loads((tmp_path / "backup" / "cluster.json").read_text())
     assert notes["layout"]["spread"] == [["c", PARTS]]
-    for other in running(tmp_path / "other", partitions=5):
+    with running(DevCluster(tmp_path / "other", partitions=5, copies=2, logs=2)) as other:
         spread(other.addresses, "c", 3)
         transfer.restore(other.addresses, tmp_path / "backup", Config(), print)
         with connect_client(urls(other)) as again:
