@@ -187,7 +187,7 @@ class KeyValue:
             return self._changing().delete(VALUES, _checked(key))
 
     def incr(self, key: bytes, by: int = 1) -> int:
-        """Add to a counter and return its new value. A key that is missing counts from 0.
+        """Add `by`, which may be negative, to a counter and return its new value. A key that is missing counts from 0.
 
         A counter's value is 8 bytes, big-endian.
 
@@ -208,7 +208,7 @@ class KeyValue:
             return total
 
     def decr(self, key: bytes, by: int = 1) -> int:
-        """Subtract from a counter and return its new value. Raises like `incr`."""
+        """Subtract `by` from a counter and return its new value. Raises like `incr`."""
         return self.incr(key, -by)
 
     @contextmanager

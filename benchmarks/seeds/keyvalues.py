@@ -24,8 +24,6 @@ class KeyValuePeer(ABC):
     name: ClassVar[str]
     module: ClassVar[str | None] = None
     durability: ClassVar[str] = SYSTEM_CACHE
-    takes_turns: ClassVar[bool] = True
-    """Whether changes and reads must not overlap in threads."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -33,7 +33,6 @@ from tests.support.server_process import PASSWORD, find_sonic
 
 SETS = Path(__file__).parent / "loadsets"
 SHARDS = 3
-FTS5_QUERY = "SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rank LIMIT ?"
 SET_S = 10.0
 """L2: the longest time of one set, which a slow system does not finish."""
 FIRST = 100

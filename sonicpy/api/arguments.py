@@ -1,4 +1,4 @@
-"""The arguments of the library and the clients: checked once, so that a wrong one is told in one sentence.
+"""The arguments of the library and the clients: checked in one place, so that one sentence says what is wrong.
 
 Every check returns the value in the form that the inside works with, or raises InvalidArgument. Names are checked in
 sonicpy.ids.

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from sonicpy.cli import cluster_data
 from sonicpy.cli.arguments import Verbs
+from sonicpy.cli.cluster_data import add_brokers
 from sonicpy.cli.cluster_room import load_cluster
 from sonicpy.errors import ConfigError
 
@@ -27,7 +28,7 @@ def add_verbs(verbs: Verbs) -> None:
     _add_status(below)
     _add_snapshot(below)
     _add_change(below, "add", "Let one more node hold partitions")
-    _add_change(below, "drain", "Let a node hold no partitions any more")
+    _add_change(below, "drain", "Take all partitions from a node")
     _add_upgrade(below)
     cluster_data.add_verbs(below)
     _add_dev(below)
@@ -40,7 +41,7 @@ def _add_init(below: Verbs) -> None:
         epilog="example: sonicpy cluster init --cluster nats://a,nats://b,nats://c "
         "--monitor http://a:8222,http://b:8222,http://c:8222 --nodes n1,n2,n3",
     )
-    _add_brokers(parser)
+    add_brokers(parser)
     parser.add_argument("--monitor", metavar="URLS", required=True, help="the monitoring addresses of all brokers")
     parser.add_argument("--nodes", metavar="NAMES", required=True, help="names of the nodes that hold partitions")
     _add_layout(parser)
@@ -53,7 +54,7 @@ def _add_status(below: Verbs) -> None:
         description="Show the partitions, and how far each node is. Exit status 1: a replica is missing or differs.",
         epilog="example: sonicpy cluster status --cluster nats://a,nats://b,nats://c",
     )
-    _add_brokers(parser)
+    add_brokers(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=status)
 
@@ -65,7 +66,7 @@ def _add_snapshot(below: Verbs) -> None:
         "that two snapshots cover. Run it once a day or so: the log keeps every change until then.",
         epilog="example: sonicpy cluster snapshot --cluster nats://a,nats://b,nats://c",
     )
-    _add_brokers(parser)
+    add_brokers(parser)
     parser.set_defaults(run=snapshot)
 
 
@@ -76,7 +77,7 @@ def _add_upgrade(below: Verbs) -> None:
         "version of sonicpy was installed on all of them, one after the other.",
         epilog="example: sonicpy cluster upgrade --cluster nats://a,nats://b,nats://c",
     )
-    _add_brokers(parser)
+    add_brokers(parser)
     parser.set_defaults(run=upgrade)
 
 
@@ -84,11 +85,11 @@ def _add_change(below: Verbs, verb: str, what: str) -> None:
     parser = below.add_parser(
         verb,
         description=f"{what}. The nodes that gain partitions open them at once; `sonicpy cluster rebalance` waits for "
-        "them and then lets the others go.",
+        "that, and then lets the nodes that held them before delete them.",
         epilog=f"example: sonicpy cluster {verb} n4 --cluster nats://a,nats://b,nats://c",
     )
     parser.add_argument("node", metavar="NAME", help="name of the node")
-    _add_brokers(parser)
+    add_brokers(parser)
     parser.set_defaults(run=change, change=verb)
 
 
@@ -100,21 +101,21 @@ def _add_dev(below: Verbs) -> None:
         epilog="example: sonicpy cluster dev --data ./cluster",
     )
     parser.add_argument(
-        "--data", metavar="DIR", type=Path, help="keep everything here; without it in a folder that goes"
+        "--data", metavar="DIR", type=Path, help="keep everything in this folder (default: a temporary one)"
     )
     _add_layout(parser)
     parser.set_defaults(run=dev)
 
 
-def _add_brokers(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--cluster", metavar="URLS", required=True, help="addresses of the NATS servers, by commas")
-
-
 def _add_layout(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--partitions", metavar="N", type=int, default=PARTITIONS, help="how many (default 16)")
-    parser.add_argument("--copies", metavar="N", type=int, default=COPIES, help="nodes that hold each (default 3)")
     parser.add_argument(
-        "--logs", metavar="N", type=int, default=LOGS, help="logs that the partitions share (default 1); see the docs"
+        "--partitions", metavar="N", type=int, default=PARTITIONS, help="number of partitions (default: 16)"
+    )
+    parser.add_argument(
+        "--copies", metavar="N", type=int, default=COPIES, help="number of nodes that hold each partition (default: 3)"
+    )
+    parser.add_argument(
+        "--logs", metavar="N", type=int, default=LOGS, help="number of logs that the partitions share (default: 1)"
     )
 
 

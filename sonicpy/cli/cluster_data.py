@@ -23,7 +23,9 @@ def add_verbs(below: Verbs) -> None:
 
 def add_brokers(parser: argparse.ArgumentParser) -> None:
     """Add --cluster."""
-    parser.add_argument("--cluster", metavar="URLS", required=True, help="addresses of the NATS servers, by commas")
+    parser.add_argument(
+        "--cluster", metavar="URLS", required=True, help="addresses of the NATS servers, with commas between"
+    )
 
 
 def _add_rebalance(below: Verbs) -> None:
@@ -48,7 +50,7 @@ def _add_spread(below: Verbs) -> None:
         epilog="example: sonicpy cluster spread messages 8 --cluster nats://a,nats://b,nats://c",
     )
     parser.add_argument("collection", metavar="COLLECTION", help="its name")
-    parser.add_argument("parts", metavar="PARTS", type=int, help="of each bucket; 1: it is not spread")
+    parser.add_argument("parts", metavar="PARTS", type=int, help="number of parts of each bucket; 1: it is not spread")
     add_brokers(parser)
     parser.set_defaults(run=spread)
 
@@ -64,8 +66,12 @@ def _add_recover(below: Verbs) -> None:
     add_brokers(parser)
     parser.add_argument("--from", dest="source", metavar="NODE", default="", help="the node whose replicas are right")
     parser.add_argument("--node", metavar="NODE", default="", help="only the replicas of this node are made anew")
-    parser.add_argument("--partition", metavar="N", type=int, help="only this one, also if nothing is wrong with it")
-    parser.add_argument("--anyway", action="store_true", help="also if another node holds newer changes: they are lost")
+    parser.add_argument(
+        "--partition", metavar="N", type=int, help="only this partition, even if nothing is wrong with it"
+    )
+    parser.add_argument(
+        "--anyway", action="store_true", help="even if another node holds newer changes, which are lost then"
+    )
     parser.set_defaults(run=recover)
 
 

@@ -330,7 +330,7 @@ def _paged(
     offset: int,
     page: int,
 ) -> Plan[list[Item]]:
-    """Plan a search for `limit` items: one line, or several if the server refuses to give so many at once.
+    """Plan a search for `limit` items: one line, or several if the server refuses this limit.
 
     Args:
         page: items to ask for when the server has refused `limit`; each further refusal halves it.

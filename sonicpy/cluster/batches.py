@@ -4,7 +4,7 @@
     section    partition u16 | size u32 | records of that partition
     record     size u32 | bytes of `_native.records`
 
-A batch without sections is a barrier: it changes nothing, and who has passed it has applied all before it.
+A batch without sections is a barrier: it changes nothing, and a replica that has passed it has applied all before it.
 
 A writer numbers its batches in each log. The incarnation grows each time it starts. A partition skips its section
 unless (incarnation, number) is above that of the writer's last one there: so a batch that was sent twice has one

@@ -39,7 +39,7 @@ class LogFollower:
         self._read_again()
 
     def leave(self, replica: Replica) -> None:
-        """Let a replica apply nothing any more."""
+        """Stop passing entries to a replica."""
         if replica in self.replicas:
             self.replicas.remove(replica)
             self._reading = [other for other in self._reading if other is not replica]

@@ -147,7 +147,7 @@ class Hedging:
         self.usual.note(self._loop.time() - asked.began_s)
 
     def close(self) -> None:
-        """Ask no second node any more."""
+        """Stop asking second nodes."""
         self._is_closed = True
         if self._timer is not None:
             self._timer.cancel()

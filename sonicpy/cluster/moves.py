@@ -74,7 +74,7 @@ class Mover:
         self._task = asyncio.create_task(self._follow())
 
     async def stop(self) -> None:
-        """Carry out no order and no move any more."""
+        """Stop carrying out orders and moves."""
         for subscription in self._subscriptions:
             if not self._connection.is_closed:
                 await subscription.unsubscribe()

@@ -128,12 +128,6 @@ def unpack_question(packed: bytes) -> tuple[int, Question]:
         raise UnknownQuestion(f"a question has a form that this sonicpy {VERSION} does not know: upgrade it") from error
 
 
-def not_empty(partition: int, packed: bytes) -> str:
-    """Return what the answer to a question for names says instead of that there are none, as a part of a sentence."""
-    said = packed[1:].decode()
-    return f"which holds {', '.join(json.loads(said))}" if packed[:1] == b"+" else f"partition {partition} says: {said}"
-
-
 def answer_read(index: ReplicaIndex, committer: Committer, question: Question) -> bytes:
     """Return the answer to a question that changes nothing.
 

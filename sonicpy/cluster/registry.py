@@ -42,7 +42,7 @@ class Layout:
         partitions: how many.
         copies: how many nodes hold each partition.
         nodes: the names of the nodes that hold partitions.
-        logs: how many; each holds the changes of every so many-th partition.
+        logs: how many; log L holds the changes of the partitions L, L + logs, L + 2 * logs, ...
         format: of this value and of batches.
         former: the nodes before, while partitions move: until `sonicpy cluster rebalance` has seen that every partition
             is where it belongs, the nodes that held it hold it, too. Empty: nothing moves.

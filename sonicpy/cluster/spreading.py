@@ -5,18 +5,17 @@ import dataclasses
 import time
 
 from nats.aio.client import Client
-from nats.errors import Error as NatsError
 
+from sonicpy.cluster.emptiness import what_is_held
 from sonicpy.cluster.ending import close
 from sonicpy.cluster.jetstream import connect
 from sonicpy.cluster.orders import tell_layout
-from sonicpy.cluster.questions import Question, not_empty, pack_question, subject_of_questions
+from sonicpy.cluster.questions import Question
 from sonicpy.cluster.registry import Layout, Registry
 from sonicpy.cluster.status import ask_nodes
 from sonicpy.errors import ConfigError, StoreError
 from sonicpy.ids import check_collection
 
-ANSWER_S = 10.0
 TAKE_OVER_S = 30.0
 PAUSE_S = 0.1
 
@@ -56,17 +55,12 @@ async def _spread(brokers: str, collection: str, parts: int) -> Layout:
 
 
 async def _check_empty(connection: Client, layout: Layout, collection: str) -> None:
-    for partition in range(layout.partitions):
-        question = pack_question(partition, Question("buckets_after", (collection, None, 1), is_strong=True))
-        try:
-            message = await connection.request(subject_of_questions(partition), question, timeout=ANSWER_S)
-        except (NatsError, OSError) as error:
-            raise StoreError(f"partition {partition} does not answer ({type(error).__name__})") from error
-        if message.data != b"+[]":
-            raise StoreError(
-                f"cannot spread {collection}, {not_empty(partition, message.data)}; allowed is a collection without "
-                f"buckets: export {collection}, flush it, and push it again afterwards"
-            )
+    question = Question("buckets_after", (collection, None, 1), is_strong=True)
+    if held := await what_is_held(connection, layout, question):
+        raise StoreError(
+            f"cannot spread {collection}, {held}; allowed is a collection without buckets: export {collection}, "
+            "flush it, and push it again afterwards"
+        )
 
 
 async def _wait_for_nodes(connection: Client, layout: Layout) -> None:

@@ -20,12 +20,12 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 from nats.aio.client import Client
-from nats.errors import Error as NatsError
 
+from sonicpy.cluster.emptiness import what_is_held
 from sonicpy.cluster.ending import close
 from sonicpy.cluster.jetstream import JetStream, connect
 from sonicpy.cluster.orders import Order, give_order
-from sonicpy.cluster.questions import Question, not_empty, pack_question, subject_of_questions
+from sonicpy.cluster.questions import Question
 from sonicpy.cluster.registry import Layout, Registry
 from sonicpy.cluster.snapshots import load
 from sonicpy.cluster.status import ask_nodes
@@ -45,7 +45,6 @@ WRITER = "=import"
 """No node has this name."""
 BATCHES_WAITING_MAX = 64
 """Batches that wait for their acknowledgement, in all partitions together."""
-ANSWER_S = 10.0
 NOTES_FILE = "cluster.json"
 TERM_BYTES = 48
 """More than a record needs for a word beside its bytes."""
@@ -201,17 +200,11 @@ async def _appending(brokers: str, config: Config, *, only_empty: bool) -> Async
 
 async def _check_empty(connection: Client, layout: Layout) -> None:
     """Raise StoreError if the cluster holds a collection, or does not say so."""
-    for partition in range(layout.partitions):
-        question = pack_question(partition, Question("collections_after", (None, 1), is_strong=True))
-        try:
-            message = await connection.request(subject_of_questions(partition), question, timeout=ANSWER_S)
-        except (NatsError, OSError) as error:
-            raise StoreError(f"partition {partition} does not answer ({type(error).__name__})") from error
-        if message.data != b"+[]":
-            raise StoreError(
-                f"cannot restore into this cluster, {not_empty(partition, message.data)}; allowed is an empty cluster: "
-                "sonicpy cluster import adds the backup to what a cluster holds"
-            )
+    if held := await what_is_held(connection, layout, Question("collections_after", (None, 1), is_strong=True)):
+        raise StoreError(
+            f"cannot restore into this cluster, {held}; allowed is an empty cluster: sonicpy cluster import adds the "
+            "backup to what a cluster holds"
+        )
 
 
 def records_of(recorder: Recorder, held: ExportedObject) -> Iterator[bytes]:

@@ -1,8 +1,8 @@
 """Group commit: what nodes append to one log.
 
 One batch is under way. What arrives meanwhile is the next one, whatever partitions it concerns. A batch without an
-answer is appended again, the same bytes, until it is acknowledged: a second batch never overtakes the first. Who waits
-is told after GIVE_UP_S that the outcome is unknown; a batch that was not sent yet is dropped then.
+answer is appended again, the same bytes, until it is acknowledged: a second batch never overtakes the first. After
+GIVE_UP_S the callers that wait get an error: the outcome is unknown. A batch that was not sent yet is dropped then.
 
 An entry costs the brokers the same whether it holds one change or fifty. So after an acknowledgement the next batch
 waits a moment for the clients that were just answered, if several were at work: see `_gather`.
@@ -99,7 +99,7 @@ class OpenBatch:
 
 
 def _look_at(future: "asyncio.Future[int] | asyncio.Future[list[int]]") -> None:
-    """Mark an error as seen: there may be nobody who waits any more."""
+    """Mark an error as seen: all callers that waited for it may have gone."""
     if not future.cancelled():
         future.exception()
 

@@ -53,7 +53,7 @@ def terms(index: Index, collection: str, bucket: str, *, hidden: bool = False) -
     """Return how many words have each number of objects that hold them, indexed by that number.
 
     Columns: `words` with that number; their `share` of all words; and `up_to`, the share of words with that number or
-    a smaller one. Raises like `words`.
+    a smaller one. Args and errors as in `words`.
     """
     counts = words(index, collection, bucket, hidden=hidden)["objects"].value_counts().sort_index()
     share = counts / counts.sum()

@@ -21,7 +21,7 @@ from sonicpy.graph.word_graph import WordGraph
 logger = logging.getLogger(__name__)
 
 SYNCED_TOGETHER = 16
-"""So many files are synced by one call for all."""
+"""From this many files on, one call syncs the whole file system instead of each file."""
 FILE_NAME = re.compile(r"(\d+)-(\d+)\.graph(\.new)?")
 
 

@@ -225,7 +225,7 @@ class Body:
         return message
 
     def release(self) -> None:
-        """Hold nothing any more."""
+        """Give back the bytes that the body held."""
         self._load.release(self._held)
 
 

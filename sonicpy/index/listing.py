@@ -67,7 +67,7 @@ class Listing:
             limit: how many at most; None: all.
 
         Raises:
-            InvalidArgument: like `push`; there is no object `after` any more.
+            InvalidArgument: like `push`; there is no object `after`.
         """
         wanted = None if limit is None else number_of("limit", limit)
         position: int | None = 0 if after is None else self.position_after(collection, bucket, after)

@@ -67,5 +67,5 @@ class Segmenters:
 
 
 def parts(text: str, characters: int = PART_CHARACTERS) -> list[str]:
-    """Return the text in parts of at most so many characters."""
+    """Return the text in parts of at most `characters` characters."""
     return [text[start : start + characters] for start in range(0, len(text), characters)]

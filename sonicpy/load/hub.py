@@ -57,7 +57,7 @@ class Hub:
                 raise LoadError("the other side is no agent")
             guest = Guest(str(hello["id"]), str(hello.get("name", "")), list(hello.get("servers", [])), writer, reader)
         except (LoadError, KeyError, TypeError, ValueError, OSError):
-            writer.close()  # a port scanner, or a program of another kind; agents are told nothing by it
+            writer.close()  # a port scanner, or a program of another kind; the run goes on without it
             return
         self.guests[guest.id] = guest
         self._came.set()

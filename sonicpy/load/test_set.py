@@ -61,7 +61,7 @@ class TestSet(BaseModel):
         return [(collection, bucket or "default") for collection, _, bucket in pairs]
 
     def limit_of_shard(self, shards: int) -> int:
-        """Return the LIMIT for each of so many servers."""
+        """Return the LIMIT for each server, if a query goes to `shards` servers."""
         return self.LimitPerShard or max(1, self.Limit // shards)
 
     def unknown_syntax(self) -> int:

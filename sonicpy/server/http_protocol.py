@@ -97,7 +97,7 @@ class Connections:
         self._timer = asyncio.get_running_loop().call_later(LOOK_EVERY_S, self._look)
 
     def abort(self) -> None:
-        """Look after the connections no longer, and end those that are left."""
+        """Stop the timer, and end the connections that are left."""
         self._timer.cancel()
         for connection in list(self.open):
             connection.end()

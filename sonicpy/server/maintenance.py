@@ -37,7 +37,7 @@ MEDIUM_WORDS = 20_000
 """Graphs of that many words together take about 30 ms, so a thread builds them: starting a process takes longer. It
 holds the GIL for about half of that."""
 BUILT_HERE = 200
-"""So many small graphs are built here, one between two turns; more are worth a worker process."""
+"""At most this many small graphs are built here, one between two turns; more are worth a worker process."""
 READ_TOGETHER = 20
 """Small buckets that a worker reads from one snapshot: about 1 ms."""
 BUCKETS_PER_TURN = 100

@@ -45,7 +45,7 @@ class Handover(NamedTuple):
 
 
 class Shed(NamedTuple):
-    """Hand over so many active connections to the main process, which finds the right process for them."""
+    """Hand over this number of active connections to the main process, which finds the right process for them."""
 
     connections: int
 

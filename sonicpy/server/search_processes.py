@@ -185,7 +185,7 @@ class SearchProcesses:
                 process.send(AskReport())
 
     def _balance(self) -> None:
-        """Let connections of the busiest loop move, so many that it would be as busy as the idlest one."""
+        """Move connections of the busiest loop: as many as would make it and the idlest loop equally busy."""
         self._service.sheds = 0
         active_here = self._service.count_active() if self._processes and self._here.busy > BUSY_SHARE else 0
         processes = [process for process in self._processes if process.takes_connections]

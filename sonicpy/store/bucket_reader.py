@@ -54,7 +54,7 @@ class BucketReader:
         return self._transaction.get_many(POSTINGS, keys)
 
     def note_made(self, size_bytes: int) -> None:
-        """Take note that a query made so many bytes of windows of postings: nobody keeps them."""
+        """Take note that a query made windows of postings of `size_bytes`. This reader keeps none."""
 
     def postings(self, word: TermInfo) -> StoredPostings:
         """Return a word's postings by rising IID, to be read as far as they are needed."""
@@ -72,7 +72,7 @@ class BucketReader:
         return StoredPostings(bucket, word.term_id, word.df, rows, word.tail, word.position, lengths)
 
     def postings_of(self, words: list[TermInfo]) -> list[StoredPostings]:
-        """Return the postings of some words; a word that stands there twice has them once."""
+        """Return the postings of some words; a word that is there twice shares one `StoredPostings`."""
         found: dict[int, StoredPostings] = {}
         for word in words:
             if word.term_id not in found:

@@ -63,7 +63,7 @@ class BucketWriter:
         return self._remove(iid, record, self._words(record))
 
     def begin_removal(self, oid: str, terms: int) -> int:
-        """Empty an object of more than so many terms, and leave its terms to `remove_part`; delete a smaller one.
+        """Empty an object of more than `terms` terms, and leave its terms to `remove_part`; delete a smaller one.
 
         Returns:
             How many shown words it held.

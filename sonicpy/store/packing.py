@@ -41,7 +41,7 @@ WORTH_SHARE: Final = 0.15
 """A range is rewritten if so much of its pages becomes free: much more than rewriting it costs the next time."""
 WORTH_PAGES: Final = 256
 WORTH_STORE_SHARE: Final = 0.05
-"""Nothing is rewritten unless so many pages become free, and so much of all pages."""
+"""Nothing is rewritten unless at least this many pages, and this share of all pages, become free."""
 
 
 @dataclass(frozen=True, slots=True)

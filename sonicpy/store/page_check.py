@@ -40,7 +40,7 @@ KIND: Final = 0x6F
 """The flags of a page that say what it is; the others only mean something in memory."""
 FREE_PAGES, TABLES = "the list of free pages", "the list of tables"
 FAULTS_MAX: Final = 20
-"""Faults that are told one by one: one damaged page near a root makes thousands of others unreachable."""
+"""Most faults that are listed one by one: one damaged page near a root makes thousands of others unreachable."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -313,7 +313,7 @@ class SnapshotReader(CachingReader, BucketReader):
         return rows
 
     def note_made(self, size_bytes: int) -> None:
-        """Take note that a query made so many bytes of windows of postings, which the cached ones keep."""
+        """Take note that a query made windows of postings of `size_bytes`, which the cached postings keep."""
         self._source.note_read(size_bytes)
 
 

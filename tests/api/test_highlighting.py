@@ -157,6 +157,6 @@ def test_time_is_linear(unit: str, index: Index) -> None:
     text = unit * (30_000 // len(unit))
     question = f"{unit} weather"
     explained = index.explain(C, B, question, lang="none")
-    began = time.perf_counter()
+    began = time.thread_time()
     spans(text, explained)
-    assert time.perf_counter() - began < 5
+    assert time.thread_time() - began < 5

@@ -39,12 +39,7 @@ FILES: list[tuple[str, bytes, list[str], str]] = [
     ("rows.json", json.dumps(ROWS, indent=1).encode("utf-16"), ["--encoding", "UTF-16"], "another encoding"),
     ("rows.json.gz", gzip.compress(dumped(indent=2), mtime=0), [], "compressed"),
     ("rows.csv.gz", gzip.compress(COMMAS.encode(), mtime=0), [], "compressed"),
-    (
-        "rows.tsv.GZ",
-        gzip.compress(b"id\ttext\n1\tamber birch\n2\tgr\xc3\xbcn tab x\n3\tcedar\n", mtime=0),
-        [],
-        "compressed",
-    ),
+    ("rows.tsv.GZ", gzip.compress(TABS, mtime=0), [], "compressed"),
     ("rows.csv", CSV.encode(), ["--delimiter", ";"], "semicolons"),
     ("rows.csv", CSV.replace(";", "\t").encode(), ["--delimiter", "tab"], "tabs with quotes"),
     ("rows.csv", COMMAS.encode("latin-1"), ["--encoding", "latin-1"], "Latin-1"),

@@ -223,7 +223,7 @@ def test_another_server_goes_on_when_one_dies(command: str, connect: Connect) ->
             ask(client)
         else:
             client.push("c", "b", "o", "text")
-        assert time.monotonic() - began < 2
+        assert time.monotonic() - began < 5
         ask(client)
     assert near.seen[-1] == command
     assert far.seen == [command, "QUERY"]
@@ -259,18 +259,18 @@ def test_a_server_that_opens_no_session_holds_nobody_up(connect: Connect) -> Non
     with nodes(0.0, 0.0) as (silent, good):
         silent.is_silent = True
         began = time.monotonic()
-        with connect(urls_of(silent, good), timeout_s=5) as client:
+        with connect(urls_of(silent, good), timeout_s=20) as client:
             ask(client)
-            assert time.monotonic() - began < 2
+            assert time.monotonic() - began < 10
 
 
 def test_a_server_that_falls_silent_is_left_alone(connect: Connect) -> None:
-    with nodes(0.0, 0.2) as (near, far), connect(urls_of(near, far), timeout_s=1.5, retry_s=1) as client:
+    with nodes(0.0, 0.2) as (near, far), connect(urls_of(near, far), timeout_s=10, retry_s=1) as client:
         ask(client)
         near.is_silent = True
         began = time.monotonic()
         client.push("c", "b", "o", "text")  # a new connection: the others are asked when it does not open
-        assert HEAD_START_S < time.monotonic() - began < 1.5
+        assert HEAD_START_S < time.monotonic() - began < 8
         assert far.seen == ["PUSH"]
 
 
@@ -300,7 +300,7 @@ def test_the_nearest_server_is_used_again_when_it_is_back(connect: Connect, monk
         client.push("c", "b", "o", "text")
         assert far.seen == ["PUSH"]
         near.delay_s = 0.0
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + 20
         while near.seen.count("QUERY") < 2:
             assert time.monotonic() < deadline
             ask(client)

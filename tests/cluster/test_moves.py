@@ -29,30 +29,22 @@ from sonicpy.cluster.registry import Layout  # noqa: E402
 from sonicpy.cluster.setup import add, drain, make  # noqa: E402
 from sonicpy.cluster.snapshots import snapshot_all  # noqa: E402
 from sonicpy.cluster.status import status  # noqa: E402
-from tests.cluster.test_faults import check, kill, needs_broker, settle  # noqa: E402
+from tests.cluster.clusters import check, kill, make_again, running, settle  # noqa: E402
 
 pytestmark = pytest.mark.full
 
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[DevCluster]:
-    yield from running(tmp_path / "cluster")
+    with running(DevCluster(tmp_path / "cluster", partitions=6, copies=2, logs=2)) as cluster:
+        yield cluster
 
 
 @pytest.fixture
 def whole(tmp_path: Path) -> Iterator[DevCluster]:
     """A cluster in which every node holds everything."""
-    yield from running(tmp_path / "cluster", copies=3)
-
-
-def running(folder: Path, partitions: int = 6, copies: int = 2) -> Iterator[DevCluster]:
-    needs_broker()
-    cluster = DevCluster(folder, partitions, copies, logs=2)
-    try:
-        cluster.start()
+    with running(DevCluster(tmp_path / "cluster", partitions=6, copies=3, logs=2)) as cluster:
         yield cluster
-    finally:
-        cluster.stop()
 
 
 def urls(cluster: DevCluster) -> list[str]:
@@ -187,16 +179,6 @@ def test_rebalance_gives_up_in_time_and_loses_nothing(cluster: DevCluster) -> No
 
 
 # -- recovery ----------------------------------------------------------------------------------------------------------
-
-
-async def make_again(cluster: DevCluster, number: int) -> None:
-    connection = await connect(cluster.addresses, "test")
-    try:
-        log = JetStream(connection)
-        await log.request(f"STREAM.DELETE.sonicpy_{number}", {})
-        await log.create(number, 3)
-    finally:
-        await connection.close()
 
 
 async def delete_all(cluster: DevCluster) -> None:
@@ -346,7 +328,7 @@ def test_a_folder_goes_in_and_comes_out(cluster: DevCluster, tmp_path: Path) -> 
     assert list(notes["partitions"]) == [str(number) for number in range(6)]
     settle(cluster)
     cluster.stop()
-    for bigger in running(tmp_path / "bigger", partitions=7):
+    with running(DevCluster(tmp_path / "bigger", partitions=7, copies=2, logs=2)) as bigger:
         assert transfer.restore(bigger.addresses, tmp_path / "whole", Config(), print) == count
         settle(bigger)
         bigger.stop()

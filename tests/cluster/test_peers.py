@@ -64,17 +64,25 @@ class FakeConnection:
 
 
 class Node:
-    """A node that answers at once, later, or never."""
+    """A node that answers at once, later, or never.
+
+    Attributes:
+        asked_later: how many questions it got that it answers later.
+        is_later: set when it may answer them.
+    """
 
     def __init__(self, name: str, registry: FakeRegistry) -> None:
         self.name = name
+        self.asked_later = 0
+        self.is_later = asyncio.Event()
         self.peers = Peers(name, registry, self.answer_now, self.answer_later)  # type: ignore[arg-type]
 
     def answer_now(self, question: bytes) -> bytes | None:
         return None if question.startswith((b"later", b"never")) else self.name.encode() + b" says " + question
 
     async def answer_later(self, question: bytes) -> bytes:
-        await asyncio.sleep(1000 if question == b"never" else 0.05)
+        self.asked_later += 1
+        await (asyncio.sleep(1000) if question == b"never" else self.is_later.wait())
         return self.name.encode() + b" said " + question
 
 
@@ -100,6 +108,7 @@ def test_answers_come_to_who_asked() -> None:
         answers = await asyncio.gather(*(asking.peers.ask(("n1", "n2"), question) for question in questions))
         assert answers == [b"n2 says " + question for question in questions]
         assert not slow.done()
+        asked.is_later.set()
         assert await slow == b"n2 said later"
         await asking.peers.close()
         await asked.peers.close()
@@ -154,7 +163,9 @@ def test_another_node_answers_when_one_is_lost() -> None:
         await connected(asking, "n2")
         await connected(asking, "n3")
         waiting = [asyncio.create_task(asking.peers.ask(("n2", "n3"), b"later")) for _ in range(4)]  # type: ignore[arg-type]
-        await asyncio.sleep(0.01)
+        while first.asked_later < len(waiting):
+            await asyncio.sleep(0.001)
+        second.is_later.set()
         await first.peers.close()
         assert set(await asyncio.gather(*waiting)) == {b"n3 said later"}
         assert await asking.peers.ask(("n2", "n3"), b"again") == b"n3 says again"

@@ -26,8 +26,8 @@ from sonicpy.cluster.registry import Layout  # noqa: E402
 from sonicpy.cluster.setup import make  # noqa: E402
 from sonicpy.cluster.spreading import spread  # noqa: E402
 from sonicpy.config import Config  # noqa: E402
-from tests.cluster.test_faults import kill  # noqa: E402
-from tests.cluster.test_moves import running, urls  # noqa: E402
+from tests.cluster.clusters import kill, running  # noqa: E402
+from tests.cluster.test_moves import urls  # noqa: E402
 
 PARTS = 4
 FROZEN = [("o1", 4, 3), ("o1", 5, 1), ("conversation:1", 7, 3)]
@@ -51,7 +51,7 @@ def test_parts_lie_in_partitions_of_their_own() -> None:
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevCluster]:
-    for cluster in running(tmp_path_factory.mktemp("cluster")):
+    with running(DevCluster(tmp_path_factory.mktemp("cluster"), partitions=6, copies=2, logs=2)) as cluster:
         status, output, error = run_here(["cluster", "spread", "c", str(PARTS), "--cluster", cluster.addresses], Path())
         assert (status, output, error) == (0, f"c: each bucket has {PARTS} parts\n", "")
         yield cluster
@@ -145,7 +145,7 @@ def test_a_backup_of_it_goes_into_another_cluster(filled: tuple[Client, Index, D
     transfer.backup(cluster.addresses, tmp_path / "backup", print)
     notes = json.loads((tmp_path / "backup" / "cluster.json").read_text())
     assert notes["layout"]["spread"] == [["c", PARTS]]
-    for other in running(tmp_path / "other", partitions=5):
+    with running(DevCluster(tmp_path / "other", partitions=5, copies=2, logs=2)) as other:
         spread(other.addresses, "c", 3)
         transfer.restore(other.addresses, tmp_path / "backup", Config(), print)
         with connect_client(urls(other)) as again:

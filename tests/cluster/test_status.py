@@ -6,8 +6,8 @@ import pytest
 
 pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 
+from sonicpy.cluster.emptiness import not_empty  # noqa: E402
 from sonicpy.cluster.moves import reasons  # noqa: E402
-from sonicpy.cluster.questions import not_empty  # noqa: E402
 from sonicpy.cluster.registry import Layout  # noqa: E402
 from sonicpy.cluster.status import Status, faults  # noqa: E402
 

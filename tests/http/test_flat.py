@@ -38,7 +38,7 @@ def test_other_bodies_are_refused(wrong: str) -> None:
 
 
 def test_a_hostile_body_takes_no_time() -> None:
-    began = time.perf_counter()
+    began = time.thread_time()
     for body in (
         b"[" * 250_000,
         b"[" + b"[]," * 80_000 + b"1]",
@@ -50,4 +50,4 @@ def test_a_hostile_body_takes_no_time() -> None:
             flat_json(body)
     with pytest.raises(json.JSONDecodeError):
         flat_json(b"[" * 1_999)
-    assert time.perf_counter() - began < 0.5
+    assert time.thread_time() - began < 0.5

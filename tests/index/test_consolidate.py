@@ -1,9 +1,5 @@
-"""Consolidation as a library does it: build from a commit, adopt, tidy, and whatever may happen in between."""
+"""Consolidation as a library does it: build from a commit, publish, prune, and whatever may happen in between."""
 
-import os
-import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from itertools import count
@@ -15,62 +11,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sonicpy import Index
-from sonicpy.errors import GraphError, StoreError, StoreFull
+from sonicpy.errors import StoreError
 from sonicpy.graph.builder import WordGraphBuilder
-from sonicpy.index.maintenance.consolidate import Built, GraphLimits, changed_words, read_changes, read_words
+from sonicpy.index.maintenance.consolidate import GraphLimits, changed_words, read_changes, read_words
 from sonicpy.index.search.lexicon import PENDING_CACHED, Lexicon, Lexicons
-from sonicpy.store.environment import Environment, Transaction
 from sonicpy.store.log import Log
 from sonicpy.store.view import View
+from tests.index.graphs import (
+    IN_SONICS_WAY,
+    WORDS,
+    bucket_id,
+    build,
+    corrected,
+    graph_files,
+    pending_words,
+    publish_and_prune,
+    typo,
+)
 from tests.index.shorthand import B, C, found, open_index, push
-
-WORDS = ["anker", "birne", "dampf", "eiche", "feder", "grube", "hafen", "insel"]
-"""No two of them are near each other."""
-
-COMPAT = {"server__compat": "sonic"}
-IN_SONICS_WAY = {"search__live_words": False, "search__suggest_order": "alphabetical"}
-
-
-def graph_files(index: Index) -> list[str]:
-    return sorted(path.name for path in index.maintainer.engine.graphs.folder.glob("*"))
-
-
-def bucket_id(index: Index, bucket: str = B) -> int:
-    with index.maintainer.engine.store.reading() as view:
-        state = view.bucket(C, bucket)
-        assert state is not None
-        return state.bucket
-
-
-def pending_words(index: Index, bucket: str = B) -> set[str]:
-    with index.maintainer.engine.store.reading() as view:
-        state = view.bucket(C, bucket)
-        assert state is not None
-        return {word.decode() for word in view.pending_words(state)}
-
-
-def build(index: Index, bucket: str = B) -> Built:
-    index.maintainer.commit()
-    built = index.maintainer.build_graph(bucket_id(index, bucket))
-    assert built is not None
-    return built
-
-
-def publish_and_prune(index: Index, built: Built) -> None:
-    index.maintainer.publish_graphs([built])
-    start: bytes | None = b""
-    while start is not None:
-        start = index.maintainer.prune_pending(built, start)
-    index.maintainer.commit()
-
-
-def typo(word: str) -> str:
-    return f"{word[:2]}q{word[3:]}"
-
-
-def corrected(index: Index, bucket: str = B) -> set[str]:
-    """Return which of WORDS a typo in them finds."""
-    return {word for word in WORDS if index.suggest(C, bucket, typo(word)) == [word]}
 
 
 class Model:
@@ -247,7 +205,7 @@ class TestMeanwhile:
             assert pending_words(index) == set()
             assert index.words(C, B, limit=10_000) == sorted(old + new)
 
-    def test_killed_between_adoption_and_tidying(self, tmp_path: Path) -> None:
+    def test_killed_between_publishing_and_pruning(self, tmp_path: Path) -> None:
         with open_index(tmp_path, **IN_SONICS_WAY) as index:
             push(index, "o", "anker birne")
             index.maintainer.publish_graphs([build(index)])
@@ -378,218 +336,6 @@ class TestFlushed:
             assert index.maintainer.pending_buckets() == 1
             index.consolidate()
             assert index.words(C, B) == ["anker"]
-
-
-DAMAGES: list[tuple[Callable[[bytes], bytes | None], str]] = [
-    (lambda content: None, "missing"),
-    (lambda content: b"", "empty"),
-    (lambda content: content[: len(content) // 2], "cut in half"),
-    (lambda content: content[:-1], "a byte short"),
-    (lambda content: content[:40] + bytes([content[40] ^ 16]) + content[41:], "a bit flipped"),
-    (lambda content: bytes(len(content)), "zeros"),
-]
-
-
-def damage(path: Path, change: Callable[[bytes], bytes | None]) -> None:
-    content = change(path.read_bytes())
-    path.unlink()
-    if content is not None:
-        path.write_bytes(content)
-
-
-class TestFiles:
-    @pytest.mark.parametrize(("change", "why"), DAMAGES, ids=[case[-1] for case in DAMAGES])
-    @pytest.mark.parametrize("live", [True, False])
-    def test_a_damaged_graph_is_built_again(
-        self,
-        tmp_path: Path,
-        caplog: pytest.LogCaptureFixture,
-        change: Callable[[bytes], bytes | None],
-        why: str,
-        live: bool,
-    ) -> None:
-        with open_index(tmp_path, search__live_words=live) as index:
-            push(index, "o", " ".join(WORDS))
-            index.consolidate()
-            path = index.maintainer.engine.graphs.path(0, 1)
-        damage(path, change)
-        with open_index(tmp_path, search__live_words=live) as index:
-            for _ in range(2):
-                assert [found(index, word) for word in WORDS] == [["o"]] * len(WORDS), "what was typed is found"
-                assert index.count_words(C, B) == len(WORDS)
-                assert index.words(C, B) == (WORDS if live else [])
-                assert index.suggest(C, B, "ank") == (["anker"] if live else [])
-                assert corrected(index) == set(), "that takes a graph"
-            assert index.maintainer.due_buckets() == [0]
-            assert index.maintainer.pending_buckets() == 0
-            errors = [record.getMessage() for record in caplog.records]
-            if why == "missing":
-                assert errors == [], "found out at the start, as after a restore without the folder"
-            else:
-                assert len(errors) == 1 and "0-1.graph" in errors[0], "said once"
-            index.consolidate()
-            assert (index.words(C, B), corrected(index)) == (WORDS, set(WORDS))
-            assert (index.maintainer.due_buckets(), graph_files(index)) == ([], ["0-2.graph"])
-            assert len(caplog.records) == len(errors)
-        with open_index(tmp_path, search__live_words=live) as index:
-            assert (index.words(C, B), corrected(index)) == (WORDS, set(WORDS))
-
-    def test_a_missing_graph_is_due_before_anybody_asks(self, tmp_path: Path) -> None:
-        with open_index(tmp_path) as index:
-            push(index, "o", " ".join(WORDS))
-            index.consolidate()
-            index.maintainer.engine.graphs.path(0, 1).unlink()
-        with open_index(tmp_path) as index:
-            assert index.maintainer.due_buckets() == [0]
-            index.consolidate()
-            assert (corrected(index), graph_files(index)) == (set(WORDS), ["0-2.graph"])
-
-    def test_the_whole_folder_is_gone(self, tmp_path: Path) -> None:
-        with open_index(tmp_path) as index:
-            for bucket in ("a", "b", "c"):
-                index.push(C, bucket, "o", " ".join(WORDS), "none")
-            index.consolidate()
-            for name in graph_files(index):
-                (index.maintainer.engine.graphs.folder / name).unlink()
-            index.maintainer.engine.graphs.folder.rmdir()
-        with open_index(tmp_path) as index:
-            index.consolidate()
-            assert [corrected(index, bucket) for bucket in ("a", "b", "c")] == [set(WORDS)] * 3
-
-    def test_a_broken_bucket_that_is_flushed_is_forgotten(self, tmp_path: Path) -> None:
-        with open_index(tmp_path) as index:
-            push(index, "o", " ".join(WORDS))
-            index.consolidate()
-            damage(index.maintainer.engine.graphs.path(0, 1), lambda content: content[:-1])
-            index.maintainer.engine.graphs.close(0)
-            assert (corrected(index), index.maintainer.due_buckets()) == (set(), [0])
-            index.flush_bucket(C, B)
-            index.consolidate()
-            assert index.maintainer.due_buckets() == []
-            push(index, "o", " ".join(WORDS))
-            assert corrected(index) == set(WORDS)
-
-    def test_what_a_killed_build_left_behind_is_never_used(self, tmp_path: Path) -> None:
-        with open_index(tmp_path) as index:
-            push(index, "o", "anker birne")
-            index.consolidate()
-            push(index, "o", "dampf")
-            whole = index.maintainer.engine.graphs.path(0, 1).read_bytes()
-            folder = index.maintainer.engine.graphs.folder
-        leftovers = {
-            "0-2.graph": whole,  # renamed, but no state names it; what is in it is out of date
-            "0-2.graph.new": whole[:30],
-            "0-1.graph.new": whole[:30],
-            "0-0.graph": whole,
-            "7-1.graph": whole,
-        }
-        for name, content in leftovers.items():
-            (folder / name).write_bytes(content)
-        (folder / "0-1.graph.bak").write_bytes(b"of somebody else")
-        with open_index(tmp_path) as index:
-            assert graph_files(index) == ["0-1.graph", "0-1.graph.bak"]
-            assert corrected(index) == {"anker", "birne", "dampf"}
-            index.consolidate()
-            assert graph_files(index) == ["0-1.graph.bak", "0-2.graph"]
-            assert corrected(index) == {"anker", "birne", "dampf"}
-            assert (folder / "0-1.graph.bak").read_bytes() == b"of somebody else"
-
-    def test_after_adoption_the_older_file_goes(self, tmp_path: Path) -> None:
-        with open_index(tmp_path) as index:
-            for version, word in enumerate(WORDS, 1):
-                push(index, "o", word)
-                index.consolidate()
-                assert graph_files(index) == [f"0-{version}.graph"]
-                assert corrected(index) == set(WORDS[:version])
-
-    def test_nothing_changed_nothing_built(self, tmp_path: Path) -> None:
-        with open_index(tmp_path) as index:
-            push(index, "o", "anker")
-            index.consolidate()
-            push(index, "p", "anker")
-            index.pop(C, B, "p", "anker")
-            index.consolidate()
-            assert graph_files(index) == ["0-1.graph"]
-
-
-CRASH = """
-import os, signal, sys
-from unittest import mock
-from pathlib import Path
-from sonicpy.graph.pool import GraphPool
-from sonicpy.store.environment import Environment
-from tests.index.shorthand import open_index, push
-
-def die(*args):
-    os.kill(os.getpid(), signal.SIGKILL)
-
-index = open_index(Path(sys.argv[1]))
-push(index, "o", "anker birne")
-index.consolidate()
-push(index, "p", "dampf")
-index.pop("collection", "bucket", "o", "anker")
-where = {"rename": (os, "replace"), "commit": (Environment, "commit"), "deletion": (GraphPool, "remove")}
-with mock.patch.object(*where[sys.argv[2]], die):
-    index.consolidate()
-"""
-
-CRASHES = [
-    ("rename", ["0-1.graph", "0-2.graph.new"], "before the file has its name"),
-    ("commit", ["0-1.graph", "0-2.graph"], "before a state names the file"),
-    ("deletion", ["0-1.graph", "0-2.graph"], "before the older file is gone"),
-]
-
-
-@pytest.mark.parametrize(("point", "files", "why"), CRASHES, ids=[case[-1] for case in CRASHES])
-def test_killed_while_consolidating(tmp_path: Path, point: str, files: list[str], why: str) -> None:
-    done = subprocess.run([sys.executable, "-c", CRASH, str(tmp_path), point], check=False)
-    assert done.returncode == -signal.SIGKILL
-    assert sorted(os.listdir(tmp_path / "store" / "graph")) == files
-    with open_index(tmp_path) as index:
-        assert len(graph_files(index)) == 1
-        for _ in range(2):
-            assert index.words(C, B) == ["birne", "dampf"]
-            assert corrected(index) == {"birne", "dampf"}
-            assert (found(index, "anker"), found(index, "dampf")) == ([], ["p"])
-            index.consolidate()
-        assert index.maintainer.due_buckets() == []
-
-
-def refuse(environment: Environment, transaction: Transaction) -> None:
-    """What a commit does on a full disk."""
-    environment.abort(transaction)
-    raise StoreFull("no room")
-
-
-class TestFailures:
-    def test_one_bucket_that_cannot_be_built_does_not_hold_up_the_others(self, tmp_path: Path) -> None:
-        buckets = ["a", "b", "c"]
-        with open_index(tmp_path, **IN_SONICS_WAY) as index:
-            for bucket in buckets:
-                index.push(C, bucket, "o", "anker", "none")
-            in_the_way = index.maintainer.engine.graphs.folder / "0-1.graph.new"
-            in_the_way.mkdir(parents=True)
-            with pytest.raises(GraphError, match=r"0-1\.graph"):
-                index.consolidate()
-            assert [index.words(C, bucket) for bucket in buckets] == [[], ["anker"], ["anker"]]
-            assert index.maintainer.due_buckets() == [0], "its words stay pending"
-            in_the_way.rmdir()
-            index.consolidate()
-            assert [index.words(C, bucket) for bucket in buckets] == [["anker"]] * 3
-
-    def test_the_old_graph_stays_if_the_new_one_cannot_be_committed(self, tmp_path: Path) -> None:
-        with open_index(tmp_path, **IN_SONICS_WAY) as index:
-            push(index, "o", "anker")
-            index.consolidate()
-            push(index, "o", "birne")
-            built = build(index)
-            with mock.patch.object(Environment, "commit", refuse), pytest.raises(StoreError, match="no room"):
-                index.maintainer.publish_graphs([built])
-            assert (index.words(C, B), corrected(index)) == (["anker"], {"anker"})
-            assert "0-1.graph" in graph_files(index)
-            index.consolidate()
-            assert (index.words(C, B), corrected(index)) == (["anker", "birne"], {"anker", "birne"})
-            assert graph_files(index) == ["0-2.graph"]
 
 
 class TestPendingWordsOfManyBuckets:
@@ -750,108 +496,3 @@ class TestThreads:
             assert [index.words(C, f"b{number}") for number in range(30)] == [WORDS] * 30
             assert (index.maintainer.pending_buckets(), len(graph_files(index))) == (0, 30)
         assert caplog.records == []
-
-
-class TestLimits:
-    """store.fst.graph.max_words and max_size: compat mode keeps to them, the default mode keeps every word."""
-
-    LATE = [f"zz{number * 7919 % 100_003:06}{'efghij'[number % 6]}{number % 89}" for number in range(3_000)]
-
-    def test_five_words(self, tmp_path: Path) -> None:
-        with open_index(tmp_path, **COMPAT, store__fst__graph__max_words=5) as index:
-            push(index, "o", "xa xb xc")
-            index.consolidate()
-            assert index.words(C, B) == ["xa", "xb", "xc"]
-            push(index, "o", "aa ab ac ad")
-            index.consolidate()
-            assert index.count_words(C, B) == 5
-            assert index.words(C, B) == ["aa", "ab", "ac", "ad", "xa"]
-            assert index.words(C, B, offset=4) == ["xa"]
-            assert (found(index, "xc"), index.suggest(C, B, "x")) == (["o"], ["xa"])
-            assert (pending_words(index), index.maintainer.due_buckets()) == (set(), []), (
-                "it does not try again and again"
-            )
-
-    @pytest.mark.parametrize(
-        ("old", "new", "expected"),
-        [
-            ("", "fa mi pe xi zu bo an ka ro te lu", "fa mi pe xi zu"),
-            ("fa mi pe", "xi zu bo an ka ro te lu", "an bo fa ka mi"),
-            ("lu pe ro bo", "xi ka zu fa mi te an", "bo fa ka lu mi"),
-            ("lu pe ro bo xi", "an", "bo lu pe ro xi"),
-        ],
-    )
-    def test_the_first_words_that_come_and_then_the_first_by_the_alphabet(
-        self, tmp_path: Path, old: str, new: str, expected: str
-    ) -> None:
-        """Sonic's answers: as many words wait as a graph may hold, and a new graph keeps the first of old and new."""
-        with open_index(tmp_path, **COMPAT, store__fst__graph__max_words=5) as index:
-            push(index, "o", old)
-            index.consolidate()
-            for word in new.split():
-                push(index, "p", word)
-            index.consolidate()
-            assert index.words(C, B) == expected.split()
-
-    def test_each_graph_has_as_many_words_as_it_may(self, tmp_path: Path) -> None:
-        """Sonic would build one of these graphs with fewer words."""
-        with open_index(tmp_path, **COMPAT, store__fst__graph__max_words=3) as index:
-            for bucket in (B, "other"):
-                index.push(C, bucket, "o", "anker birne dampf eiche", lang="none")
-            index.consolidate()
-            assert [index.words(C, bucket) for bucket in (B, "other")] == [["anker", "birne", "dampf"]] * 2
-
-    def test_what_was_left_out_stays_away_and_later_words_come_in(self, tmp_path: Path) -> None:
-        with open_index(tmp_path, **COMPAT, store__fst__graph__max_words=3) as index:
-            push(index, "o", "anker birne zebra")
-            push(index, "p", "dampf eiche")
-            index.consolidate()
-            assert index.words(C, B) == ["anker", "birne", "zebra"]
-            push(index, "q", "aal")
-            index.consolidate()
-            assert index.words(C, B) == ["anker", "birne", "zebra"], "a full graph takes no new word"
-            index.pop(C, B, "o", "anker birne")
-            push(index, "p", "dampf")
-            index.consolidate()
-            assert index.words(C, B) == ["zebra"]
-            push(index, "r", "affe zwerg")
-            index.consolidate()
-            assert index.words(C, B) == ["affe", "zebra", "zwerg"]
-
-    @pytest.mark.parametrize("size_kib", [1, 4, 20])
-    def test_a_small_file(self, tmp_path: Path, size_kib: int) -> None:
-        with open_index(tmp_path, **COMPAT, store__fst__graph__max_size=size_kib) as index:
-            for first in range(0, len(self.LATE), 500):
-                push(index, f"o{first}", " ".join(self.LATE[first : first + 500]))
-            push(index, "o", "anker")
-            index.consolidate()
-            size_bytes = index.maintainer.engine.graphs.path(0, 1).stat().st_size
-            assert size_kib * 512 <= size_bytes <= size_kib * 1024
-            kept = index.words(C, B, limit=10_000)
-            assert kept == ["anker", *sorted(self.LATE)][: len(kept)], "late in byte order, lost"
-            assert 10 < len(kept) < len(self.LATE)
-            assert index.count_words(C, B) == len(kept)
-            last = max(self.LATE)
-            assert (found(index, last), len(index.suggest(C, B, last[:-2]))) == ([found(index, last)[0]], 0)
-
-    def test_zero_is_no_limit(self, tmp_path: Path) -> None:
-        limits = {"store__fst__graph__max_words": 0, "store__fst__graph__max_size": 0}
-        with open_index(tmp_path, **COMPAT, **limits) as index:
-            push(index, "o", " ".join(self.LATE))
-            index.consolidate()
-            assert index.words(C, B, limit=10_000) == sorted(self.LATE)
-
-    def test_the_default_mode_cuts_nothing(self, tmp_path: Path) -> None:
-        limits = {"store__fst__graph__max_words": 5, "store__fst__graph__max_size": 1}
-        with open_index(tmp_path, **limits, search__live_words=False) as index:
-            push(index, "o", " ".join(self.LATE))
-            index.consolidate()
-            assert index.words(C, B, limit=10_000) == sorted(self.LATE)
-            assert index.maintainer.engine.graphs.path(0, 1).stat().st_size > 1024
-
-    def test_words_of_more_than_forty_bytes_are_in_no_graph(self, tmp_path: Path) -> None:
-        with open_index(tmp_path, **IN_SONICS_WAY) as index:
-            push(index, "o", f"{'a' * 40} {'b' * 41}")
-            index.consolidate()
-            assert index.words(C, B) == ["a" * 40]
-            assert found(index, "b" * 41) == ["o"]

@@ -19,6 +19,7 @@ from sonicpy.index.maintenance.verify import verify_folder
 from sonicpy.store.backup import BACKUP_FILE
 from tests.processes import Server
 from tests.server import flood
+from tests.server.fair import ping_s
 from tests.server.peer import Peer
 from tests.server.streams import SETTINGS, word_of
 from tests.support.shared_data import shared_data
@@ -164,9 +165,7 @@ def test_all_messages_backed_up_under_full_load(tmp_path: Path) -> None:
             with Peer(server, "search") as peer:
                 control.socket.settimeout(0.0)
                 while not pings or not is_answered(control):
-                    began = time.perf_counter()
-                    assert peer.ask("PING") == "PONG"
-                    pings.append(time.perf_counter() - began)
+                    pings.append(ping_s(server, peer))
                     time.sleep(0.001)
                 control.socket.settimeout(60.0)
             assert control.line() == "OK"

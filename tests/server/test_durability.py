@@ -145,7 +145,7 @@ def all_are_there(ingest: Peer, search: Peer, count: int) -> bool:
 
 def comes_back(ingest: Peer, line: str) -> bool:
     """Return whether the server soon accepts a change again; it retries a failed commit every second."""
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 20
     while ingest.ask(line) != "OK":
         if time.monotonic() > deadline:
             return False

@@ -70,7 +70,11 @@ def test_compat_mode_knows_neither(tmp_path: Path) -> None:
 
 
 def test_an_explanation_of_thousands_of_words_is_no_attack(tmp_path: Path) -> None:
-    """It takes as much longer as it has more words, and its line stays bounded."""
+    """It takes as much longer as it has more words, and its line stays bounded.
+
+    Ten times the words may take forty times as long, which leaves room for a busy machine; quadratic time would be a
+    hundred times as long.
+    """
     letters = str.maketrans("0123456789", "ghijklmnop")
     text = " ".join(f"w{number:x}".translate(letters) for number in range(3_000))
     few = text[: len(text) // 10]
@@ -80,11 +84,11 @@ def test_an_explanation_of_thousands_of_words_is_no_attack(tmp_path: Path) -> No
                 index.push("c", "b", f"o{number}", text, "none")
         seconds: dict[str, list[float]] = {few: [], text: []}
         for asked in (few, text) * 3:
-            began = time.process_time()
+            began = time.thread_time()
             line = index.explain("c", "b", asked, limit=100).to_json()
-            seconds[asked].append(time.process_time() - began)
+            seconds[asked].append(time.thread_time() - began)
     assert len(line) < 250_000
-    assert min(seconds[text]) < 20 * min(seconds[few]) + 0.02
+    assert min(seconds[text]) < 40 * min(seconds[few])
 
 
 def test_stem_on_the_wire(server: Server) -> None:

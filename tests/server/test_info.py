@@ -14,7 +14,7 @@ def info(control: Peer) -> dict[str, int]:
 
 def wait_for(control: Peer, name: str, expected: int) -> None:
     """Read a figure until it is right: the server notices a closed socket a moment later."""
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 20
     while (found := info(control)[name]) != expected:
         assert time.monotonic() < deadline, f"{name} stays at {found}, not {expected}"
         time.sleep(0.01)
@@ -65,7 +65,8 @@ def test_commands_total_counts_every_line_behind_start_but_the_info_that_asks(se
 def test_the_other_figures(server: Server) -> None:
     with Peer(server, "control") as control, Peer(server, "ingest") as ingest:
         first = info(control)
-        assert (first["kv_open_count"], first["fst_consolidate_count"], first["uptime"]) == (0, 0, 0)
+        assert (first["kv_open_count"], first["fst_consolidate_count"]) == (0, 0)
+        assert 0 <= first["uptime"] < 60
         for collection, bucket in ("ca", "cb", "da"):
             assert ingest.ask(f'PUSH {collection} {bucket} o "eins zwei"') == "OK"
         assert (info(control)["kv_open_count"], info(control)["fst_consolidate_count"]) == (2, 3)
@@ -73,7 +74,7 @@ def test_the_other_figures(server: Server) -> None:
         time.sleep(1.1)
         last = info(control)
         assert last["fst_consolidate_count"] == 0
-        assert last["uptime"] >= 1
+        assert last["uptime"] > first["uptime"]
         assert 0 <= last["command_latency_best"] <= max(last["command_latency_worst"], 1)
 
 

@@ -24,7 +24,7 @@ def one_small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 @pytest.fixture
 def small(one_small: Server) -> Server:
     """A server that takes a few connections and has none."""
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 20
     while not is_empty(one_small):
         assert time.monotonic() < deadline
         time.sleep(0.01)
@@ -49,7 +49,7 @@ def comes_in(server: Server) -> bool:
 
 
 def wait_for_room(server: Server) -> None:
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 20
     while not comes_in(server):
         assert time.monotonic() < deadline
         time.sleep(0.01)
@@ -74,7 +74,7 @@ def test_a_crowd_at_the_door(small: Server) -> None:
             assert peer.rest() == FULL
         began = time.monotonic()
         assert all(peer.ask("PING") == "PONG" for peer in inside)
-        assert time.monotonic() - began < 1
+        assert time.monotonic() - began < 5
     wait_for_room(small)
 
 

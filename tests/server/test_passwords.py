@@ -162,7 +162,7 @@ def test_others_do_not_wait(locked: Server) -> None:
             with Peer(locked, "search") as later:
                 assert later.ask("PING") == "PONG", "who knows the password, from the same address"
             refused_after_s(locked, "127.0.0.2")
-            assert time.monotonic() - began < FIRST_DELAY_S, "a first wrong one from another address"
+            assert time.monotonic() - began < 2 * FIRST_DELAY_S, "a first wrong one from another address"
             with Peer(locked) as one_more:
                 one_more.send(b"START search wrong\n")
                 assert b"ENDED" not in one_more.rest(), "too many wait: closed without a word"
@@ -172,7 +172,7 @@ def test_others_do_not_wait(locked: Server) -> None:
 
 
 def test_a_stop_does_not_wait_for_refusals(locked: Server) -> None:
-    for _ in range(FREE + 2):
+    for _ in range(FREE + 3):
         refused_after_s(locked)
     with Peer(locked) as peer:
         peer.send(b"START search wrong\n")
@@ -180,7 +180,7 @@ def test_a_stop_does_not_wait_for_refusals(locked: Server) -> None:
         time.sleep(0.1)
         began = time.monotonic()
         assert locked.stop() == 0
-        assert time.monotonic() - began < 0.9
+        assert time.monotonic() - began < 0.9 * 8 * FIRST_DELAY_S, "the refusal would come then"
         assert peer.rest() == b"ENDED authentication_failed\r\n"
 
 

@@ -323,7 +323,7 @@ class TestLink:
         right.send({"back": 1})
         assert await got.get() == ({"back": 1}, -1)
         left.close()
-        await asyncio.wait_for(ended, 5)
+        await asyncio.wait_for(ended, 20)
         right.close()
 
     def test_messages_and_descriptors(self) -> None:

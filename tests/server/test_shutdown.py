@@ -28,7 +28,7 @@ def test_stopped_while_connections_write(tmp_path: Path, number: signal.Signals,
         assert server.stop(number) == 0
         assert time.monotonic() - began < STOP_S
         for thread in threads:
-            thread.join(timeout=5)
+            thread.join(timeout=20)
             assert not thread.is_alive(), "the connection was left open"
         assert sum(stream.acknowledged for stream in streams) > 100
     with server:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.processes import Server
+from tests.server.fair import ping_s
 from tests.server.peer import Peer
 
 WORDS = 500
@@ -40,19 +41,32 @@ def clients_connected(server: Server) -> int:
 
 
 def test_a_silent_connection_is_closed_without_a_line(hasty_server: Server) -> None:
+    began = time.monotonic()
     with Peer(hasty_server, "search") as peer:
-        began = time.monotonic()
         assert peer.rest() == b""
-        assert 0.9 < time.monotonic() - began < 3
+        assert 0.9 < time.monotonic() - began < 10
 
 
 def test_every_byte_restarts_the_clock(hasty_server: Server) -> None:
-    with Peer(hasty_server, "search") as peer:
-        for byte in b"PING":
+    for _ in range(TRIES):
+        answer, silent_s = ask_byte_by_byte(hasty_server)
+        if answer == "PONG":
+            return
+        assert silent_s > TOO_SILENT_S, "closed although it never was silent for a second"
+    pytest.fail(f"this machine let the peer wait too long {TRIES} times")
+
+
+def ask_byte_by_byte(server: Server) -> tuple[str, float]:
+    """Send PING with pauses that add up to more than the time-out; return the answer, and the longest silence."""
+    answer, silences = "closed", []
+    with Peer(server, "search") as peer, contextlib.suppress(OSError):
+        for byte in b"PING\n":
+            began = time.monotonic()
             time.sleep(0.4)
             peer.send(bytes([byte]))
-        time.sleep(0.4)
-        assert peer.ask("") == "PONG"
+            silences.append(time.monotonic() - began)
+        answer = peer.line()
+    return answer, max(silences)
 
 
 def test_a_connection_that_has_not_started_has_ten_seconds(hasty_server: Server) -> None:
@@ -84,10 +98,11 @@ def test_peers_that_never_read_are_paused_bounded_and_dropped(hasty_server: Serv
         sent = send_until_paused(peers, b"LIST many b LIMIT(500)\n" * 1_000_000)
         began = time.monotonic()
         assert max(sent) < SENT_BYTES_MAX, "the server did not stop reading"
-        assert clients_connected(hasty_server) == len(peers) + 1
+        connected = clients_connected(hasty_server)
+        assert connected == len(peers) + 1 or time.monotonic() - began > 0.5
         assert hasty_server.rss_bytes() - before < 40 * MEGABYTE
         with Peer(hasty_server, "search") as other:
-            assert max(ping_s(other) for _ in range(200)) < 0.1
+            assert sorted(ping_s(hasty_server, other) for _ in range(200))[197] < 0.1, "99 of 100"
         while clients_connected(hasty_server) > 1:
             assert time.monotonic() - began < 10, "peers that never read stay connected"
             time.sleep(0.1)
@@ -152,10 +167,3 @@ def send_until_paused(peers: list[Peer], data: bytes) -> list[int]:
             if sent[target] == len(data):
                 return list(sent.values())
     return list(sent.values())
-
-
-def ping_s(peer: Peer) -> float:
-    """Return how long a PING takes."""
-    began = time.perf_counter()
-    assert peer.ask("PING") == "PONG"
-    return time.perf_counter() - began

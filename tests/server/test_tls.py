@@ -55,10 +55,10 @@ def test_a_plain_client_is_rejected(tls_server: Server) -> None:
 
 
 def test_a_silent_connection_is_closed(tls_server: Server, certificates: Certificates) -> None:
+    began = time.monotonic()
     with Peer(tls_server, "search", tls=certificates.client()) as peer:
-        began = time.monotonic()
         assert peer.rest() == b""
-        assert 0.9 < time.monotonic() - began < 3
+        assert 0.9 < time.monotonic() - began < 10
 
 
 def test_quit_closes(tls_server: Server, certificates: Certificates) -> None:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.processes import Server
-from tests.server import watcher
 
+ROOT = Path(__file__).parents[2]
 LOOK_S = 0.01
 
 
@@ -20,7 +20,7 @@ class Seen:
 
     Attributes:
         rss_bytes: the largest memory of the server.
-        ping_s: the slowest PING.
+        ping_s: the slowest PING, without the time for which the server had no core.
         busy_s: the longest time for which the busy machine delayed a process that was ready to run.
     """
 
@@ -39,9 +39,10 @@ def watch(server: Server) -> Iterator[Seen]:
         while not ended.wait(LOOK_S):
             seen.rss_bytes = max(seen.rss_bytes, server.rss_bytes())
 
-    command = [sys.executable, str(Path(watcher.__file__)), server.host, str(server.port), server.password or "-"]
+    where = [server.host, str(server.port), server.password or "-", str(server.pid)]
+    command = [sys.executable, "-m", "tests.server.watcher", *where]
     looking = threading.Thread(target=look)
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin and process.stdout
         try:
             assert process.stdout.readline() == b"watching\n"

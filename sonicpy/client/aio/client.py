@@ -100,7 +100,7 @@ class AsyncClient:
 
         Raises:
             InvalidArgument: as `Index.push_many`.
-            ClientError: the server gave no answer any more; a note says how many rows were indexed.
+            ClientError: the server stopped answering; a note says how many rows were indexed.
         """
         if switch_of("new", new):
             raise NotOffered("new of push_many", self._server)

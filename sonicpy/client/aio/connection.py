@@ -204,7 +204,7 @@ class AsyncConnection(asyncio.Protocol):
         return TimedOut(f"{self._peer} {what}")
 
     def _end(self, reason: ClientError) -> None:
-        """Give every waiting task the reason why no answer comes any more; only the first reason counts."""
+        """Give every waiting task the reason why its answer will not come; only the first reason counts."""
         if self._conversation.end is None:
             self._conversation.end = reason
         reason = self._conversation.end

@@ -29,7 +29,7 @@ BACKLOG_WORDS = 2_000
 """Pending words that are worth a consolidation before its time: comparing that many takes about 0.1 ms a query."""
 
 OPEN_MAX = 1_000
-"""A first graph is opened when it is built, unless so many are open."""
+"""While fewer graphs than these are open, the first graph of a bucket is opened when it is built."""
 
 
 class Maintainer:
@@ -282,7 +282,7 @@ class Maintainer:
         self.engine.graphs.broken.update(buckets)
 
     def needs_consolidation(self, bucket: int, times: int = 1) -> bool:
-        """Return whether so many words of a bucket are pending that comparing them one by one takes long.
+        """Return whether too many words of a bucket are pending: comparing them one by one takes long.
 
         Args:
             times: multiplies the number of words that is too many.

@@ -1,4 +1,4 @@
-"""Expansions: words that stand for a typed one which finds too little. Completions, then corrections, in a budget."""
+"""Expansions: words that stand for a typed one that few objects hold. Completions, then corrections, in a budget."""
 
 from collections.abc import Collection, Iterator
 from functools import lru_cache

