@@ -29,7 +29,8 @@ from sonicpy.errors import IndexClosed, InvalidArgument, ReadOnly, StoreError, S
 from sonicpy.ids import shown
 from sonicpy.store.backup import open_backup, write_backup
 from sonicpy.store.environment import DATA_FILE, Environment, MapFull, Transaction
-from sonicpy.store.folder import WriterLock, holds_store
+from sonicpy.store.folder import ReaderLock, WriterLock, holds_store
+from sonicpy.store.read_only import may_write
 from sonicpy.store.registry import claimed, guard
 from sonicpy.store.temporary import MEMORY, temporary_folder
 
@@ -353,15 +354,20 @@ class KeyValue:
 
 
 class _Held:
-    """What keeps a table open: the environment, and, of a table that may be changed, the lock of the writer."""
+    """What keeps a table open: the environment; a lock where it may be changed, or read without LMDB's own lock."""
 
     def __init__(self, folder: Path, size_max: int, *, sync: bool, read_only: bool) -> None:
-        self._lock = None if read_only else WriterLock(folder)
+        unlocked = read_only and not may_write(folder)
+        self._lock: WriterLock | ReaderLock | None = ReaderLock(folder) if unlocked else None
+        if not read_only:
+            self._lock = WriterLock(folder)
         self.batch: Transaction | None = None
         try:
-            if self._lock is not None and holds_store(folder):
+            if not read_only and holds_store(folder):
                 check_kind(folder, size_max)
-            self.environment = Environment(folder, size_max, sync=sync, read_only=read_only, tables=TABLES)
+            self.environment = Environment(
+                folder, size_max, sync=sync, read_only=read_only, unlocked=unlocked, tables=TABLES
+            )
         except BaseException:
             self._release()
             raise

@@ -1,6 +1,7 @@
 """Keys and values: against a dict, with threads and processes beside them, closed, killed, backed up and restored."""
 
 import multiprocessing
+import os
 import pickle
 import signal
 import subprocess
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 import sonicpy
 from sonicpy import keyvalue
 from sonicpy.errors import IndexClosed, InvalidArgument, ReadOnly, StoreDamaged, StoreError, StoreFull, StoreLocked
+from tests.conftest import NOBODY
 from tests.processes import environment
 
 KEYS = st.binary(min_size=1, max_size=4)
@@ -233,6 +235,26 @@ def test_one_process_opens_a_folder_once(tmp_path: Path) -> None:
             sonicpy.open(tmp_path / "t")
     with keyvalue.open(tmp_path / "t", read_only=True) as table, pytest.raises(ReadOnly):
         table.sync()
+
+
+def test_a_user_who_may_not_write_reads(tmp_path: Path) -> None:
+    folder, user = tmp_path / "t", os.geteuid()
+    with keyvalue.open(folder) as table:
+        table.set(b"a", b"1")
+    for path in folder.iterdir():
+        path.chmod(0o444)
+    folder.chmod(0o555)
+    for path in folder.parents:
+        if path.stat().st_mode & 0o077 == 0:  # pytest's own folders
+            path.chmod(0o755)
+    if user == 0:
+        os.seteuid(NOBODY)
+    try:
+        with keyvalue.open(folder, read_only=True) as table:
+            assert table.get(b"a") == b"1"
+    finally:
+        os.seteuid(user)
+        folder.chmod(0o755)
 
 
 def test_a_forgotten_table_is_closed(tmp_path: Path) -> None:
