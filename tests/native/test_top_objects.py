@@ -209,6 +209,33 @@ def test_rare_words_of_large_buckets(seed: int) -> None:
     assert answer(found, lists, 25, 5) == expected[5:30]
 
 
+@given(st.integers(0, 2**32))
+@settings(max_examples=25, deadline=None)
+def test_a_word_of_some_hundred_objects_beside_common_words(seed: int) -> None:
+    """It is walked posting by posting, past objects that lack a common word and are too long for that."""
+    chance = random.Random(seed)
+    objects = 70_000
+    lengths = bytes(chance.choices(range(1, 60), k=objects))
+    terms = [Term(weight := chance.uniform(0.5, 3), True, False, [Slot([held_by(chance, objects, 1_500)], weight)])]
+    for _ in range(chance.randint(1, 2)):
+        weight, words = chance.uniform(0.3, 3), [held_by(chance, objects, chance.choice((5_000, 30_000)))]
+        if chance.random() < 0.4:
+            words.append(held_by(chance, objects, 4_000))
+        exact = 0.2 * weight * (len(words) > 1)
+        terms.append(Term(weight, chance.random() < 0.9, False, [Slot(words, weight - exact, exact)]))
+    lists, masks = KeptLists(lengths, 128), LengthMasks(lengths)
+    exponent = chance.choice((0.1, 0.3, 1.0))
+    expected = best_objects(terms, lengths, 12.0, K1, B, exponent, False)
+    for limit in (1, 10, 100):
+        found = search(terms, lists, masks, 12.0, exponent, lambda: 100, full_first=False)
+        assert answer(found, lists, limit) == expected[:limit]
+
+
+def held_by(chance: random.Random, objects: int, count: int) -> dict[int, int]:
+    some = sorted(chance.sample(range(objects), count))
+    return {iid: 1 if chance.random() < 0.9 else chance.choice((2, 3, 9)) for iid in some}
+
+
 def test_a_family_of_rare_words_is_put_together_once() -> None:
     chance = random.Random(1)
     objects = 400_000

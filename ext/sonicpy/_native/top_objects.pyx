@@ -17,6 +17,9 @@ those who hold the driver with the bits of those who are short enough, and with 
 of that length is good enough. Those who hold a word more often are few, and have limits of their own. What is left is
 scored. As objects come newest first, and newer ones win ties, what can only equal the worst is passed over, too.
 
+The objects of a rarer driver are walked one by one. Where some hundred neighbours hold it, the bits of the common words
+drop most of them first: those who lack one and are too long for that.
+
 Windows of common words and of families of common words are kept beside the lists, for later queries. Where blocks of a
 list have not been read yet, their impacts tell whether they have to be (Ding and Suel, "Faster top-k document retrieval
 using block-max indexes", 2011).
@@ -41,7 +44,7 @@ from sonicpy._native.list_lookup cimport look_up, newest_below
 from sonicpy._native.memory cimport zeroed
 from sonicpy._native.merged_list cimport LOW_BITS, RUN_BITS, Merged, part_at
 from sonicpy._native.query_terms cimport ANY, ONCE, SLACK, TF_MAX, UNTYPED, Slot, Term
-from sonicpy._native.score_bounds cimport BOUNDED_TERMS
+from sonicpy._native.score_bounds cimport BOUNDED_TERMS, LENGTHS
 from sonicpy._native.term_windows cimport TermWindow, merged_tf, rewind, typed_tf
 from sonicpy._native.top_k cimport (
     CORRECTED,
@@ -71,6 +74,7 @@ from sonicpy._native.windows cimport (
 cdef enum:
     AHEAD_FIRST = 4  # blocks of a driver's list read with those that are needed, at first
     LOOKUPS_WORTH = 8  # postings of a list, at most, that are put together for each object that is looked up in it
+    DENSE = 12  # objects of a window, on average, that hold the driver
     CHOSEN_FEW = 4  # objects of a window that are looked at one by one rather than narrowed down
 
 
@@ -79,9 +83,12 @@ cdef class TopObjects(WantedBlocks):
     """A query while it is answered. For the arguments see `QueryTerms`."""
     cdef double *_parts  # of the object that is looked at, by term
     cdef double *_held  # the weights of the terms that it holds
+    cdef double _rests[LENGTHS]  # by length: the most that an object of the driver can score; NaN: not known yet
     cdef bint _is_started
     cdef bint _is_exhaustive  # the lists are so short that there is no walk
     cdef bint _is_merged  # the postings of rare words were put together as far as they were read
+    cdef uint64_t _able[WINDOW_WORDS]  # who may be among the best, for the common words that it holds
+    cdef int64_t _able_window
 
     def __dealloc__(self):
         free(self._parts)
@@ -126,8 +133,12 @@ cdef class TopObjects(WantedBlocks):
             rewind(&self._here[number].merged)
         self._window = END_OF_WINDOWS
         self._end = -1
+        self._able_window = -1
         self._summary = 0
         self.forget_limits()
+        memset(self._rests, 0xFF, sizeof(self._rests))  # NaN
+        if self._driver:  # whoever holds a driver from before was looked at there
+            self._parts[self._drivers[self._driver - 1]] = self._held[self._drivers[self._driver - 1]] = 0.0
         self._ahead = AHEAD_FIRST
         if self._driver < self._driver_count:
             term = &self._terms[self._drivers[self._driver]]
@@ -221,6 +232,7 @@ cdef class TopObjects(WantedBlocks):
     cdef int walk_merged(self, const Merged *held) except -2:
         """Look at the objects of the driver's slot, whose postings were put together; -1: blocks are missing."""
         cdef Py_ssize_t at, run, end, part = held.parts - 1
+        cdef bint filtered
         cdef uint32_t iid
         cdef uint8_t packed, tf
         if self._end < 0:
@@ -232,12 +244,18 @@ cdef class TopObjects(WantedBlocks):
             if not self._limits[ANY]:
                 return 0
             end = run << RUN_BITS
+            filtered = self._top.size == self._top.k and self.is_dense(held, part)
             if held.shortest[run] >= self._limits[ONCE] and held.shortest_many[run] >= self._limits[ANY]:
                 self._end = end
                 continue
             for at in range(self._end - 1, end - 1, -1):
                 part = part_at(held, at, part)
                 iid, tf = <uint32_t> part << LOW_BITS | held.lows[at], held.tfs[at]
+                if filtered:
+                    if iid >> WINDOW_BITS != self._able_window:
+                        self.find_able(iid)
+                    if not self._able[(iid & WINDOW_OBJECTS - 1) >> 6] >> (iid & 63) & 1:
+                        continue
                 packed = packed_length(&self._packed, iid)
                 if packed >= self._limits[tf if tf <= TF_MAX else ANY] or not self.may_be_best(iid, packed, tf):
                     continue
@@ -247,6 +265,31 @@ cdef class TopObjects(WantedBlocks):
                     return -1
                 self.find_few_limits(iid)
             self._end = end
+        return 0
+
+    cdef bint is_dense(self, const Merged *held, Py_ssize_t part) noexcept nogil:
+        """Whether so many objects of a part hold the driver that it pays to look at the other words window by window."""
+        return held.starts[part + 1] - held.starts[part] >= <uint32_t> (DENSE << LOW_BITS - WINDOW_BITS)
+
+    cdef int find_able(self, uint32_t newest) except -1:
+        """Find the objects of a window that hold each common word, or are short enough to be among the best without it."""
+        cdef int64_t window = newest >> WINDOW_BITS
+        cdef Py_ssize_t at, word
+        cdef TermWindow *here
+        cdef const uint64_t *shorter
+        cdef int limit
+        memset(self._able, 0xFF, ROW_BYTES)
+        self._able_window = window
+        for at in range(self._driver + 1, min(self._bringing, self._driver + 1 + BOUNDED_TERMS)):
+            here = &self._here[self._drivers[at]]
+            if not self._terms[self._drivers[at]].count or window >= here.window_count:
+                continue
+            limit = self.length_without(at, newest)
+            if limit >= self._limits[ANY] or not self.hold_window(here, window):
+                continue
+            shorter = self._masks.shorter(limit, window)
+            for word in range(WINDOW_WORDS):
+                self._able[word] &= shorter[word] | here.held.bits[word]
         return 0
 
     cdef bint may_be_best(self, uint32_t iid, uint8_t packed, int tf) except -1:
@@ -486,9 +529,9 @@ cdef class TopObjects(WantedBlocks):
         cdef Kind kind = CORRECTED
         cdef bint is_full = self._kind == FULL
         cdef int held
-        rest = self.score_bound(0, 0, -1, packed) * SLACK
-        memset(self._parts, 0, self._term_count * sizeof(double))
-        memset(self._held, 0, self._term_count * sizeof(double))
+        rest = self._rests[packed]
+        if rest != rest:
+            rest = self._rests[packed] = self.score_bound(ANY, 0, -1, packed) * SLACK
         for at in range(self._driver, self._term_count):
             number = self._drivers[at]
             term = &self._terms[number]
@@ -499,17 +542,16 @@ cdef class TopObjects(WantedBlocks):
             held = self.part_in(number, iid, packed, &part, &slot) if term.count else 0
             if held < 0:
                 return -1
+            self._parts[number] = part if held else 0.0
+            self._held[number] = self.weight_of(term, slot) if held and term.brings else 0.0
             if held:
-                self._parts[number] = part
                 known += part
                 if term.brings:
-                    self._held[number] = self.weight_of(term, slot)
                     kind = min(kind, slot.kind)
                     is_full = is_full and slot.kind == EXACT
-                continue
-            if term.required:
+            elif term.required:
                 return 0
-            if term.brings:
+            elif term.brings:
                 is_full = False
                 missing += term.weight
                 missing_terms |= <uint64_t> 1 << min(at, 63)
