@@ -183,7 +183,7 @@ def test_the_bar_shows_one_rate(capsys: pytest.CaptureFixture[str], size: int | 
 
 
 def test_a_pipe_is_read_once(here: Path, run: Run) -> None:
-    """As `import <(zcat rows.gz)` gives it: opened a second time, it would have lost its first rows, or wait for ever."""
+    """As `import <(zcat rows.gz)` gives it: opened a second time, it would lose its first rows, or wait for ever."""
     os.mkfifo("pipe")
 
     def write() -> None:
