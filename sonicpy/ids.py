@@ -31,6 +31,8 @@ EXACT_MAX = 2**53
 _UNFIT = re.compile(r"[\s\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _NOT_IN_NAMES = frozenset(" \t\n\v\f\r")
 _SHOWN = 60
+_BITS_MAX = (10**NAME_MAX_BYTES).bit_length()
+"""Larger numbers have more digits than a name may have."""
 
 
 class Scope(NamedTuple):
@@ -89,14 +91,27 @@ def object_name(object: Any) -> str:
     if isinstance(object, bool):
         raise _invalid("object", object, OBJECT_NAME, "InvalidObject")
     if isinstance(object, SupportsIndex):
-        return str(object.__index__())
+        number = _whole(object)
+        if number is None or number.bit_length() > _BITS_MAX:
+            raise _invalid("object", object, OBJECT_NAME, "InvalidObject")
+        return str(number)
     if isinstance(object, Real) and float(object).is_integer() and abs(float(object)) <= EXACT_MAX:
         return str(int(float(object)))
     raise _invalid("object", object, OBJECT_NAME, "InvalidObject")
 
 
+def _whole(value: SupportsIndex) -> int | None:
+    """Return a whole number; None: it is none, such as an array of several."""
+    try:
+        return value.__index__()
+    except TypeError:
+        return None
+
+
 def shown(value: object) -> str:
     """Return a value for an error message: its repr, cut, or its type where the repr would say less."""
+    if isinstance(value, int) and value.bit_length() > _BITS_MAX:  # Python writes no number of many digits
+        return f"a number of more than {NAME_MAX_BYTES} digits"
     if value is None or isinstance(value, str | bytes | int | float):
         text = ascii(value) if isinstance(value, str) and not value.isprintable() else repr(value)
         return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

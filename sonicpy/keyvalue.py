@@ -15,6 +15,7 @@ Each change is one commit. `batch()` makes many changes one commit, which is sev
 ...         table.set(b"key %d" % number, b"value")
 """
 
+import operator
 import os
 import shutil
 import threading
@@ -22,12 +23,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, NoReturn, Self
 
-from sonicpy.errors import IndexClosed, ReadOnly, StoreError
+from sonicpy.errors import IndexClosed, InvalidArgument, ReadOnly, StoreError, StoreFull
+from sonicpy.ids import shown
 from sonicpy.store.backup import open_backup, write_backup
-from sonicpy.store.environment import DATA_FILE, Environment, Transaction
-from sonicpy.store.folder import WriterLock, holds_store
+from sonicpy.store.environment import DATA_FILE, Environment, MapFull, Transaction
+from sonicpy.store.folder import ReaderLock, WriterLock, holds_store
+from sonicpy.store.read_only import may_write
+from sonicpy.store.registry import claimed, guard
 from sonicpy.store.temporary import MEMORY, temporary_folder
 
 TABLES: Final = (b"keyvalue", b"values")
@@ -41,6 +45,8 @@ SIZE_MAX: Final = 64 << 30
 """Bytes that the file may reach by default. They are address space: the disk holds only what is used."""
 RESTORE_ROWS: Final = 10_000
 """Rows of a backup read at a time."""
+BYTES_MAX: Final = (1 << 63) - 1
+"""The largest `size_max` that LMDB takes."""
 COUNTER_BYTES: Final = 8
 COUNTER_MAX: Final = (1 << 64) - 1
 
@@ -60,7 +66,12 @@ def open(  # noqa: A001 - the name that users expect, as in gzip.open
     Raises:
         StoreLocked: another process has the folder open for writing, or this process has it open already.
         StoreError: the folder cannot be opened as a table of keys and values.
+        InvalidArgument: an argument is not valid.
     """
+    if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str) or not os.fspath(path):
+        raise InvalidArgument(f"path is {shown(path)}; allowed is the path of a folder")
+    if not isinstance(size_max, int) or isinstance(size_max, bool) or not 0 < size_max <= BYTES_MAX:
+        raise InvalidArgument(f"size_max is {shown(size_max)}; allowed is a number of bytes from 1 on")
     if os.fspath(path) != MEMORY:
         return KeyValue(Path(path), sync=sync, read_only=read_only, size_max=size_max)
     if read_only:
@@ -88,21 +99,22 @@ class KeyValue:
         size_max: int = SIZE_MAX,
         temporary: bool = False,
     ) -> None:
-        self._folder = folder
-        self._is_temporary = temporary
+        self._folder = folder.absolute()  # the program may change its working directory
+        self._is_read_only = read_only
+        self._size_max = size_max
         self._writer = threading.RLock()
         self._batch: Transaction | None = None
         self._batch_thread = 0
         self._environment: Environment | None = None
-        self._lock = None
+        self._closed = f"the table in {folder} was closed: open it again"
         if read_only and not holds_store(folder):
             raise StoreError(f"there is no table of keys and values in {folder}")
-        if not read_only:
-            self._lock = WriterLock(folder)
+        with claimed(self._folder, writes=not read_only) as claim:
+            held = _Held(self._folder, size_max, sync=sync, read_only=read_only)
+            self._held: _Held | None = held
+            self._environment = held.environment
+            self._let_go = guard(self, held, claim, self._folder if temporary else None)
         try:
-            if self._lock is not None and holds_store(folder):
-                check_kind(folder, size_max)
-            self._environment = Environment(folder, size_max, sync=sync, read_only=read_only, tables=TABLES)
             self._check_format()
         except BaseException:
             self.close()
@@ -112,7 +124,7 @@ class KeyValue:
         environment = self._opened()
         with environment.reading() as transaction:
             found = transaction.get(KEYVALUE, FORMAT_KEY)
-        if found is None and self._lock is not None:
+        if found is None and not self._is_read_only:
             with self.batch():
                 self._changing().put(KEYVALUE, FORMAT_KEY, FORMAT)
         elif found != FORMAT:
@@ -160,10 +172,12 @@ class KeyValue:
         try:
             yield Snapshot(transaction)
         finally:
-            environment.give_back(transaction)
+            if self._environment is environment:  # else it was closed, or belongs to the process that forked
+                environment.give_back(transaction)
 
     def file_size(self) -> int:
         """Return the size of the file in bytes, space for reuse included."""
+        self._opened()
         return (self._folder / DATA_FILE).stat().st_size
 
     # Changing
@@ -192,8 +206,11 @@ class KeyValue:
         A counter's value is 8 bytes, big-endian.
 
         Raises:
+            TypeError: `by` is no whole number; nothing changes.
             ValueError: the value is no counter, or the sum is outside 0 to 2**64 - 1; nothing changes.
         """
+        if isinstance(by, bool) or not hasattr(by, "__index__"):
+            raise TypeError(f"by is a whole number, not {type(by).__name__}")
         with self.batch():
             transaction = self._changing()
             held = transaction.get(VALUES, _checked(key))
@@ -201,7 +218,7 @@ class KeyValue:
                 held = bytes(COUNTER_BYTES)
             if len(held) != COUNTER_BYTES:
                 raise ValueError(f"the value of {key!r} has {len(held)} bytes: a counter has {COUNTER_BYTES}")
-            total = int.from_bytes(held) + by
+            total = int.from_bytes(held) + operator.index(by)
             if not 0 <= total <= COUNTER_MAX:
                 raise ValueError(f"the counter {key!r} would be {total}: it holds 0 to 2**64 - 1")
             transaction.put(VALUES, key, total.to_bytes(COUNTER_BYTES))
@@ -222,19 +239,26 @@ class KeyValue:
                 yield
                 return
             environment = self._opened()
-            if self._lock is None:
-                raise ReadOnly(f"the table in {self._folder} was opened for reading")
-            transaction = self._batch = environment.begin(write=True)
+            self._refuse_reader()
+            self._batch = environment.begin(write=True)
             self._batch_thread = threading.get_ident()
             try:
-                yield
-            except BaseException:
-                environment.abort(transaction)
-                raise
-            else:
-                environment.commit(transaction)
-            finally:
-                self._batch, self._batch_thread = None, 0
+                try:
+                    yield
+                except BaseException:
+                    self._end_batch(environment, commit=False)
+                    raise
+                self._end_batch(environment, commit=True)
+            except MapFull as error:
+                most = f"its file would exceed {self._size_max} bytes (size_max)"
+                raise StoreFull(f"the table in {self._folder} is full: {most}") from error
+
+    def _end_batch(self, environment: Environment, *, commit: bool) -> None:
+        transaction, self._batch, self._batch_thread = self._batch, None, 0
+        if transaction is not None and self._environment is environment:
+            (environment.commit if commit else environment.abort)(transaction)
+        elif commit:
+            self._opened()  # it ended with the table: say so
 
     def _changing(self) -> Transaction:
         assert self._batch is not None
@@ -243,8 +267,15 @@ class KeyValue:
     # Keeping
 
     def sync(self) -> None:
-        """Wait until the disk has everything that was committed."""
-        self._opened().sync()
+        """Wait until the disk has everything that was committed.
+
+        Raises:
+            StoreError: the disk failed.
+            ReadOnly: the table was opened for reading.
+        """
+        environment = self._opened()
+        self._refuse_reader()
+        environment.sync()
 
     def backup(self, folder: str | os.PathLike[str]) -> Path:
         """Write a compacted copy of the last commit into a folder, and return its file. Others may write meanwhile.
@@ -275,19 +306,40 @@ class KeyValue:
                 return target.count(VALUES)
 
     def close(self) -> None:
-        """Close the table; a temporary one is deleted. A second call does nothing."""
-        environment, self._environment = self._environment, None
-        if environment is not None:
-            environment.close()
-        if self._lock is not None:
-            self._lock.release()
-        if environment is not None and self._is_temporary:
-            shutil.rmtree(self._folder, ignore_errors=True)
+        """Close the table; a temporary one is deleted. A second call, and one in a forked process, does nothing.
+
+        A table that the program no longer references is closed, too.
+        """
+        if self._environment is not None:
+            self._environment = self._held = None
+            self._let_go()
+
+    def abandon(self, parent: int) -> "_Held | None":
+        """In a forked process: refuse every further use; return what the parent holds, None: it was closed."""
+        held = self._held
+        if held is not None:
+            held.batch = self._batch  # not to be freed here, either
+            self._environment = self._held = self._batch = None
+            self._writer = threading.RLock()  # another thread of the parent may have held it
+            self._closed = (
+                f"the table in {self._folder} belongs to process {parent}, which this one was forked from: open it in "
+                "a process that was started afresh (spawn), with read_only=True while the other has it open"
+            )
+        return held
+
+    def _refuse_reader(self) -> None:
+        if self._is_read_only:
+            raise ReadOnly(f"the table in {self._folder} was opened for reading")
 
     def _opened(self) -> Environment:
         if self._environment is None:
-            raise IndexClosed(f"the table in {self._folder} was closed")
+            raise IndexClosed(self._closed)
         return self._environment
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a table belongs to its process: open it with read_only=True in others, instead of pickling or copying it"
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -299,6 +351,41 @@ class KeyValue:
 
     def __repr__(self) -> str:
         return f"<sonicpy.keyvalue.KeyValue in {self._folder}{' (closed)' if self._environment is None else ''}>"
+
+
+class _Held:
+    """What keeps a table open: the environment; a lock where it may be changed, or read without LMDB's own lock."""
+
+    def __init__(self, folder: Path, size_max: int, *, sync: bool, read_only: bool) -> None:
+        unlocked = read_only and not may_write(folder)
+        self._lock: WriterLock | ReaderLock | None = ReaderLock(folder) if unlocked else None
+        if not read_only:
+            self._lock = WriterLock(folder)
+        self.batch: Transaction | None = None
+        try:
+            if not read_only and holds_store(folder):
+                check_kind(folder, size_max)
+            self.environment = Environment(
+                folder, size_max, sync=sync, read_only=read_only, unlocked=unlocked, tables=TABLES
+            )
+        except BaseException:
+            self._release()
+            raise
+
+    def close(self) -> None:
+        """Close the environment, and let other processes write the folder."""
+        try:
+            self.environment.close()
+        finally:
+            self._release()
+
+    def leave_to_parent(self) -> None:
+        """In a forked process: release the lock here; the parent keeps it."""
+        self._release()
+
+    def _release(self) -> None:
+        if self._lock is not None:
+            self._lock.release()
 
 
 class Snapshot:

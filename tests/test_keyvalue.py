@@ -1,6 +1,8 @@
 """Keys and values: against a dict, with threads and processes beside them, closed, killed, backed up and restored."""
 
 import multiprocessing
+import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -13,7 +15,8 @@ from hypothesis import strategies as st
 
 import sonicpy
 from sonicpy import keyvalue
-from sonicpy.errors import IndexClosed, ReadOnly, StoreDamaged, StoreError, StoreLocked
+from sonicpy.errors import IndexClosed, InvalidArgument, ReadOnly, StoreDamaged, StoreError, StoreFull, StoreLocked
+from tests.conftest import NOBODY
 from tests.processes import environment
 
 KEYS = st.binary(min_size=1, max_size=4)
@@ -181,6 +184,124 @@ def test_what_cannot_be_is_said(tmp_path: Path) -> None:
         keyvalue.open(tmp_path / "missing", read_only=True)
     assert not (tmp_path / "missing").exists()
     with keyvalue.open(tmp_path / "small", size_max=1 << 20) as small, pytest.raises(StoreError, match="full"):
+        small.set(b"a", bytes(2 << 20))
+
+
+FORKED = """
+import os, sys, sonicpy.keyvalue
+table, temporary = sonicpy.keyvalue.open(sys.argv[1]), sonicpy.keyvalue.open(":memory:")
+table.set(b"a", b"1")
+temporary.set(b"a", b"1")
+if (child := os.fork()) == 0:
+    for use in (lambda: table.get(b"a"), lambda: table.set(b"a", b"2"), temporary.count, table.snapshot().__enter__):
+        try:
+            use()
+        except sonicpy.errors.IndexClosed as error:
+            print(str(error).partition(",")[0])
+    try:
+        sonicpy.keyvalue.open(sys.argv[1])
+    except sonicpy.errors.StoreLocked:
+        print("locked")
+    temporary.close()
+    sys.exit()
+os.waitpid(child, 0)
+with table.batch():
+    if (child := os.fork()) == 0:
+        table._writer.acquire()  # it is no longer the parent's
+        sys.stdout.flush()
+        os._exit(0)
+    os.waitpid(child, 0)
+    table.incr(b"n")
+print(table.get(b"a"), table.count(), temporary.get(b"a"))
+"""
+
+
+def test_a_forked_process_does_not_touch_the_table_of_its_parent(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", FORKED, str(tmp_path / "t")]
+    done = subprocess.run(command, check=True, env=environment({}), capture_output=True, text=True, timeout=30)
+    lines = done.stdout.splitlines()
+    assert all(line.startswith("the table in ") and " belongs to process " in line for line in lines[:4])
+    assert lines[4:] == ["locked", "b'1' 2 b'1'"]
+    with keyvalue.open(tmp_path / "t") as table:
+        assert table.get(b"a") == b"1"
+
+
+def test_one_process_opens_a_folder_once(tmp_path: Path) -> None:
+    with keyvalue.open(tmp_path / "t"):
+        for read_only in (False, True):
+            with pytest.raises(StoreLocked, match=r"this one, since .* at .*test_keyvalue\.py:\d+: use that one"):
+                keyvalue.open(tmp_path / "t" / ".." / "t", read_only=read_only)
+        with pytest.raises(StoreLocked, match="this one"):
+            sonicpy.open(tmp_path / "t")
+    with keyvalue.open(tmp_path / "t", read_only=True) as table, pytest.raises(ReadOnly):
+        table.sync()
+
+
+def test_a_user_who_may_not_write_reads(tmp_path: Path) -> None:
+    folder, user = tmp_path / "t", os.geteuid()
+    with keyvalue.open(folder) as table:
+        table.set(b"a", b"1")
+    for path in folder.iterdir():
+        path.chmod(0o444)
+    folder.chmod(0o555)
+    for path in folder.parents:
+        if path.stat().st_mode & 0o077 == 0:  # pytest's own folders
+            path.chmod(0o755)
+    if user == 0:
+        os.seteuid(NOBODY)
+    try:
+        with keyvalue.open(folder, read_only=True) as table:
+            assert table.get(b"a") == b"1"
+    finally:
+        os.seteuid(user)
+        folder.chmod(0o755)
+
+
+def test_a_forgotten_table_is_closed(tmp_path: Path) -> None:
+    table = keyvalue.open(tmp_path / "t")
+    table.set(b"a", b"1")
+    del table
+    with keyvalue.open(tmp_path / "t") as again:
+        assert again.get(b"a") == b"1"
+    temporary = keyvalue.open(":memory:")
+    folder = Path(repr(temporary).split()[-1].rstrip(">"))
+    del temporary
+    assert not folder.exists()
+
+
+def test_a_table_is_closed_inside_a_batch_and_a_snapshot() -> None:
+    table = keyvalue.open(":memory:")
+    with pytest.raises(IndexClosed), table.batch():
+        table.set(b"a", b"1")
+        table.close()
+    table = keyvalue.open(":memory:")
+    with table.snapshot() as snapshot:
+        table.close()
+        with pytest.raises(IndexClosed):
+            snapshot.get(b"a")
+    with pytest.raises(IndexClosed):
+        table.file_size()
+
+
+def test_wrong_arguments_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for path in ("", b"x", 5, None):
+        with pytest.raises(InvalidArgument, match="path is .*; allowed is the path of a folder"):
+            keyvalue.open(path)  # type: ignore[arg-type]
+    for size in (-1, 0, "1", True, 1 << 63):
+        with pytest.raises(InvalidArgument, match="size_max is"):
+            keyvalue.open("t", size_max=size)  # type: ignore[arg-type]
+    assert not list(tmp_path.iterdir())
+    with keyvalue.open("t") as table:
+        (tmp_path / "other").mkdir()
+        monkeypatch.chdir(tmp_path / "other")
+        assert table.file_size() > 0
+        for by in (1.5, "1", None, True):
+            with pytest.raises(TypeError, match="by is a whole number, not"):
+                table.incr(b"n", by)  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="belongs to its process"):
+            pickle.dumps(table)
+    with keyvalue.open(tmp_path / "s", size_max=1 << 20) as small, pytest.raises(StoreFull, match="size_max"):
         small.set(b"a", bytes(2 << 20))
 
 

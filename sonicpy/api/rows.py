@@ -144,7 +144,7 @@ def _checked(rows: Iterable[Parts], *, compat: bool) -> Iterator[Row | Refused]:
             if not are_names(collection, bucket, name):
                 check_names(collection, bucket, name, compat=compat, new=True)
             if lang is not None:
-                lang = None if _is_missing(lang) or lang == "" else language_of(lang)
+                lang = None if _is_missing(lang) or (isinstance(lang, str) and not lang) else language_of(lang)
         except InvalidArgument as error:
             reason = "the name of the object is missing" if _is_missing(oid) else str(error)
             yield Refused(number, str(oid) if isinstance(oid, str) else "", reason)
@@ -163,7 +163,12 @@ def _wrong_text(text: object) -> str:
 
 def _is_missing(value: object) -> bool:
     """Return whether a value is missing: None, NaN, or a missing value of pandas."""
-    return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError, ArithmeticError):  # an array of several values, or a number that cannot be compared
+        return False
 
 
 def _are_columns(names: object) -> bool:
@@ -226,13 +231,14 @@ def _batches(rows: Any) -> Iterator[Columns] | None:
     if package == "pandas" and hasattr(rows, "iloc"):
         return _pandas_batches(rows)
     if package == "polars" and hasattr(rows, "iter_slices"):
-        return ({c: part.get_column(c).to_list for c in part.columns} for part in rows.iter_slices(BATCH_ROWS))
+        parts = rows.iter_slices(BATCH_ROWS) if rows.height else [rows]  # then missing columns are reported
+        return ({c: part.get_column(c).to_list for c in part.columns} for part in parts)
     if package == "polars" and hasattr(rows, "collect"):
         return _batches(rows.collect())
     if package == "pyarrow" and hasattr(rows, "schema"):
         return _arrow_batches(rows)
     if hasattr(rows, "__arrow_c_stream__"):
-        return _arrow_batches(_pyarrow(rows).RecordBatchReader.from_stream(rows))
+        return _arrow_batches(_stream(rows))
     if hasattr(rows, "__dataframe__"):
         return _arrow_batches(_pyarrow(rows, ".interchange").from_dataframe(rows))
     return None
@@ -243,6 +249,15 @@ def _pyarrow(rows: object, part: str = "") -> Any:
         return importlib.import_module(f"pyarrow{part}")
     except ImportError as error:
         raise InvalidArgument(f"rows is a {type(rows).__name__}, which pyarrow reads: pip install pyarrow") from error
+
+
+def _stream(rows: Any) -> Any:
+    pyarrow = _pyarrow(rows)
+    try:
+        return pyarrow.RecordBatchReader.from_stream(rows)
+    except pyarrow.ArrowInvalid as error:  # a stream of values instead of rows
+        kind = f"{type(rows).__module__.partition('.')[0]} {type(rows).__name__}"
+        raise InvalidArgument(f"rows is a {kind}, a column without names of objects: give a table") from error
 
 
 def _pandas_batches(frame: Any) -> Iterator[Columns]:
@@ -315,4 +330,5 @@ def _column(columns: Columns, names: Sequence[str]) -> list[Any]:
     for name in names:
         if name in columns:
             return columns[name]()
-    raise InvalidArgument(f"the table has no column {' and no '.join(names)}; it has {', '.join(map(str, columns))}")
+    there = ", ".join(map(str, columns)) or "no column"
+    raise InvalidArgument(f"the table has no column {' and no '.join(names)}; it has {there}")

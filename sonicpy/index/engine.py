@@ -17,12 +17,12 @@ from sonicpy.disk import sync_folder
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.graph.pool import GraphPool, Name, graph_folder
 from sonicpy.ids import ObjectName, check_names, object_name
-from sonicpy.index.registry import claimed, guard
 from sonicpy.index.search.lexicon import Lexicon, Lexicons
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.store.any_store import AnyStore, ClosedStore
 from sonicpy.store.meta import BY_ASSOCIATION, BY_OBJECT, ORDER
 from sonicpy.store.mutations import Mutation, PushTerms
+from sonicpy.store.registry import claimed, guard
 from sonicpy.store.restore import drop_staged
 from sonicpy.store.store import Store
 from sonicpy.store.view import View

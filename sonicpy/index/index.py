@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 from sonicpy._native.ids import are_names
 from sonicpy._native.terms import Terms
@@ -366,6 +366,11 @@ class Index(Answers, Listing):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "an index belongs to its process: open it with read_only=True in others, instead of pickling or copying it"
+        )
 
     def __dir__(self) -> list[str]:
         """Return what programs use, for tab completion."""

@@ -22,7 +22,7 @@ import lmdb
 
 from sonicpy._native.readers import OpenTransactions
 from sonicpy._native.term_rows import rows_with
-from sonicpy.errors import StoreError, StoreFull
+from sonicpy.errors import IndexClosed, StoreError, StoreFull
 from sonicpy.store.checkpoint import Checkpoints
 from sonicpy.store.platform import make_folder
 
@@ -53,6 +53,7 @@ BUCKET_TABLES: Final = (WORDS, COMMON, TERMS, POSTINGS, IMPACTS, OBJECTS, LENGTH
 MAX_READERS: Final = 512
 DATA_FILE: Final = "data.mdb"
 LOCK_FILE: Final = "lock.mdb"
+CLOSED: Final = "closed/deleted/dropped"  # in lmdb's message for a transaction that was open when all was closed
 LOCK_BYTES: Final = 1024 + 64 * MAX_READERS  # at least what LMDB maps: a head, and a slot for each reader
 IDLE_MAX: Final = 8  # read transactions that wait for the next readers
 GROW_WHEN_USED: Final = 0.75  # of the map: growth happens between transactions, long before it is needed
@@ -729,6 +730,8 @@ def translated(error: lmdb.Error) -> StoreError:
     """Return the StoreError for an error of lmdb."""
     if isinstance(error, lmdb.MapFullError):
         return MapFull("the map of the store is full")
+    if CLOSED in str(error):
+        return IndexClosed("the store was closed while this read it: open it again")
     if isinstance(error, lmdb.DiskError):
         return StoreFull(f"the disk of the store is full: {error}")
     if os.strerror(errno.EIO) in str(error):  # what LMDB also says when the disk had room for a part of a write

@@ -4,6 +4,7 @@ import datetime
 import subprocess
 import sys
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -43,6 +44,25 @@ READ = [
     ({"id": "o1", "text": "hello", "collection": "x", "bucket": "y"}, BOUND, A, "the names of all win"),
 ]
 
+
+class Several:
+    """Several values, as an array of numpy is: neither true nor false, and no number."""
+
+    def __eq__(self, other: object) -> Any:
+        return self
+
+    def __ne__(self, other: object) -> Any:
+        return self
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __bool__(self) -> bool:
+        raise ValueError("the truth value of an array is ambiguous")
+
+    def __index__(self) -> int:
+        raise TypeError("only arrays of one number can be converted to an index")
+
+
 SCOPES = "allowed are 1 to 128 ASCII characters without white space"
 OBJECTS = "allowed are 1 to 128 bytes of UTF-8 without white space and control characters, or a whole number"
 MISSING = "the name of the object is missing"
@@ -57,6 +77,12 @@ REFUSED = [
     ((2.0**60, "x"), BOUND, "", f"object is 1.152921504606847e+18; {OBJECTS}"),
     ((True, "x"), BOUND, "", f"object is True; {OBJECTS}"),
     ((datetime.date(2024, 1, 1), "x"), BOUND, "", f"object is of type date; {OBJECTS}"),
+    ((10**129, "x"), BOUND, "", f"object is a number of more than 128 digits; {OBJECTS}"),
+    ((10**5000, "x"), BOUND, "", f"object is a number of more than 128 digits; {OBJECTS}"),
+    ((Decimal("sNaN"), "x"), BOUND, "", f"object is of type Decimal; {OBJECTS}"),
+    ((Several(), "x"), BOUND, "", f"object is of type Several; {OBJECTS}"),
+    (("o", Several()), BOUND, "o", "the text is a Several, not a str"),
+    (("o", "x", Several()), BOUND, "o", f"lang is of type Several; allowed are {LANGUAGES}"),
     (("o\x00", "x"), BOUND, "o\x00", rf"object is 'o\x00'; {OBJECTS}"),
     (("é" * 65, "x"), BOUND, "é" * 65, f"object is '{'é' * 59}...; {OBJECTS}"),
     (("o", None), BOUND, "o", "the text is missing"),
@@ -165,6 +191,10 @@ def test_tables_of_pandas() -> None:
     own = frame.assign(collection="c", bucket="b", lang=["fra", None])
     assert list(read_rows(own, FREE)) == [A._replace(lang="fra"), B]
     assert list(read_rows(frame.iloc[:0], BOUND)) == []
+    lists = pandas.DataFrame({"id": ["o1", "o2"], "text": [pandas.array(["hello", "world"]).to_numpy(), "world"]})
+    assert list(read_rows(lists, BOUND)) == [Refused(0, "o1", "the text is a ndarray, not a str"), B], "as of Parquet"
+    with pytest.raises(InvalidArgument, match="the table has no column id and no object; it has no column"):
+        list(read_rows(pandas.DataFrame(), BOUND))
 
 
 def test_tables_of_pandas_with_a_name_twice() -> None:
@@ -193,6 +223,12 @@ def test_tables_of_polars() -> None:
     assert list(read_rows(titled, Shape("c", "b", text=("title", "text")))) == [A._replace(text="one\nhello"), B]
     many = polars.DataFrame({"object": list(range(10_000)), "text": ["x"] * 10_000})
     assert [row.object for row in read_rows(many, BOUND)] == [str(n) for n in range(10_000)]
+    assert list(read_rows(frame.clear(), BOUND)) == []
+    with pytest.raises(InvalidArgument, match="the table has no column id and no object; it has text"):
+        list(read_rows(frame.clear().select("text"), BOUND))
+    pytest.importorskip("pyarrow", reason="needs the extra [tables]")
+    with pytest.raises(InvalidArgument, match="rows is a polars Series, a column without names of objects"):
+        list(read_rows(frame["text"], BOUND))
 
 
 @pytest.mark.parametrize("package", ["pyarrow", "pandas", "polars"])

@@ -2,7 +2,9 @@
 
 import gzip
 import json
+import os
 import re
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -173,3 +175,23 @@ def test_the_bar_shows_one_rate(capsys: pytest.CaptureFixture[str], size: int | 
     assert re.search(r"20 rows, \d+ rows/s", shown)
     assert "B/s" not in shown
     assert re.search(r"/s\b(?!\])", shown.rsplit("\r", 1)[-1].replace("rows/s", "")) is None
+
+
+def test_a_pipe_is_read_once(here: Path, run: Run) -> None:
+    """As `import <(zcat rows.gz)` gives it: opened a second time, it would lose its first rows, or wait for ever."""
+    os.mkfifo("pipe")
+
+    def write() -> None:
+        with Path("pipe").open("w") as pipe:
+            pipe.writelines(json.dumps({"id": number, "text": "word"}) + "\n" for number in range(2000))
+
+    writer = threading.Thread(target=write, daemon=True)
+    writer.start()
+    run("import", "pipe", "--format", "jsonl", *TO_C, "-q")
+    writer.join(10)
+    assert len(held()) == 2000
+    reading, writing = os.pipe()
+    os.close(writing)
+    pipe = f"/dev/fd/{reading}"
+    run("import", pipe, "--format", "jsonl", *TO_C, "--resume", status=2, said="--resume needs a file: /dev/fd/")
+    os.close(reading)

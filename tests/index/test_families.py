@@ -175,6 +175,20 @@ def test_folding(word: str, own: str | None, folded: str) -> None:
     assert fold(word, own) == folded
 
 
+@pytest.mark.parametrize("scream", ["а" * 251, "h" + "é" * 251, "é" * 251, "한" * 200, "\U0001d4b3" * 130])
+def test_a_word_beyond_the_keys_of_the_store_disturbs_no_query(tmp_path: Path, scream: str) -> None:
+    """The store cuts a word of more than 500 bytes and puts a hash behind it, which cannot be decoded."""
+    with open_index(tmp_path, search__query_alternates_try=0) as index:
+        push(index, "a", "hello world")
+        push(index, "scream", scream)
+        push(index, "é", "héllo")
+        assert index.query(C, B, "hello") == ["a", "é"]
+        assert index.query(C, B, "world") == ["a"]
+        assert index.query(C, B, scream) == ["scream"]
+        index.consolidate()
+        assert index.query(C, B, "hello") == ["a", "é"]
+
+
 def test_the_ranking_newest_knows_them(tmp_path: Path) -> None:
     with open_index(tmp_path, search__ranking="newest") as index:
         push(index, "one", "engine café")

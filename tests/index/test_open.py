@@ -1,9 +1,11 @@
 """sonicpy.open: folders and memory, a second open, the end in all its forms."""
 
+import copy
 import gc
 import inspect
 import multiprocessing
 import os
+import pickle
 import subprocess
 import sys
 import threading
@@ -248,6 +250,28 @@ def test_a_forked_process_is_told_and_does_the_parent_no_harm(tmp_path: Path) ->
     for line in (opened, read):
         assert line.startswith("StoreLocked the store ") and "started afresh (spawn)" in line
     assert own == "['o']"
+
+
+def test_an_iteration_that_outlives_its_index_is_told(tmp_path: Path) -> None:
+    index = sonicpy.open(tmp_path / "store")
+    index.bucket("c", "b").push_many([(number, "hello") for number in range(2000)])
+    iterations = [index.holdings(), index.term_stats("c", "b"), index.object_stats("c", "b")]
+    for iteration in iterations:
+        next(iteration)
+    index.close()
+    for iteration in iterations[::2]:
+        with pytest.raises(IndexClosed, match="was closed"):
+            list(iteration)
+
+
+def test_an_index_is_not_pickled_and_not_copied(tmp_path: Path) -> None:
+    with sonicpy.open(tmp_path / "store") as index:
+        for what in (index, index.bucket("c", "b")):
+            for way in (pickle.dumps, copy.deepcopy):
+                with pytest.raises(TypeError, match="belongs to its process: open it with read_only=True"):
+                    way(what)
+        with pytest.raises(TypeError, match="belongs to its process"):
+            copy.copy(index)
 
 
 def push_from_another_process(folder: str) -> str:

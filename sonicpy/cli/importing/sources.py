@@ -102,6 +102,11 @@ class Source:
                 self._file = cast(IO[bytes], gzip.GzipFile(fileobj=self._stored))
 
     @property
+    def is_lasting(self) -> bool:
+        """Whether it is a file, which can be opened again. Opening a pipe again would take rows away, or wait."""
+        return self.path != STDIN and Path(self.path).is_file()
+
+    @property
     def unit(self) -> str:
         """Return what `size` and `done` count: "B" or "rows"."""
         return "B" if self.kind != "parquet" and self.size is not None else "rows"

@@ -83,6 +83,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise ConfigError("flag --resume needs a file: the standard input cannot be read again.")
     source = _source(arguments)
     try:
+        if arguments.resume and not source.is_lasting:
+            raise ConfigError(f"flag --resume needs a file: {source.path} is none, and cannot be read again.")
         with _sink(arguments) as (sink, folder):
             return _import(arguments, source, sink, folder)
     finally:
@@ -110,7 +112,7 @@ def _import(arguments: argparse.Namespace, source: Source, sink: Sink, folder: P
     fields = _fields(arguments)
     job = ImportJob(source, fields, sink, strict=arguments.strict)
     start = Position()
-    if source.path != STDIN:
+    if source.is_lasting:
         read_as = [source.kind, source.header, source.delimiter, source.encoding]
         meaning = json.dumps([*read_as, asdict(fields), server_url(arguments)])
         path = position_file(folder, Path(source.path), meaning)

@@ -28,6 +28,8 @@ FAMILY_MAX = 16
 """Words of a family, at most, beside the typed one: each is a list of postings to walk."""
 WORD_CHARACTERS_MAX = 40
 """Longer words have no family."""
+LETTER_BYTES_MAX = 4
+"""Bytes of a letter in UTF-8, at most."""
 
 ANY_LATIN = ("english", "french", "german", "italian", "portuguese", "spanish")
 """The algorithms, together, for Latin words of a query whose language is not known: few pairs of words that one of them
@@ -312,14 +314,15 @@ def _marked(reader: BucketReader, spelled: str, letter: str) -> Iterator[str]:
     if not letter.isascii():
         yield from _VARIANTS.get(letter, "")
         return
-    passed = ""
+    start, passed = spelled.encode(), ""
     for variant in _VARIANTS.get(letter, ""):
         if variant < passed:
             continue
-        word = reader.word_from((spelled + variant).encode())
-        if word is None or not word.startswith(spelled.encode()):
+        word = reader.word_from(start + variant.encode())
+        if word is None or not word.startswith(start):
             return
-        passed = word.decode()[len(spelled)]  # no letter between follows
+        # No letter between follows. Of a very long word the store has the beginning and a hash, which is no UTF-8.
+        passed = word[len(start) : len(start) + LETTER_BYTES_MAX].decode(errors="ignore")[0]
         if passed == variant:
             yield variant
 

@@ -1,8 +1,8 @@
 """Which folders this process has open: LMDB must not open one folder twice in a process.
 
 claim      before a store is opened: refuses a folder that is open already, and names the line that opened it
-guard      once an index is open: closes it when it is garbage, at the latest when the interpreter ends
-forked     in a child process: makes the parent's indexes unusable there
+guard      once an index or a table is open: closes it when it is garbage, at the latest when the interpreter ends
+forked     in a child process: makes what the parent has open unusable there
 """
 
 import importlib
@@ -15,13 +15,10 @@ import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from sonicpy.errors import StoreLocked
 from sonicpy.store.platform import make_folder
-
-if TYPE_CHECKING:
-    from sonicpy.store.any_store import AnyStore
 
 Folder = tuple[int, int]
 """Device and inode of a folder: two paths may lead to one folder."""
@@ -34,17 +31,24 @@ _opened: dict[Folder, str] = {}
 """The reason why each folder cannot be opened again: the end of an error message."""
 
 
-class Guarded(Protocol):
-    """What the guard needs of an open index."""
+class Held(Protocol):
+    """What keeps a folder open."""
 
-    def abandon(self, parent: int) -> "AnyStore | None": ...
+    def close(self) -> None: ...
+    def leave_to_parent(self) -> None: ...
+
+
+class Guarded(Protocol):
+    """What the guard needs of an open index or table."""
+
+    def abandon(self, parent: int) -> Held | None: ...
 
 
 _guarded: weakref.WeakSet[Guarded] = weakref.WeakSet()
 
 
 class Claim:
-    """The right of one index to open a folder in this process; held until `release`.
+    """The right of one index or table to open a folder in this process; held until `release`.
 
     Raises:
         StoreLocked: this process has it open already.
@@ -64,7 +68,7 @@ class Claim:
                 raise StoreLocked(f"the store {path} {_opened[folder]}")
             _opened[folder] = (
                 f"is already open for {'writing' if writes else 'reading'} by process {os.getpid()}, this one, "
-                f"since {time.strftime('%H:%M:%S')} at {_caller()}: use that Index, which any thread may, "
+                f"since {time.strftime('%H:%M:%S')} at {_caller()}: use that one, which any thread may, "
                 "or close it first"
             )
         self._folder = folder
@@ -92,21 +96,21 @@ def claimed(path: Path, *, writes: bool) -> Iterator[Claim]:
         raise
 
 
-def guard(index: Guarded, store: "AnyStore", claim: Claim, temporary: Path | None) -> "weakref.finalize[..., Guarded]":
-    """Return what closes the store of an index: `close` calls it, else the interpreter once the index is forgotten.
+def guard(owner: Guarded, held: Held, claim: Claim, temporary: Path | None) -> "weakref.finalize[..., Guarded]":
+    """Return what closes what an owner holds: its `close` calls it, else the interpreter once the owner is forgotten.
 
     Args:
         temporary: a folder that is deleted with it.
     """
-    _guarded.add(index)
-    return weakref.finalize(index, _let_go, store, claim, temporary, os.getpid())
+    _guarded.add(owner)
+    return weakref.finalize(owner, _let_go, held, claim, temporary, os.getpid())
 
 
-def _let_go(store: "AnyStore", claim: Claim, temporary: Path | None, process: int) -> None:
+def _let_go(held: Held, claim: Claim, temporary: Path | None, process: int) -> None:
     if os.getpid() != process:
         return  # all of it belongs to the process that forked
     try:
-        store.close()
+        held.close()
     finally:
         claim.release()
         if temporary is not None:
@@ -117,11 +121,11 @@ def _forked() -> None:
     global _lock
     _lock = threading.Lock()  # another thread of the parent may have held it
     parent = os.getppid()
-    for index in list(_guarded):
-        store = index.abandon(parent)
-        if store is not None:
-            _keep_for_ever(store)
-            store.leave_to_parent()
+    for owner in list(_guarded):
+        held = owner.abandon(parent)
+        if held is not None:
+            _keep_for_ever(held)
+            held.leave_to_parent()
     _guarded.clear()
     for folder in _opened:
         _opened[folder] = (
@@ -130,14 +134,14 @@ def _forked() -> None:
         )
 
 
-def _keep_for_ever(store: "AnyStore") -> None:
-    """Keep a store of the parent from being freed here, even when the interpreter ends.
+def _keep_for_ever(held: Held) -> None:
+    """Keep what the parent holds from being freed here, even when the interpreter ends.
 
     Freeing it would clear the parent's slots in LMDB's table of readers, which both processes share, and release its
     locks.
     """
     ctypes = importlib.import_module("ctypes")  # needed here alone
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(store))
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(held))
 
 
 os.register_at_fork(after_in_child=_forked)
