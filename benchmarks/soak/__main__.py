@@ -43,7 +43,9 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=random.randrange(10**9), help="of the order of rounds")
     arguments = parser.parse_args()
     folder = arguments.folder or Path(tempfile.mkdtemp(prefix="sonicpy-soak-"))
-    folder.mkdir(parents=True, exist_ok=arguments.folder is None)
+    if arguments.folder is not None and folder.exists():
+        parser.error(f"--folder {folder} exists; the results go into a new folder")
+    folder.mkdir(parents=True, exist_ok=True)
     print(f"seed {arguments.seed}, results in {folder}", flush=True)
     return 1 if soak(folder, arguments.minutes * 60, arguments.seed) else 0
 

@@ -189,9 +189,9 @@ class Committer:
         self._last_writer = None
         self._is_shared = self._is_read = False
         self._flushed_changes = 0
-        self._flushed_position = self._maintainer.log_position
         try:
             self._maintainer.commit()
+            self._flushed_position = self._maintainer.log_position
         except StoreError as error:
             logger.error("%s", error)
             return False
@@ -286,8 +286,8 @@ class Committer:
     def _flush_term_rows(self) -> None:
         """Write some of the rows that the commit would have to write."""
         self._flushed_changes = self._maintainer.uncommitted
-        self._flushed_position = self._maintainer.log_position
         try:
+            self._flushed_position = self._maintainer.log_position
             self._maintainer.flush_term_rows()
         except StoreError as error:  # recovery has replayed the log, or the next commit will
             logger.error("%s", error)

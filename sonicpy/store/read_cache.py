@@ -33,6 +33,9 @@ PENDING_READ_MAX = 4_096
 """Pending words that are all read to find the new ones among them; beyond, looking for a family again costs less."""
 NAME_ROWS_MAX = 12_500
 """Rows of sixteen OIDs of a bucket: about 5 MB if these are short."""
+IDLE_COMMITS = 1_024
+"""What was read of a bucket that nobody asked for during so many commits is dropped: it may be gone, and the row of
+changes does not go back so far. At most twice as many."""
 POSTINGS_MAX_BYTES = 64 << 20
 """Of postings, packed blocks and windows of common words, over all buckets, and as much of older ones: what queries
 of a million chat messages use again and again."""
@@ -106,6 +109,16 @@ class SnapshotCache:
         if before is not None:
             self.buckets, before.buckets = before.buckets, {}
             self.posting_bytes = before.posting_bytes
+            if commit // IDLE_COMMITS > before.commit // IDLE_COMMITS:
+                self._drop_idle()
+
+    def _drop_idle(self) -> None:
+        """Drop what was read of buckets that nobody has asked for in the last commits."""
+        oldest = self.commit - IDLE_COMMITS
+        self.buckets = {number: (commit, cache) for number, (commit, cache) in self.buckets.items() if commit >= oldest}
+        for rows in (self.names, self.pending, self.new_names):
+            for bucket in [number for number in tuple(rows) if number not in self.buckets]:
+                rows.pop(bucket, None)
 
     def of(self, bucket: int, view: View) -> BucketCache:
         """Return the cache of a bucket.

@@ -6,13 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from sonicpy._native.name_map import name_hash
 from sonicpy._native.plan import PlannedList
 from sonicpy._native.term_rows import TermInfo
 from sonicpy.index.search.walk import Walk
 from sonicpy.store import read_cache as snapshot
 from sonicpy.store.bucket_reader import BucketReader
+from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import IDLE_MAX
-from sonicpy.store.read_cache import reader_of
+from sonicpy.store.mutations import FlushBucket
+from sonicpy.store.read_cache import Snapshot, reader_of
 from sonicpy.store.store import Store
 from tests.store.shorthand import push
 
@@ -136,6 +139,27 @@ def test_caches_are_bounded(store: Store, monkeypatch: pytest.MonkeyPatch) -> No
         ((_, cache),) = view.snapshot_cache.buckets.values()
     words, postings, names = cache.sizes
     assert words <= 4 and names <= 2 and postings <= 2, "two newer words, and two older ones"
+
+
+def test_buckets_that_nobody_asks_for_are_forgotten(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshot, "IDLE_COMMITS", 8)
+    assert names_of(store, b"shared") == ["o0", "o1", "o2"]
+    for number in range(40):  # as restores do: the same name gets another bucket again and again
+        store.apply(FlushBucket("c", "b"))
+        store.apply(push("o", f"shared own{number}"))
+        store.commit()
+        assert names_of(store, b"shared") == ["o"]
+        with store.snapshot() as view:
+            assert list(view.named(known(view), b"o", name_hash(b"o"))) == [0]
+            assert set(view.pending_words(known(view))) == {b"shared", f"own{number}".encode()}
+            cache = view.snapshot_cache
+        assert all(len(rows) <= 2 * 8 + 1 for rows in (cache.buckets, cache.names, cache.pending, cache.new_names))
+
+
+def known(view: Snapshot) -> BucketState:
+    state = view.bucket("c", "b")
+    assert state is not None
+    return state
 
 
 def test_names_are_cached_by_rows_of_sixteen(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
