@@ -95,7 +95,7 @@ def _folded_letter(letter: str) -> str:
     return apart[0] + "".join(mark for mark in apart[1:] if mark not in _MARKS)
 
 
-def spellings(reader: BucketReader, folded: str, size: int, own: str | None) -> list[bytes]:
+def spellings(reader: BucketReader, folded: str, size: int, own: str | None, before: bytes = b"") -> list[bytes]:
     """Return the ways in which the first letters of a folded word are spelled in a bucket, with and without marks.
 
     Letters with marks, and marks, are found by leaping: one look-up for each tells whether any follows there.
@@ -103,11 +103,12 @@ def spellings(reader: BucketReader, folded: str, size: int, own: str | None) -> 
     Args:
         size: how many letters of the word.
         own: see `fold`.
+        before: what stands before these letters.
     """
     if own is None:
-        return [folded[:size].encode()]
+        return [before + folded[:size].encode()]
     found: list[bytes] = []
-    branches = [(b"", 0)]
+    branches = [(before, 0)]
     while branches:
         spelled, at = branches.pop()
         while at < size:

@@ -313,9 +313,9 @@ def _beginnings(reader: BucketReader, kin: _Kin) -> Iterator[bytes]:
     for prefix in kin.near:
         yield prefix.encode()
     for prefix in kin.prefixes:
-        yield from (behind := spellings(reader, kin.start, len(prefix), kin.kept))
+        yield from spellings(reader, kin.start, len(prefix), kin.kept)
         for elided in kin.elided:
             for apostrophe in APOSTROPHES:
                 before = (elided[:-1] + apostrophe).encode()
                 if goes_on(reader, before):
-                    yield from (before + each for each in behind)
+                    yield from spellings(reader, kin.start, len(prefix), kin.kept, before)
