@@ -20,7 +20,7 @@ from sonicpy.lexer.languages import by_code
 from sonicpy.store.bucket_reader import BucketReader
 
 CANDIDATES_MAX = 512
-"""Candidates of one word that are compared with it, at most: it bounds the time for short words."""
+"""Words that begin as a family does and are compared with it, at most: it bounds the time for short words."""
 NEW_WORDS_MAX = 256
 """A cached family is looked up afresh where more words than this are new."""
 FAMILIES_MAX = 10_000
@@ -40,7 +40,7 @@ OWN_LETTERS = {
     **dict.fromkeys(("deu", "hun"), "äöü"),
     **dict.fromkeys(("tur", "aze"), "çşğıöü"),
     **dict.fromkeys(("spa", "glg"), "ñ"),
-    "ron": "ăâîșț",
+    "ron": "ăâî",  # ș and ț are written with a cedilla, too, as are Turkish letters
 }
 """Letters with marks that a language counts as its own: they are not the same as the letters without."""
 
@@ -63,8 +63,10 @@ ELIDES = frozenset("aehiouy")
 """Letters with which a word begins that another one is elided before."""
 SCRIPTS_WITH_MARKS = ("LATIN", "GREEK", "CYRILLIC", "HEBREW", "ARABIC")
 """Scripts whose words have a family without an algorithm, too: those that differ only in accents or points."""
+ARTICLES = ("ال", "بال", "فال", "كال", "لل", "وال")
+"""What Arabic writes together with a noun: the article, alone and behind prepositions."""
 BEHIND_MIN = 3
-"""Letters that stand behind an elided word, at least: l'on is a word of its own."""
+"""Letters that stand behind an elided word or an article, at least: l'on is a word of its own."""
 
 
 class Matching(NamedTuple):
@@ -110,8 +112,8 @@ class _Kin:
         start: the typed word as the beginnings of candidates are folded.
         kept: letters that stay as they are in beginnings: those of `own` that no form of a word brings.
         prefixes: the beginnings of candidates.
-        near: longer beginnings, of candidates that are looked for first.
-        elided: words that may stand before a word of the family, with their apostrophes.
+        near: longer beginnings, where too many words begin as the prefixes do.
+        before: what may stand before a word of the family: elided words with their apostrophes, or articles.
     """
 
     folded: str
@@ -121,7 +123,7 @@ class _Kin:
     kept: str | None
     prefixes: tuple[str, ...]
     near: tuple[str, ...]
-    elided: tuple[str, ...]
+    before: tuple[str, ...]
 
     def holds(self, stemmers: "Stemmers", words: Sequence[str]) -> list[bytes]:
         """Return the words of the family among some words."""
@@ -129,7 +131,7 @@ class _Kin:
         rest: list[str] = []
         cores: list[str] = []
         for word in words:
-            core = word if word.isalpha() else _core(word, self.elided)
+            core = word if word.isalpha() and self.before is not ARTICLES else _core(word, self.before)
             if fold(core, self.own) == self.folded:
                 found.append(word)
             else:
@@ -193,7 +195,7 @@ class Families:
         if family is None:
             kin = self._kin(word, matching)
             taken = 0 if source is None else len(source)
-            words = [] if kin is None else kin.holds(self._stemmers, list(_candidates(reader, kin)))
+            words = [] if kin is None else kin.holds(self._stemmers, _candidates(reader, kin))
             words = [each for each in words if each != word]
             family = _Family(_nearest(word, words), kin or _NO_KIN, moment, source, taken)
         if len(self._cached) >= FAMILIES_MAX:
@@ -232,30 +234,31 @@ class Families:
         if not algorithms and _script(whole) not in SCRIPTS_WITH_MARKS:
             return None
         own = matching.own_letters(whole)
-        elided = ELIDED.get(algorithms, ())
-        text = _core(whole, elided)
+        before = ELIDED.get(algorithms, ARTICLES if _script(whole) == "ARABIC" else ())
+        text = _core(whole, before)
         folded = fold(text, own)
         if not folded:
             return None
-        if not (folded[0] in ELIDES and len(folded) >= BEHIND_MIN):
-            elided = ()
+        if len(folded) < BEHIND_MIN or (before is not ARTICLES and folded[0] not in ELIDES):
+            before = ()
         stems = tuple((name, fold(self._stemmers[name].stemWord(text), own)) for name in algorithms)
         kept = own and "".join(letter for letter in own if not any(letter in _brought(name) for name in algorithms))
         start = fold(text, kept)
-        beginnings = {start[: _common(start, _beginning(stem))] for _, stem in stems} or {start}
-        # So many words begin as a short stem does without its last letter that those with it come first, or with a y.
-        near = {stem[:-1] + last for _, stem in stems if 2 < len(stem) <= 4 and stem[-1] in "iy" for last in "iy"}
-        return _Kin(folded, own, stems, start, kept, _shortest(beginnings), tuple(sorted(near)), elided)
+        beginnings = {start[: _common(start, _beginning(stem, name))] for name, stem in stems} or {start}
+        prefixes = _shortest(beginnings)
+        near = {start, *(each for _, stem in stems for each in _ends(stem))}
+        return _Kin(folded, own, stems, start, kept, prefixes, tuple(sorted(near - beginnings)), before)
 
 
-def _core(word: str, elided: tuple[str, ...]) -> str:
-    """Return a word as its stem is taken: with straight apostrophes, without points, and without an elided word."""
+def _core(word: str, before: tuple[str, ...]) -> str:
+    """Return a word as its stem is taken: with straight apostrophes, without points, and without what is before it."""
     plain = unmarked(word)
-    if elided and "'" in plain and plain.startswith(elided):
-        behind = plain[plain.index("'") + 1 :]
-        if len(behind) >= BEHIND_MIN and fold(behind[0], "")[:1] in ELIDES:
-            return behind
-    return plain
+    if not before or not plain.startswith(before):
+        return plain
+    behind = plain[max(len(each) for each in before if plain.startswith(each)) :]
+    if len(behind) < BEHIND_MIN or (before is not ARTICLES and fold(behind[0], "")[:1] not in ELIDES):
+        return plain
+    return behind
 
 
 def _shortest(beginnings: set[str]) -> tuple[str, ...]:
@@ -270,12 +273,28 @@ def _brought(algorithm: str) -> frozenset[str]:
 
 
 def _begins(word: str, kin: _Kin) -> bool:
-    return fold(_core(word, kin.elided), kin.kept).startswith(kin.prefixes) and is_spelled(word)
+    return fold(_core(word, kin.before), kin.kept).startswith(kin.prefixes) and is_spelled(word)
 
 
-def _beginning(stem: str) -> str:
-    """Return with what words of a stem begin: the last letter of a stem may stand for another one (carri, use)."""
+def _beginning(stem: str, algorithm: str) -> str:
+    """Return with what words of a stem begin.
+
+    The last letter of a stem may stand for another one (carri, use), in Dutch two vowels for one (maan, manen).
+    """
+    if algorithm == "dutch" and _is_doubled(stem):
+        return stem[:-2]
     return stem[:-1] if len(stem) > 4 or (len(stem) > 2 and stem[-1] in "eiy") else stem
+
+
+def _is_doubled(stem: str) -> bool:
+    return len(stem) > 3 and stem[-3] == stem[-2] and stem[-2] in "aeou" and stem[-1] not in "aeiou"
+
+
+def _ends(stem: str) -> tuple[str, ...]:
+    """Return with what most words of a short stem begin: many words begin as it does without its last letters."""
+    if stem[-1:] in ("i", "y"):
+        return (f"{stem[:-1]}i", f"{stem[:-1]}y")
+    return (stem, stem[:-2] + stem[-1]) if _is_doubled(stem) else (stem,)
 
 
 def _common(one: str, other: str) -> int:
@@ -295,27 +314,37 @@ def _nearest(word: bytes, words: list[bytes]) -> list[bytes]:
     return sorted(words)
 
 
-def _candidates(reader: BucketReader, kin: _Kin) -> Iterator[str]:
-    """Yield words that begin as a family does, with or without marks; some twice."""
+def _candidates(reader: BucketReader, kin: _Kin) -> list[str]:
+    """Return words that begin as a family does, with or without marks; some twice."""
+    found: list[str] = []
+    if not _add_words(found, reader, _spelled(reader, kin, kin.prefixes, b"")):
+        _add_words(found, reader, _spelled(reader, kin, kin.near, b""))
+    written = (each[:-1] + mark if mark else each for each in kin.before for mark in _apostrophes(each))
+    for before in map(str.encode, written):
+        if goes_on(reader, before) and not _add_words(found, reader, _spelled(reader, kin, kin.prefixes, before)):
+            _add_words(found, reader, _spelled(reader, kin, kin.near, before))
+    return found
+
+
+def _apostrophes(before: str) -> str | tuple[str]:
+    """Return how the apostrophe behind an elided word is written; an article has none."""
+    return APOSTROPHES if before.endswith("'") else ("",)
+
+
+def _spelled(reader: BucketReader, kin: _Kin, beginnings: tuple[str, ...], before: bytes) -> Iterator[bytes]:
+    """Yield how a bucket spells some beginnings."""
+    for beginning in beginnings:
+        yield from spellings(reader, beginning, kin.kept, before)
+
+
+def _add_words(found: list[str], reader: BucketReader, beginnings: Iterator[bytes]) -> bool:
+    """Add the words with these beginnings; return whether these are all, not the first CANDIDATES_MAX."""
     left = CANDIDATES_MAX
     longest = 4 * WORD_CHARACTERS_MAX
-    for beginning in _beginnings(reader, kin):
-        for word in reader.words_with(beginning, left)[:left]:
-            left -= 1
-            if len(word) <= longest and is_spelled(text := word.decode()):
-                yield text
+    for beginning in beginnings:
+        words = reader.words_with(beginning, left)[:left]
+        left -= len(words)
+        found += [text for word in words if len(word) <= longest and is_spelled(text := word.decode())]
         if left <= 0:
-            return
-
-
-def _beginnings(reader: BucketReader, kin: _Kin) -> Iterator[bytes]:
-    """Yield how the words of a family begin in a bucket."""
-    for prefix in kin.near:
-        yield prefix.encode()
-    for prefix in kin.prefixes:
-        yield from spellings(reader, kin.start, len(prefix), kin.kept)
-        for elided in kin.elided:
-            for apostrophe in APOSTROPHES:
-                before = (elided[:-1] + apostrophe).encode()
-                if goes_on(reader, before):
-                    yield from spellings(reader, kin.start, len(prefix), kin.kept, before)
+            return False
+    return True
