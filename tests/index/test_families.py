@@ -295,6 +295,14 @@ def test_dutch_words_meet_whose_vowel_is_written_once_or_twice(tmp_path: Path, p
         assert index.query(C, B, other, lang="nld").objects == ["other", "one"]
 
 
+def test_hindi_forms_meet(tmp_path: Path) -> None:
+    with open_index(tmp_path, search__query_alternates_try=0) as index:
+        push(index, "one", "किताब")
+        push(index, "many", "किताबें")
+        assert index.query(C, B, "किताब", lang="hin").objects == ["one", "many"]
+        assert index.query(C, B, "किताबें", lang="hin").objects == ["many", "one"]
+
+
 def test_romanian_letters_with_a_comma_and_with_a_cedilla_are_one(tmp_path: Path) -> None:
     with open_index(tmp_path, search__query_alternates_try=0) as index:
         push(index, "comma", "brașov")
