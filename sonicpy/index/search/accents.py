@@ -95,23 +95,24 @@ def _folded_letter(letter: str) -> str:
     return apart[0] + "".join(mark for mark in apart[1:] if mark not in _MARKS)
 
 
-def spellings(reader: BucketReader, folded: str, own: str | None, before: bytes = b"") -> list[bytes]:
-    """Return the ways in which the folded beginning of a word is spelled in a bucket, with and without marks.
+def spellings(reader: BucketReader, folded: str, size: int, own: str | None, before: bytes) -> list[bytes]:
+    """Return the ways in which the first letters of a folded word are spelled in a bucket, with and without marks.
 
     Letters with marks, and marks, are found by leaping: one look-up for each tells whether any follows there.
 
     Args:
+        size: how many letters of the word.
         own: see `fold`.
         before: what stands before these letters.
     """
     if own is None:
-        return [before + folded.encode()]
+        return [before + folded[:size].encode()]
     found: list[bytes] = []
     branches = [(before, 0)]
     while branches and len(found) < SPELLINGS_MAX:
         spelled, at = branches.pop()
         is_marked = at > 0 or spelled != before
-        while at < len(folded):
+        while at < size:
             letter = folded[at]
             if variants := _variants(letter):
                 follows = reader.word_from(spelled + variants[0])

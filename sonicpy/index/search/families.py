@@ -11,6 +11,7 @@ A family is cached. As words are pushed, only the new ones are compared with it.
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
 import Stemmer
@@ -317,24 +318,23 @@ def _nearest(word: bytes, words: list[bytes]) -> list[bytes]:
 def _candidates(reader: BucketReader, kin: _Kin) -> list[str]:
     """Return words that begin as a family does, with or without marks; some twice."""
     found: list[str] = []
-    if not _add_words(found, reader, _spelled(reader, kin, kin.prefixes, b"")):
-        _add_words(found, reader, _spelled(reader, kin, kin.near, b""))
-    written = (each[:-1] + mark if mark else each for each in kin.before for mark in _apostrophes(each))
-    for before in map(str.encode, written):
-        if goes_on(reader, before) and not _add_words(found, reader, _spelled(reader, kin, kin.prefixes, before)):
-            _add_words(found, reader, _spelled(reader, kin, kin.near, before))
+    for before in (b"", *_written(kin.before)):
+        if before and not goes_on(reader, before):
+            continue
+        prefixes = (spellings(reader, kin.start, len(prefix), kin.kept, before) for prefix in kin.prefixes)
+        if not _add_words(found, reader, chain.from_iterable(prefixes)):
+            near = (spellings(reader, beginning, len(beginning), kin.kept, before) for beginning in kin.near)
+            _add_words(found, reader, chain.from_iterable(near))
     return found
 
 
-def _apostrophes(before: str) -> str | tuple[str]:
-    """Return how the apostrophe behind an elided word is written; an article has none."""
-    return APOSTROPHES if before.endswith("'") else ("",)
-
-
-def _spelled(reader: BucketReader, kin: _Kin, beginnings: tuple[str, ...], before: bytes) -> Iterator[bytes]:
-    """Yield how a bucket spells some beginnings."""
-    for beginning in beginnings:
-        yield from spellings(reader, beginning, kin.kept, before)
+def _written(before: tuple[str, ...]) -> Iterator[bytes]:
+    """Yield what may stand before a word as it is written: with either apostrophe, or without."""
+    for each in before:
+        if each.endswith("'"):
+            yield from ((each[:-1] + apostrophe).encode() for apostrophe in APOSTROPHES)
+        else:
+            yield each.encode()
 
 
 def _add_words(found: list[str], reader: BucketReader, beginnings: Iterator[bytes]) -> bool:
