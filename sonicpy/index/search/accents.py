@@ -6,10 +6,11 @@ All apostrophes are one. A language keeps the letters that it counts as its own.
 
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 
-from sonicpy.store.bucket_reader import BucketReader
+WordFrom = Callable[[bytes], bytes | None]
+"""Returns the first word of a bucket that is not before some bytes; see `BucketReader.word_from`."""
 
 SPELLINGS_MAX = 16
 """Spellings of one beginning that are looked for, at most."""
@@ -95,7 +96,7 @@ def _folded_letter(letter: str) -> str:
     return apart[0] + "".join(mark for mark in apart[1:] if mark not in _MARKS)
 
 
-def spellings(reader: BucketReader, folded: str, size: int, own: str | None, before: bytes) -> list[bytes]:
+def spellings(word_from: WordFrom, folded: str, size: int, own: str | None, before: bytes) -> list[bytes]:
     """Return the ways in which the first letters of a folded word are spelled in a bucket, with and without marks.
 
     Letters with marks, and marks, are found by leaping: one look-up for each tells whether any follows there.
@@ -115,34 +116,32 @@ def spellings(reader: BucketReader, folded: str, size: int, own: str | None, bef
         while at < size:
             letter = folded[at]
             if variants := _variants(letter):
-                follows = reader.word_from(spelled + variants[0])
+                follows = word_from(spelled + variants[0])
                 if follows is not None and follows.startswith(spelled):
                     forks = [
                         (spelled + variant, at + len(plain))
-                        for variant in _marked(reader, spelled, variants, follows)
+                        for variant in _marked(word_from, spelled, variants, follows)
                         if (marked := variant.decode()) not in own
                         and folded.startswith(plain := _folded_letter(marked), at)
                     ]
                     branches += forks
-                    if forks and not goes_on(reader, spelled + letter.encode()):
+                    if forks and not goes_on(word_from, spelled + letter.encode()):
                         break  # where words go on with a mark, often none goes on without
             spelled += letter.encode()
             at += 1
         else:
-            if not is_marked or goes_on(reader, spelled):
+            if not is_marked or goes_on(word_from, spelled):
                 found.append(spelled)
     return found
 
 
-def goes_on(reader: BucketReader, start: bytes) -> bool:
+def goes_on(word_from: WordFrom, start: bytes) -> bool:
     """Return whether any word of a bucket begins so."""
-    word = reader.word_from(start)
+    word = word_from(start)
     return word is not None and word.startswith(start)
 
 
-def _marked(
-    reader: BucketReader, spelled: bytes, variants: tuple[bytes, ...], follows: bytes | None
-) -> Iterator[bytes]:
+def _marked(word_from: WordFrom, spelled: bytes, variants: tuple[bytes, ...], follows: bytes | None) -> Iterator[bytes]:
     """Yield those of the variants of a letter that follow the beginning of a word in a bucket.
 
     Args:
@@ -158,7 +157,7 @@ def _marked(
             place += 1
         if place == len(variants):
             return
-        follows = reader.word_from(spelled + variants[place])
+        follows = word_from(spelled + variants[place])
 
 
 def _variants(letter: str) -> tuple[bytes, ...]:

@@ -319,11 +319,11 @@ def _candidates(reader: BucketReader, kin: _Kin) -> list[str]:
     """Return words that begin as a family does, with or without marks; some twice."""
     found: list[str] = []
     for before in (b"", *_written(kin.before)):
-        if before and not goes_on(reader, before):
+        if before and not goes_on(reader.word_from, before):
             continue
-        prefixes = (spellings(reader, kin.start, len(prefix), kin.kept, before) for prefix in kin.prefixes)
+        prefixes = (spellings(reader.word_from, kin.start, len(prefix), kin.kept, before) for prefix in kin.prefixes)
         if not _add_words(found, reader, chain.from_iterable(prefixes)):
-            near = (spellings(reader, beginning, len(beginning), kin.kept, before) for beginning in kin.near)
+            near = (spellings(reader.word_from, beginning, len(beginning), kin.kept, before) for beginning in kin.near)
             _add_words(found, reader, chain.from_iterable(near))
     return found
 
