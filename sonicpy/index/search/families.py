@@ -51,7 +51,6 @@ MARKS_OF_FORMS = {"german": frozenset("äöü")}
 MARKS_MATTER = frozenset(("pol", "ces", "slk", "hrv", "lit", "vie"))
 """Languages in which a word that is typed with marks is meant with them."""
 
-
 ELIDED = {
     ("french",): ("c'", "d'", "j'", "jusqu'", "l'", "lorsqu'", "m'", "n'", "puisqu'", "qu'", "s'", "t'"),
     ("italian",): ("all'", "d'", "dall'", "dell'", "l'", "nell'", "quell'", "quest'", "sull'", "un'"),
@@ -176,6 +175,8 @@ class Families:
         self._recoveries = recoveries
         self._stemmers = Stemmers()
         self._cached: dict[tuple[int, bytes, Matching], _Family] = {}
+        self._held: dict[tuple[int, tuple[str, ...]], tuple[tuple[int, int, int], list[bytes]]] = {}
+        """By bucket and what may stand before words: at which moment which of these beginnings words had."""
 
     def of(
         self, reader: BucketReader, word: bytes, matching: Matching, pending: Callable[[], list[bytes] | None]
@@ -196,11 +197,12 @@ class Families:
         if family is None:
             kin = self._kin(word, matching)
             taken = 0 if source is None else len(source)
-            words = [] if kin is None else kin.holds(self._stemmers, _candidates(reader, kin))
+            words = [] if kin is None else kin.holds(self._stemmers, self._candidates(reader, kin, moment))
             words = [each for each in words if each != word]
             family = _Family(_nearest(word, words), kin or _NO_KIN, moment, source, taken)
         if len(self._cached) >= FAMILIES_MAX:
             self._cached.clear()
+            self._held.clear()
         self._cached[key] = family
         return family.words
 
@@ -249,6 +251,26 @@ class Families:
         prefixes = _shortest(beginnings)
         near = {start, *(each for _, stem in stems for each in _ends(stem))}
         return _Kin(folded, own, stems, start, kept, prefixes, tuple(sorted(near - beginnings)), before)
+
+    def _candidates(self, reader: BucketReader, kin: _Kin, moment: tuple[int, int, int]) -> list[str]:
+        """Return words that begin as a family does, with or without marks; some twice."""
+        found: list[str] = []
+        for before in (b"", *self._begun(reader, kin.before, moment)):
+            starts = (spellings(reader.word_from, kin.start, len(prefix), kin.kept, before) for prefix in kin.prefixes)
+            if not _add_words(found, reader, chain.from_iterable(starts)):
+                near = (spellings(reader.word_from, each, len(each), kin.kept, before) for each in kin.near)
+                _add_words(found, reader, chain.from_iterable(near))
+        return found
+
+    def _begun(self, reader: BucketReader, before: tuple[str, ...], moment: tuple[int, int, int]) -> list[bytes]:
+        """Return those of what may stand before a word with which words of the bucket begin."""
+        if not before:
+            return []
+        key = reader.state.bucket, before
+        known = self._held.get(key)
+        if known is None or known[0] != moment:
+            known = self._held[key] = moment, [each for each in _written(before) if goes_on(reader.word_from, each)]
+        return known[1]
 
 
 def _core(word: str, before: tuple[str, ...]) -> str:
@@ -313,19 +335,6 @@ def _nearest(word: bytes, words: list[bytes]) -> list[bytes]:
     if len(words) > FAMILY_MAX:
         words = sorted(words, key=lambda each: (abs(len(each) - len(word)), each))[:FAMILY_MAX]
     return sorted(words)
-
-
-def _candidates(reader: BucketReader, kin: _Kin) -> list[str]:
-    """Return words that begin as a family does, with or without marks; some twice."""
-    found: list[str] = []
-    for before in (b"", *_written(kin.before)):
-        if before and not goes_on(reader.word_from, before):
-            continue
-        prefixes = (spellings(reader.word_from, kin.start, len(prefix), kin.kept, before) for prefix in kin.prefixes)
-        if not _add_words(found, reader, chain.from_iterable(prefixes)):
-            near = (spellings(reader.word_from, beginning, len(beginning), kin.kept, before) for beginning in kin.near)
-            _add_words(found, reader, chain.from_iterable(near))
-    return found
 
 
 def _written(before: tuple[str, ...]) -> Iterator[bytes]:
