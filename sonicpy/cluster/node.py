@@ -21,6 +21,7 @@ from nats.errors import NoRespondersError
 
 from sonicpy.cluster import snapshots
 from sonicpy.cluster.broker import Epoch
+from sonicpy.cluster.claim import Claim
 from sonicpy.cluster.ending import close, end
 from sonicpy.cluster.figures import partition_figures
 from sonicpy.cluster.follower import LogFollower
@@ -101,7 +102,7 @@ class Node:
         connection: Client,
         registry: Registry,
         layout: Layout,
-        incarnation: int,
+        claim: Claim,
         recorder: Recorder,
         *,
         is_strong: bool,
@@ -124,13 +125,15 @@ class Node:
         self._broker = JetStream(connection)
         self.lag = Lag(self._broker, self.replicas, lambda partition: self.layout.log_of(partition))
         self._writers = [
-            LogWriter(self._broker, number, name, incarnation, self._note_acknowledged) for number in range(layout.logs)
+            LogWriter(self._broker, number, name, claim.incarnation, self._note_acknowledged, claim=claim)
+            for number in range(layout.logs)
         ]
         self._followers = [LogFollower(number, self._broker) for number in range(layout.logs)]
         self._tasks: list[asyncio.Task[None]] = []
         self._held: dict[int, Held] = {}
         self._answering: set[asyncio.Task[None]] = set()
         self._subscriptions: list[Subscription] = []
+        self._claim = claim
         self._mover = Mover(self, connection, registry)
         self._peers = Peers(name, registry, self._answer_now, self._answer_packed)
 
@@ -150,9 +153,10 @@ class Node:
         recorder.lexer.prepare()
         await registry.agree_on_analyzer(recorder.analyzer())
         check_version(version := await registry.entry_version())
-        incarnation = await registry.incarnation(name)
+        taken = f"--node is {name}; allowed is a name that no running node has, and a running node has this one"
+        claim = await Claim.take(connection, registry, name, taken)
         folder = Path(config.store.kv.path)
-        node = cls(name, folder, config, connection, registry, layout, incarnation, recorder, is_strong=is_strong)
+        node = cls(name, folder, config, connection, registry, layout, claim, recorder, is_strong=is_strong)
         node.write_version(version)
         try:
             await node._start(statistics)
@@ -197,6 +201,20 @@ class Node:
     def figures(self) -> list[LabelledFigures]:
         """Return what the metrics report of each partition."""
         return partition_figures(self.name, self.replicas, self._writers, self.lag)
+
+    def trouble(self, *, to_search: bool) -> str | None:
+        """Return why clients should prefer another node, as a sentence; None: there is no reason.
+
+        Args:
+            to_search: for clients that only search.
+        """
+        if self._claim.loss is not None and not to_search:
+            return self._claim.loss
+        return self.lag.trouble(to_search=to_search)
+
+    async def watch_name(self) -> None:
+        """Wait for the loss of the name. Raises NameLost then: clients have to go on at another node."""
+        await self._claim.wait_for_loss()
 
     async def ask(self, partition: int, question: Question) -> bytes:
         """Answer a question about a partition here, or let another node answer it.
@@ -248,6 +266,7 @@ class Node:
         for subscription in self._subscriptions:
             if not self._connection.is_closed:
                 await subscription.unsubscribe()
+        await self._claim.release()
         await self._peers.close()
         await self._mover.stop()
         for partition in list(self._held):

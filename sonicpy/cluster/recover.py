@@ -64,6 +64,8 @@ async def _recover(brokers: str, wish: Wish, say: Say) -> int:
         for node in answers.values():
             _note_faults(layout, logs, node["replicas"])
         partitions = [wish.partition] if wish.partition is not None else _wrong(layout, answers, wish)
+        if not wish.source and not wish.anyway:
+            _check_log(layout, logs, answers, partitions, wish.node)
         for partition in partitions:
             await _recover_partition(connection, layout, answers, partition, wish, say)
         return len(partitions)
@@ -88,15 +90,31 @@ async def _logs(log: JetStream, layout: Layout, say: Say) -> list[Epoch]:
 def _note_faults(layout: Layout, logs: list[Epoch], replicas: dict[str, Any]) -> None:
     """Note which replicas hold what the log does not have: they may not have seen it themselves yet."""
     for number, replica in replicas.items():
-        log = logs[layout.log_of(int(number))]
-        if replica["epoch"] not in ("", log.name) or replica["position"] > log.last:
+        if _is_lost_for(replica, logs[layout.log_of(int(number))]):
             replica["fault"] = replica["fault"] or "the log is another one"
+
+
+def _is_lost_for(replica: dict[str, Any], log: Epoch) -> bool:
+    """Return whether a replica holds what its log does not have."""
+    return replica["epoch"] not in ("", log.name) or replica["position"] > log.last
+
+
+def _check_log(layout: Layout, logs: list[Epoch], answers: dict[str, Any], partitions: list[int], node: str) -> None:
+    """Raise ConfigError if replicas that are to begin anew hold what the brokers have lost."""
+    for number in partitions:
+        replica = _replica(answers, node, number)
+        if replica is not None and _is_lost_for(replica, logs[layout.log_of(number)]):
+            raise ConfigError(
+                f"--node is {node}, whose partition {number} holds what the brokers have lost; allowed are --from with "
+                "the node whose replica is right, or --anyway, which gives that up."
+            )
 
 
 def _check(layout: Layout, answers: dict[str, Any], wish: Wish) -> None:
     for flag, name in (("from", wish.source), ("node", wish.node)):
         if name and name not in answers:
-            raise ConfigError(f"--{flag} is {name}, which does not answer; allowed are {', '.join(sorted(answers))}.")
+            allowed = f"allowed are {', '.join(sorted(answers))}" if answers else "no node does: start them"
+            raise ConfigError(f"--{flag} is {name}, which does not answer; {allowed}.")
     if wish.partition is not None and not 0 <= wish.partition < layout.partitions:
         raise ConfigError(f"--partition is {wish.partition}; allowed is 0 to {layout.partitions - 1}.")
 
