@@ -60,12 +60,12 @@ async def _recover(brokers: str, wish: Wish, say: Say) -> int:
         layout = await (await Registry.open(connection)).layout()
         logs = await _logs(JetStream(connection), layout, say)
         answers = await ask_nodes(connection, layout)
-        _check(layout, answers, wish)
+        check_wish(layout, answers, wish)
         for node in answers.values():
             _note_faults(layout, logs, node["replicas"])
         partitions = [wish.partition] if wish.partition is not None else _wrong(layout, answers, wish)
         if not wish.source and not wish.anyway:
-            _check_log(layout, logs, answers, partitions, wish.node)
+            check_log(layout, logs, answers, partitions, wish.node)
         for partition in partitions:
             await _recover_partition(connection, layout, answers, partition, wish, say)
         return len(partitions)
@@ -99,7 +99,7 @@ def _is_lost_for(replica: dict[str, Any], log: Epoch) -> bool:
     return replica["epoch"] not in ("", log.name) or replica["position"] > log.last
 
 
-def _check_log(layout: Layout, logs: list[Epoch], answers: dict[str, Any], partitions: list[int], node: str) -> None:
+def check_log(layout: Layout, logs: list[Epoch], answers: dict[str, Any], partitions: list[int], node: str) -> None:
     """Raise ConfigError if replicas that are to begin anew hold what the brokers have lost."""
     for number in partitions:
         replica = _replica(answers, node, number)
@@ -110,7 +110,8 @@ def _check_log(layout: Layout, logs: list[Epoch], answers: dict[str, Any], parti
             )
 
 
-def _check(layout: Layout, answers: dict[str, Any], wish: Wish) -> None:
+def check_wish(layout: Layout, answers: dict[str, Any], wish: Wish) -> None:
+    """Raise ConfigError if a node that is named does not answer, or a partition does not exist."""
     for flag, name in (("from", wish.source), ("node", wish.node)):
         if name and name not in answers:
             allowed = f"allowed are {', '.join(sorted(answers))}" if answers else "no node does: start them"
