@@ -29,6 +29,7 @@ from sonicpy.cluster.hedging import NOT_HERE
 from sonicpy.cluster.jetstream import JetStream
 from sonicpy.cluster.lag import Lag
 from sonicpy.cluster.moves import Mover
+from sonicpy.cluster.orders import RECOVERED
 from sonicpy.cluster.partitions import partition_of
 from sonicpy.cluster.peers import Asker, Peers
 from sonicpy.cluster.questions import (
@@ -321,6 +322,7 @@ class Node:
         await self._peers.listen(self._connection)
         self._subscriptions.append(await self._connection.subscribe(STATUS, cb=self._tell_status))
         self._subscriptions.append(await self._connection.subscribe(UPGRADED, cb=self._note_upgrade))
+        self._subscriptions.append(await self._connection.subscribe(RECOVERED, cb=self._note_recovery))
 
     async def _open_replica(self, number: int) -> ReplicaIndex:
         folder = self.folder_of(number)
@@ -356,6 +358,16 @@ class Node:
             return
         self.write_version(version)
         logger.info("entries of version %d are written from now on", version)
+
+    async def _note_recovery(self, message: Msg) -> None:
+        """Let reads of a partition that was recovered wait for nothing that its log does not have."""
+        partition = int(message.data)
+        try:
+            epoch = await self._broker.epoch(self.layout.log_of(partition))
+        except SonicError as error:
+            logger.warning("reads of partition %d may wait for what is lost: %s", partition, error)
+            return
+        self.written[partition] = min(self.written[partition], epoch.last)
 
     def _follower_of(self, partition: int) -> LogFollower:
         return self._followers[self.layout.log_of(partition)]

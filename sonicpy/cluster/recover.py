@@ -15,7 +15,7 @@ from nats.aio.client import Client
 from sonicpy.cluster.broker import Epoch, LogGone
 from sonicpy.cluster.ending import close
 from sonicpy.cluster.jetstream import JetStream, connect
-from sonicpy.cluster.orders import Order, give_order
+from sonicpy.cluster.orders import Order, give_order, tell_recovery
 from sonicpy.cluster.registry import Layout, Registry
 from sonicpy.cluster.setup import LOG_COPIES
 from sonicpy.cluster.status import ask_nodes
@@ -166,6 +166,8 @@ async def _recover_partition(
         position = await give_order(connection, wish.source, order)
         say(f"partition {partition}: {wish.source} is right, and is at {position}")
     await _reset(connection, targets, partition, say)
+    if wish.source:
+        await tell_recovery(connection, partition)
 
 
 def _check_newest(held: dict[str, Any], partition: int, source: str) -> None:
