@@ -79,8 +79,8 @@ async def connect(addresses: str, name: str, *, patient: bool = True) -> Client:
         await note(error)
         if refusals:
             raise ConfigError(
-                f"--cluster is {without_passwords(addresses)}: the brokers refuse the user or the password; allowed are "
-                "addresses such as nats://USER:PASSWORD@10.0.0.1:4222, separated by commas."
+                f"--cluster is {without_passwords(addresses)}: the brokers refuse the user or the password; allowed "
+                "are addresses such as nats://USER:PASSWORD@10.0.0.1:4222, separated by commas."
             ) from error
         raise ConfigError(f"--cluster is {without_passwords(addresses)}: no broker answers there; {ALLOWED}") from error
 

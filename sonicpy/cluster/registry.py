@@ -259,7 +259,7 @@ class Registry:
             raise ConfigError(f"the brokers do not answer ({error}); allowed are brokers with JetStream.") from error
 
     async def newest_incarnation(self, node: str) -> int:
-        """Return the number of the newest start of a node; 0: there was none. Raises ConfigError if no broker answers."""
+        """Return the number of the newest start of a node; 0: none. Raises ConfigError if no broker answers."""
         return int(await self._get(f"writer.{node}") or 0)
 
     async def entry_version(self) -> int:

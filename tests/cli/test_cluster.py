@@ -76,7 +76,11 @@ def test_wrong_arguments_of_init(arguments: list[str], said: str, tmp_path: Path
 
 @pytest.mark.parametrize(
     "greeting",
-    [b"INFO {}\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n7"],
+    [
+        b"INFO {}\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n7",
+    ],
 )
 def test_a_port_where_no_broker_is_monitored(greeting: bytes, tmp_path: Path) -> None:
     pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
