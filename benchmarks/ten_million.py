@@ -1,9 +1,9 @@
 """What operations of a server cost as it grows to ten million objects: a table and a plot.
 
-    python -m benchmarks.ten_million [--objects N] [--marks M] [--folder F] [--seconds S]
+    python -m benchmarks.ten_million [--objects N] [--marks SHARE ...] [--folder F] [--seconds S]
 
-A server with default settings takes the corpus of `corpus.py` over one connection, 16 in flight. At each mark (1, 2, 5,
-10 ... % of the objects, the last M of them) it is measured: CPU time of a PUSH, a QUERY of three words and a SUGGEST
+A server with default settings takes the corpus of `corpus.py` over one connection, 16 in flight. At each mark, a
+share of the objects (1, 2, 5, 10 ... %), it is measured: CPU time of a PUSH, a QUERY of three words and a SUGGEST
 over eight connections, QUERY beside PUSH, consolidation, backup and VERIFY, memory and disk, and a new start up to the
 first answer. Another process sends PING every two milliseconds all the while: its longest wait is the longest pause.
 The files `ten-million.md` and `ten-million.svg` are written into the folder.
@@ -50,13 +50,15 @@ def main() -> None:
     """Measure, print a table, and write it and the plot."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.ten_million", description=__doc__.splitlines()[0])
     parser.add_argument("--objects", type=int, default=corpus.OBJECTS)
-    parser.add_argument("--marks", type=int, default=len(SHARES))
+    parser.add_argument(
+        "--marks", type=float, nargs="+", default=SHARES, help="shares of the objects (default: 0.01 ... 1)"
+    )
     parser.add_argument("--seconds", type=float, default=5.0, help="of each run of queries")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir(), "sonicpy-ten-million"))
     given = parser.parse_args()
     shutil.rmtree(given.folder / "server", ignore_errors=True)
     given.folder.mkdir(parents=True, exist_ok=True)
-    marks = [int(given.objects * share) for share in SHARES[-given.marks :]]
+    marks = [int(given.objects * share) for share in sorted(given.marks)]
     server = Sonicpy("server", given.folder / "server")
     try:
         found = measured(server, marks, given.seconds)

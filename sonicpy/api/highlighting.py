@@ -15,6 +15,7 @@ import ahocorasick
 from sonicpy._native.terms import PART, STOP
 from sonicpy.api.explanation import Analysis, Explanation
 from sonicpy.config import Config, NormalizationConfig, StopwordsConfig, TokenizationConfig
+from sonicpy.errors import InvalidArgument
 from sonicpy.lexer.folded import Borders, Folded, Span
 from sonicpy.lexer.lexer import NO_LANGUAGE, Lexer
 from sonicpy.lexer.normalizer import normalizer, sonic_normalizer
@@ -39,6 +40,9 @@ def highlight(
         before: inserted before each word.
         after: inserted after each word.
         escape: escape the text, but not the marks, for HTML.
+
+    Raises:
+        InvalidArgument: as `spans`.
     """
     write: Callable[[str], str] = html.escape if escape else str
     out: list[str] = []
@@ -53,7 +57,17 @@ def spans(text: str, explanation: Explanation) -> list[Span]:
     """Return the places in a text of the words that the query of an explanation looked for, in order, without overlaps.
 
     Overlapping pairs of letters, in scripts without blanks, are one place.
+
+    Raises:
+        InvalidArgument: the text is no str, or the explanation is not what `explain` returned.
     """
+    if not isinstance(text, str):
+        raise InvalidArgument(f"text is of type {type(text).__name__}; allowed is a str")
+    if not isinstance(explanation, Explanation):
+        raise InvalidArgument(
+            f"explanation is of type {type(explanation).__name__}; "
+            "allowed is what `explain` of an index or a client returned"
+        )
     words = wanted_words(explanation)
     if not words or not text:
         return []

@@ -114,7 +114,8 @@ def read_rows(rows: Any, shape: Shape) -> Iterator[Row | Refused]:
 
     Args:
         rows: an iterable of tuples (object, text), (object, text, lang), (collection, bucket, object, text) or
-            (collection, bucket, object, text, lang) and of dicts; or a table: pyarrow Table, RecordBatch or
+            (collection, bucket, object, text, lang), of dicts, and of rows of a database, such as sqlite3.Row, which
+            count as dicts if they have the columns, and else as tuples; or a table: pyarrow Table, RecordBatch or
             RecordBatchReader, pandas or Polars DataFrame, or anything with `__arrow_c_stream__` or `__dataframe__`.
 
     Raises:
@@ -178,21 +179,36 @@ def _are_columns(names: object) -> bool:
 # -- tuples and dicts ---------------------------------------------------------------------------------------------
 
 
-def _parts(row: object, shape: Shape) -> Parts:
+def _parts(row: Any, shape: Shape) -> Parts:
     if isinstance(row, tuple | list):
-        match len(row):
-            case 2:
-                return (shape.collection, shape.bucket, row[0], row[1], shape.lang)
-            case 3:
-                return (shape.collection, shape.bucket, row[0], row[1], row[2])
-            case 4:
-                return (*row, shape.lang)
-            case 5:
-                return tuple(row)
-        return f"a row of {len(row)} values instead of 2 to 5"
+        return _tuple_parts(row, shape)
     if isinstance(row, Mapping):
         return _dict_parts(row, shape)
+    if hasattr(row, "keys") and hasattr(row, "__iter__"):  # of a database: sqlite3.Row, asyncpg.Record
+        named = dict(zip(row.keys(), row, strict=True))
+        return _dict_parts(named, shape) if _has_columns(named, shape) else _tuple_parts(tuple(row), shape)
+    if isinstance(row, Sequence) and not isinstance(row, str | bytes | bytearray | memoryview):
+        return _tuple_parts(tuple(row), shape)
     return f"a row is a {type(row).__name__}, neither tuple nor dict"
+
+
+def _has_columns(row: Mapping[str, object], shape: Shape) -> bool:
+    texts = (shape.text,) if isinstance(shape.text, str) else shape.text
+    names = OBJECT_COLUMNS if shape.object is None else (shape.object,)
+    return any(name in row for name in names) and all(name in row for name in texts)
+
+
+def _tuple_parts(row: Sequence[Any], shape: Shape) -> Parts:
+    match len(row):
+        case 2:
+            return (shape.collection, shape.bucket, row[0], row[1], shape.lang)
+        case 3:
+            return (shape.collection, shape.bucket, row[0], row[1], row[2])
+        case 4:
+            return (row[0], row[1], row[2], row[3], shape.lang)
+        case 5:
+            return (row[0], row[1], row[2], row[3], row[4])
+    return f"a row of {len(row)} values instead of 2 to 5"
 
 
 def _dict_parts(row: Mapping[str, object], shape: Shape) -> Parts:

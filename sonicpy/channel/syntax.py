@@ -223,7 +223,7 @@ ROWS = (
     Syntax(
         "EXPLAIN",
         SEARCH,
-        'EXPLAIN <collection> <bucket> "<terms>" [LIMIT(<count>)]? [LANG(<locale>)]?',
+        'EXPLAIN <collection> <bucket> "<terms>" [LIMIT(<count>)]? [LANG(<locale>)]? [STEM(0)]?',
         CommandBuilder(commands.Explain, _explain, _of_query),
         words=2,
         has_text=True,

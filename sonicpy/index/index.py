@@ -152,8 +152,9 @@ class Index(Answers, Listing):
 
         Args:
             rows: an iterable of tuples (object, text), (object, text, lang), (collection, bucket, object, text) or
-                (collection, bucket, object, text, lang), or of dicts; or a table: pyarrow Table, RecordBatch or
-                RecordBatchReader, pandas or Polars DataFrame, anything with `__arrow_c_stream__` or `__dataframe__`.
+                (collection, bucket, object, text, lang), of dicts, or of rows of a database such as sqlite3.Row; or a
+                table: pyarrow Table, RecordBatch or RecordBatchReader, pandas or Polars DataFrame, anything with
+                `__arrow_c_stream__` or `__dataframe__`.
             collection, bucket: of all rows; None: each row names its own, in the columns of these names.
             object: the column with the name of the object; None: `id`, else `object`. Whole numbers are names, too.
             text: the column with the text; the texts of several columns are joined.

@@ -14,6 +14,7 @@ from sonicpy import Explanation, Index, highlight
 from sonicpy.api.explanation import Alternate, Term
 from sonicpy.api.highlighting import spans, wanted_words
 from sonicpy.config import Config
+from sonicpy.errors import InvalidArgument
 from sonicpy.index.search.explain import analysis
 from sonicpy.lexer.lexer import Lexer
 from tests.index.shorthand import B, C, open_index, push
@@ -68,6 +69,14 @@ def test_escaping(index: Index) -> None:
 def test_an_explanation_from_elsewhere_marks_the_same(index: Index) -> None:
     explained = Explanation.from_json(index.explain(C, B, "wether nant", lang="none").to_json())
     assert spans("Weather in Nantes", explained) == [(0, 7), (11, 17)]
+
+
+def test_other_arguments_are_told_in_a_sentence(index: Index) -> None:
+    push(index, "o", "the weather")
+    with pytest.raises(InvalidArgument, match="^explanation is of type str; allowed is what `explain` of an index or"):
+        highlight("the weather", "weather")  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgument, match="^text is of type NoneType; allowed is a str"):
+        highlight(None, index.explain(C, B, "weather"))  # type: ignore[arg-type]
 
 
 def test_nothing_to_mark(index: Index) -> None:

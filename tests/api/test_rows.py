@@ -1,9 +1,10 @@
 """Rows of anything: what each shape means, what is refused and why, and tables of other libraries."""
 
 import datetime
+import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -108,6 +109,46 @@ def test_read(row: Any, shape: Shape, expected: Row, why: str) -> None:
 @pytest.mark.parametrize(("row", "shape", "name", "reason"), REFUSED)
 def test_refused(row: Any, shape: Shape, name: str, reason: str) -> None:
     assert list(read_rows([("c", "b", "ok", "x"), row], shape))[1] == Refused(1, name, reason)
+
+
+def test_rows_of_a_database() -> None:
+    database = sqlite3.connect(":memory:")
+    database.row_factory = sqlite3.Row
+    for columns, shape in (
+        ("1 AS id, 'hello' AS text", BOUND),
+        ("'hello' AS text, 1 AS id", BOUND),
+        ("1, 'hello'", BOUND),
+        ("1 AS id, 'hello' AS body", BOUND),
+        ("'hello' AS body, 1 AS key", Shape("c", "b", "key", "body")),
+        ("'c', 'b', 1 AS id, 'hello' AS body", FREE),
+    ):
+        (row,) = read_rows(database.execute(f"SELECT {columns}"), shape)
+        assert row == A._replace(object="1"), columns
+    (refused,) = read_rows(database.execute("SELECT 1 AS id"), BOUND)
+    assert refused == Refused(0, "", "a row of 1 values instead of 2 to 5")
+    database.close()
+
+
+class Record(Sequence[Any]):
+    """A row of SQLAlchemy is such a sequence."""
+
+    def __init__(self, *values: Any) -> None:
+        self._values = values
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._values[place]
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+
+def test_rows_that_are_sequences() -> None:
+    assert list(read_rows([Record("o1", "hello"), Record("o")], BOUND)) == [
+        A,
+        Refused(1, "", "a row of 1 values instead of 2 to 5"),
+    ]
+    (refused,) = read_rows([b"ox"], BOUND)
+    assert refused == Refused(0, "", "a row is a bytes, neither tuple nor dict")
 
 
 @pytest.mark.parametrize("rows", ["text", b"bytes", {"id": "o", "text": "x"}, 7, None])

@@ -146,9 +146,10 @@ INFO = Step(f"{CONTROL} 1", b"INFO")
 CONSOLIDATE = Step(f"{CONTROL} 1", b"TRIGGER consolidate")
 PLACE = COLLECTION.encode()
 TEXT = re.compile(
-    rb'^(?P<head>(?P<command>PUSH|QUERY|POP|SUGGEST) [^"]*)"(?P<text>(?:[^"\\]|\\.)*)"(?P<meta>.*)$', re.DOTALL
+    rb'^(?P<head>(?P<command>PUSH|QUERY|POP|SUGGEST) [^"]*)"(?P<text>(?:[^"\\]|\\.)*(?:\\(?="$))?)"(?P<meta>.*)$',
+    re.DOTALL,
 )
-"""A line with a text, as most scenarios write it."""
+"""A line with a text, as most scenarios write it; the quotation mark that ends the line may be escaped."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,6 +116,20 @@ STORED_CHINESE = 'PUSH {c} b o "\u4eca\u5929\u5929\u6c14 \u5929" LANG(cmn)'.enco
 
 
 @pytest.mark.parametrize(
+    ("line", "text", "meta"),
+    [
+        (rb'POP {c} b o "one \"two\" three"', rb"one \"two\" three", b""),
+        (rb'POP {c} b o "one" LANG(none)', b"one", b" LANG(none)"),
+        (rb'POP {c} b o "one \"', b"one \\", b""),
+        (rb'POP {c} b o "one \\"', rb"one \\", b""),
+    ],
+)
+def test_the_text_of_a_line(line: bytes, text: bytes, meta: bytes) -> None:
+    found = TEXT.match(line)
+    assert found is not None and (found["text"], found["meta"]) == (text, meta)
+
+
+@pytest.mark.parametrize(
     ("sonic", "ours", "is_meant"), [(1, 2, True), (0, 2, False), (1, 3, False), (2, 1, False), (2, 2, False)]
 )
 def test_pop_removes_as_many_as_the_rule_says(sonic: int, ours: int, is_meant: bool) -> None:

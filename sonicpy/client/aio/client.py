@@ -90,7 +90,8 @@ class AsyncClient:
 
         Args:
             rows: an iterable of tuples (object, text), (object, text, lang), (collection, bucket, object, text) or
-                (collection, bucket, object, text, lang), or of dicts; or a table of pyarrow, pandas or Polars.
+                (collection, bucket, object, text, lang), of dicts, or of rows of a database; or a table of pyarrow,
+                pandas or Polars.
             collection, bucket: of all rows; None: each row has its own, in the columns of these names.
             object: the column with the name of the object; None: `id`, else `object`.
             text: the column with the text, or several columns, whose texts are joined.
