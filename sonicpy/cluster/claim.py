@@ -1,7 +1,7 @@
 """The name that a process writes under: one process at a time has it.
 
-A batch has no effect behind one of a later incarnation of the same writer. So what the brokers acknowledge is an OK only
-while no later incarnation has appended anything. Therefore
+A batch has no effect behind one of a later incarnation of the same writer. So what the brokers acknowledge is an OK
+only while no later incarnation has appended anything. Therefore
 
 - a process takes a name only if no process that has it answers;
 - it then announces itself for WAIT_S before it appends anything, unless nobody ever had the name: whoever hears a later
