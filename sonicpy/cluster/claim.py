@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 
 ANSWER_S = 1.0
 """How long a process that has the name may take to answer."""
-ANNOUNCE_S = 0.25
+ANNOUNCE_S = 0.4
 REACHED_S = 1.0
 WAIT_S = 1.5
 """Above REACHED_S and the time that an announcement takes."""

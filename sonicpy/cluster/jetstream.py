@@ -55,12 +55,12 @@ async def connect(addresses: str, name: str, *, patient: bool = True) -> Client:
         ConfigError: none of them answers, or they refuse the user or the password.
     """
     _check_addresses(addresses)
-    refusals: list[str] = []
+    refusals: set[str] = set()
 
     async def note(error: Exception) -> None:
         """Note a refusal; every other error reaches the caller that waits for the answer."""
         if REFUSAL in str(error).lower():
-            refusals.append(str(error))
+            refusals.add(str(error))
 
     try:
         connecting = nats.connect(

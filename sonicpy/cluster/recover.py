@@ -58,9 +58,9 @@ async def _recover(brokers: str, wish: Wish, say: Say) -> int:
     connection = await connect(brokers, "sonicpy cluster recover")
     try:
         layout = await (await Registry.open(connection)).layout()
-        logs = await _logs(JetStream(connection), layout, say)
         answers = await ask_nodes(connection, layout)
         check_wish(layout, answers, wish)
+        logs = await _logs(JetStream(connection), layout, say)  # after the nodes: no replica is ahead of its log then
         for node in answers.values():
             _note_faults(layout, logs, node["replicas"])
         partitions = [wish.partition] if wish.partition is not None else _wrong(layout, answers, wish)
