@@ -1,7 +1,7 @@
 """Completed and corrected words in the default mode: when they are tried, for which words, and where they rank."""
 
 from collections.abc import Iterator
-from itertools import count
+from itertools import count, product
 from pathlib import Path
 from string import ascii_lowercase
 
@@ -132,6 +132,26 @@ class TestEdits:
             assert index.suggest(C, B, typed) == ([stored.casefold()] if finds else []), why
 
 
+class TestCompletions:
+    def test_those_that_most_objects_hold_are_tried(self, tmp_path: Path) -> None:
+        with opened(tmp_path, budget=1) as index:
+            for number, (one, other) in enumerate(product(ascii_lowercase[:7], repeat=2)):
+                push(index, f"rare{number}", f"plan{one}{other}")
+            for number in range(3):
+                push(index, f"common{number}", "planting")
+            assert found(index, "plan") == ["common2", "common1", "common0"]
+
+    def test_the_rarest_is_not_the_first(self, tmp_path: Path) -> None:
+        with opened(tmp_path) as index:
+            for number in range(30):
+                push(index, f"common{number}", "planet")
+            push(index, "rare", "planking")
+            push(index, "other", "komet")
+            assert found(index, "plan", limit=100)[-1] == "rare"
+            words = {each.word: each.weight for each in index.explain(C, B, "plan", lang="none").terms[0].alternates}
+            assert words["planet"] > words["planking"]
+
+
 class TestBudget:
     def test_none(self, tmp_path: Path) -> None:
         with opened(tmp_path, budget=0) as index:
@@ -249,7 +269,7 @@ class TestEnough:
                 hits = index.query(C, B, "planet", limit=limit, offset=offset, lang="none", total=True)
                 assert hits.total == len(expected)
             tried: list[bytes] = []
-            monkeypatch.setattr(Lexicon, "completed", lambda self, prefix, most: tried.append(prefix) or [])
+            monkeypatch.setattr(Lexicon, "likely", lambda self, word, *args: tried.append(word) or [])
             monkeypatch.setattr(Lexicon, "corrections", lambda self, word, *args, **more: tried.append(word) or [])
             found(index, "planet", limit=100)
             assert tried == [b"planet", b"planet"] * (below == 6)

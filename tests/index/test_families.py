@@ -1,14 +1,19 @@
 """Families: words of a query stand for words with their stem, and for those that differ only in accents."""
 
+import itertools
 import random
+import string
 from pathlib import Path
 
 import pytest
 
 from sonicpy import Index
-from sonicpy.index.search.families import Families, Matching, fold
+from sonicpy.index.search.accents import fold
+from sonicpy.index.search.families import Families, Matching
 from tests.index.shorthand import B, C, open_index, push
 
+PAIRS = ["".join(pair) for pair in itertools.product(string.ascii_lowercase, repeat=2)]
+"""More words than are compared with one."""
 SENTENCES = {
     "eng": ("the engine of the old car would not start", "all engines of the fleet were tested again"),
     "deu": ("der Motor des alten Wagens springt nicht an", "die Motoren wurden alle noch einmal geprüft"),
@@ -169,6 +174,18 @@ def _check_fresh(index: Index, word: str) -> None:
         ("हिन्दी", "", "हिन्दी"),
         ("ελληνικά", "", "ελληνικα"),
         ("café", None, "café"),
+        ("l’été", None, "l'été"),
+        ("łódź", "", "lodz"),
+        ("þingvellir", "", "thingvellir"),
+        ("nội", "", "noi"),
+        ("timișoara", "", "timisoara"),
+        ("ὀδυσσεύς", "", "οδυσσευς"),
+        ("за\u0301мок", "", "замок"),
+        ("i\u0307stanbul", "", "istanbul"),
+        ("co\u00adoperate", None, "cooperate"),
+        ("כְּתָב", "", "כתב"),
+        ("كِتَابُ", "", "كتاب"),
+        ("أحمد", "", "احمد"),
     ],
 )
 def test_folding(word: str, own: str | None, folded: str) -> None:
@@ -206,3 +223,110 @@ def test_german_forms_with_an_umlaut_are_one_family(tmp_path: Path, pair: str) -
         for lang in ("deu", None):
             assert index.query(C, B, singular, lang=lang).objects == ["one", "many"], "the exact spelling is first"
             assert index.query(C, B, plural, lang=lang).objects == ["many", "one"]
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        "كتاب الكتاب", "للكتاب والكتاب",
+        "don't don’t", "o'neill o’neill", "п'ять пʼять", "rock'n'roll rock’n’roll", "łódź lodz", "bolesław boleslaw",
+        "søren soren", "þingvellir thingvellir", "nội noi", "mười muoi", "timișoara timisoara", "kṛṣṇa krsna",
+        "ὀδυσσέας οδυσσεας", "έρευνητικότητας ερευνητικοτητας", "за\u0301мок замок", "i\u0307stanbul istanbul",
+        "co\u00adope\u00adrate cooperate", "كِتَابُ كتاب", "مُحَمَّد محمد", "كتـــاب كتاب", "أحمد احمد",
+        "می\u200cخواهم میخواهم", "שָׁלוֹם שלום", "e\u0301̣bun ebun",
+    ],
+)  # fmt: skip
+def test_spellings_that_look_the_same_to_users_meet(tmp_path: Path, pair: str) -> None:
+    one, other = pair.split()
+    with open_index(tmp_path, search__query_alternates_try=0) as index:
+        push(index, "one", one)
+        push(index, "other", other)
+        assert index.query(C, B, one).objects == ["one", "other"], "the exact spelling is first"
+        assert index.query(C, B, other).objects == ["other", "one"]
+        assert index.query(C, B, one, stem=False).objects == ["one"]
+        index.consolidate()
+        assert index.query(C, B, one).objects == ["one", "other"]
+
+
+@pytest.mark.parametrize("pair", ["ocean ocean's", "shakespeare shakespeare’s", "mcdonalds mcdonald’s"])
+def test_possessives_meet(tmp_path: Path, pair: str) -> None:
+    one, other = pair.split()
+    with open_index(tmp_path, search__query_alternates_try=0) as index:
+        push(index, "one", one)
+        push(index, "other", other)
+        for lang in ("eng", None):
+            assert index.query(C, B, one, lang=lang).objects == ["one", "other"]
+            assert index.query(C, B, other, lang=lang).objects == ["other", "one"]
+
+
+@pytest.mark.parametrize(
+    ("lang", "one", "other", "apart"),
+    [
+        ("fra", "homme", "l’homme", "d'homard"),
+        ("fra", "enfants", "d'enfant", "l'enfer"),
+        ("ita", "arte", "dell'arte", "l'articolo"),
+        ("cat", "home", "l'home", "l'hora"),
+        (None, "été", "l'ete", "l'air"),
+        (None, "amore", "l'amore", "d'amaro"),
+    ],
+)
+def test_words_meet_behind_an_elided_word(tmp_path: Path, lang: str | None, one: str, other: str, apart: str) -> None:
+    with open_index(tmp_path, search__query_alternates_try=0) as index:
+        for oid, word in (("one", one), ("other", other), ("apart", apart)):
+            push(index, oid, word)
+        elided, apostrophe, _ = other.replace("’", "'").partition("'")
+        more = [f"{elided}{apostrophe}a{word}" for word in PAIRS]  # more than are compared
+        index.push_many([(f"o{number}", word) for number, word in enumerate(more)], collection=C, bucket=B)
+        assert index.query(C, B, one, lang=lang).objects == ["one", "other"]
+        assert index.query(C, B, other, lang=lang).objects == ["other", "one"]
+        assert index.query(C, B, one, lang="eng").objects == ["one"], "English elides nothing"
+
+
+@pytest.mark.parametrize("pair", ["advocaat advocaten", "maan manen", "been benen", "brief brieven"])
+def test_dutch_words_meet_whose_vowel_is_written_once_or_twice(tmp_path: Path, pair: str) -> None:
+    one, other = pair.split()
+    with open_index(tmp_path, search__query_alternates_try=0) as index:
+        push(index, "one", one)
+        push(index, "other", other)
+        index.push_many(
+            [(f"o{number}", f"{one[:2]}a{word}q") for number, word in enumerate(PAIRS)], collection=C, bucket=B
+        )
+        assert index.query(C, B, one, lang="nld").objects == ["one", "other"]
+        assert index.query(C, B, other, lang="nld").objects == ["other", "one"]
+
+
+def test_hindi_forms_meet(tmp_path: Path) -> None:
+    with open_index(tmp_path, search__query_alternates_try=0) as index:
+        push(index, "one", "किताब")
+        push(index, "many", "किताबें")
+        assert index.query(C, B, "किताब", lang="hin").objects == ["one", "many"]
+        assert index.query(C, B, "किताबें", lang="hin").objects == ["many", "one"]
+
+
+def test_romanian_letters_with_a_comma_and_with_a_cedilla_are_one(tmp_path: Path) -> None:
+    with open_index(tmp_path, search__query_alternates_try=0) as index:
+        push(index, "comma", "brașov")
+        push(index, "cedilla", "braşov")
+        push(index, "other", "brăsov")
+        assert index.query(C, B, "brașov", lang="ron").objects == ["comma", "cedilla"]
+
+
+def test_an_accent_is_found_where_many_words_begin_so(tmp_path: Path) -> None:
+    with open_index(tmp_path, search__query_alternates_try=0) as index:
+        push(index, "clé", "clé")
+        push(index, "ésa", "ésa")
+        index.push_many([(f"o{number}", f"cla{word}") for number, word in enumerate(PAIRS)], collection=C, bucket=B)
+        starts = [variant + letter for variant in "eèéêëēĕėęěȅȇẹẻẽếềểễ" for letter in "sr"]
+        index.push_many([(f"e{number}", f"{word}ta") for number, word in enumerate(starts)], collection=C, bucket=B)
+        assert index.query(C, B, "cle", lang="fra").objects == ["clé"]
+        assert index.query(C, B, "esa", lang="spa").objects == ["ésa"]
+
+
+def test_short_words_in_y_have_their_forms_in_a_large_bucket(tmp_path: Path) -> None:
+    with open_index(tmp_path, search__query_alternates_try=0) as index:
+        push(index, "boys", "boys")
+        push(index, "tried", "tried")
+        words = [f"{start}{word}k" for start in ("bo", "tr") for word in PAIRS if word[0] != "y"]
+        index.push_many([(f"o{number}", word) for number, word in enumerate(words)], collection=C, bucket=B)
+        assert index.query(C, B, "boy", lang="eng").objects == ["boys"]
+        assert index.query(C, B, "try", lang="eng").objects == ["tried"]

@@ -254,8 +254,10 @@ def rows_of(list lists not None) -> list:
 
 
 def plan_expansions(PlannedList exact not None, others, uint64_t objects) -> list:
-    """Return the lists of the expansions of a term: each has a share of the lower one of its own `idf` and the term's
-    weight.
+    """Return the lists of the expansions of a term.
+
+    A correction has a share of the lower one of its own `idf` and the term's weight. Completions have shares of one
+    weight, the lowest of them, because they are one word that is not finished: else the rarest would come first.
 
     Args:
         others: tuples (word, row, share, how, edits).
@@ -265,9 +267,16 @@ def plan_expansions(PlannedList exact not None, others, uint64_t objects) -> lis
     cdef PlannedList one
     cdef TermInfo row
     cdef tuple fields
-    for other in others:
+    cdef double completed = exact.weight
+    cdef list found = list(others)
+    for other in found:
         if not isinstance(other, tuple):
             raise TypeError(f"an expansion is a {type(other).__name__}, not a tuple")
+        fields = <tuple> other
+        row = fields[1]
+        if row is not None and fields[3] == "completion":
+            completed = min(completed, idf(objects, row._word.df))
+    for other in found:
         fields = <tuple> other
         word, row, share, how, edits = fields[0], fields[1], fields[2], fields[3], fields[4]
         if row is None:
@@ -276,8 +285,10 @@ def plan_expansions(PlannedList exact not None, others, uint64_t objects) -> lis
         one.term = exact.term
         one.word = word
         one.row = row
-        one.weight = min(idf(objects, row._word.df), exact.weight) * <double> share
         one._kind = COMPLETED if how == "completion" else CORRECTED
+        one.weight = <double> share * (
+            completed if one._kind == COMPLETED else min(idf(objects, row._word.df), exact.weight)
+        )
         one.edits = edits
         one.inserts = True
         lists.append(one)

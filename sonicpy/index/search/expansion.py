@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 from sonicpy._native.edit_automaton import accepted, count_states
 from sonicpy._native.term_rows import TermInfo
-from sonicpy.index.search.lexicon import Lexicon, by_frequency
+from sonicpy.index.search.lexicon import Lexicon
 
-EXAMINED = 16
-"""Completions whose frequencies are compared before the budget is spent on the best of them."""
-
+EXAMINED = 256
+"""Completions compared before the budget is spent on those that most objects hold, at most; the first in byte order.
+A prefix of three letters seldom has more."""
 
 STATES_MAX = 10_000
 """States of an automaton of Sonic, at most; without that, it would find more corrections of long words."""
@@ -85,8 +85,8 @@ def expansions(
         return
     length = len(term.decode())
     taken = {term, *family}
-    completed = [each for each in lexicon.completed(term, EXAMINED + len(taken)) if each[0] not in taken][:EXAMINED]
-    for word, row in by_frequency(completed)[:budget]:
+    likely = lexicon.likely(term, budget + len(taken), EXAMINED)
+    for word, row in lexicon.held([each for each in likely if each not in taken][:budget]):
         yield Expansion(word, row, 0.9 * length / len(word.decode()), "completion")
         taken.add(word)
         found += row.df

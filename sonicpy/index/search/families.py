@@ -1,8 +1,9 @@
 """Families: the words of a bucket that a typed word stands for, because they have its stem or differ only in accents.
 
 Nothing is stored for it. The candidates are the words that begin as the typed word's stems do, with or without marks on
-their letters; those that share a stem or the folded form with it are its family. What this misses: forms that differ
-from their stem before its last letter (went, men), and what stands behind the first CANDIDATES_MAX candidates.
+their letters, and behind an elided word (l'homme); those that share a stem or the folded form with it are its family.
+What this misses: forms that differ from their stem before its last letter (went, men), and what stands behind the first
+CANDIDATES_MAX candidates.
 
 A family is cached. As words are pushed, only the new ones are compared with it.
 """
@@ -10,16 +11,17 @@ A family is cached. As words are pushed, only the new ones are compared with it.
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 import Stemmer
 
+from sonicpy.index.search.accents import APOSTROPHES, fold, goes_on, is_spelled, spellings, unmarked
 from sonicpy.lexer.languages import by_code
 from sonicpy.store.bucket_reader import BucketReader
 
 CANDIDATES_MAX = 512
-"""Candidates of one word that are compared with it, at most: it bounds the time for short words."""
+"""Words that begin as a family does and are compared with it, at most: it bounds the time for short words."""
 NEW_WORDS_MAX = 256
 """A cached family is looked up afresh where more words than this are new."""
 FAMILIES_MAX = 10_000
@@ -28,8 +30,6 @@ FAMILY_MAX = 16
 """Words of a family, at most, beside the typed one: each is a list of postings to walk."""
 WORD_CHARACTERS_MAX = 40
 """Longer words have no family."""
-LETTER_BYTES_MAX = 4
-"""Bytes of a letter in UTF-8, at most."""
 
 ANY_LATIN = ("english", "french", "german", "italian", "portuguese", "spanish")
 """The algorithms, together, for Latin words of a query whose language is not known: few pairs of words that one of them
@@ -41,7 +41,7 @@ OWN_LETTERS = {
     **dict.fromkeys(("deu", "hun"), "äöü"),
     **dict.fromkeys(("tur", "aze"), "çşğıöü"),
     **dict.fromkeys(("spa", "glg"), "ñ"),
-    "ron": "ăâîșț",
+    "ron": "ăâî",  # ș and ț are written with a cedilla, too, as are Turkish letters
 }
 """Letters with marks that a language counts as its own: they are not the same as the letters without."""
 
@@ -51,8 +51,23 @@ MARKS_OF_FORMS = {"german": frozenset("äöü")}
 MARKS_MATTER = frozenset(("pol", "ces", "slk", "hrv", "lit", "vie"))
 """Languages in which a word that is typed with marks is meant with them."""
 
-_MARKS = frozenset(map(chr, (*range(0x300, 0x305), *range(0x306, 0x309), 0x30A, 0x30B, 0x30C, 0x327, 0x328)))
-_LIGATURES = {"ß": "ss", "œ": "oe", "æ": "ae"}
+
+ELIDED = {
+    ("french",): ("c'", "d'", "j'", "jusqu'", "l'", "lorsqu'", "m'", "n'", "puisqu'", "qu'", "s'", "t'"),
+    ("italian",): ("all'", "d'", "dall'", "dell'", "l'", "nell'", "quell'", "quest'", "sull'", "un'"),
+    ("catalan",): ("d'", "l'", "m'", "n'", "s'", "t'"),
+    ANY_LATIN: ("all'", "d'", "dell'", "l'", "qu'"),
+}
+"""By algorithms, words that lose their vowel before another one and are written with it. Where the language is unknown,
+those of names and titles, because each takes a look-up."""
+ELIDES = frozenset("aehiouy")
+"""Letters with which a word begins that another one is elided before."""
+SCRIPTS_WITH_MARKS = ("LATIN", "GREEK", "CYRILLIC", "HEBREW", "ARABIC")
+"""Scripts whose words have a family without an algorithm, too: those that differ only in accents or points."""
+ARTICLES = ("ال", "بال", "فال", "كال", "لل", "وال")
+"""What Arabic writes together with a noun: the article, alone and behind prepositions."""
+BEHIND_MIN = 3
+"""Letters that stand behind an elided word or an article, at least: l'on is a word of its own."""
 
 
 class Matching(NamedTuple):
@@ -87,31 +102,6 @@ def _script(word: str) -> str:
     return "LATIN" if word[0] < "\u0250" else unicodedata.name(word[0], "").partition(" ")[0]
 
 
-@lru_cache(4096)
-def _folded_letter(letter: str) -> str:
-    if letter in _LIGATURES:
-        return _LIGATURES[letter]
-    if letter == "ё":
-        return "е"
-    if letter < "\xc0" or not (
-        "\xc0" <= letter < "\u0250" or "\u0370" <= letter < "\u0400" or "\u1e00" <= letter < "\u1fff"
-    ):
-        return letter
-    apart = unicodedata.normalize("NFD", letter)
-    return apart[0] + "".join(mark for mark in apart[1:] if mark not in _MARKS)
-
-
-def fold(word: str, own: str | None) -> str:
-    """Return a word in NFC without the marks on its Latin and Greek letters.
-
-    Args:
-        own: letters that stay as they are; None: all.
-    """
-    if own is None or word.isascii():
-        return word
-    return "".join(letter if letter in own else _folded_letter(letter) for letter in word)
-
-
 @dataclass(frozen=True, slots=True)
 class _Kin:
     """What the words of a family share.
@@ -123,6 +113,8 @@ class _Kin:
         start: the typed word as the beginnings of candidates are folded.
         kept: letters that stay as they are in beginnings: those of `own` that no form of a word brings.
         prefixes: the beginnings of candidates.
+        near: longer beginnings, where too many words begin as the prefixes do.
+        before: what may stand before a word of the family: elided words with their apostrophes, or articles.
     """
 
     folded: str
@@ -131,18 +123,29 @@ class _Kin:
     start: str
     kept: str | None
     prefixes: tuple[str, ...]
+    near: tuple[str, ...]
+    before: tuple[str, ...]
 
     def holds(self, stemmers: "Stemmers", words: Sequence[str]) -> list[bytes]:
         """Return the words of the family among some words."""
-        found = {word for word in words if fold(word, self.own) == self.folded}
-        for algorithm, stem in self.stems:
-            rest = [word for word in words if word not in found]
-            stems = stemmers[algorithm].stemWords(rest)
-            found.update(word for word, its in zip(rest, stems, strict=True) if fold(its, self.own) == stem)
-        return sorted(word.encode() for word in found)
+        found: list[str] = []
+        rest: list[str] = []
+        cores: list[str] = []
+        for word in words:
+            core = word if word.isalpha() and self.before is not ARTICLES else _core(word, self.before)
+            if fold(core, self.own) == self.folded:
+                found.append(word)
+            else:
+                rest.append(word)
+                cores.append(core)
+        if rest:
+            for algorithm, stem in self.stems:
+                stems = stemmers[algorithm].stemWords(cores)
+                found += [word for word, its in zip(rest, stems, strict=True) if fold(its, self.own) == stem]
+        return sorted(word.encode() for word in set(found))
 
 
-_NO_KIN = _Kin("", None, (), "", None, ())
+_NO_KIN = _Kin("", None, (), "", None, (), (), ())
 
 
 class Stemmers(dict[str, Stemmer.Stemmer]):
@@ -193,7 +196,7 @@ class Families:
         if family is None:
             kin = self._kin(word, matching)
             taken = 0 if source is None else len(source)
-            words = [] if kin is None else kin.holds(self._stemmers, list(_candidates(reader, kin)))
+            words = [] if kin is None else kin.holds(self._stemmers, _candidates(reader, kin))
             words = [each for each in words if each != word]
             family = _Family(_nearest(word, words), kin or _NO_KIN, moment, source, taken)
         if len(self._cached) >= FAMILIES_MAX:
@@ -225,22 +228,45 @@ class Families:
 
     def _kin(self, word: bytes, matching: Matching) -> _Kin | None:
         """Return what the family of a word shares; None: it has none."""
-        text = word.decode()
-        if len(text) > WORD_CHARACTERS_MAX or not text.isalpha():
+        whole = word.decode()
+        if len(whole) > WORD_CHARACTERS_MAX or not is_spelled(whole):
             return None
-        own = matching.own_letters(text)
-        algorithms = matching.algorithms(text)
-        if not algorithms and _script(text) not in ("LATIN", "GREEK", "CYRILLIC"):
+        algorithms = matching.algorithms(whole)
+        if not algorithms and _script(whole) not in SCRIPTS_WITH_MARKS:
             return None
+        own = matching.own_letters(whole)
+        before = ELIDED.get(algorithms, ARTICLES if _script(whole) == "ARABIC" else ())
+        text = _core(whole, before)
         folded = fold(text, own)
+        if not folded:
+            return None
+        if len(folded) < BEHIND_MIN or (before is not ARTICLES and folded[0] not in ELIDES):
+            before = ()
         stems = tuple((name, fold(self._stemmers[name].stemWord(text), own)) for name in algorithms)
         kept = own and "".join(letter for letter in own if not any(letter in _brought(name) for name in algorithms))
         start = fold(text, kept)
-        beginnings = {start[: _common(start, _beginning(stem))] for _, stem in stems} or {start}
-        prefixes = [
-            one for one in beginnings if not any(one != other and one.startswith(other) for other in beginnings)
-        ]
-        return _Kin(folded, own, stems, start, kept, tuple(sorted(prefixes)))
+        beginnings = {start[: _common(start, _beginning(stem, name))] for name, stem in stems} or {start}
+        prefixes = _shortest(beginnings)
+        near = {start, *(each for _, stem in stems for each in _ends(stem))}
+        return _Kin(folded, own, stems, start, kept, prefixes, tuple(sorted(near - beginnings)), before)
+
+
+def _core(word: str, before: tuple[str, ...]) -> str:
+    """Return a word as its stem is taken: with straight apostrophes, without points, and without what is before it."""
+    plain = unmarked(word)
+    if not before or not plain.startswith(before):
+        return plain
+    behind = plain[max(len(each) for each in before if plain.startswith(each)) :]
+    if len(behind) < BEHIND_MIN or (before is not ARTICLES and fold(behind[0], "")[:1] not in ELIDES):
+        return plain
+    return behind
+
+
+def _shortest(beginnings: set[str]) -> tuple[str, ...]:
+    """Return the beginnings that do not begin with another one, in their order."""
+    return tuple(
+        sorted(one for one in beginnings if not any(one != other and one.startswith(other) for other in beginnings))
+    )
 
 
 def _brought(algorithm: str) -> frozenset[str]:
@@ -248,12 +274,28 @@ def _brought(algorithm: str) -> frozenset[str]:
 
 
 def _begins(word: str, kin: _Kin) -> bool:
-    return fold(word, kin.kept).startswith(kin.prefixes) and not any(map(str.isdigit, word))
+    return fold(_core(word, kin.before), kin.kept).startswith(kin.prefixes) and is_spelled(word)
 
 
-def _beginning(stem: str) -> str:
-    """Return with what words of a stem begin: the last letter of a stem may stand for another one (carri, use)."""
+def _beginning(stem: str, algorithm: str) -> str:
+    """Return with what words of a stem begin.
+
+    The last letter of a stem may stand for another one (carri, use), in Dutch two vowels for one (maan, manen).
+    """
+    if algorithm == "dutch" and _is_doubled(stem):
+        return stem[:-2]
     return stem[:-1] if len(stem) > 4 or (len(stem) > 2 and stem[-1] in "eiy") else stem
+
+
+def _is_doubled(stem: str) -> bool:
+    return len(stem) > 3 and stem[-3] == stem[-2] and stem[-2] in "aeou" and stem[-1] not in "aeiou"
+
+
+def _ends(stem: str) -> tuple[str, ...]:
+    """Return with what most words of a short stem begin: many words begin as it does without its last letters."""
+    if stem[-1:] in ("i", "y"):
+        return (f"{stem[:-1]}i", f"{stem[:-1]}y")
+    return (stem, stem[:-2] + stem[-1]) if _is_doubled(stem) else (stem,)
 
 
 def _common(one: str, other: str) -> int:
@@ -273,74 +315,36 @@ def _nearest(word: bytes, words: list[bytes]) -> list[bytes]:
     return sorted(words)
 
 
-def _candidates(reader: BucketReader, kin: _Kin) -> Iterator[str]:
-    """Yield words that begin as a family does, with or without marks."""
+def _candidates(reader: BucketReader, kin: _Kin) -> list[str]:
+    """Return words that begin as a family does, with or without marks; some twice."""
+    found: list[str] = []
+    for before in (b"", *_written(kin.before)):
+        if before and not goes_on(reader.word_from, before):
+            continue
+        prefixes = (spellings(reader.word_from, kin.start, len(prefix), kin.kept, before) for prefix in kin.prefixes)
+        if not _add_words(found, reader, chain.from_iterable(prefixes)):
+            near = (spellings(reader.word_from, beginning, len(beginning), kin.kept, before) for beginning in kin.near)
+            _add_words(found, reader, chain.from_iterable(near))
+    return found
+
+
+def _written(before: tuple[str, ...]) -> Iterator[bytes]:
+    """Yield what may stand before a word as it is written: with either apostrophe, or without."""
+    for each in before:
+        if each.endswith("'"):
+            yield from ((each[:-1] + apostrophe).encode() for apostrophe in APOSTROPHES)
+        else:
+            yield each.encode()
+
+
+def _add_words(found: list[str], reader: BucketReader, beginnings: Iterator[bytes]) -> bool:
+    """Add the words with these beginnings; return whether these are all, not the first CANDIDATES_MAX."""
     left = CANDIDATES_MAX
     longest = 4 * WORD_CHARACTERS_MAX
-    for prefix in kin.prefixes:
-        for beginning in _spelled(reader, kin.start, len(prefix), kin.kept):
-            for word in reader.words_with(beginning, left)[:left]:
-                left -= 1
-                if len(word) <= longest and (text := word.decode()).isalpha():
-                    yield text
-            if left <= 0:
-                return
-
-
-def _spelled(reader: BucketReader, folded: str, size: int, own: str | None) -> list[bytes]:
-    """Return the ways in which the first letters of a folded word are spelled in a bucket, with and without marks.
-
-    Marked letters are found by leaping: one look-up for each letter tells whether any follows there.
-    """
-    found: list[bytes] = []
-    branches = [("", 0)]
-    while branches:
-        spelled, at = branches.pop()
-        while at < size:
-            if own is not None:
-                for letter in _marked(reader, spelled, folded[at]):
-                    if letter not in own and folded.startswith(plain := _folded_letter(letter), at):
-                        branches.append((spelled + letter, at + len(plain)))
-            spelled += folded[at]
-            at += 1
-        found.append(spelled.encode())
-        if len(found) == 16:
-            break
-    return found
-
-
-def _marked(reader: BucketReader, spelled: str, letter: str) -> Iterator[str]:
-    """Yield the letters with marks that follow the beginning of a word in a bucket and may stand for a letter."""
-    if not letter.isascii():
-        yield from _VARIANTS.get(letter, "")
-        return
-    start, passed = spelled.encode(), ""
-    for variant in _VARIANTS.get(letter, ""):
-        if variant < passed:
-            continue
-        word = reader.word_from(start + variant.encode())
-        if word is None or not word.startswith(start):
-            return
-        # No letter between follows. Of a very long word the store has the beginning and a hash, which is no UTF-8.
-        passed = word[len(start) : len(start) + LETTER_BYTES_MAX].decode(errors="ignore")[0]
-        if passed == variant:
-            yield variant
-
-
-def _variants() -> dict[str, str]:
-    """Return the letters, in their order, that fold to each letter or begin to: é to e, œ to oe."""
-    found: dict[str, str] = {"е": "ё"}
-    for point in (*range(0xC0, 0x250), *range(0x1E00, 0x1F00)):
-        letter = chr(point)
-        base = _folded_letter(letter)[0]
-        if base.isascii():
-            found[base] = found.get(base, "") + letter
-    for point in range(0x370, 0x400):
-        letter = chr(point)
-        base = _folded_letter(letter)
-        if letter.islower() and base != letter:
-            found[base] = found.get(base, "") + letter
-    return found
-
-
-_VARIANTS = _variants()
+    for beginning in beginnings:
+        words = reader.words_with(beginning, left)[:left]
+        left -= len(words)
+        found += [text for word in words if len(word) <= longest and is_spelled(text := word.decode())]
+        if left <= 0:
+            return False
+    return True

@@ -194,8 +194,3 @@ def _groups(matches: list[tuple[bytes, int]]) -> Iterator[tuple[int, int, int]]:
         if end == len(matches) or matches[end][1] != matches[start][1]:
             yield matches[start][1], start, end
             start = end
-
-
-def by_frequency(words: list[tuple[bytes, TermInfo]]) -> list[tuple[bytes, TermInfo]]:
-    """Return words and their rows, those that most objects hold first; equals keep their order."""
-    return sorted(words, key=lambda found: -found[1].df)

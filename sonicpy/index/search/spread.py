@@ -33,9 +33,6 @@ from sonicpy.index.search.ranking import (
 from sonicpy.index.search.suggest import COMPLETIONS_EXAMINED, suggest_alphabetical, suggest_likely
 from sonicpy.index.search.walk import BM25_K1, Walk
 
-COMPLETED_MAX = EXAMINED + 1 + FAMILY_MAX
-"""Completions of a word that a plan may look at."""
-
 Sketch = dict[str, Any]
 """What a part knows: objects, length (the sum of their lengths), words {word: [objects, hidden]}, families, completed
 and corrected {word: [words]}; to each correction belongs its distance."""
@@ -62,7 +59,7 @@ def sketch_query(lexicon: Lexicon, terms: Terms, config: Config, matching: Match
         if matching is not None and not flags & without:
             held += sketch.add_family(term, matching)
         if held < enough:  # else the whole bucket has enough, too
-            sketch.add_others(term, COMPLETED_MAX, edits_allowed(len(term.decode())), transpositions=True)
+            sketch.add_others(term, EXAMINED, edits_allowed(len(term.decode())), transpositions=True)
     return sketch.sketch
 
 
