@@ -128,6 +128,8 @@ def spread(arguments: argparse.Namespace) -> int:
     layout = load_cluster("spreading").spread(arguments.cluster, arguments.collection, arguments.parts)
     for name, parts in layout.spread:
         print(f"{name}: each bucket has {parts} parts")
+    if arguments.parts == 1:
+        print(f"{arguments.collection}: no bucket is spread")
     return 0
 
 

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from sonicpy.children import ends_with_parent
 from sonicpy.cli.arguments import Verbs, number
 from sonicpy.client.address import Address
 from sonicpy.config import split_address
@@ -159,7 +160,10 @@ def local_agents(arguments: argparse.Namespace) -> Iterator[None]:
     ]
     command += ["--server", servers, "--connections", str(arguments.connections), "--timeout", str(arguments.timeout)]
     command += ["--password", arguments.password] if arguments.password else []
-    started = [subprocess.Popen(command, stdout=subprocess.DEVNULL) for _ in range(arguments.agents)]
+    started = [
+        subprocess.Popen(command, stdout=subprocess.DEVNULL, preexec_fn=ends_with_parent())
+        for _ in range(arguments.agents)
+    ]
     try:
         yield
     finally:

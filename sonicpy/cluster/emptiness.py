@@ -29,7 +29,7 @@ async def what_is_held(connection: Client, layout: Layout, question: Question) -
         try:
             message = await connection.request(subject_of_questions(partition), packed, timeout=ANSWER_S)
         except (NatsError, OSError) as error:
-            raise StoreError(f"partition {partition} does not answer ({type(error).__name__})") from error
+            raise StoreError(f"partition {partition} does not answer: start the nodes that hold it") from error
         if message.data != b"+[]":
             return not_empty(partition, message.data)
     return ""

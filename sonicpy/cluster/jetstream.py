@@ -7,6 +7,7 @@ heartbeat, because a consumer dies with its server.
 
 import asyncio
 import json
+import re
 from collections import deque
 from collections.abc import AsyncIterator
 from typing import Any
@@ -36,6 +37,10 @@ STREAM_NOT_FOUND = 10059
 MESSAGES_WAITING_MAX = 1 << 16
 BYTES_WAITING_MAX = 64 << 20
 NANOSECONDS = 1_000_000_000
+SCHEMES = ("nats", "tls", "ws", "wss")
+ALLOWED = "allowed are addresses of NATS servers such as nats://10.0.0.1:4222, separated by commas."
+REFUSAL = "authorization"
+"""What brokers say of a user or password that they do not know has this in it."""
 
 
 async def connect(addresses: str, name: str, *, patient: bool = True) -> Client:
@@ -47,8 +52,16 @@ async def connect(addresses: str, name: str, *, patient: bool = True) -> Client:
         patient: after a loss, connect again for as long as it takes.
 
     Raises:
-        ConfigError: none of them answers.
+        ConfigError: none of them answers, or they refuse the user or the password.
     """
+    _check_addresses(addresses)
+    refusals: set[str] = set()
+
+    async def note(error: Exception) -> None:
+        """Note a refusal; every other error reaches the caller that waits for the answer."""
+        if REFUSAL in str(error).lower():
+            refusals.add(str(error))
+
     try:
         connecting = nats.connect(
             servers=addresses.split(","),
@@ -58,19 +71,31 @@ async def connect(addresses: str, name: str, *, patient: bool = True) -> Client:
             max_reconnect_attempts=-1,
             ping_interval=5,
             max_outstanding_pings=2,
-            error_cb=_ignore,
+            error_cb=note,
             allow_reconnect=patient,
         )
         return await asyncio.wait_for(connecting, CONNECT_S)
     except (NatsError, OSError, ValueError) as error:  # TimeoutError among them
-        raise ConfigError(
-            f"--cluster is {addresses}: no broker answers there; allowed are addresses of NATS servers such "
-            "as nats://10.0.0.1:4222, separated by commas."
-        ) from error
+        await note(error)
+        if refusals:
+            raise ConfigError(
+                f"--cluster is {without_passwords(addresses)}: the brokers refuse the user or the password; allowed "
+                "are addresses such as nats://USER:PASSWORD@10.0.0.1:4222, separated by commas."
+            ) from error
+        raise ConfigError(f"--cluster is {without_passwords(addresses)}: no broker answers there; {ALLOWED}") from error
 
 
-async def _ignore(error: Exception) -> None:
-    """Every error reaches the caller that waits for the answer; this one would be printed besides."""
+def without_passwords(addresses: str) -> str:
+    """Return addresses without what they hold before an @, to be shown."""
+    return re.sub(r"[^/,]*@", "***@", addresses)
+
+
+def _check_addresses(addresses: str) -> None:
+    """Raise ConfigError if addresses have a wrong form: nats-py would try them for as long as right ones."""
+    for address in addresses.split(","):
+        scheme, mark, rest = address.rpartition("://")
+        if not rest or any(map(str.isspace, rest)) or (mark and scheme not in SCHEMES):
+            raise ConfigError(f"--cluster holds {without_passwords(address)!r}; {ALLOWED}")
 
 
 class JetStream:

@@ -21,6 +21,7 @@ from nats.errors import NoRespondersError
 
 from sonicpy.cluster import snapshots
 from sonicpy.cluster.broker import Epoch
+from sonicpy.cluster.claim import Claim
 from sonicpy.cluster.ending import close, end
 from sonicpy.cluster.figures import partition_figures
 from sonicpy.cluster.follower import LogFollower
@@ -28,6 +29,7 @@ from sonicpy.cluster.hedging import NOT_HERE
 from sonicpy.cluster.jetstream import JetStream
 from sonicpy.cluster.lag import Lag
 from sonicpy.cluster.moves import Mover
+from sonicpy.cluster.orders import RECOVERED
 from sonicpy.cluster.partitions import partition_of
 from sonicpy.cluster.peers import Asker, Peers
 from sonicpy.cluster.questions import (
@@ -101,7 +103,7 @@ class Node:
         connection: Client,
         registry: Registry,
         layout: Layout,
-        incarnation: int,
+        claim: Claim,
         recorder: Recorder,
         *,
         is_strong: bool,
@@ -124,13 +126,15 @@ class Node:
         self._broker = JetStream(connection)
         self.lag = Lag(self._broker, self.replicas, lambda partition: self.layout.log_of(partition))
         self._writers = [
-            LogWriter(self._broker, number, name, incarnation, self._note_acknowledged) for number in range(layout.logs)
+            LogWriter(self._broker, number, name, claim.incarnation, self._note_acknowledged, claim=claim)
+            for number in range(layout.logs)
         ]
         self._followers = [LogFollower(number, self._broker) for number in range(layout.logs)]
         self._tasks: list[asyncio.Task[None]] = []
         self._held: dict[int, Held] = {}
         self._answering: set[asyncio.Task[None]] = set()
         self._subscriptions: list[Subscription] = []
+        self._claim = claim
         self._mover = Mover(self, connection, registry)
         self._peers = Peers(name, registry, self._answer_now, self._answer_packed)
 
@@ -150,9 +154,10 @@ class Node:
         recorder.lexer.prepare()
         await registry.agree_on_analyzer(recorder.analyzer())
         check_version(version := await registry.entry_version())
-        incarnation = await registry.incarnation(name)
+        taken = f"--node is {name}; allowed is a name that no running node has, and a running node has this one"
+        claim = await Claim.take(connection, registry, name, taken)
         folder = Path(config.store.kv.path)
-        node = cls(name, folder, config, connection, registry, layout, incarnation, recorder, is_strong=is_strong)
+        node = cls(name, folder, config, connection, registry, layout, claim, recorder, is_strong=is_strong)
         node.write_version(version)
         try:
             await node._start(statistics)
@@ -197,6 +202,20 @@ class Node:
     def figures(self) -> list[LabelledFigures]:
         """Return what the metrics report of each partition."""
         return partition_figures(self.name, self.replicas, self._writers, self.lag)
+
+    def trouble(self, *, to_search: bool) -> str | None:
+        """Return why clients should prefer another node, as a sentence; None: there is no reason.
+
+        Args:
+            to_search: for clients that only search.
+        """
+        if self._claim.loss is not None and not to_search:
+            return self._claim.loss
+        return self.lag.trouble(to_search=to_search)
+
+    async def watch_name(self) -> None:
+        """Wait for the loss of the name. Raises NameLost then: clients have to go on at another node."""
+        await self._claim.wait_for_loss()
 
     async def ask(self, partition: int, question: Question) -> bytes:
         """Answer a question about a partition here, or let another node answer it.
@@ -248,6 +267,7 @@ class Node:
         for subscription in self._subscriptions:
             if not self._connection.is_closed:
                 await subscription.unsubscribe()
+        await self._claim.release()
         await self._peers.close()
         await self._mover.stop()
         for partition in list(self._held):
@@ -302,6 +322,7 @@ class Node:
         await self._peers.listen(self._connection)
         self._subscriptions.append(await self._connection.subscribe(STATUS, cb=self._tell_status))
         self._subscriptions.append(await self._connection.subscribe(UPGRADED, cb=self._note_upgrade))
+        self._subscriptions.append(await self._connection.subscribe(RECOVERED, cb=self._note_recovery))
 
     async def _open_replica(self, number: int) -> ReplicaIndex:
         folder = self.folder_of(number)
@@ -337,6 +358,16 @@ class Node:
             return
         self.write_version(version)
         logger.info("entries of version %d are written from now on", version)
+
+    async def _note_recovery(self, message: Msg) -> None:
+        """Let reads of a partition that was recovered wait for nothing that its log does not have."""
+        partition = int(message.data)
+        try:
+            epoch = await self._broker.epoch(self.layout.log_of(partition))
+        except SonicError as error:
+            logger.warning("reads of partition %d may wait for what is lost: %s", partition, error)
+            return
+        self.written[partition] = min(self.written[partition], epoch.last)
 
     def _follower_of(self, partition: int) -> LogFollower:
         return self._followers[self.layout.log_of(partition)]

@@ -15,6 +15,8 @@ from sonicpy.errors import StoreError
 
 LAYOUT = "sonicpy.layout"
 """Where all nodes hear that the layout has changed."""
+RECOVERED = "sonicpy.recovered"
+"""Where all nodes hear the number of a partition whose replicas go on with another log."""
 ORDER_S = 600.0
 """Longest time for an order: a snapshot is written and read."""
 DONE, FAILED = b"+", b"?"
@@ -59,6 +61,12 @@ async def give_order(connection: Client, node: str, order: Order) -> str:
     if message.data[:1] != DONE:
         raise StoreError(f"{where}: {said}")
     return said
+
+
+async def tell_recovery(connection: Client, partition: int) -> None:
+    """Tell all nodes that what they acknowledged in a partition before may be gone: reads must not wait for it."""
+    await connection.publish(RECOVERED, str(partition).encode())
+    await connection.flush()
 
 
 async def tell_layout(connection: Client) -> None:

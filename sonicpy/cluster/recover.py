@@ -15,7 +15,7 @@ from nats.aio.client import Client
 from sonicpy.cluster.broker import Epoch, LogGone
 from sonicpy.cluster.ending import close
 from sonicpy.cluster.jetstream import JetStream, connect
-from sonicpy.cluster.orders import Order, give_order
+from sonicpy.cluster.orders import Order, give_order, tell_recovery
 from sonicpy.cluster.registry import Layout, Registry
 from sonicpy.cluster.setup import LOG_COPIES
 from sonicpy.cluster.status import ask_nodes
@@ -58,12 +58,14 @@ async def _recover(brokers: str, wish: Wish, say: Say) -> int:
     connection = await connect(brokers, "sonicpy cluster recover")
     try:
         layout = await (await Registry.open(connection)).layout()
-        logs = await _logs(JetStream(connection), layout, say)
         answers = await ask_nodes(connection, layout)
-        _check(layout, answers, wish)
+        check_wish(layout, answers, wish)
+        logs = await _logs(JetStream(connection), layout, say)  # after the nodes: no replica is ahead of its log then
         for node in answers.values():
             _note_faults(layout, logs, node["replicas"])
         partitions = [wish.partition] if wish.partition is not None else _wrong(layout, answers, wish)
+        if not wish.source and not wish.anyway:
+            check_log(layout, logs, answers, partitions, wish.node)
         for partition in partitions:
             await _recover_partition(connection, layout, answers, partition, wish, say)
         return len(partitions)
@@ -88,15 +90,32 @@ async def _logs(log: JetStream, layout: Layout, say: Say) -> list[Epoch]:
 def _note_faults(layout: Layout, logs: list[Epoch], replicas: dict[str, Any]) -> None:
     """Note which replicas hold what the log does not have: they may not have seen it themselves yet."""
     for number, replica in replicas.items():
-        log = logs[layout.log_of(int(number))]
-        if replica["epoch"] not in ("", log.name) or replica["position"] > log.last:
+        if _is_lost_for(replica, logs[layout.log_of(int(number))]):
             replica["fault"] = replica["fault"] or "the log is another one"
 
 
-def _check(layout: Layout, answers: dict[str, Any], wish: Wish) -> None:
+def _is_lost_for(replica: dict[str, Any], log: Epoch) -> bool:
+    """Return whether a replica holds what its log does not have."""
+    return replica["epoch"] not in ("", log.name) or replica["position"] > log.last
+
+
+def check_log(layout: Layout, logs: list[Epoch], answers: dict[str, Any], partitions: list[int], node: str) -> None:
+    """Raise ConfigError if replicas that are to begin anew hold what the brokers have lost."""
+    for number in partitions:
+        replica = _replica(answers, node, number)
+        if replica is not None and _is_lost_for(replica, logs[layout.log_of(number)]):
+            raise ConfigError(
+                f"--node is {node}, whose partition {number} holds what the brokers have lost; allowed are --from with "
+                "the node whose replica is right, or --anyway, which gives that up."
+            )
+
+
+def check_wish(layout: Layout, answers: dict[str, Any], wish: Wish) -> None:
+    """Raise ConfigError if a node that is named does not answer, or a partition does not exist."""
     for flag, name in (("from", wish.source), ("node", wish.node)):
         if name and name not in answers:
-            raise ConfigError(f"--{flag} is {name}, which does not answer; allowed are {', '.join(sorted(answers))}.")
+            allowed = f"allowed are {', '.join(sorted(answers))}" if answers else "no node does: start them"
+            raise ConfigError(f"--{flag} is {name}, which does not answer; {allowed}.")
     if wish.partition is not None and not 0 <= wish.partition < layout.partitions:
         raise ConfigError(f"--partition is {wish.partition}; allowed is 0 to {layout.partitions - 1}.")
 
@@ -147,6 +166,8 @@ async def _recover_partition(
         position = await give_order(connection, wish.source, order)
         say(f"partition {partition}: {wish.source} is right, and is at {position}")
     await _reset(connection, targets, partition, say)
+    if wish.source:
+        await tell_recovery(connection, partition)
 
 
 def _check_newest(held: dict[str, Any], partition: int, source: str) -> None:

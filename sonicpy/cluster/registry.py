@@ -32,6 +32,8 @@ HISTORY = 1
 LEADER_S = 10.0
 """Brokers choose a leader in this time, or something is wrong with them."""
 PAUSE_S = 0.2
+CREATE_S = 3.0
+"""Brokers without a leader do not answer at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,10 +146,7 @@ class Registry:
         """
         given = json.dumps(dataclasses.asdict(layout), sort_keys=True)
         try:
-            store = await connection.jetstream(timeout=10).create_key_value(
-                KeyValueConfig(bucket=BUCKET, history=HISTORY, replicas=copies)
-            )
-            registry = cls(store)
+            registry = cls(await _create_bucket(connection, copies))
             await registry._agree("cluster", given)
             now = await registry.layout()
             if dataclasses.replace(now, former=(), spread=()) == layout:
@@ -234,8 +233,8 @@ class Registry:
                     "nodes of the cluster."
                 )
 
-    async def incarnation(self, node: str) -> int:
-        """Return a number that is above that of every earlier start of a node.
+    async def incarnation(self, node: str) -> tuple[int, bool]:
+        """Return a number that is above that of every earlier start of a node, and whether this is its first start.
 
         It is the time in milliseconds, so that it also grows when the brokers have lost all their data; if that is no
         more than the number before, one more than that.
@@ -250,14 +249,18 @@ class Registry:
             except KeyNotFoundError:
                 number = int(time.time() * 1000)
                 await self._store.create(key, str(number).encode())
-            else:
-                number = max(int(time.time() * 1000), int(entry.value or b"0") + 1)
-                await self._store.update(key, str(number).encode(), last=entry.revision)
+                return number, True
+            number = max(int(time.time() * 1000), int(entry.value or b"0") + 1)
+            await self._store.update(key, str(number).encode(), last=entry.revision)
+            return number, False
         except KeyWrongLastSequenceError as error:
             raise ConfigError(f"--node is {node}, which is being started somewhere else, too.") from error
         except NatsError as error:
             raise ConfigError(f"the brokers do not answer ({error}); allowed are brokers with JetStream.") from error
-        return number
+
+    async def newest_incarnation(self, node: str) -> int:
+        """Return the number of the newest start of a node; 0: none. Raises ConfigError if no broker answers."""
+        return int(await self._get(f"writer.{node}") or 0)
 
     async def entry_version(self) -> int:
         """Return the version of entries that nodes write. Raises ConfigError if no broker answers."""
@@ -321,6 +324,20 @@ class Registry:
         except NatsError as error:
             raise ConfigError(f"the brokers do not answer ({error}); allowed are brokers with JetStream.") from error
         return (entry.value or b"").decode()
+
+
+async def _create_bucket(connection: Client, copies: int) -> KeyValue:
+    """Make the bucket, unless it exists; brokers that have just started may have no leader yet. Raises NatsError."""
+    deadline = time.monotonic() + 2 * LEADER_S
+    while True:
+        try:
+            return await connection.jetstream(timeout=CREATE_S).create_key_value(
+                KeyValueConfig(bucket=BUCKET, history=HISTORY, replicas=copies)
+            )
+        except NatsError:
+            if time.monotonic() > deadline:
+                raise
+            await asyncio.sleep(PAUSE_S)
 
 
 def other_layout(now: Layout, given: Layout) -> str:

@@ -158,6 +158,7 @@ class Replica:
     async def close(self) -> None:
         """Commit and release the folder."""
         await self.maintenance.stop()
+        self.committer.stop()
         with contextlib.suppress(StoreFull):  # then it begins at an older position
             self.note_progress()
         self.index.close()

@@ -8,6 +8,7 @@ from sonicpy.cluster.ending import close
 from sonicpy.cluster.jetstream import connect
 from sonicpy.cluster.node import Node
 from sonicpy.cluster.service import NodeService
+from sonicpy.cluster.setup import check_name
 from sonicpy.config import Config, Loaded
 from sonicpy.server.server import PeriodicWork, Server, run
 from sonicpy.server.service import BaseService
@@ -24,8 +25,9 @@ def serve(loaded: Loaded, announce: Callable[[str], None], brokers: str, name: s
         is_strong: every read sees all changes that any node has acknowledged before.
 
     Raises:
-        SonicError: the cluster cannot be reached, or the node cannot start.
+        SonicError: the name is wrong, the cluster cannot be reached, or the node cannot start.
     """
+    check_name(name)
     logging.getLogger("nats").setLevel(logging.CRITICAL)
     return run(NodeServer(loaded.config, announce, brokers, name, is_strong=is_strong), loaded)
 
@@ -50,13 +52,9 @@ class NodeServer(Server):
             try:
                 service = NodeService(node, self._config)
                 service.statistics = statistics  # that the replicas count their consolidations in
-                yield service, replicas_work
+                yield service, node.watch_name  # each replica does its own periodic work
             finally:
                 await node.close()
         finally:
             if not connection.is_closed:
                 await close(connection)
-
-
-async def replicas_work() -> None:
-    """Do nothing: each replica does its own periodic work from its opening on."""

@@ -148,7 +148,7 @@ class NodeService(BaseService):
 
     def trouble(self, *, to_search: bool) -> str | None:
         """Return why clients should prefer another node; see `BaseService.trouble`."""
-        return self.node.lag.trouble(to_search=to_search) or super().trouble(to_search=to_search)
+        return self.node.trouble(to_search=to_search) or super().trouble(to_search=to_search)
 
     def note_url(self, url: str) -> None:
         """Tell other processes that want to open a replica's folder at which URL this one serves it."""

@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 from collections.abc import Callable, Sequence
+from http.client import HTTPException
 from urllib.error import URLError
 from urllib.request import urlopen
 
@@ -37,7 +38,7 @@ def init(
         StoreError: the brokers refuse, or hold another cluster.
     """
     for node in nodes:
-        _check_name(node)
+        check_name(node)
     if len(set(nodes)) < len(nodes) or len(nodes) < copies:
         raise ConfigError(
             f"--nodes names {len(set(nodes))} nodes; allowed are at least {copies} (--copies), each once."
@@ -68,7 +69,7 @@ def add(brokers: str, node: str) -> Layout:
         ConfigError: the name is wrong, or the node holds partitions already.
         StoreError: the brokers refuse.
     """
-    _check_name(node)
+    check_name(node)
 
     def change(nodes: tuple[str, ...]) -> tuple[str, ...]:
         if node in nodes:
@@ -106,7 +107,8 @@ async def _change(brokers: str, change: Callable[[tuple[str, ...]], tuple[str, .
         await close(connection)
 
 
-def _check_name(node: str) -> None:
+def check_name(node: str) -> None:
+    """Check the name of a node. Raises ConfigError."""
     if not NAME.fullmatch(node):
         raise ConfigError(f"a node is named {node!r}; allowed are 1 to 64 letters, digits, - and _.")
 
@@ -125,11 +127,16 @@ def check_broker(monitor: str) -> None:
     try:
         with urlopen(f"{monitor}/jsz", timeout=MONITOR_S) as answer:
             found = json.load(answer)
-    except (URLError, OSError, ValueError) as error:
+    except (HTTPException, ValueError) as error:  # such as the port for clients, or another web server
+        raise ConfigError(
+            f"--monitor holds {monitor}, where no broker is monitored; allowed are addresses such as "
+            "http://10.0.0.1:8222."
+        ) from error
+    except (URLError, OSError) as error:
         raise ConfigError(
             f"--monitor holds {monitor}, which does not answer ({error}); allowed are brokers."
         ) from error
-    if "config" not in found:
+    if not isinstance(found, dict) or "config" not in found:
         raise ConfigError(f"the broker at {monitor} has no JetStream; allowed are brokers with JetStream.")
     if not found["config"].get("sync_always"):
         raise ConfigError(

@@ -21,6 +21,7 @@ from pathlib import Path
 
 from nats.aio.client import Client
 
+from sonicpy.cluster.claim import Claim
 from sonicpy.cluster.emptiness import what_is_held
 from sonicpy.cluster.ending import close
 from sonicpy.cluster.jetstream import JetStream, connect
@@ -43,6 +44,7 @@ from sonicpy.store.replica import install_backup
 
 WRITER = "=import"
 """No node has this name."""
+ANOTHER_IMPORT = "another import into this cluster runs, and allowed is one at a time"
 BATCHES_WAITING_MAX = 64
 """Batches that wait for their acknowledgement, in all partitions together."""
 NOTES_FILE = "cluster.json"
@@ -135,11 +137,12 @@ def opened(source: Path, config: Config) -> Iterator[Index]:
 class Appender:
     """Appends records to the logs of a cluster, some batches at a time."""
 
-    def __init__(self, connection: Client, layout: Layout, incarnation: int) -> None:
+    def __init__(self, connection: Client, layout: Layout, claim: Claim) -> None:
         log = JetStream(connection)
         self._layout = layout
         self._writers = [
-            LogWriter(log, number, WRITER, incarnation, lambda batch, position: None) for number in range(layout.logs)
+            LogWriter(log, number, WRITER, claim.incarnation, lambda batch, position: None, claim=claim)
+            for number in range(layout.logs)
         ]
         self._waiting: deque[OpenBatch] = deque()
 
@@ -189,11 +192,13 @@ async def _appending(brokers: str, config: Config, *, only_empty: bool) -> Async
         await registry.agree_on_analyzer(recorder.analyzer())
         if only_empty:
             await _check_empty(connection, layout)
-        appender = Appender(connection, layout, await registry.incarnation(WRITER))
+        claim = await Claim.take(connection, registry, WRITER, ANOTHER_IMPORT)
+        appender = Appender(connection, layout, claim)
         try:
             yield recorder, appender
         finally:
             await appender.stop()
+            await claim.release()
     finally:
         await close(connection)
 

@@ -12,6 +12,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable
+from typing import Protocol
 
 from sonicpy.cluster.batches import Batch, pack_records
 from sonicpy.cluster.broker import Broker, Unacknowledged
@@ -31,6 +32,20 @@ GATHER_SHARE = 1.0
 """A batch waits for others at most for this share of the time that the last one took."""
 GATHER_S = 0.005
 """And at most for this time."""
+
+
+class Claim(Protocol):
+    """The name that a writer writes under, as `claim.py` has it."""
+
+    loss: str | None
+
+    async def may_begin(self) -> None:
+        """Wait until no other process writes under the name."""
+        ...
+
+    async def confirm(self) -> None:
+        """Raise StoreError if what was just acknowledged may have no effect, because another process has the name."""
+        ...
 
 
 class OpenBatch:
@@ -112,6 +127,7 @@ class LogWriter:
         writer: the name of this node.
         incarnation: above that of every earlier start of the node.
         acknowledged: called with the batch and its position, before those who wait go on.
+        claim: of the name; None: no other process uses it.
     """
 
     def __init__(
@@ -122,7 +138,9 @@ class LogWriter:
         incarnation: int,
         acknowledged: Callable[[OpenBatch, int], None],
         give_up_s: float = GIVE_UP_S,
+        claim: Claim | None = None,
     ) -> None:
+        self._claim = claim
         self._broker = broker
         self._log = log
         self._writer = writer
@@ -185,9 +203,13 @@ class LogWriter:
 
     async def _append_all(self) -> None:
         try:
+            if self._claim is not None:
+                await self._claim.may_begin()
             while self._waiting:
                 await self._gather()
                 batch = self._waiting.popleft()
+                if self._claim is not None and self._claim.loss is not None:
+                    batch.fail(StoreError(self._claim.loss))
                 if not batch.done.done():
                     await self._append(batch)
         finally:
@@ -219,6 +241,8 @@ class LogWriter:
         began = self._loop.time()
         with self.gaps.waiting():
             position = await self._append_until_acknowledged(entry, named.key)
+            if not await self._is_confirmed(batch):
+                return
         now = self._loop.time()
         self._expected = batch.changes + sum(waiting.changes for waiting in self._waiting)
         self._gather_until = now + min(GATHER_S, GATHER_SHARE * (now - began))
@@ -228,6 +252,17 @@ class LogWriter:
         if not batch.done.done():
             batch.done.set_result(position)
         self._forget(batch)
+
+    async def _is_confirmed(self, batch: OpenBatch) -> bool:
+        """Return whether a batch that was acknowledged has its effect; if it may have none, tell those who wait."""
+        try:
+            if self._claim is not None:
+                await self._claim.confirm()
+        except StoreError as error:
+            batch.fail(StoreError(f"a batch of {batch.changes} changes was sent, and its outcome is unknown: {error}"))
+            self._under_way.pop(batch.number, None)
+            return False
+        return True
 
     def _forget(self, batch: OpenBatch) -> None:
         """Drop a batch that was acknowledged and whose answers nobody waits for."""

@@ -207,6 +207,12 @@ class Committer:
             self._loop.call_at(self._next_shared_s, self._commit_shared)
         return self._shared_commit
 
+    def stop(self) -> None:
+        """Let no commit come by itself any more: whoever closes the index commits."""
+        if self._commit_timer is not None:
+            self._commit_timer.cancel()
+            self._commit_timer = None
+
     @property
     def commits_later(self) -> bool:
         """Whether a commit will come by itself."""

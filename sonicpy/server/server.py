@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from sonicpy.channel.session import Session
 from sonicpy.config import Config, Loaded
-from sonicpy.errors import ConfigError
+from sonicpy.errors import ConfigError, SonicError
 from sonicpy.index.index import Index
 from sonicpy.server import logs
 from sonicpy.server.connection import Connection
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 PeriodicWork = Callable[[], Coroutine[Any, Any, None]]
-"""Runs beside the connections until it is cancelled."""
+"""Runs beside the connections until it is cancelled. A SonicError that it raises stops the server, and is its error."""
 
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGHUP)
 DRAIN_S = 0.05
@@ -73,7 +73,7 @@ class Server:
         self._limits = limits_of(config)
 
     async def run(self) -> None:
-        """Serve until a stop signal. Raises SonicError if it cannot start."""
+        """Serve until a stop signal. Raises SonicError if it cannot start, or must not go on."""
         loop = asyncio.get_running_loop()
         stopped = asyncio.Event()
         for number in STOP_SIGNALS:
@@ -95,12 +95,15 @@ class Server:
                 settle_garbage()
                 notify(READY)
                 tasks = asyncio.create_task(run_tasks())
+                tasks.add_done_callback(lambda _: stopped.set() if _refusal(tasks) is not None else None)
                 try:
                     await stopped.wait()
                 finally:
                     service.unready = "the server is stopping"
                     notify(STOPPING)
                     await self._stop(service, listeners, tasks)
+        if (refusal := _refusal(tasks)) is not None:
+            raise refusal
         logger.info("stopped")
 
     @contextlib.asynccontextmanager
@@ -147,7 +150,7 @@ class Server:
         """Stop to accept connections, answer what has arrived, close the connections, and end the maintenance."""
         listeners.close()
         tasks.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
+        with contextlib.suppress(asyncio.CancelledError, SonicError):  # `run` raises the latter at the end
             await tasks
         await asyncio.sleep(DRAIN_S)
         if service.search is None:
@@ -161,6 +164,12 @@ class Server:
         for rejected in list(service.rejected):
             rejected.abort()
         await service.finish(CONSOLIDATE_S)
+
+
+def _refusal(tasks: "asyncio.Task[None]") -> SonicError | None:
+    """Return why the periodic work has ended the server; None: it has not."""
+    error = tasks.exception() if tasks.done() and not tasks.cancelled() else None
+    return error if isinstance(error, SonicError) else None
 
 
 async def run_tasks_of(service: Service) -> None:

@@ -148,6 +148,7 @@ class Service(BaseService):
         """End the maintenance, then consolidate for at most `seconds`."""
         await self.maintenance.stop()
         self.maintenance.consolidate_within(seconds)
+        self.committer.stop()
 
     async def execute(self, command: Command) -> bytes:
         """Carry out a command that takes longer than a turn; see `Serving.execute`."""

@@ -91,6 +91,7 @@ class BackgroundSync:
         with self._turn:
             if self._is_closed or self._waiting is not None:
                 return
+            self._wake()  # the thread of a sync that was under way at the same time: one is enough
             self._woken = woken = threading.Event()
         pause_s = REST_AFTER_S
         try:

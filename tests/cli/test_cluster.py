@@ -1,14 +1,16 @@
 """`sonicpy cluster` and `serve --cluster`: loaded only when asked for, and clear about what is missing or wrong."""
 
+import socket
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 from sonicpy.cli.cluster_room import load_cluster
 from sonicpy.errors import ConfigError
-from tests.processes import run_here
+from tests.processes import environment, run_here
 
 ROOMS = """\
 import sys
@@ -34,6 +36,12 @@ WRONG = [
     (["serve", "--node", "n1"], "allowed with them is --cluster"),
     (["serve", "--consistency", "strong"], "allowed with them is --cluster"),
     (["serve", "--cluster", "nats://127.0.0.1:1"], "--node is missing"),
+    (["serve", "--cluster", "nats://127.0.0.1:1", "--node", "n 1"], "allowed are 1 to 64 letters"),
+    (["serve", "--cluster", "nats://127.0.0.1:1", "--node", "=import"], "allowed are 1 to 64 letters"),
+    (["cluster", "status", "--cluster", ""], "--cluster holds ''; allowed are addresses of NATS servers"),
+    (["cluster", "status", "--cluster", "sonic://a,nats://b"], "--cluster holds 'sonic://a'; allowed are"),
+    (["cluster", "status", "--cluster", "nats://u:secret@a, nats://b"], "--cluster holds ' nats://b'; allowed are"),
+    (["cluster", "status", "--cluster", "http://u:secret@a"], "--cluster holds 'http://***@a'; allowed are"),
     (["cluster", "dev", "--partitions", "0"], "allowed is 1 to 1024"),
     (["cluster", "dev", "--copies", "8"], "allowed is 1 to 7"),
 ]
@@ -41,6 +49,8 @@ WRONG = [
 
 @pytest.mark.parametrize(("arguments", "said"), WRONG)
 def test_wrong_arguments(arguments: list[str], said: str, tmp_path: Path) -> None:
+    if len(arguments) > 3:
+        pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
     status, _, error = run_here(arguments, tmp_path)
     assert status == 2
     assert said in error
@@ -62,3 +72,55 @@ def test_wrong_arguments_of_init(arguments: list[str], said: str, tmp_path: Path
     status, _, error = run_here([*INIT, *arguments], tmp_path)
     assert status == 2
     assert said in error
+
+
+@pytest.mark.parametrize(
+    "greeting",
+    [
+        b"INFO {}\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n7",
+    ],
+)
+def test_a_port_where_no_broker_is_monitored(greeting: bytes, tmp_path: Path) -> None:
+    pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        answering = threading.Thread(target=answer_once, args=(listening, greeting))
+        answering.start()
+        port = listening.getsockname()[1]
+        status, _, error = run_here([*INIT, f"http://127.0.0.1:{port}", "--nodes", "n1,n2,n3"], tmp_path)
+        answering.join()
+    assert status == 2
+    assert error.count("\n") == 1
+    assert f"127.0.0.1:{port}" in error
+    assert "where no broker is monitored" in error or "has no JetStream" in error
+
+
+def answer_once(listening: socket.socket, greeting: bytes) -> None:
+    connection, _ = listening.accept()
+    with connection:
+        connection.recv(1000)
+        connection.sendall(greeting)
+
+
+def test_refused_passwords_are_told_and_not_shown() -> None:
+    pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        answering = threading.Thread(target=refuse_once, args=(listening,))
+        answering.start()
+        address = f"127.0.0.1:{listening.getsockname()[1]}"
+        command = [sys.executable, "-m", "sonicpy", "cluster", "status", "--cluster", f"nats://u:secret@{address}"]
+        done = subprocess.run(command, env=environment({}), capture_output=True, text=True, timeout=30, check=False)
+        answering.join()
+    assert done.returncode == 2
+    error = done.stderr
+    assert f"--cluster is nats://***@{address}: the brokers refuse the user or the password" in error
+    assert "secret" not in error
+
+
+def refuse_once(listening: socket.socket) -> None:
+    connection, _ = listening.accept()
+    with connection:
+        connection.sendall(b'INFO {"server_id":"a","version":"2.10.0","max_payload":1048576,"auth_required":true}\r\n')
+        connection.recv(1000)
+        connection.sendall(b"-ERR 'Authorization Violation'\r\n")

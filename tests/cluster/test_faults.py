@@ -3,6 +3,8 @@
 import asyncio
 import shutil
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +15,7 @@ from tests.cluster.judge import Load
 
 pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 
-from sonicpy.cluster.dev import DevCluster, free_ports  # noqa: E402
+from sonicpy.cluster.dev import HOST, DevCluster, free_ports  # noqa: E402
 from sonicpy.cluster.jetstream import JetStream, connect  # noqa: E402
 from sonicpy.cluster.moves import rebalance  # noqa: E402
 from sonicpy.cluster.setup import add, drain  # noqa: E402
@@ -167,4 +169,33 @@ def test_a_node_that_was_away_catches_up(cluster: DevCluster, tmp_path: Path) ->
         cluster.wait_until_ready(time.monotonic() + 30)
         print(f"current {time.monotonic() - began:.1f} s after its start")
         load.wait_for(300)
+    check(cluster, load, tmp_path / "replay")
+
+
+@pytest.mark.full
+def test_a_node_whose_name_was_taken_acknowledges_nothing_more(cluster: DevCluster, tmp_path: Path) -> None:
+    with Load(list(cluster.node_ports.values())) as load:
+        load.wait_for(100)
+        old, old_port = cluster.nodes["n1"], cluster.node_ports["n1"]
+        other = tmp_path / "other"
+        cluster.node_ports["n1"] = free_ports(1)[0]
+        command = [*(sys.executable, "-m", "sonicpy", "serve", "--cluster", cluster.addresses, "--node", "n1")]
+        command += ["--inet", f"{HOST}:{cluster.node_ports['n1']}", "--data", str(other)]
+        refused = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+        assert refused.returncode == 2
+        assert f"and a running node has this one (process {old.pid} of" in refused.stderr
+        load.wait_for(100)
+        old.send_signal(signal.SIGSTOP)
+        new = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        try:
+            cluster.wait_until_ready(time.monotonic() + 30)
+            load.wait_for(100)
+            old.send_signal(signal.SIGCONT)
+            assert old.wait(20) == 1
+            assert "another process has taken the name n1" in (cluster.folder / "n1" / "log.txt").read_text()
+            load.wait_for(100)
+        finally:
+            new.terminate()
+            new.wait()
+    cluster.node_ports["n1"] = old_port
     check(cluster, load, tmp_path / "replay")

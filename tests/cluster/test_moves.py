@@ -228,6 +228,10 @@ def test_all_streams_that_are_lost_are_made_anew(cluster: DevCluster, tmp_path: 
         recover(cluster.addresses, Wish(source=source), print)
     found = status(cluster.addresses).figures
     assert found["faults"] == []
+    for url in urls(cluster):  # which do not wait for positions of the log that is lost
+        with connect_client([url]) as client:
+            for writer in load.writers:
+                assert client.count_objects(COLLECTION, writer.bucket) > 0
     again = [path for path in (cluster.folder / "n1" / "data").iterdir() if path.name.isdigit()]
     kill(cluster, "n1")
     shutil.rmtree(again[0])  # begins with the snapshot: the log does not go back to the beginning

@@ -496,3 +496,19 @@ def test_a_replica_that_comes_while_the_log_is_read_lacks_nothing(
         await second.close()
 
     run(test())
+
+
+def test_a_replica_that_is_closed_leaves_no_commit_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def test() -> None:
+        monkeypatch.setattr(replica_module, "COMMIT_AFTER_S", 0.05)
+        replica = replica_in(tmp_path)
+        replica.begin(Epoch("first", 1, 1))
+        replica.take(1, unpack_batch(entry(1, pushed("o1", "alpha"))))
+        assert replica.committer.commits_later
+        await replica.close()
+        await asyncio.sleep(0.15)
+
+    run(test())
+    assert caplog.records == []

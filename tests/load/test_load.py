@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -80,6 +80,31 @@ def test_runs_over_three_servers_with_agents_of_its_own(tmp_path: Path) -> None:
     assert held["roundtrip_s"]["Median"] == roundtrips[20]
     assert held["roundtrip_s"]["99%"] == roundtrips[39]
     assert math.isclose(held["roundtrip_s"]["Mean"], sum(roundtrips) / 40)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a parent's death signal")
+def test_agents_end_with_a_run_that_is_killed(tmp_path: Path) -> None:
+    set_file = tmp_path / "set.json"
+    set_file.write_text(LETARETTE)
+    port = free_port()
+    command = [sys.executable, "-m", "sonicpy", "load", "run", "--hub", f"{HOST}:{port}", "--agents", "1",
+               "--server", f"{HOST}:{free_port()}", str(set_file)]  # fmt: skip
+    running = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment({}))
+    children = Path(f"/proc/{running.pid}/task/{running.pid}/children")
+    try:
+        wait_until(lambda: children.read_text().split() != [])
+        agents = [Path("/proc", number) for number in children.read_text().split()]
+    finally:
+        running.kill()
+        running.wait()
+    wait_until(lambda: not any(agent.exists() for agent in agents))
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 10
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 @pytest.mark.full

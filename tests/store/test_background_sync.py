@@ -8,6 +8,7 @@ import pytest
 
 from sonicpy.store import background_sync
 from sonicpy.store import store as store_module
+from sonicpy.store.background_sync import BackgroundSync
 from sonicpy.store.store import Store
 from tests.store.shorthand import open_store, push
 
@@ -81,3 +82,43 @@ def test_a_commit_waits_for_the_sync_under_way_if_too_much_was_replaced(
         thread.join()
     assert was_early == [not too_much]
     store.close()
+
+
+def test_the_end_waits_for_no_rest_of_two_syncs_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(background_sync, "SYNC_AFTER_S", 0.0)
+    monkeypatch.setattr(background_sync, "REST_AFTER_S", 0.0)
+    begun = [threading.Event(), threading.Event()]
+    may_end = [threading.Event(), threading.Event()]
+    is_open = [True]
+    resting = set()
+    calls = iter(range(2))
+
+    def sync() -> None:
+        number = next(calls)
+        begun[number].set()
+        assert may_end[number].wait(LONG_S)
+
+    def rest() -> bool:
+        resting.add(threading.get_ident())
+        return is_open[0]
+
+    def wait_for_rests(count: int) -> None:
+        deadline = time.monotonic() + 10
+        while len(resting) < count:
+            assert time.monotonic() < deadline
+            time.sleep(0.001)
+
+    background = BackgroundSync(sync, rest)
+    for event in begun:  # a change comes while the sync of the one before is under way
+        background.note_change(is_urgent=True)
+        assert event.wait(LONG_S)
+    for number, event in enumerate(may_end):
+        event.set()
+        wait_for_rests(number + 1)
+    closing = threading.Thread(target=background.close)
+    closing.start()
+    closing.join(5)
+    has_ended = not closing.is_alive()
+    is_open[0] = False
+    closing.join()
+    assert has_ended

@@ -1,0 +1,178 @@
+"""The name that a process writes under: one process at a time has it.
+
+A batch has no effect behind one of a later incarnation of the same writer. So what the brokers acknowledge is an OK
+only while no later incarnation has appended anything. Therefore
+
+- a process takes a name only if no process that has it answers;
+- it then announces itself for WAIT_S before it appends anything, unless nobody ever had the name: whoever hears a later
+  incarnation than its own gives up the name;
+- it hears its own announcements, too. Who has not heard them for REACHED_S, because it stood still or was cut off, asks
+  the registry which incarnation is the newest, before it takes another acknowledgement for an OK.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+import socket
+import time
+
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.aio.subscription import Subscription
+from nats.errors import Error as NatsError
+
+from sonicpy.cluster.ending import end
+from sonicpy.cluster.registry import Registry
+from sonicpy.errors import ConfigError, StoreError
+
+logger = logging.getLogger(__name__)
+
+ANSWER_S = 1.0
+"""How long a process that has the name may take to answer."""
+ANNOUNCE_S = 0.4
+REACHED_S = 1.0
+WAIT_S = 1.5
+"""Above REACHED_S and the time that an announcement takes."""
+AGAIN_S = 0.1
+
+
+class NameLost(StoreError):
+    """Another process has the name."""
+
+
+class Claim:
+    """A name that this process has taken; `take` makes one.
+
+    Attributes:
+        incarnation: above that of every process that had the name before.
+        loss: why this process must not write any more, as a sentence; None: it may.
+    """
+
+    def __init__(self, connection: Client, registry: Registry, name: str) -> None:
+        self.name = name
+        self.incarnation = 0
+        self.loss: str | None = None
+        self._connection = connection
+        self._registry = registry
+        self._reached_s = now_s()
+        self._waits_until_s = 0.0
+        self._is_sure = True
+        self._asking = asyncio.Lock()
+        self._lost = asyncio.Event()
+        self._subscription: Subscription | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    @classmethod
+    async def take(cls, connection: Client, registry: Registry, name: str, taken: str) -> "Claim":
+        """Return the claim of a name.
+
+        Args:
+            taken: says that another process has it, as the first half of a sentence.
+
+        Raises:
+            ConfigError: another process has it, or no broker answers.
+        """
+        if holder := await _holder(connection, name):
+            raise ConfigError(f"{taken} ({holder}).")
+        claim = cls(connection, registry, name)
+        claim.incarnation, is_first = await registry.incarnation(name)
+        claim._reached_s = now_s()
+        claim._waits_until_s = 0.0 if is_first else now_s() + WAIT_S
+        claim._subscription = await connection.subscribe(_subject_of(name), cb=claim._hear)
+        claim._task = asyncio.create_task(claim._announce())
+        return claim
+
+    async def may_begin(self) -> None:
+        """Wait until everybody who had the name before has heard of this process."""
+        while (left_s := self._waits_until_s - now_s()) > 0:
+            await asyncio.sleep(left_s)
+
+    async def confirm(self) -> None:
+        """Return if what the brokers have just acknowledged is an OK. Raises NameLost if it may have no effect."""
+        self._look(now_s())
+        if not self._is_sure:
+            async with self._asking:
+                await self._ask_registry()
+        if self.loss is not None:
+            raise NameLost(self.loss)
+
+    async def wait_for_loss(self) -> None:
+        """Wait until another process has the name. Raises NameLost then."""
+        await self._lost.wait()
+        raise NameLost(str(self.loss))
+
+    async def release(self) -> None:
+        """Stop announcing, so that another process may take the name."""
+        if self._subscription is not None and not self._connection.is_closed:
+            await self._subscription.unsubscribe()
+        await end([] if self._task is None else [self._task])
+
+    # -- inside --------------------------------------------------------------------------------------------------------
+
+    def _look(self, time_s: float) -> None:
+        """Note whether another process may have taken the name between the last announcement and a time."""
+        if time_s - self._reached_s > REACHED_S:
+            self._is_sure = False
+
+    async def _ask_registry(self) -> None:
+        """Ask which incarnation is the newest, until a broker answers."""
+        while not self._is_sure and self.loss is None:
+            asked_s = now_s()
+            try:
+                newest = await self._registry.newest_incarnation(self.name)
+            except ConfigError:
+                await asyncio.sleep(AGAIN_S)
+                continue
+            if newest > self.incarnation:
+                self._lose()
+            self._reached_s, self._is_sure = asked_s, True
+
+    async def _announce(self) -> None:
+        while True:
+            with contextlib.suppress(NatsError, OSError):  # what is not heard counts as not reached
+                await self._connection.publish(_subject_of(self.name), b"%d %f" % (self.incarnation, now_s()))
+            await asyncio.sleep(ANNOUNCE_S)
+
+    async def _hear(self, message: Msg) -> None:
+        if message.reply:
+            await self._tell(message)
+            return
+        incarnation, said_s = message.data.split()
+        if int(incarnation) > self.incarnation:
+            self._lose()
+        elif int(incarnation) == self.incarnation:
+            self._look(float(said_s))
+            self._reached_s = float(said_s)
+
+    async def _tell(self, message: Msg) -> None:
+        if self.loss is not None:
+            return
+        try:
+            await message.respond(f"process {os.getpid()} of the machine {socket.gethostname()}".encode())
+        except (NatsError, OSError) as error:
+            logger.warning("a question for the holder of a name was not answered: %s", error)
+
+    def _lose(self) -> None:
+        if self.loss is None:
+            self.loss = f"another process has taken the name {self.name}, so this one ends"
+            self._lost.set()
+
+
+async def _holder(connection: Client, name: str) -> str:
+    """Return which process has a name; an empty string: none answers."""
+    try:
+        message = await connection.request(_subject_of(name), b"", timeout=ANSWER_S)
+    except (NatsError, OSError):  # nobody listens there, or it is silent; the registry decides then
+        return ""
+    return message.data.decode()
+
+
+def _subject_of(name: str) -> str:
+    return f"sonicpy.name.{name}"
+
+
+def now_s() -> float:
+    """Return the time by a clock that also goes on while the machine sleeps, where there is one."""
+    boot_time = getattr(time, "CLOCK_BOOTTIME", None)
+    return time.monotonic() if boot_time is None else time.clock_gettime(boot_time)

@@ -1,0 +1,214 @@
+"""One process at a time writes under a name: an acknowledgement behind a later process is no OK."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any, cast
+
+import pytest
+
+pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
+
+from nats.aio.client import Client  # noqa: E402
+from nats.errors import NoRespondersError  # noqa: E402
+
+from sonicpy.cluster import claim as module  # noqa: E402
+from sonicpy.cluster.claim import REACHED_S, WAIT_S, Claim, NameLost, now_s  # noqa: E402
+from sonicpy.cluster.registry import Registry  # noqa: E402
+from sonicpy.cluster.writer import LogWriter  # noqa: E402
+from sonicpy.errors import ConfigError, StoreError  # noqa: E402
+from tests.cluster.memory import MemoryBroker  # noqa: E402
+
+TAKEN = "--node is n1, which a running node has"
+
+
+@dataclass
+class Message:
+    """What a subscriber gets."""
+
+    data: bytes
+    reply: str = ""
+    answer: bytes | None = None
+
+    async def respond(self, answer: bytes) -> None:
+        self.answer = answer
+
+
+class Subscription:
+    """Ends with `unsubscribe`."""
+
+    def __init__(self, hub: "Hub", take: Callable[[Message], Awaitable[None]]) -> None:
+        self._hub, self._take = hub, take
+
+    async def unsubscribe(self) -> None:
+        self._hub.takers.remove(self._take)
+
+
+class Hub:
+    """Brokers with one subject; `is_cut` lets nothing through."""
+
+    is_closed = False
+
+    def __init__(self) -> None:
+        self.takers: list[Callable[[Message], Awaitable[None]]] = []
+        self.is_cut = False
+
+    async def subscribe(self, subject: str, cb: Callable[[Message], Awaitable[None]]) -> Subscription:
+        self.takers.append(cb)
+        return Subscription(self, cb)
+
+    async def publish(self, subject: str, data: bytes) -> None:
+        for take in [] if self.is_cut else list(self.takers):
+            await take(Message(data))
+
+    async def request(self, subject: str, data: bytes, timeout: float) -> Message:  # noqa: ASYNC109 - as nats-py has it
+        if self.is_cut or not self.takers:
+            raise NoRespondersError
+        message = Message(data, "reply")
+        await self.takers[0](message)
+        return Message(message.answer or b"")
+
+
+class Names:
+    """A registry: incarnations by name."""
+
+    def __init__(self) -> None:
+        self.held: dict[str, int] = {}
+        self.asked = 0
+
+    async def incarnation(self, name: str) -> tuple[int, bool]:
+        is_first = name not in self.held
+        self.held[name] = self.held.get(name, 0) + 1
+        return self.held[name], is_first
+
+    async def newest_incarnation(self, name: str) -> int:
+        self.asked += 1
+        if self.asked == 1:
+            raise ConfigError("the brokers choose a leader.")
+        return self.held[name]
+
+
+async def take(hub: Hub, names: Names) -> Claim:
+    return await Claim.take(cast(Client, hub), cast(Registry, names), "n1", TAKEN)
+
+
+def run(test: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(asyncio.wait_for(test, 20))
+
+
+def test_a_name_that_another_process_has_is_refused() -> None:
+    async def test() -> None:
+        hub, names = Hub(), Names()
+        first = await take(hub, names)
+        with pytest.raises(ConfigError, match=r"which a running node has \(process \d+ of the machine .+\)\."):
+            await take(hub, names)
+        await first.confirm()
+        await first.release()
+        again = await take(hub, names)
+        assert again.incarnation == 2
+        await again.release()
+
+    run(test())
+
+
+def test_who_hears_a_later_process_writes_no_more() -> None:
+    async def test() -> None:
+        hub, names = Hub(), Names()
+        first = await take(hub, names)
+        hub.is_cut = True  # the second one asks in vain who has the name
+        second = await take(hub, names)
+        await first.confirm()
+        hub.is_cut = False
+        with pytest.raises(NameLost, match="another process has taken the name n1"):
+            await asyncio.wait_for(first.wait_for_loss(), 5)
+        with pytest.raises(NameLost):
+            await first.confirm()
+        await second.confirm()
+        await first.release()
+        await second.release()
+
+    run(test())
+
+
+def test_who_stood_still_asks_the_registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test() -> None:
+        hub, names = Hub(), Names()
+        first = await take(hub, names)
+        hub.is_cut = True
+        await first.confirm()
+        assert not names.asked
+        monkeypatch.setattr(module, "now_s", lambda: now_s() + 2 * REACHED_S)
+        await first.confirm()  # nobody has the name: it is asked until a broker answers, and then goes on
+        assert names.asked == 2
+        await first.confirm()
+        assert names.asked == 2
+        await names.incarnation("n1")
+        monkeypatch.setattr(module, "now_s", lambda: now_s() + 4 * REACHED_S)
+        with pytest.raises(NameLost):
+            await first.confirm()
+        await first.release()
+
+    run(test())
+
+
+def test_announcements_that_were_late_count_as_standing_still(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test() -> None:
+        hub, names = Hub(), Names()
+        first = await take(hub, names)
+        await names.incarnation("n1")
+        monkeypatch.setattr(module, "now_s", lambda: now_s() + 2 * REACHED_S)
+        await hub.publish("", b"%d %f" % (first.incarnation, module.now_s()))
+        with pytest.raises(NameLost):
+            await first.confirm()
+        await first.release()
+
+    run(test())
+
+
+def test_who_comes_later_waits_until_the_one_before_has_heard_of_it() -> None:
+    async def test() -> None:
+        hub, names = Hub(), Names()
+        first = await take(hub, names)
+        began = now_s()
+        await first.may_begin()
+        assert now_s() - began < WAIT_S / 2
+        await first.release()
+        second = await take(hub, names)
+        began = now_s()
+        await second.may_begin()
+        assert now_s() - began > REACHED_S
+        await second.release()
+
+    run(test())
+
+
+class Lost:
+    """A claim that is lost once something was acknowledged."""
+
+    loss: str | None = None
+
+    async def may_begin(self) -> None:
+        return
+
+    async def confirm(self) -> None:
+        self.loss = "another process has the name"
+        raise NameLost(self.loss)
+
+
+def test_an_acknowledgement_is_no_ok_once_the_name_is_lost() -> None:
+    async def test() -> None:
+        broker = MemoryBroker()
+        noted: list[int] = []
+        writer = LogWriter(broker, 0, "n1", 1, lambda batch, position: noted.append(position), claim=Lost())
+        batch = writer.add(3, b"a")
+        answers = batch.answers_of(3)
+        with pytest.raises(StoreError, match="was sent, and its outcome is unknown: another process has the name"):
+            await batch.done
+        with pytest.raises(StoreError, match="its outcome is unknown"):
+            await answers
+        with pytest.raises(StoreError, match="^another process has the name"):
+            await writer.add(3, b"b").done
+        assert len(broker.logs[0]) == 1
+        assert not noted
+
+    run(test())
