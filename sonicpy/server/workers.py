@@ -34,6 +34,7 @@ BEAT_S = 1.0
 SILENCE_S = 12.0
 """A worker that told nothing for this time is stopped, or waits for ever; it is far above what a busy machine takes."""
 TIME_LIMIT_S = 3600.0
+NOTED_S = 1.0
 DIED = "died"
 GIVEN_UP = "the job was given up because the workers were stopped"
 
@@ -315,9 +316,23 @@ class Worker:
         # ended, too: `close` would refuse what it finds half done.
         with _starting:
             process.join()
+            has_ended = _is_noted(process)
             with self._lock:
                 self._process = None
-                process.close()
+                if has_ended:
+                    process.close()
+
+
+def _is_noted(process: multiprocessing.process.BaseProcess) -> bool:
+    """Return whether multiprocessing knows that a process has ended.
+
+    The program that this server is a part of may start processes as well: what looks for ended ones then, in another
+    thread, notes them a moment after the system has told it.
+    """
+    deadline = time.monotonic() + NOTED_S
+    while process.exitcode is None and time.monotonic() < deadline:
+        time.sleep(0.001)
+    return process.exitcode is not None
 
 
 _starting = threading.Lock()

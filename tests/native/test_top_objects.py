@@ -231,6 +231,29 @@ def test_a_word_of_some_hundred_objects_beside_common_words(seed: int) -> None:
         assert answer(found, lists, limit) == expected[:limit]
 
 
+@given(st.integers(0, 2**32))
+@settings(max_examples=15, deadline=None)
+def test_words_of_some_thousand_objects_beside_each_other(seed: int) -> None:
+    """None of them is common: the one is walked posting by posting, past objects that lack the others."""
+    chance = random.Random(seed)
+    objects = chance.choice((65_536, 150_000, 199_999))
+    lengths = bytes(chance.choices(range(1, 60), k=objects))
+    terms = []
+    for count in sorted(chance.sample((900, 1_500, 1_900, 2_000), chance.randint(2, 3))):
+        weight, words = chance.uniform(0.5, 3), [held_by(chance, objects, count)]
+        if chance.random() < 0.4:
+            words.append(held_by(chance, objects, 300))
+        exact = 0.2 * weight * (len(words) > 1)
+        terms.append(Term(weight, chance.random() < 0.9, False, [Slot(words, weight - exact, exact)]))
+    lists, masks = KeptLists(lengths, 128), LengthMasks(lengths)
+    exponent = chance.choice((0.1, 0.3, 1.0))
+    for full_first in (False, True):
+        expected = best_objects(terms, lengths, 12.0, K1, B, exponent, full_first)
+        for limit in (1, 10, 100):
+            found = search(terms, lists, masks, 12.0, exponent, lambda: 100, full_first=full_first)
+            assert answer(found, lists, limit) == expected[:limit]
+
+
 def held_by(chance: random.Random, objects: int, count: int) -> dict[int, int]:
     some = sorted(chance.sample(range(objects), count))
     return {iid: 1 if chance.random() < 0.9 else chance.choice((2, 3, 9)) for iid in some}

@@ -42,7 +42,7 @@ from sonicpy._native.bm25 cimport packed_length, part_of_score
 from sonicpy._native.exhaustive cimport ask_for_every_block, is_exhaustive, score_every_object
 from sonicpy._native.list_lookup cimport look_up, newest_below
 from sonicpy._native.memory cimport zeroed
-from sonicpy._native.merged_list cimport LOW_BITS, RUN_BITS, Merged, part_at
+from sonicpy._native.merged_list cimport LOW_BITS, RUN_BITS, Merged, count_up_to, part_at
 from sonicpy._native.query_terms cimport ANY, ONCE, SLACK, TF_MAX, UNTYPED, Slot, Term
 from sonicpy._native.score_bounds cimport BOUNDED_TERMS, LENGTHS
 from sonicpy._native.term_windows cimport TermWindow, merged_tf, rewind, typed_tf
@@ -87,7 +87,7 @@ cdef class TopObjects(WantedBlocks):
     cdef bint _is_started
     cdef bint _is_exhaustive  # the lists are so short that there is no walk
     cdef bint _is_merged  # the postings of rare words were put together as far as they were read
-    cdef uint64_t _able[WINDOW_WORDS]  # who may be among the best, for the common words that it holds
+    cdef uint64_t _able[WINDOW_WORDS]  # who may be among the best, for the other words that it holds
     cdef int64_t _able_window
 
     def __dealloc__(self):
@@ -272,24 +272,33 @@ cdef class TopObjects(WantedBlocks):
         return held.starts[part + 1] - held.starts[part] >= <uint32_t> (DENSE << LOW_BITS - WINDOW_BITS)
 
     cdef int find_able(self, uint32_t newest) except -1:
-        """Find the objects of a window that hold each common word, or are short enough to be among the best without it."""
+        """Find the objects of a window that hold each other word, or are short enough to be among the best without it."""
         cdef int64_t window = newest >> WINDOW_BITS
         cdef Py_ssize_t at, word
         cdef TermWindow *here
         cdef const uint64_t *shorter
+        cdef const uint64_t *holders
+        cdef uint64_t marked[WINDOW_WORDS]
         cdef int limit
         memset(self._able, 0xFF, ROW_BYTES)
         self._able_window = window
         for at in range(self._driver + 1, min(self._bringing, self._driver + 1 + BOUNDED_TERMS)):
             here = &self._here[self._drivers[at]]
-            if not self._terms[self._drivers[at]].count or window >= here.window_count:
+            if not self._terms[self._drivers[at]].count or (here.merged.list == NULL and window >= here.window_count):
                 continue
             limit = self.length_without(at, newest)
-            if limit >= self._limits[ANY] or not self.hold_window(here, window):
+            if limit >= self._limits[ANY]:
+                continue
+            if here.merged.list != NULL:
+                mark_window(here.merged.list, window, marked)
+                holders = marked
+            elif self.hold_window(here, window):
+                holders = here.held.bits
+            else:
                 continue
             shorter = self._masks.shorter(limit, window)
             for word in range(WINDOW_WORDS):
-                self._able[word] &= shorter[word] | here.held.bits[word]
+                self._able[word] &= shorter[word] | holders[word]
         return 0
 
     cdef bint may_be_best(self, uint32_t iid, uint8_t packed, int tf) except -1:
@@ -710,3 +719,18 @@ cdef class TopObjects(WantedBlocks):
             parts, their sum).
         """
         return parts_of_all(self, iids, listed_max)
+
+
+cdef void mark_window(const Merged *held, int64_t window, uint64_t *bits) noexcept nogil:
+    """Set the bits of the objects of a window that have a posting."""
+    cdef Py_ssize_t part = <Py_ssize_t> (window >> LOW_BITS - WINDOW_BITS), at
+    cdef uint32_t first = <uint32_t> (window << WINDOW_BITS)
+    memset(bits, 0, ROW_BYTES)
+    if part >= held.parts:
+        return
+    at = held.starts[part]
+    if first & (1 << LOW_BITS) - 1:
+        at = max(at, count_up_to(held, first - 1, held.count))
+    while at < <Py_ssize_t> held.starts[part + 1] and held.lows[at] >> WINDOW_BITS == (first & (1 << LOW_BITS) - 1) >> WINDOW_BITS:
+        bits[(held.lows[at] & WINDOW_OBJECTS - 1) >> 6] |= <uint64_t> 1 << (held.lows[at] & 63)
+        at += 1
