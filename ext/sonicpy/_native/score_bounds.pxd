@@ -28,6 +28,7 @@ cdef class ScoreBounds(TermWindows):
     cdef Py_ssize_t *_places  # of each term among the drivers
     cdef Py_ssize_t _driver, _slot  # the place of the term whose holders are looked at, and the number of its slot
     cdef Kind _kind  # the best that they can have
+    cdef bint _only_full  # the walk looks for objects that hold every word, and for no other ones
     cdef double _share
     cdef int _limits[LEVELS]  # no longer object is among the best, by how often it holds the driver
     cdef int _leveled_limits[LEVELS]  # the same, by how often it holds some terms

@@ -208,7 +208,7 @@ cdef class ScoreBounds(TermWindows):
         cdef Kind kind = self.own_slot().kind
         cdef Py_ssize_t other
         cdef double weight = self.weight_of(&self._terms[self._drivers[self._driver]], self.own_slot()), share = 1.0
-        if term.required:
+        if term.required or self._only_full:
             return 0
         for other in range(self._driver + 1, self._bringing):
             if other != at:

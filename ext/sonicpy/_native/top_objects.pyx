@@ -17,8 +17,11 @@ those who hold the driver with the bits of those who are short enough, and with 
 of that length is good enough. Those who hold a word more often are few, and have limits of their own. What is left is
 scored. As objects come newest first, and newer ones win ties, what can only equal the worst is passed over, too.
 
-The objects of a rarer driver are walked one by one. Where some hundred neighbours hold it, the bits of the common words
+The objects of a rarer driver are walked one by one. Where a dozen neighbours or more hold it, the bits of the other words
 drop most of them first: those who lack one and are too long for that.
+
+Where objects that hold every word come before all others (FULL), the walk looks for these alone first: each word is then
+one without which nobody is good enough. If they are fewer than wanted, it begins again, and passes them over.
 
 Windows of common words and of families of common words are kept beside the lists, for later queries. Where blocks of a
 list have not been read yet, their impacts tell whether they have to be (Ding and Suel, "Faster top-k document retrieval
@@ -85,6 +88,8 @@ cdef class TopObjects(WantedBlocks):
     cdef double *_held  # the weights of the terms that it holds
     cdef double _rests[LENGTHS]  # by length: the most that an object of the driver can score; NaN: not known yet
     cdef bint _is_started
+    cdef bint _is_full_slot  # who holds the driver's slot may hold every word
+    cdef bint _skips_full  # objects that hold every word were found before
     cdef bint _is_exhaustive  # the lists are so short that there is no walk
     cdef bint _is_merged  # the postings of rare words were put together as far as they were read
     cdef uint64_t _able[WINDOW_WORDS]  # who may be among the best, for the other words that it holds
@@ -117,6 +122,8 @@ cdef class TopObjects(WantedBlocks):
         self.begin_bounds()
         self._is_begun = True
         self.start_driver()
+        # Those that hold every word come first, wherever they are. While the best are fewer, no bound rules out anybody.
+        self._only_full = self._is_full_slot and self._bringing > 1
 
     # -- from window to window ---------------------------------------------------------------------------------------
 
@@ -153,6 +160,9 @@ cdef class TopObjects(WantedBlocks):
                 if self._is_merged:
                     self.find_merged(self._own, UINT64_MAX)
             self._kind = self.best_kind()
+            self._is_full_slot = self._kind == FULL
+            if self._is_full_slot and self._skips_full:
+                self._kind = EXACT
             self._share = self.best_share()
         return 0
 
@@ -173,7 +183,12 @@ cdef class TopObjects(WantedBlocks):
         while self._driver < self._driver_count and self._top.k:
             if self.walk_driver() < 0:
                 return self.keys_asked()
-            self._driver += 1
+            if self._only_full:
+                if self._top.size == self._top.k:
+                    break
+                self._only_full, self._skips_full = False, True
+            else:
+                self._driver += 1
             self._slot = 0
             self.start_driver()
         return []
@@ -205,7 +220,7 @@ cdef class TopObjects(WantedBlocks):
         """Look at the objects of the driver, slot by slot; -1: blocks are missing."""
         cdef Py_ssize_t count = self._terms[self._drivers[self._driver]].count
         while self._slot < count:
-            if self.walk_slot() < 0:
+            if (self._is_full_slot or not self._only_full) and self.walk_slot() < 0:
                 return -1
             self._slot += 1
             self.start_driver()
@@ -244,7 +259,7 @@ cdef class TopObjects(WantedBlocks):
             if not self._limits[ANY]:
                 return 0
             end = run << RUN_BITS
-            filtered = self._top.size == self._top.k and self.is_dense(held, part)
+            filtered = (self._only_full or self._top.size == self._top.k) and self.is_dense(held, part)
             if held.shortest[run] >= self._limits[ONCE] and held.shortest_many[run] >= self._limits[ANY]:
                 self._end = end
                 continue
@@ -309,7 +324,7 @@ cdef class TopObjects(WantedBlocks):
         if tf == 1 and self._own.has_family and packed >= self._limits[UNTYPED]:
             if not typed_tf(&self._own.merged, iid):
                 return False
-        if self._top.size < self._top.k:
+        if self._top.size < self._top.k and not self._only_full:
             return True
         for at in range(self._driver + 1, min(self._term_count, self._driver + 1 + BOUNDED_TERMS)):
             held = self.tf_held(self._drivers[at], iid)
@@ -535,8 +550,8 @@ cdef class TopObjects(WantedBlocks):
         cdef const Slot *slot = NULL
         cdef double part = 0.0, known = 0.0, rest, matched, missing = 0.0, bound
         cdef uint64_t missing_terms = 0
-        cdef Kind kind = CORRECTED
-        cdef bint is_full = self._kind == FULL
+        cdef Kind kind = CORRECTED, best
+        cdef bint is_full = self._is_full_slot
         cdef int held
         rest = self._rests[packed]
         if rest != rest:
@@ -558,7 +573,7 @@ cdef class TopObjects(WantedBlocks):
                 if term.brings:
                     kind = min(kind, slot.kind)
                     is_full = is_full and slot.kind == EXACT
-            elif term.required:
+            elif term.required or (term.brings and self._only_full):
                 return 0
             elif term.brings:
                 is_full = False
@@ -568,8 +583,11 @@ cdef class TopObjects(WantedBlocks):
                 bound = known + rest
                 if not is_full and missing_terms:
                     bound *= self.share_without(missing_terms, missing)
-                if not self.enters(FULL if is_full else min(kind, self._rest_kind[at]), bound * SLACK, iid):
+                best = FULL if is_full and not self._skips_full else min(kind, self._rest_kind[at])
+                if not self.enters(best, bound * SLACK, iid):
                     return 0
+        if self._skips_full if is_full else self._only_full:
+            return 0
         held = self.was_looked_at(iid)
         if held:
             return -1 if held < 0 else 0

@@ -24,6 +24,7 @@ cdef class WantedBlocks(ScoreBounds):
     cdef int ask_window(self, const TermWindow *here) except -1
     cdef int ask_ahead(self) except -1
     cdef int ask_for_others(self) except -1
+    cdef uint64_t most_objects_ahead(self) noexcept nogil
     cdef int ask_for_next(self, const Merged *held) except -1
     cdef int ask_for(self, uint32_t iid) except -1
 

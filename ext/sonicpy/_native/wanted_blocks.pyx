@@ -86,7 +86,7 @@ cdef class WantedBlocks(ScoreBounds):
         up in."""
         cdef Py_ssize_t word, source, number, place
         cdef uint64_t left, objects = 0
-        cdef uint64_t most = WANTED_MAX if self._top.size == self._top.k else 2 * self._top.k
+        cdef uint64_t most = self.most_objects_ahead()
         cdef uint8_t packed
         cdef OpenBlock block
         for word in range(WINDOW_WORDS - 1, -1, -1):
@@ -111,12 +111,16 @@ cdef class WantedBlocks(ScoreBounds):
                 number -= 1
         return 0
 
+    cdef uint64_t most_objects_ahead(self) noexcept nogil:
+        """Return how many objects to ask for: few while those that are found narrow the search down."""
+        return WANTED_MAX if self._only_full or self._top.size == self._top.k else 2 * self._top.k
+
     cdef int ask_for_next(self, const Merged *held) except -1:
         """Ask for the blocks of other lists that the next objects of the driver are to be looked up in."""
         cdef Py_ssize_t end = self._end, part = held.parts - 1
         cdef uint32_t iid
         cdef uint64_t objects = 0
-        cdef uint64_t most = WANTED_MAX if self._top.size == self._top.k else 2 * self._top.k
+        cdef uint64_t most = self.most_objects_ahead()
         while end > 0 and objects < most and len(self._asked) < WANTED_MAX:
             end -= 1
             part = part_at(held, end, part)
