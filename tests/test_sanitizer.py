@@ -33,8 +33,8 @@ def test_no_memory_error_in_the_native_modules(tmp_path: Path) -> None:
     if built.returncode and "No module named" in built.stderr:
         pytest.skip("needs the build requirements of pyproject.toml in this environment")
     assert built.returncode == 0, built.stdout + built.stderr
-    # Left out: tests of run times, because the sanitizer checks every memory access; of a process that a signal ends, which
-    # the sanitizer reports itself; and of processes whose calls a preloaded library records, which takes its place.
+    # Left out: tests of run times, because the sanitizer checks every memory access; of a process that a signal ends,
+    # which the sanitizer reports itself; and of processes whose calls a preloaded library records, which takes its place.
     # marisa-trie throws C++ exceptions; the sanitizer finds __cxa_throw only if the C++ runtime is preloaded too.
     cpp = subprocess.run(["gcc", "-print-file-name=libstdc++.so.6"], capture_output=True, text=True, check=True)
     checked = subprocess.run(
