@@ -34,7 +34,7 @@ def test_no_memory_error_in_the_native_modules(tmp_path: Path) -> None:
         pytest.skip("needs the build requirements of pyproject.toml in this environment")
     assert built.returncode == 0, built.stdout + built.stderr
     # Left out: tests of run times, because the sanitizer checks every memory access; of a process that a signal ends,
-    # which the sanitizer reports itself; and of processes whose calls a preloaded library records, which takes its place.
+    # which the sanitizer reports itself; of processes whose calls a preloaded library records: it takes its place.
     # marisa-trie throws C++ exceptions; the sanitizer finds __cxa_throw only if the C++ runtime is preloaded too.
     cpp = subprocess.run(["gcc", "-print-file-name=libstdc++.so.6"], capture_output=True, text=True, check=True)
     checked = subprocess.run(
