@@ -108,6 +108,16 @@ class Shape:
             raise InvalidArgument(f"text is {shown(self.text)}; allowed are the name of a column, and several names")
         object.__setattr__(self, "lang", language_of(self.lang))
 
+    @property
+    def object_columns(self) -> tuple[str, ...]:
+        """The columns that may hold the name of the object; the first one that is there does."""
+        return OBJECT_COLUMNS if self.object is None else (self.object,)
+
+    @property
+    def text_columns(self) -> Sequence[str]:
+        """The columns whose texts are joined."""
+        return (self.text,) if isinstance(self.text, str) else self.text
+
 
 def read_rows(rows: Any, shape: Shape) -> Iterator[Row | Refused]:
     """Yield the rows to push and those that cannot be pushed, in order.
@@ -193,9 +203,7 @@ def _parts(row: Any, shape: Shape) -> Parts:
 
 
 def _has_columns(row: Mapping[str, object], shape: Shape) -> bool:
-    texts = (shape.text,) if isinstance(shape.text, str) else shape.text
-    names = OBJECT_COLUMNS if shape.object is None else (shape.object,)
-    return any(name in row for name in names) and all(name in row for name in texts)
+    return any(name in row for name in shape.object_columns) and all(name in row for name in shape.text_columns)
 
 
 def _tuple_parts(row: Sequence[Any], shape: Shape) -> Parts:
@@ -212,10 +220,9 @@ def _tuple_parts(row: Sequence[Any], shape: Shape) -> Parts:
 
 
 def _dict_parts(row: Mapping[str, object], shape: Shape) -> Parts:
-    names = OBJECT_COLUMNS if shape.object is None else (shape.object,)
-    column = next((name for name in names if name in row), None)
+    column = next((name for name in shape.object_columns if name in row), None)
     if column is None:
-        return f"the row has no {' and no '.join(names)}"
+        return f"the row has no {' and no '.join(shape.object_columns)}"
     several = None if isinstance(shape.text, str) else [row.get(name) for name in shape.text]
     return (
         row.get("collection") if shape.collection is None else shape.collection,
@@ -320,7 +327,7 @@ def _arrow_batches(table: Any) -> Iterator[Columns]:
 
 def _table_rows(batches: Iterator[Columns], shape: Shape) -> Iterator[Parts]:
     for columns in batches:
-        oids = _column(columns, OBJECT_COLUMNS if shape.object is None else (shape.object,))
+        oids = _column(columns, shape.object_columns)
         if isinstance(shape.text, str):
             texts: Iterable[object] = _column(columns, (shape.text,))
         else:

@@ -29,6 +29,7 @@ from sonicpy.cluster.registry import Layout, Registry
 from sonicpy.cluster.setup import check_broker, make
 from sonicpy.cluster.status import ask_nodes, faults
 from sonicpy.errors import ConfigError, SonicError, StoreError
+from sonicpy.server.stop_signals import stop_signals
 
 HOST = "127.0.0.1"
 COUNT = 3
@@ -37,7 +38,6 @@ STOP_S = 10.0
 LOOK_S = 0.1
 LOCK_FILE = "dev.lock"
 PORTS = (10_000, 32_000)
-STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 BROKER_SETTINGS = """\
 server_name: "{name}"
@@ -209,7 +209,7 @@ def run(folder: Path | None, partitions: int, copies: int, logs: int, say: Calla
         SonicError: it does not come up.
     """
     stopped: list[int] = []
-    for number in STOP_SIGNALS:
+    for number in stop_signals():
         signal.signal(number, lambda number, _: stopped.append(number))
     with contextlib.ExitStack() as stack:
         if folder is None:

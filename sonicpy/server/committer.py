@@ -183,9 +183,7 @@ class Committer:
     def commit(self) -> bool:
         """Commit all changes; return whether that worked. An error is logged, and the commit is tried again later."""
         self.settle()
-        if self._commit_timer is not None:
-            self._commit_timer.cancel()
-            self._commit_timer = None
+        self.stop()
         self._last_writer = None
         self._is_shared = self._is_read = False
         self._flushed_changes = 0
@@ -208,7 +206,7 @@ class Committer:
         return self._shared_commit
 
     def stop(self) -> None:
-        """Let no commit come by itself any more: whoever closes the index commits."""
+        """Let no commit come by itself before something changes: whoever closes the index commits."""
         if self._commit_timer is not None:
             self._commit_timer.cancel()
             self._commit_timer = None

@@ -41,6 +41,7 @@ from sonicpy.server.search_messages import (
     Stop,
 )
 from sonicpy.server.serving import Peer, Serving, end_connections
+from sonicpy.server.stop_signals import stop_signals
 
 Call = Callable[[Index, Any], bytes]
 
@@ -50,13 +51,11 @@ REPORT_S = 0.5
 IDLE_SHARE = 0.01
 ASKED_MAX = 2
 """Commands that the main process may have to answer at a time."""
-IGNORED = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGHUP)
-"""Signals that a service manager or a terminal sends to all processes of a server: the main process ends this one."""
 
 
 def serve_searches(link: socket.socket) -> None:
     """Serve until the main process says Stop or closes its end of `link`."""
-    for number in IGNORED:
+    for number in stop_signals():  # they go to all processes of a server: the main process ends this one
         signal.signal(number, signal.SIG_IGN)
     run_loop(SearchWorker(link).run())
 

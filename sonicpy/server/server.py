@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import importlib
 import logging
-import signal
 from collections.abc import AsyncIterator, Callable, Coroutine
 from functools import partial
 from types import ModuleType
@@ -21,6 +20,7 @@ from sonicpy.server.loop import run_loop, settle_garbage
 from sonicpy.server.notify import READY, STOPPING, notify
 from sonicpy.server.service import BaseService, Service
 from sonicpy.server.serving import end_connections, limits_of
+from sonicpy.server.stop_signals import stop_signals
 from sonicpy.server.tasks import PeriodicTasks
 from sonicpy.version import VERSION
 
@@ -32,7 +32,6 @@ logger = logging.getLogger(__name__)
 PeriodicWork = Callable[[], Coroutine[Any, Any, None]]
 """Runs beside the connections until it is cancelled. A SonicError that it raises stops the server, and is its error."""
 
-STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGHUP)
 DRAIN_S = 0.05
 """Time for commands to arrive that clients had sent before the signal came."""
 STOP_S = 2.5
@@ -76,9 +75,8 @@ class Server:
         """Serve until a stop signal. Raises SonicError if it cannot start, or must not go on."""
         loop = asyncio.get_running_loop()
         stopped = asyncio.Event()
-        for number in STOP_SIGNALS:
-            if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:  # nohup lets it be ignored
-                loop.add_signal_handler(number, stopped.set)
+        for number in stop_signals():
+            loop.add_signal_handler(number, stopped.set)
         tls = tls_context(self._config.channel)
         metrics = None if self._config.metrics.address is None else load_metrics()
         http = None if self._config.http.address is None else load_http()

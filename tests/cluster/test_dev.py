@@ -104,6 +104,20 @@ def test_its_processes_end_with_it_however_it_ends(tmp_path: Path, number: signa
 
 
 @pytest.mark.full
+def test_a_closed_terminal_does_not_stop_it_if_it_was_started_by_nohup(tmp_path: Path) -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # its processes inherit it
+    try:
+        with running("--data", str(tmp_path), "--partitions", "2") as (process, ports):
+            process.send_signal(signal.SIGHUP)
+            for port in ports:
+                channel = Channel(port)
+                assert channel.ask(b"PING\n") == b"PONG"
+                channel.close()
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.full
 def test_a_node_answers_every_recorded_scenario_as_one_machine() -> None:
     files = sorted(str(path) for path in (golden.FOLDER / "golden").glob("[0-9]*.txt"))
     settings = {"server.compat": "sonic", "channel.auth_password": PASSWORD}

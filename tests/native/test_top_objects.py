@@ -223,12 +223,7 @@ def test_a_word_of_some_hundred_objects_beside_common_words(seed: int) -> None:
             words.append(held_by(chance, objects, 4_000))
         exact = 0.2 * weight * (len(words) > 1)
         terms.append(Term(weight, chance.random() < 0.9, False, [Slot(words, weight - exact, exact)]))
-    lists, masks = KeptLists(lengths, 128), LengthMasks(lengths)
-    exponent = chance.choice((0.1, 0.3, 1.0))
-    expected = best_objects(terms, lengths, 12.0, K1, B, exponent, False)
-    for limit in (1, 10, 100):
-        found = search(terms, lists, masks, 12.0, exponent, lambda: 100, full_first=False)
-        assert answer(found, lists, limit) == expected[:limit]
+    check_pages_of_all_sizes(terms, lengths, chance.choice((0.1, 0.3, 1.0)))
 
 
 @given(st.integers(0, 2**32))
@@ -245,8 +240,11 @@ def test_words_of_some_thousand_objects_beside_each_other(seed: int) -> None:
             words.append(held_by(chance, objects, 300))
         exact = 0.2 * weight * (len(words) > 1)
         terms.append(Term(weight, chance.random() < 0.9, False, [Slot(words, weight - exact, exact)]))
+    check_pages_of_all_sizes(terms, lengths, chance.choice((0.1, 0.3, 1.0)))
+
+
+def check_pages_of_all_sizes(terms: list[Term], lengths: bytes, exponent: float) -> None:
     lists, masks = KeptLists(lengths, 128), LengthMasks(lengths)
-    exponent = chance.choice((0.1, 0.3, 1.0))
     for full_first in (False, True):
         expected = best_objects(terms, lengths, 12.0, K1, B, exponent, full_first)
         for limit in (1, 10, 100):

@@ -49,6 +49,9 @@ cdef class TermWindows(QueryTerms):
     cdef int hold_typed(self, TermWindow *here, int64_t window) except -2
 
 
+cdef void mark_merged(const Merged *merged, int64_t window, uint64_t *bits) noexcept nogil
+
+
 cdef inline int merged_tf(MergedWords *merged, uint32_t iid) noexcept nogil:
     """Return how often an object holds the words, at most 255; 0: it does not."""
     return find_tf(merged.list, iid, &merged.end)

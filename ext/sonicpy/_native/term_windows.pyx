@@ -4,7 +4,7 @@ Windows of common words and of families of common words are kept beside the list
 others are put together and kept once all of their blocks were read; before, they are gathered from the blocks each time.
 """
 
-from libc.stdint cimport int64_t, uint32_t
+from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memset
 
@@ -48,6 +48,20 @@ cdef inline void gather_merged(
         if tfs[at]:
             gather(gathered, first | merged.lows[at], tfs[at])
     end[0] = at
+
+
+cdef void mark_merged(const Merged *merged, int64_t window, uint64_t *bits) noexcept nogil:
+    """Set the bits of the objects of a window that have a posting, and no others."""
+    cdef uint32_t first = <uint32_t> (window << WINDOW_BITS)
+    cdef Py_ssize_t at, start
+    memset(bits, 0, ROW_BYTES)
+    if first >> LOW_BITS >= <uint32_t> merged.parts:
+        return
+    start = merged.starts[first >> LOW_BITS]
+    at = count_up_to(merged, first + (WINDOW_OBJECTS - 1), merged.count)
+    while at > start and merged.lows[at - 1] >= <uint16_t> first:
+        at -= 1
+        bits[(merged.lows[at] & WINDOW_OBJECTS - 1) >> 6] |= <uint64_t> 1 << (merged.lows[at] & 63)
 
 
 cdef inline void take_holders(Gathering *gathering, Holders *held) noexcept nogil:

@@ -45,10 +45,10 @@ from sonicpy._native.bm25 cimport packed_length, part_of_score
 from sonicpy._native.exhaustive cimport ask_for_every_block, is_exhaustive, score_every_object
 from sonicpy._native.list_lookup cimport look_up, newest_below
 from sonicpy._native.memory cimport zeroed
-from sonicpy._native.merged_list cimport LOW_BITS, RUN_BITS, Merged, count_up_to, part_at
+from sonicpy._native.merged_list cimport LOW_BITS, RUN_BITS, Merged, part_at
 from sonicpy._native.query_terms cimport ANY, ONCE, SLACK, TF_MAX, UNTYPED, Slot, Term
 from sonicpy._native.score_bounds cimport BOUNDED_TERMS, LENGTHS
-from sonicpy._native.term_windows cimport TermWindow, merged_tf, rewind, typed_tf
+from sonicpy._native.term_windows cimport TermWindow, mark_merged, merged_tf, rewind, typed_tf
 from sonicpy._native.top_k cimport (
     CORRECTED,
     EXACT,
@@ -305,7 +305,7 @@ cdef class TopObjects(WantedBlocks):
             if limit >= self._limits[ANY]:
                 continue
             if here.merged.list != NULL:
-                mark_window(here.merged.list, window, marked)
+                mark_merged(here.merged.list, window, marked)
                 holders = marked
             elif self.hold_window(here, window):
                 holders = here.held.bits
@@ -737,18 +737,3 @@ cdef class TopObjects(WantedBlocks):
             parts, their sum).
         """
         return parts_of_all(self, iids, listed_max)
-
-
-cdef void mark_window(const Merged *held, int64_t window, uint64_t *bits) noexcept nogil:
-    """Set the bits of the objects of a window that have a posting."""
-    cdef Py_ssize_t part = <Py_ssize_t> (window >> LOW_BITS - WINDOW_BITS), at
-    cdef uint32_t first = <uint32_t> (window << WINDOW_BITS)
-    memset(bits, 0, ROW_BYTES)
-    if part >= held.parts:
-        return
-    at = held.starts[part]
-    if first & (1 << LOW_BITS) - 1:
-        at = max(at, count_up_to(held, first - 1, held.count))
-    while at < <Py_ssize_t> held.starts[part + 1] and held.lows[at] >> WINDOW_BITS == (first & (1 << LOW_BITS) - 1) >> WINDOW_BITS:
-        bits[(held.lows[at] & WINDOW_OBJECTS - 1) >> 6] |= <uint64_t> 1 << (held.lows[at] & 63)
-        at += 1
