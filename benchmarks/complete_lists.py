@@ -3,14 +3,16 @@
     python -m benchmarks.complete_lists [TEXTS]
 
 Texts are chat messages in passes, each pass but the first with its number as a word; queries are neighbouring words of
-random messages. Ours is asked with its default settings and with only the newest 1,000 objects of each word read;
-beside it tantivy, if it is installed: any of the words, first ten, one thread. Times are CPU times of the process, of
-3,000 queries behind as many others.
+random messages, and questions of many words are several messages together. Ours is asked with its default settings and
+with only the newest 1,000 objects of each word read; beside it tantivy, if it is installed: any of the words, first
+ten, one thread. Times are CPU times of the process, of 3,000 queries behind as many others, and of 100 questions behind
+as many others.
 """
 
+import random
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import quantiles
 
@@ -19,10 +21,12 @@ from benchmarks.command_line import parse_count
 from benchmarks.library import index_by_tantivy
 from benchmarks.versus.libraries import find_tantivy
 from benchmarks.versus.workload import texts as texts_in_passes
-from tests.support.texts import oid, queries
+from tests.support.texts import SEED, oid, queries
 
 TEXTS = 1_000_000
 QUERIES = 3_000
+QUESTIONS = 100
+QUESTION_WORDS = (10, 20, 50)
 WINDOW = 1_000
 C, B = "messages", "default"
 
@@ -62,19 +66,33 @@ def main() -> None:
 
 
 def ask_all(title: str, ask: Callable[[str], object], texts: list[str]) -> None:
-    """Print the times of queries of one to three words."""
-    for words in (1, 2, 3):
-        asked = queries(texts, words, 2 * QUERIES)
-        for text in asked[QUERIES:]:
+    """Print the times of queries of one to three words, and of long questions."""
+    asked_by_words = {words: queries(texts, words, 2 * QUERIES) for words in (1, 2, 3)}
+    asked_by_words |= {words: questions(texts, words, 2 * QUESTIONS) for words in QUESTION_WORDS}
+    for words, asked in asked_by_words.items():
+        half = len(asked) // 2
+        for text in asked[half:]:
             ask(text)
         took = []
-        for text in asked[:QUERIES]:
+        for text in asked[:half]:
             began = time.thread_time_ns()
             ask(text)
             took.append((time.thread_time_ns() - began) / 1000)
         cuts = quantiles(took, n=100)
-        print(f"  {title:24} {words} words: mean {sum(took) / len(took):7.1f} us, p50 {cuts[49]:7.1f}, "
+        print(f"  {title:24} {words:2} words: mean {sum(took) / len(took):7.1f} us, p50 {cuts[49]:7.1f}, "
               f"p99 {cuts[98]:8.1f}", flush=True)  # fmt: skip
+
+
+def questions(texts: Sequence[str], words: int, count: int) -> list[str]:
+    """Return texts of `words` words each, of as many random messages as they need."""
+    chance = random.Random(SEED)
+    found = []
+    while len(found) < count:
+        some: list[str] = []
+        while len(some) < words:
+            some += chance.choice(texts).split()
+        found.append(" ".join(some[:words]))
+    return found
 
 
 if __name__ == "__main__":

@@ -210,7 +210,7 @@ def test_rare_words_of_large_buckets(seed: int) -> None:
 
 
 @given(st.integers(0, 2**32))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_a_word_of_some_hundred_objects_beside_common_words(seed: int) -> None:
     """It is walked posting by posting, past objects that lack a common word and are too long for that."""
     chance = random.Random(seed)
@@ -241,6 +241,44 @@ def test_words_of_some_thousand_objects_beside_each_other(seed: int) -> None:
         exact = 0.2 * weight * (len(words) > 1)
         terms.append(Term(weight, chance.random() < 0.9, False, [Slot(words, weight - exact, exact)]))
     check_pages_of_all_sizes(terms, lengths, chance.choice((0.1, 0.3, 1.0)))
+
+
+@given(st.integers(0, 2**32))
+@settings(max_examples=4, deadline=None)
+def test_questions_of_many_words_are_not_walked(seed: int) -> None:
+    """All postings are read, range by range; several slots and families among them."""
+    chance = random.Random(seed)
+    objects = chance.choice((8_192, 17_001))
+    lengths = bytes(chance.choices(range(1, 60), k=objects))
+    terms = []
+    for _ in range(chance.randint(16, 20)):
+        weight, words = chance.uniform(0.1, 3), [held_by(chance, objects, chance.choice((1, 40, 3_000)))]
+        if chance.random() < 0.3:
+            words.append(held_by(chance, objects, 300))
+        exact = 0.2 * weight * (len(words) > 1)
+        slots = [Slot(words, weight - exact, exact)]
+        if chance.random() < 0.3:
+            slots.append(Slot([held_by(chance, objects, 2_000)], weight / 2, 0.0, 2))
+        terms.append(Term(weight, chance.random() < 0.9, chance.random() < 0.03, slots))
+    check_pages_of_all_sizes(terms, lengths, chance.choice((0.1, 1.0, 2.5)))
+
+
+def test_a_walk_that_skips_too_little_is_given_up() -> None:
+    chance = random.Random(3)
+    objects = 30_000
+    lengths = bytes(chance.choices(range(1, 60), k=objects))
+    terms = [Term(1.0, True, False, [Slot([held_by(chance, objects, 9_000)], 1.0)]) for _ in range(12)]
+    expected = best_objects(terms, lengths, 12.0, K1, B, 0.3, False)
+    lists, masks = Lists(lengths, 128), LengthMasks(lengths)
+    found = search(terms, lists, masks, 12.0, 0.3, lambda: 0, full_first=False)
+    found.begin(10)
+    first = found.run()
+    assert 0 < len(first) < len(lists.rows) // 2, "it begins with a walk"
+    found.give(lists.get(first))
+    while keys := found.run():
+        found.give(lists.get(keys))
+    assert lists.reads >= len(lists.rows), "and then reads everything"
+    assert found.best(0) == expected[:10]
 
 
 def check_pages_of_all_sizes(terms: list[Term], lengths: bytes, exponent: float) -> None:

@@ -1,13 +1,15 @@
-"""The best objects of a query with short lists: every posting is read, term by term, and every object gets its score.
+"""The best objects of a query by reading every posting, term by term: every object gets its score.
 
-A walk saves the more, the longer the lists are. A question of twenty words about a few thousand texts is the other
-extreme: what the walk compares and looks up costs a hundred times what it saves. Here a posting costs some ten
-instructions. Parts are added up in the order of the query's terms, so the scores are those of the walk, bit for bit.
+A walk saves the more, the fewer the terms and the longer their lists are. A question of fifty words is the other
+extreme: what the walk compares and looks up costs many times what it saves. Here a posting costs some ten instructions.
+The objects are taken in ranges, newest first, whose scores fit into the processor's cache. Parts are added up in the
+order of the query's terms, so the scores are those of the walk, bit for bit.
 """
 
 from libc.math cimport pow
-from libc.stdint cimport UINT16_MAX, UINT32_MAX, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport UINT16_MAX, UINT32_MAX, UINT64_MAX, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free
+from libc.string cimport memset
 
 from sonicpy._native.bm25 cimport packed_length, part_of_score
 from sonicpy._native.memory cimport zeroed
@@ -19,8 +21,12 @@ from sonicpy._native.windows cimport highest_bit
 
 cdef enum:
     TERMS_MIN = 3  # a walk of fewer terms skips enough
-    POSTINGS_MAX = 256  # times the number of terms, squared: a walk looks each object up in all lists, and skips less
-    OBJECTS_MIN = 2048  # of the bucket, each of which has a place: clearing two takes as long as reading a posting
+    TERMS_MANY = 16  # a walk of so many skips too little, however long their lists are
+    POSTINGS_MAX = 512  # times the number of terms, squared: a walk looks each object up in all lists, and skips less
+    OBJECTS_MIN = 2048  # of the bucket: a walk passes over ranges without postings faster
+    LOOKUPS_WORTH = 2  # for each posting, divided by the number of terms: a look-up of many costs more
+    RANGE_BITS = 13
+    RANGE_OBJECTS = 1 << RANGE_BITS
 
 
 cdef struct Scored:  # an object, while the terms are added up
@@ -34,24 +40,45 @@ cdef struct Scored:  # an object, while the terms are added up
     uint8_t better  # by how much the best kind of its words is better than CORRECTED
 
 
-cdef struct Everybody:
-    Scored *objects  # by IID
-    uint64_t *found  # who answers, a bit each
-    uint32_t *touched  # who holds words of the slot that is added
-    uint64_t count
+cdef struct Cursor:  # how far a list was read, newest postings first
+    OpenBlock held  # the block that it stands in
+    int left  # postings of this block that are still to be read; 0: of the whole list
+
+
+cdef struct Range:  # of objects
+    uint32_t first  # the oldest
+    bint is_touched
+    Scored objects[RANGE_OBJECTS]
+    uint64_t found[RANGE_OBJECTS >> 6]  # who answers, a bit each
+    uint16_t touched[RANGE_OBJECTS]  # who holds words of the slot that is added
 
 
 cdef bint is_exhaustive(ScoreBounds query) noexcept:
     """Return whether the lists are so short that a look at all postings takes less than a walk."""
-    cdef uint64_t postings = 0
-    cdef Py_ssize_t number
+    cdef uint64_t postings = count_postings(query)
     if query._term_count < TERMS_MIN or query._term_count > UINT16_MAX:
         return False
+    if query._packed.count > 2 * postings + OBJECTS_MIN:
+        return False
+    return query._term_count >= TERMS_MANY or (
+        postings <= <uint64_t> (POSTINGS_MAX * query._term_count * query._term_count)
+    )
+
+
+cdef uint64_t lookups_worth(ScoreBounds query) noexcept:
+    """Return after how many look-ups of an object in a list a walk has cost so much that a look at all postings costs
+    no more."""
+    if query._term_count < TERMS_MIN or query._term_count > UINT16_MAX:
+        return UINT64_MAX
+    return LOOKUPS_WORTH * count_postings(query) // <uint64_t> query._term_count + OBJECTS_MIN
+
+
+cdef uint64_t count_postings(ScoreBounds query) noexcept:
+    cdef uint64_t postings = 0
+    cdef Py_ssize_t number
     for number in range(query._term_count):
         postings += query._terms[number].df
-    return postings <= <uint64_t> (POSTINGS_MAX * query._term_count * query._term_count) and (
-        query._packed.count <= 2 * postings + OBJECTS_MIN
-    )
+    return postings
 
 
 cdef bint ask_for_every_block(ScoreBounds query) except -1:
@@ -66,90 +93,144 @@ cdef bint ask_for_every_block(ScoreBounds query) except -1:
 
 cdef int score_every_object(ScoreBounds query) except -1:
     """Find the best objects, whose blocks have all been read."""
-    cdef Py_ssize_t number, slot, required = 0
-    cdef uint16_t bringing = 0
-    cdef Everybody all = Everybody(NULL, NULL, NULL, 0)
-    all.count = query._packed.count
-    all.objects = <Scored *> zeroed(<Py_ssize_t> all.count + 1, sizeof(Scored))
-    try:
-        all.found = <uint64_t *> zeroed(<Py_ssize_t> (all.count >> 6) + 1, sizeof(uint64_t))
-        all.touched = <uint32_t *> zeroed(<Py_ssize_t> all.count + 1, sizeof(uint32_t))
-        for number in range(query._term_count):
-            required += query._terms[number].required
-            bringing += query._terms[number].brings
-            for slot in range(query._terms[number].first, query._terms[number].first + query._terms[number].count):
-                add_slot(query, &query._terms[number], slot, &all)
-        for number in range(<Py_ssize_t> (all.count >> 6), -1, -1):
-            collect_word(query, &all, number, required, bringing)
-    finally:
-        free(all.objects)
-        free(all.found)
-        free(all.touched)
-    return 0
-
-
-cdef int add_slot(ScoreBounds query, const Term *term, Py_ssize_t number, Everybody *all) except -1:
-    """Add the parts of those who hold words of a slot and of none before it in the term."""
-    cdef const Slot *slot = &query._slots[number]
-    cdef OpenBlock held
-    cdef Py_ssize_t source, block, place, touched = 0
-    cdef uint32_t iid
-    cdef Scored *one
-    for source in range(slot.first, slot.first + slot.count):
+    cdef Py_ssize_t source, block, number
+    cdef Cursor *cursors = NULL
+    cdef Range *some = NULL
+    for source in range(query._source_count):
         for block in range(query._sources[source].count):
             if query._sources[source].blocks[block].packed == NULL:
                 raise RuntimeError("a block of postings was not read")
-            decode_block(&query._sources[source].blocks[block], &held)
-            for place in range(held.count):
-                iid = held.iids[place]
-                if iid >= all.count:
-                    continue
-                one = &all.objects[iid]
-                if one.slot != <uint32_t> number + 1:
-                    if one.slot > <uint32_t> term.first:
-                        continue  # it holds words of a slot before
-                    one.slot = <uint32_t> number + 1
-                    one.tf = 0
-                    one.typed = 0
-                    all.touched[touched] = iid
-                    touched += 1
-                one.tf += held.tfs[place]
-                if source == slot.first:
-                    one.typed = held.tfs[place]
-    for place in range(touched):
-        add_part(query, term, slot, all.touched[place], all)
+    try:
+        cursors = <Cursor *> zeroed(query._source_count + 1, sizeof(Cursor))
+        some = <Range *> zeroed(1, sizeof(Range))
+        for source in range(query._source_count):
+            begin_list(query, source, &cursors[source])
+        for number in range(<Py_ssize_t> (query._packed.count >> RANGE_BITS), -1, -1):
+            some.first = <uint32_t> (number << RANGE_BITS)
+            score_range(query, cursors, some)
+    finally:
+        free(cursors)
+        free(some)
     return 0
 
 
+cdef void begin_list(ScoreBounds query, Py_ssize_t source, Cursor *cursor) noexcept nogil:
+    """Go to the newest posting of an object of the bucket."""
+    open_block(query, source, cursor, query._sources[source].count - 1)
+    while cursor.left and cursor.held.iids[cursor.left - 1] >= query._packed.count:
+        pass_over(query, source, cursor)
+
+
+cdef inline void pass_over(ScoreBounds query, Py_ssize_t source, Cursor *cursor) noexcept nogil:
+    """Go to the posting that is next older."""
+    cursor.left -= 1
+    if not cursor.left:
+        open_block(query, source, cursor, cursor.held.number - 1)
+
+
+cdef void open_block(ScoreBounds query, Py_ssize_t source, Cursor *cursor, Py_ssize_t number) noexcept nogil:
+    cursor.left = 0
+    if number >= 0:
+        decode_block(&query._sources[source].blocks[number], &cursor.held)
+        cursor.held.number, cursor.left = number, cursor.held.count
+
+
+cdef void score_range(ScoreBounds query, Cursor *cursors, Range *some) noexcept nogil:
+    """Score the objects of a range, all newer ones of which were scored."""
+    cdef Py_ssize_t number, word, at, required = 0
+    cdef uint16_t bringing = 0
+    cdef const Term *term
+    cdef const Slot *slot
+    some.is_touched = False
+    for number in range(query._term_count):
+        term = &query._terms[number]
+        required += term.required
+        bringing += term.brings
+        for at in range(term.first, term.first + term.count):
+            slot = &query._slots[at]
+            if slot.count == 1:
+                add_list(query, term, at, &cursors[slot.first], some)
+            else:
+                add_lists(query, term, at, cursors, some)
+    if not some.is_touched:
+        return
+    for word in range((RANGE_OBJECTS >> 6) - 1, -1, -1):
+        if some.found[word]:
+            collect_word(query, some, word, required, bringing)
+    memset(some.objects, 0, sizeof(some.objects))
+    memset(some.found, 0, sizeof(some.found))
+
+
+cdef void add_list(ScoreBounds query, const Term *term, Py_ssize_t number, Cursor *cursor, Range *some) noexcept nogil:
+    """Add the parts of those of a range who hold the one word of a slot, and none of a slot before it in the term."""
+    cdef const Slot *slot = &query._slots[number]
+    cdef Scored *one
+    cdef uint32_t place
+    while cursor.left and cursor.held.iids[cursor.left - 1] >= some.first:
+        place = cursor.held.iids[cursor.left - 1] - some.first
+        one = &some.objects[place]
+        if one.slot <= <uint32_t> term.first:
+            one.slot = <uint32_t> number + 1
+            one.tf = one.typed = cursor.held.tfs[cursor.left - 1]
+            add_part(query, term, slot, place, some)
+        pass_over(query, slot.first, cursor)
+
+
+cdef void add_lists(ScoreBounds query, const Term *term, Py_ssize_t number, Cursor *cursors, Range *some) noexcept nogil:
+    """Do the same for a slot of several words, whose frequencies add up."""
+    cdef const Slot *slot = &query._slots[number]
+    cdef Py_ssize_t source, at, touched = 0
+    cdef Cursor *cursor
+    cdef Scored *one
+    cdef uint32_t place
+    for source in range(slot.first, slot.first + slot.count):
+        cursor = &cursors[source]
+        while cursor.left and cursor.held.iids[cursor.left - 1] >= some.first:
+            place = cursor.held.iids[cursor.left - 1] - some.first
+            one = &some.objects[place]
+            if one.slot <= <uint32_t> term.first:
+                one.slot = <uint32_t> number + 1
+                one.tf = one.typed = 0
+                some.touched[touched] = <uint16_t> place
+                touched += 1
+            if one.slot == <uint32_t> number + 1:
+                one.tf += cursor.held.tfs[cursor.left - 1]
+                if source == slot.first:
+                    one.typed = cursor.held.tfs[cursor.left - 1]
+            pass_over(query, source, cursor)
+    for at in range(touched):
+        add_part(query, term, slot, some.touched[at], some)
+
+
 cdef inline void add_part(
-    ScoreBounds query, const Term *term, const Slot *slot, uint32_t iid, Everybody *all
+    ScoreBounds query, const Term *term, const Slot *slot, uint32_t place, Range *some
 ) noexcept nogil:
-    cdef Scored *one = &all.objects[iid]
-    cdef double norm = query._norms[packed_length(&query._packed, iid)]
+    cdef Scored *one = &some.objects[place]
+    cdef double norm = query._norms[packed_length(&query._packed, some.first + place)]
     cdef double part = part_of_score(slot.weight, one.tf, norm, query._k1)
     if slot.exact_weight != 0.0 and one.typed:
         part += part_of_score(slot.exact_weight, one.typed, norm, query._k1)
     one.score += part
     one.required += term.required
+    some.is_touched = True
     if term.brings:
-        all.found[iid >> 6] |= <uint64_t> 1 << (iid & 63)
+        some.found[place >> 6] |= <uint64_t> 1 << (place & 63)
         one.matched += query.weight_of(term, slot)
         one.exact += slot.kind == EXACT
         one.better = max(one.better, <uint8_t> (CORRECTED - slot.kind))
 
 
-cdef int collect_word(
-    ScoreBounds query, const Everybody *all, Py_ssize_t word, Py_ssize_t required, uint16_t bringing
-) except -1:
+cdef void collect_word(
+    ScoreBounds query, const Range *some, Py_ssize_t word, Py_ssize_t required, uint16_t bringing
+) noexcept nogil:
     """Put those of 64 objects that are among the best there, newest first: of equals it wins."""
-    cdef uint64_t left = all.found[word]
-    cdef uint32_t iid
+    cdef uint64_t left = some.found[word]
+    cdef uint32_t place
     while left:
-        iid = <uint32_t> (word << 6 | highest_bit(left))
-        left &= ~(<uint64_t> 1 << (iid & 63))
-        if all.objects[iid].required == required:
-            collect_scored(query, &all.objects[iid], iid, bringing)
-    return 0
+        place = <uint32_t> (word << 6 | highest_bit(left))
+        left &= ~(<uint64_t> 1 << (place & 63))
+        if some.objects[place].required == required:
+            collect_scored(query, &some.objects[place], some.first + place, bringing)
 
 
 cdef inline void collect_scored(ScoreBounds query, const Scored *one, uint32_t iid, uint16_t bringing) noexcept nogil:

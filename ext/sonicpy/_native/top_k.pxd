@@ -31,12 +31,17 @@ cdef struct TopK:
     ScoredObject inline_objects[INLINE_OBJECTS]
 
 
-cdef inline int begin_top(TopK *top, Py_ssize_t k) except -1:
+cdef inline void empty_top(TopK *top) noexcept nogil:
+    """Forget what was collected."""
     top.size = 0
+    top.worst_kind = CORRECTED
+    top.worst_score = -INFINITY if top.k else INFINITY
+
+
+cdef inline int begin_top(TopK *top, Py_ssize_t k) except -1:
     top.k = k
     top.objects = top.inline_objects
-    top.worst_kind = CORRECTED
-    top.worst_score = -INFINITY if k else INFINITY
+    empty_top(top)
     if k > INLINE_OBJECTS:
         top.objects = <ScoredObject *> malloc(k * sizeof(ScoredObject))
         if top.objects == NULL:

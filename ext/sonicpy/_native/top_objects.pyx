@@ -42,7 +42,7 @@ from libc.string cimport memset
 from sonicpy._native.answers cimport count_of, keys_of_all, parts_of_all
 from sonicpy._native.bits cimport count_bits, lowest_bit
 from sonicpy._native.bm25 cimport packed_length, part_of_score
-from sonicpy._native.exhaustive cimport ask_for_every_block, is_exhaustive, score_every_object
+from sonicpy._native.exhaustive cimport ask_for_every_block, is_exhaustive, lookups_worth, score_every_object
 from sonicpy._native.list_lookup cimport look_up, newest_below
 from sonicpy._native.memory cimport zeroed
 from sonicpy._native.merged_list cimport LOW_BITS, RUN_BITS, Merged, part_at
@@ -57,6 +57,7 @@ from sonicpy._native.top_k cimport (
     ScoredObject,
     begin_top,
     collect,
+    empty_top,
     page_start,
     sort_top,
 )
@@ -78,6 +79,7 @@ cdef enum:
     AHEAD_FIRST = 4  # blocks of a driver's list read with those that are needed, at first
     LOOKUPS_WORTH = 8  # postings of a list, at most, that are put together for each object that is looked up in it
     DENSE = 12  # objects of a window, on average, that hold the driver
+    WINDOW_LOOKUPS = 64  # a window takes as long as so many look-ups, whoever is in it
     CHOSEN_FEW = 4  # objects of a window that are looked at one by one rather than narrowed down
 
 
@@ -90,7 +92,9 @@ cdef class TopObjects(WantedBlocks):
     cdef bint _is_started
     cdef bint _is_full_slot  # who holds the driver's slot may hold every word
     cdef bint _skips_full  # objects that hold every word were found before
-    cdef bint _is_exhaustive  # the lists are so short that there is no walk
+    cdef bint _is_exhaustive  # there is no walk, or it was given up
+    cdef uint64_t _lookups  # of the walk, about
+    cdef uint64_t _lookups_max  # after which it is given up
     cdef bint _is_merged  # the postings of rare words were put together as far as they were read
     cdef uint64_t _able[WINDOW_WORDS]  # who may be among the best, for the other words that it holds
     cdef int64_t _able_window
@@ -103,7 +107,7 @@ cdef class TopObjects(WantedBlocks):
         """Begin to look for the best `wanted` objects.
 
         Args:
-            walks: walk also where the lists are so short that a look at all of them takes less.
+            walks: walk also where a look at all postings takes less.
         """
         cdef Py_ssize_t number
         cdef uint64_t most = 0
@@ -115,6 +119,7 @@ cdef class TopObjects(WantedBlocks):
         if self._is_exhaustive:
             self._is_begun = True
             return
+        self._lookups_max = UINT64_MAX if walks else lookups_worth(self)
         self._parts = <double *> zeroed(self._term_count, sizeof(double))
         self._held = <double *> zeroed(self._term_count, sizeof(double))
         self.open_sources()
@@ -182,7 +187,7 @@ cdef class TopObjects(WantedBlocks):
             self.find_all_merged()
         while self._driver < self._driver_count and self._top.k:
             if self.walk_driver() < 0:
-                return self.keys_asked()
+                return self.give_up() if self._lookups > self._lookups_max else self.keys_asked()
             if self._only_full:
                 if self._top.size == self._top.k:
                     break
@@ -192,6 +197,13 @@ cdef class TopObjects(WantedBlocks):
             self._slot = 0
             self.start_driver()
         return []
+
+    cdef list give_up(self):
+        """Go on without the walk, which has cost as much already as a look at all postings."""
+        self._is_exhaustive, self._is_started = True, False
+        empty_top(&self._top)
+        self._asked = []
+        return self.run_exhaustively()
 
     cdef list run_exhaustively(self):
         """Return the keys of all blocks that nobody has read yet; if there are none, find the objects and return []."""
@@ -217,7 +229,7 @@ cdef class TopObjects(WantedBlocks):
         return 0
 
     cdef int walk_driver(self) except -2:
-        """Look at the objects of the driver, slot by slot; -1: blocks are missing."""
+        """Look at the objects of the driver, slot by slot; -1: blocks are missing, or it was too much already."""
         cdef Py_ssize_t count = self._terms[self._drivers[self._driver]].count
         while self._slot < count:
             if (self._is_full_slot or not self._only_full) and self.walk_slot() < 0:
@@ -227,7 +239,7 @@ cdef class TopObjects(WantedBlocks):
         return 0
 
     cdef int walk_slot(self) except -2:
-        """Look at the objects of the driver's slot, window by window; -1: blocks are missing."""
+        """Look at the objects of the driver's slot, window by window; -1: as above."""
         if self._window == END_OF_WINDOWS and self._end < 0:
             if not self.enters(self._kind, self.score_bound(ANY, 0, -1, 0) * self._share, UINT32_MAX):
                 return 0
@@ -236,6 +248,8 @@ cdef class TopObjects(WantedBlocks):
         if self._window == END_OF_WINDOWS:
             self._window = self.window_below(END_OF_WINDOWS)
         while self._window >= 0:
+            if self._lookups > self._lookups_max:
+                return -1
             if not self._summary:
                 if self.choose() < 0:
                     return -1
@@ -245,7 +259,7 @@ cdef class TopObjects(WantedBlocks):
         return 0
 
     cdef int walk_merged(self, const Merged *held) except -2:
-        """Look at the objects of the driver's slot, whose postings were put together; -1: blocks are missing."""
+        """Look at the objects of the driver's slot, whose postings were put together; -1: as above."""
         cdef Py_ssize_t at, run, end, part = held.parts - 1
         cdef bint filtered
         cdef uint32_t iid
@@ -253,6 +267,8 @@ cdef class TopObjects(WantedBlocks):
         if self._end < 0:
             self._end = held.count
         while self._end > 0:
+            if self._lookups > self._lookups_max:
+                return -1
             run = (self._end - 1) >> RUN_BITS
             part = part_at(held, self._end - 1, part)
             self.find_few_limits(<uint32_t> part << LOW_BITS | held.lows[self._end - 1])
@@ -321,6 +337,7 @@ cdef class TopObjects(WantedBlocks):
         holds, and how often."""
         cdef Py_ssize_t at
         cdef int held
+        self._lookups += 1
         if tf == 1 and self._own.has_family and packed >= self._limits[UNTYPED]:
             if not typed_tf(&self._own.merged, iid):
                 return False
@@ -373,6 +390,7 @@ cdef class TopObjects(WantedBlocks):
         cdef Py_ssize_t at, chosen
         cdef uint32_t newest = <uint32_t> (self._window << WINDOW_BITS | (WINDOW_OBJECTS - 1))
         cdef const uint64_t *shorter
+        self._lookups += WINDOW_LOOKUPS
         self.find_limits(newest)
         if not self._limits[ANY] or self.is_hopeless():
             return 0
@@ -564,6 +582,7 @@ cdef class TopObjects(WantedBlocks):
             else:
                 rest -= self.part_at_most(number, ANY, packed)
             held = self.part_in(number, iid, packed, &part, &slot) if term.count else 0
+            self._lookups += 1
             if held < 0:
                 return -1
             self._parts[number] = part if held else 0.0
