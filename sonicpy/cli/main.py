@@ -34,6 +34,7 @@ def main(argv: list[str] | None = None) -> int:
     Raises:
         SystemExit: from argparse, for --help, --version and wrong arguments.
     """
+    _replace_closed_streams()
     arguments = parse(sys.argv[1:] if argv is None else argv)
     run: Callable[[argparse.Namespace], int] = arguments.run
     _escape_unprintable()
@@ -53,6 +54,24 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _fail("interrupted", INTERRUPTED)
     return status
+
+
+def _replace_closed_streams() -> None:
+    """Give the descriptors 0, 1 and 2 to /dev/null where the caller closed them.
+
+    The system gives the lowest free number to the next file: without this, what is meant for stderr could end in the
+    store, and uvloop ends a process that closes a connection with such a number. A closed stdin stays closed for verbs
+    that read it.
+    """
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+    if sys.stdout is None:
+        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)
 
 
 def _escape_unprintable() -> None:
