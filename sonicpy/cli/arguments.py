@@ -124,7 +124,7 @@ def read_text() -> str:
 
 
 def read_lines() -> Iterator[str]:
-    """Yield the lines of the standard input that are not blank. Raises SonicError if it is closed, or one is not UTF-8."""
+    """Yield the lines of the standard input that are not blank. Raises SonicError if it is closed or not UTF-8."""
     for line_number, line in enumerate(standard_input(), 1):
         try:
             text = line.decode().strip()

@@ -137,7 +137,7 @@ def test_what_is_no_utf8(run: Run, type_in: TypeIn, capsys: pytest.CaptureFixtur
         said = "sonicpy: the argument 'a\\udcff' is not UTF-8.\n"
         run(*verb, "a\udcff", "--data", "d", status=2, said=said)
     assert main(["query", "c", "b", "\udcff", "--data", "d"]) == 2
-    assert capsys.readouterr().err == "sonicpy: the argument '\\udcff' is not UTF-8.\n", "and nothing of missing letters"
+    assert capsys.readouterr().err == "sonicpy: the argument '\\udcff' is not UTF-8.\n", "and that alone"
 
 
 def test_stats(run: Run) -> None:
