@@ -16,13 +16,15 @@ import sys
 from collections.abc import Callable
 
 from sonicpy.cli.parser import parse
-from sonicpy.errors import ConfigError, SonicError
+from sonicpy.errors import CommandError, ConfigError, SonicError
 
 FAILED = 1
 WRONG_SETTINGS = 2
 INTERRUPTED = 130
 READER_LEFT = 141
 """As shells show a process that SIGPIPE ended; INTERRUPTED is the same for SIGINT."""
+REMARKS = {"internal_error": ": the server could not do it; its log says why"}
+"""Behind the code of an error that a server answers."""
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -43,6 +45,8 @@ def main(argv: list[str] | None = None) -> int:
         sys.stdout.flush()
     except ConfigError as error:
         return _fail(error, WRONG_SETTINGS)
+    except CommandError as error:
+        return _fail(f"{error}{REMARKS.get(error.code, '')}", FAILED)
     except SonicError as error:
         return _fail(error, FAILED)
     except BrokenPipeError:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sonicpy.api.arguments import language_of, number_of, switch_of, text_of
+from sonicpy.api.arguments import language_of, nothing_behind, number_of, switch_of, text_of
 from sonicpy.api.counted import Counted, counted, need_no
 from sonicpy.api.explanation import Explanation
 from sonicpy.api.hits import Hit, Hits
@@ -235,6 +235,8 @@ def object_page(
         try:
             reply = yield _search("OBJECTS", Kind.RESULT, f"OBJECTS {collection} {bucket}{options}")
         except CommandError as refusal:
+            if refusal.code == "not_found" and after is not None:
+                raise nothing_behind(bucket, after) from refusal
             if refusal.code != "policy_reject" or limit <= 1:
                 raise
             limit //= 2

@@ -289,3 +289,8 @@ def test_a_terminal_without_the_letters(run: Run) -> None:
         command, capture_output=True, env={**os.environ, "PYTHONIOENCODING": "ascii"}, check=True, timeout=30
     )
     assert done.stdout == b"gr\\xf6ssen\n"
+
+
+def test_what_a_server_cannot_do_is_a_sentence(run: Run, shared_server: Server) -> None:
+    said = "sonicpy: internal_error: the server could not do it; its log says why\n"
+    run("restore", "/nowhere", "--server", f"sonic://127.0.0.1:{shared_server.port}", status=1, said=said)
