@@ -291,15 +291,16 @@ def _pandas_batches(frame: Any) -> Iterator[Columns]:
             )
         frame = frame.to_frame(TEXT_COLUMN).rename_axis("id")
     index = [name for name in frame.index.names if name is not None]
-    _check_distinct([*index, *frame.columns])
+    _check_distinct([str(name) for name in (*index, *frame.columns)])
     if index:
         frame = frame.reset_index()
     for start in range(0, max(len(frame), 1), BATCH_ROWS):
         part = frame.iloc[start : start + BATCH_ROWS]
-        yield {name: part[name].tolist for name in part.columns}
+        # The name may be a number, as in a table that was read without a header.
+        yield {str(name): part[name].tolist for name in part.columns}
 
 
-def _check_distinct(names: Sequence[object]) -> None:
+def _check_distinct(names: Sequence[str]) -> None:
     """Check the names of the columns of a pandas table and of the levels of its index."""
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:

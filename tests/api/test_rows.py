@@ -238,6 +238,14 @@ def test_tables_of_pandas() -> None:
         list(read_rows(pandas.DataFrame(), BOUND))
 
 
+def test_tables_of_pandas_whose_columns_are_numbers() -> None:
+    pandas = pytest.importorskip("pandas", reason="needs the extra [tables]")
+    frame = pandas.DataFrame([["o1", "hello"], ["o2", "world"]])
+    with pytest.raises(InvalidArgument, match="the table has no column id and no object; it has 0, 1"):
+        list(read_rows(frame, BOUND))
+    assert list(read_rows(frame, Shape("c", "b", object="0", text="1"))) == [A, B]
+
+
 def test_tables_of_pandas_with_a_name_twice() -> None:
     pandas = pytest.importorskip("pandas", reason="needs the extra [tables]")
     frame = pandas.DataFrame(COLUMNS)
