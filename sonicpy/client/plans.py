@@ -15,7 +15,7 @@ from sonicpy.api.explanation import Explanation
 from sonicpy.api.hits import Hit, Hits
 from sonicpy.channel.commands import Mode
 from sonicpy.channel.meta import LIMIT_CEILING
-from sonicpy.client.conversation import Kind, ServerInfo
+from sonicpy.client.conversation import OUR_NAME, Kind, ServerInfo
 from sonicpy.client.exchange import Exchange, Reply
 from sonicpy.client.lines import (
     check_names,
@@ -36,8 +36,6 @@ Value = TypeVar("Value")
 Item = TypeVar("Item")
 Plan = Generator[Exchange, Reply, Value]
 
-OUR_NAME = "sonicpy"
-"""The name in the greeting of servers that may know more than Sonic."""
 SCORES = "SCORES"
 NO_SCORE = "-"
 """The score of an object in a ranking without scores."""
