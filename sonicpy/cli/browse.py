@@ -13,6 +13,7 @@ from typing import Any
 
 from sonicpy.cli.arguments import Verbs, number
 from sonicpy.cli.target import expect_index, password_beside
+from sonicpy.client.address import read_urls
 from sonicpy.client.aio.connect import connect_async
 from sonicpy.errors import ConfigError, SonicError
 from sonicpy.index.read_only import ReadOnlyIndex
@@ -92,12 +93,17 @@ async def _source(where: str) -> AsyncIterator[Any]:
         yield index
 
 
+def _shown(where: str) -> str:
+    """Return what is shown, without the password of a URL."""
+    return ", ".join(map(str, read_urls(where))) if "://" in where else where
+
+
 async def _announce(server: Any, arguments: argparse.Namespace) -> None:
     """Print the address once the server listens, and open a browser."""
     while not server.started:
         await asyncio.sleep(0.01)
     port = server.servers[0].sockets[0].getsockname()[1]
     url = f"http://{HOST}:{port}/"
-    print(f"{arguments.where} is shown on {url} (Ctrl-C ends)", flush=True)
+    print(f"{_shown(arguments.where)} is shown on {url} (Ctrl-C ends)", flush=True)
     if not arguments.no_open:
         await asyncio.to_thread(webbrowser.open, url)

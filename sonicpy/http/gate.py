@@ -171,9 +171,9 @@ class Gate:
         if self._secret is None or OPEN.match(path) or scope["method"] == "OPTIONS":
             return
         kind, _, token = headers.get(b"authorization", b"").partition(b" ")
-        if not token:
+        if not token or kind.lower() != b"bearer":
             raise HTTPException(401, "the password is missing: send it as Authorization: Bearer", CHALLENGE)
-        if kind.lower() == b"bearer" and hmac.compare_digest(token.strip(), self._secret):
+        if hmac.compare_digest(token.strip(), self._secret):
             return
         if self._rules.refuse is not None and not await self._rules.refuse(scope.get("client")):
             raise HTTPException(429, "too many wrong passwords from this network", {**CLOSE, "Retry-After": "4"})

@@ -74,6 +74,14 @@ def status_of(error: SonicError) -> int:
     return next((status for kind, status in STATUSES.items() if isinstance(error, kind)), 500)
 
 
+def refusal(error: SonicError, request_id: str | None) -> JSONResponse:
+    """Return a response that says why the backend refused a request; a failure is logged."""
+    status = status_of(error)
+    if status >= 500:
+        logger.error("%s", error)
+    return problem(status, str(error), request_id=request_id)
+
+
 SENTENCES: Mapping[str, str] = {
     "missing": "{where} is missing",
     "extra_forbidden": "{where} is not known here; /openapi.json lists the keys",
@@ -114,10 +122,7 @@ def _shown(value: object) -> str:
 
 async def _refused(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, SonicError)
-    status = status_of(error)
-    if status >= 500:
-        logger.error("%s", error)
-    return problem(status, str(error), request_id=_id(request))
+    return refusal(error, _id(request))
 
 
 async def _invalid(request: Request, error: Exception) -> JSONResponse:

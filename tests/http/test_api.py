@@ -267,7 +267,7 @@ def test_a_password_is_asked_for_and_the_page_is_not(index: sonicpy.Index) -> No
     client = TestClient(app(index, password=PASSWORD))
     for headers, says in (({}, "missing"), ({"Authorization": "Bearer secre"}, "wrong"),
                           ({"Authorization": "Bearer secrett"}, "wrong"),
-                          ({"Authorization": f"Basic {PASSWORD}"}, "wrong")):  # fmt: skip
+                          ({"Authorization": f"Basic {PASSWORD}"}, "missing: send it as")):  # fmt: skip
         answer = client.get("/v1/collections", headers=headers)
         assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
         assert says in answer.json()["detail"]

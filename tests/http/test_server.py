@@ -275,6 +275,16 @@ def test_browse_shows_a_folder_to_this_machine_alone(tmp_path: Path) -> None:
         assert process.wait(10) == 130
 
 
+def test_browse_of_a_server_shows_no_password(server: WithHttp) -> None:
+    url = f"sonic://:{server.password}@{HOST}:{server.port}"
+    command = [sys.executable, "-m", "sonicpy", "browse", url, "--no-open"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment({})) as process:
+        assert process.stdout is not None
+        said = process.stdout.readline()
+        process.terminate()
+    assert said.startswith(f"{HOST}:{server.port} is shown on http://{HOST}:")
+
+
 def test_browse_takes_the_password_of_the_variable_and_names_a_port_in_use(
     server: WithHttp, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
