@@ -156,15 +156,17 @@ class NotOffered(ClientError):
     Args:
         what: the command, or the option with its command.
         server: the name and version that the server greeted with.
+        why: what may explain it, for the message.
     """
 
-    def __init__(self, what: str, server: str) -> None:
-        super().__init__(f"{what} is not offered by this server ({server})")
+    def __init__(self, what: str, server: str, why: str = "") -> None:
+        super().__init__(f"{what} is not offered by this server ({server}){why and ': '}{why}")
         self.what = what
         self.server = server
+        self._why = why
 
-    def __reduce__(self) -> tuple[type["NotOffered"], tuple[str, str]]:
-        return type(self), (self.what, self.server)
+    def __reduce__(self) -> tuple[type["NotOffered"], tuple[str, str, str]]:
+        return type(self), (self.what, self.server, self._why)
 
 
 class NotSonic(ClientError):

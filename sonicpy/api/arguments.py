@@ -29,6 +29,15 @@ def number_of(argument: str, value: Any) -> int:
     return min(value.__index__(), NUMBER_MAX)
 
 
+def nothing_behind(bucket: str, object: str) -> InvalidArgument:
+    """Return the error of a page that is to begin behind an object that does not exist."""
+    return InvalidArgument(
+        f"after is {object!r}, which is no object of the bucket {bucket!r} (any more); allowed is an object that "
+        "exists, or None to begin again",
+        "not_found",
+    )
+
+
 def text_of(argument: str, value: Any) -> str:
     """Return a text."""
     if isinstance(value, str):

@@ -135,7 +135,9 @@ def read_rows(rows: Any, shape: Shape) -> Iterator[Row | Refused]:
     if batches is not None:
         return _checked(_table_rows(batches, shape), compat=shape.compat)
     if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
-        raise InvalidArgument(f"rows is a {type(rows).__name__}: give an iterable of tuples or dicts, or a table")
+        raise InvalidArgument(
+            f"rows is of type {type(rows).__name__}; allowed are an iterable of tuples or dicts, and a table"
+        )
     return _checked((_parts(row, shape) for row in rows), compat=shape.compat)
 
 
@@ -169,7 +171,9 @@ def _checked(rows: Iterable[Parts], *, compat: bool) -> Iterator[Row | Refused]:
 
 
 def _wrong_text(text: object) -> str:
-    return "the text is missing" if _is_missing(text) else f"the text is a {type(text).__name__}, not a str"
+    return (
+        "the text is missing" if _is_missing(text) else f"the text is of type {type(text).__name__}; allowed is a str"
+    )
 
 
 def _is_missing(value: object) -> bool:
@@ -199,7 +203,7 @@ def _parts(row: Any, shape: Shape) -> Parts:
         return _dict_parts(named, shape) if _has_columns(named, shape) else _tuple_parts(tuple(row), shape)
     if isinstance(row, Sequence) and not isinstance(row, str | bytes | bytearray | memoryview):
         return _tuple_parts(tuple(row), shape)
-    return f"a row is a {type(row).__name__}, neither tuple nor dict"
+    return f"a row is of type {type(row).__name__}; allowed are tuples and dicts"
 
 
 def _has_columns(row: Mapping[str, object], shape: Shape) -> bool:
@@ -271,7 +275,9 @@ def _pyarrow(rows: object, part: str = "") -> Any:
     try:
         return importlib.import_module(f"pyarrow{part}")
     except ImportError as error:
-        raise InvalidArgument(f"rows is a {type(rows).__name__}, which pyarrow reads: pip install pyarrow") from error
+        raise InvalidArgument(
+            f"rows is of type {type(rows).__name__}, which pyarrow reads: pip install pyarrow"
+        ) from error
 
 
 def _stream(rows: Any) -> Any:
@@ -291,15 +297,16 @@ def _pandas_batches(frame: Any) -> Iterator[Columns]:
             )
         frame = frame.to_frame(TEXT_COLUMN).rename_axis("id")
     index = [name for name in frame.index.names if name is not None]
-    _check_distinct([*index, *frame.columns])
+    _check_distinct([str(name) for name in (*index, *frame.columns)])
     if index:
         frame = frame.reset_index()
     for start in range(0, max(len(frame), 1), BATCH_ROWS):
         part = frame.iloc[start : start + BATCH_ROWS]
-        yield {name: part[name].tolist for name in part.columns}
+        # The name may be a number, as in a table that was read without a header.
+        yield {str(name): part[name].tolist for name in part.columns}
 
 
-def _check_distinct(names: Sequence[object]) -> None:
+def _check_distinct(names: Sequence[str]) -> None:
     """Check the names of the columns of a pandas table and of the levels of its index."""
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:

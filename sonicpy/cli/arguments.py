@@ -3,7 +3,7 @@
 import argparse
 import sys
 from collections.abc import Callable, Iterator
-from typing import TypeAlias
+from typing import BinaryIO, TypeAlias
 
 from sonicpy.errors import CommandError, ConfigError, SonicError
 from sonicpy.ids import check_bucket, check_collection, check_object
@@ -108,17 +108,24 @@ def checked(text: str) -> str:
     return text
 
 
+def standard_input() -> BinaryIO:
+    """Return the standard input. Raises SonicError if the caller closed it."""
+    if sys.stdin is None:
+        raise SonicError("the standard input is closed")
+    return sys.stdin.buffer
+
+
 def read_text() -> str:
-    """Return the standard input as one text. Raises SonicError if it is not UTF-8."""
+    """Return the standard input as one text. Raises SonicError if it is closed, or not UTF-8."""
     try:
-        return sys.stdin.buffer.read().decode()
+        return standard_input().read().decode()
     except UnicodeDecodeError as error:
         raise SonicError(f"the standard input is not UTF-8: byte {error.start}") from error
 
 
 def read_lines() -> Iterator[str]:
-    """Yield the lines of the standard input that are not blank. Raises SonicError if one is not UTF-8."""
-    for line_number, line in enumerate(sys.stdin.buffer, 1):
+    """Yield the lines of the standard input that are not blank. Raises SonicError if it is closed or not UTF-8."""
+    for line_number, line in enumerate(standard_input(), 1):
         try:
             text = line.decode().strip()
         except UnicodeDecodeError as error:

@@ -16,13 +16,15 @@ import sys
 from collections.abc import Callable
 
 from sonicpy.cli.parser import parse
-from sonicpy.errors import ConfigError, SonicError
+from sonicpy.errors import CommandError, ConfigError, SonicError
 
 FAILED = 1
 WRONG_SETTINGS = 2
 INTERRUPTED = 130
 READER_LEFT = 141
 """As shells show a process that SIGPIPE ended; INTERRUPTED is the same for SIGINT."""
+REMARKS = {"internal_error": ": the server could not do it; its log says why"}
+"""Behind the code of an error that a server answers."""
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -34,6 +36,7 @@ def main(argv: list[str] | None = None) -> int:
     Raises:
         SystemExit: from argparse, for --help, --version and wrong arguments.
     """
+    _replace_closed_streams()
     arguments = parse(sys.argv[1:] if argv is None else argv)
     run: Callable[[argparse.Namespace], int] = arguments.run
     _escape_unprintable()
@@ -42,6 +45,8 @@ def main(argv: list[str] | None = None) -> int:
         sys.stdout.flush()
     except ConfigError as error:
         return _fail(error, WRONG_SETTINGS)
+    except CommandError as error:
+        return _fail(f"{error}{REMARKS.get(error.code, '')}", FAILED)
     except SonicError as error:
         return _fail(error, FAILED)
     except BrokenPipeError:
@@ -53,6 +58,24 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _fail("interrupted", INTERRUPTED)
     return status
+
+
+def _replace_closed_streams() -> None:
+    """Give the descriptors 0, 1 and 2 to /dev/null where the caller closed them.
+
+    The system gives the lowest free number to the next file: without this, what is meant for stderr could end in the
+    store, and uvloop ends a process that closes a connection with such a number. A closed stdin stays closed for verbs
+    that read it.
+    """
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False)
 
 
 def _escape_unprintable() -> None:

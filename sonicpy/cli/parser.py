@@ -64,6 +64,8 @@ sonicpy help VERB shows the arguments and an example. Exit status: 0 done, 1 fai
 3 an import refused some rows.
 """
 
+LISTED = "sonicpy help lists the verbs"
+
 NEAR_ENOUGH = 60.0
 """Similarity from 0 to 100, as for the keys of settings: a name with a few typing errors is above."""
 
@@ -75,8 +77,10 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         SystemExit: from argparse, for --help, --version and wrong arguments.
     """
     parser = make_parser(argv[:1])
-    if argv and not argv[0].startswith("-") and argv[0] not in MODULES:
-        parser.error(f"there is no verb {ascii(argv[0])}{_hint(argv[0], MODULES)}")
+    if not argv:
+        parser.error(f"the verb is missing; {LISTED}")
+    if not argv[0].startswith("-") and argv[0] not in MODULES:
+        parser.error(f"there is no verb {ascii(argv[0])}{_hint(argv[0], MODULES) or f'; {LISTED}'}")
     arguments, unknown = parser.parse_known_args(argv)
     if unknown:
         _refuse(_innermost(parser, argv), unknown)

@@ -115,13 +115,18 @@ def _add_explain(verbs: Verbs) -> None:
 def query(arguments: argparse.Namespace) -> int:
     """Print the hits of one query, or of several from the standard input. Raises SonicError if that fails."""
     is_stdin = arguments.text == [STDIN]
-    if not is_stdin and not has_words(" ".join(arguments.text)):
-        remark("the text holds no letter and no digit, so no object matches it")
-    texts: Iterator[str] = read_lines() if is_stdin else iter([text_given(arguments.text)])
+    texts = read_lines() if is_stdin else _one_text(arguments.text)
     with open_target(arguments) as index:
         for text in texts:
             _show_hits(arguments, text, _hits(index, arguments, text), f"{text}\t" if is_stdin else "")
     return 0
+
+
+def _one_text(words: list[str]) -> Iterator[str]:
+    text = text_given(words)
+    if not has_words(text):
+        remark("the text holds no letter and no digit, so no object matches it")
+    return iter([text])
 
 
 def _hits(index: Target, arguments: argparse.Namespace, text: str) -> Hits:

@@ -96,9 +96,13 @@ def open_server(url: str, *, timeout_s: float = TIMEOUT_S, retry_s: float = RETR
     Raises:
         as `open_target`.
     """
+    return connect(url, password=password_beside(url), timeout_s=timeout_s, retry_s=retry_s)
+
+
+def password_beside(url: str) -> str | None:
+    """Return the password of the variable for a URL without one, else None. Raises ConfigError for a wrong URL."""
     has_password = any(address.password for address in read_urls(url))
-    password = None if has_password else os.environ.get(PASSWORD_VARIABLE) or None
-    return connect(url, password=password, timeout_s=timeout_s, retry_s=retry_s)
+    return None if has_password else os.environ.get(PASSWORD_VARIABLE) or None
 
 
 @contextmanager

@@ -22,6 +22,8 @@ from sonicpy.errors import (
     WrongPassword,
 )
 
+OUR_NAME = "sonicpy"
+"""The name in the greeting of servers that may know more than Sonic."""
 BUFFER_BYTES = 20_000
 """Longest line to send to a server that announces no limit."""
 ANSWER_MAX_BYTES = 1 << 28
@@ -226,13 +228,17 @@ class Conversation:
             self.is_stopping = True
             return ShuttingDown(f"{self._peer} is shutting down")
         if code == "unknown_command":
-            return NotOffered(command, str(self.server))
+            return self._not_offered(command)
         if code == "invalid_meta_key":
             # The client sends only well-formed keys, so the server does not know this one.
             key = (detail or "").partition("[")[0]
             self.server.refused.add(key)
-            return NotOffered(f"{key} of {command}", str(self.server))
+            return self._not_offered(f"{key} of {command}")
         return CommandError(code, detail)
+
+    def _not_offered(self, what: str) -> NotOffered:
+        why = "in compat mode it knows only what Sonic knows" if self.server.name == OUR_NAME else ""
+        return NotOffered(what, str(self.server), why)
 
     def _ended(self, reason: str) -> ClientError:
         if reason in PASSWORD_REASONS:

@@ -9,13 +9,13 @@ from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sonicpy.api.arguments import language_of, number_of, switch_of, text_of
+from sonicpy.api.arguments import language_of, nothing_behind, number_of, switch_of, text_of
 from sonicpy.api.counted import Counted, counted, need_no
 from sonicpy.api.explanation import Explanation
 from sonicpy.api.hits import Hit, Hits
 from sonicpy.channel.commands import Mode
 from sonicpy.channel.meta import LIMIT_CEILING
-from sonicpy.client.conversation import Kind, ServerInfo
+from sonicpy.client.conversation import OUR_NAME, Kind, ServerInfo
 from sonicpy.client.exchange import Exchange, Reply
 from sonicpy.client.lines import (
     check_names,
@@ -36,8 +36,6 @@ Value = TypeVar("Value")
 Item = TypeVar("Item")
 Plan = Generator[Exchange, Reply, Value]
 
-OUR_NAME = "sonicpy"
-"""The name in the greeting of servers that may know more than Sonic."""
 SCORES = "SCORES"
 NO_SCORE = "-"
 """The score of an object in a ranking without scores."""
@@ -235,6 +233,8 @@ def object_page(
         try:
             reply = yield _search("OBJECTS", Kind.RESULT, f"OBJECTS {collection} {bucket}{options}")
         except CommandError as refusal:
+            if refusal.code == "not_found" and after is not None:
+                raise nothing_behind(bucket, after) from refusal
             if refusal.code != "policy_reject" or limit <= 1:
                 raise
             limit //= 2

@@ -112,7 +112,10 @@ def value_of(config: Config, key: str) -> Any:
 
 
 def doubts(config: Config, origins: Mapping[str, str]) -> Iterator[str]:
-    """Yield a warning for each pair of values that is allowed but probably a mistake."""
+    """Yield a warning for each value, or pair of values, that is allowed but probably a mistake."""
+    if any(map(str.isspace, config.channel.auth_password or "")):
+        key = "channel.auth_password"
+        yield f"{origins.get(key, key)} holds white space, which Sonic Channel cannot send: no client gets in."
     for order in LIMITS:
         default = value_of(config, order.lower)
         if default > value_of(config, order.upper):

@@ -2,6 +2,8 @@
 
 import pandas as pd
 
+from sonicpy.errors import InvalidArgument
+from sonicpy.ids import shown
 from sonicpy.index.index import Index
 from sonicpy.index.report.term_stats import ObjectStats, TermStats
 
@@ -31,9 +33,10 @@ def words(index: Index, collection: str, bucket: str, *, hidden: bool = False) -
             `hidden_objects`: in how many objects a word is that.
 
     Raises:
-        CommandError: a name is not valid.
+        InvalidArgument: `index` is no Index, or a name is not valid.
         StoreError: the store cannot be read.
     """
+    _expect_index(index)
     frame = pd.DataFrame(index.term_stats(collection, bucket), columns=TermStats._fields).set_index("word")
     frame = frame.sort_values(["objects", "times"], ascending=False, kind="stable")
     return frame if hidden else frame[frame["hidden_objects"] < frame["objects"]].drop(columns="hidden_objects")
@@ -45,6 +48,7 @@ def objects(index: Index, collection: str, bucket: str) -> pd.DataFrame:
     Columns: `length` in words, repeated ones and stop words included; different `words`; different `hidden_words`; and
     `new_words`, which no older object holds. Raises like `words`.
     """
+    _expect_index(index)
     frame = pd.DataFrame(index.object_stats(collection, bucket), columns=ObjectStats._fields)
     return frame.set_index("object")
 
@@ -69,3 +73,10 @@ def growth(index: Index, collection: str, bucket: str) -> pd.DataFrame:
     made = objects(index, collection, bucket)
     frame = pd.DataFrame({"tokens": made["length"].cumsum(), "words": made["new_words"].cumsum()})
     return frame.set_axis(pd.RangeIndex(1, len(frame) + 1, name="objects"))
+
+
+def _expect_index(index: object) -> None:
+    if not isinstance(index, Index):
+        raise InvalidArgument(
+            f"index is {shown(index)}; allowed is an Index: open a server's folder with read_only=True"
+        )

@@ -16,6 +16,10 @@ It needs the extra [http]. The server serves it in its own process (sonicpy/serv
 folder or another server (sonicpy/cli/browse.py).
 """
 
-from sonicpy.http.application import app
+try:
+    from sonicpy.http.application import app
+except ModuleNotFoundError as error:
+    needed = "sonicpy.http needs fastapi: pip install 'sonicpy-search[http]'"
+    raise ModuleNotFoundError(needed, name=error.name) from error
 
 __all__ = ["app"]

@@ -1,8 +1,9 @@
 """Many rows in one request: a JSON object a line, pushed as they come, so that memory stays bounded."""
 
 from collections.abc import AsyncIterator
+from json import JSONDecodeError
 
-from sonicpy.errors import CommandError
+from sonicpy.errors import CommandError, InvalidArgument
 from sonicpy.http.backend import Backend, Row
 from sonicpy.http.flat import flat_json
 from sonicpy.http.models import BulkJson, PushBody, RefusedJson
@@ -65,7 +66,7 @@ async def push_stream(backend: Backend, parts: AsyncIterator[bytes]) -> BulkJson
     """Push the rows of a body as its parts arrive.
 
     Raises:
-        CommandError: a line is longer than LINE_BYTES_MAX; the rows before it are pushed.
+        InvalidArgument: a line is longer than LINE_BYTES_MAX; the rows before it are pushed.
         SonicError: rows cannot be pushed; the rows before them are.
     """
     rows = Rows(backend)
@@ -74,7 +75,7 @@ async def push_stream(backend: Backend, parts: AsyncIterator[bytes]) -> BulkJson
         first, *lines = part.split(b"\n")
         rest += first
         if len(rest) > LINE_BYTES_MAX:
-            raise CommandError("invalid_format", f"a line of the body has more than {LINE_BYTES_MAX} bytes")
+            raise InvalidArgument(f"a line of the body has more than {LINE_BYTES_MAX} bytes")
         if not lines:
             continue
         await rows.add(bytes(rest))
@@ -87,13 +88,13 @@ async def push_stream(backend: Backend, parts: AsyncIterator[bytes]) -> BulkJson
 
 
 def row_of(line: bytes) -> Row:
-    """Return the row of a line. Raises CommandError if it holds no row."""
+    """Return the row of a line. Raises InvalidArgument if it holds no row."""
     try:
         held = flat_json(line)
         row = (held["collection"], held["bucket"], held["object"], held["text"], held.get("lang"))
-    except ValueError as error:
-        raise CommandError("invalid_format", "the line is no JSON object") from error
+    except JSONDecodeError as error:
+        raise InvalidArgument(f"the line is no JSON object: {error.msg} at character {error.pos + 1}") from error
     except (KeyError, TypeError, AttributeError) as error:
         keys = ", ".join(key for key in PushBody.model_fields if key != "lang")
-        raise CommandError("invalid_format", f"the line is no JSON object with {keys}") from error
+        raise InvalidArgument(f"the line is no JSON object with {keys}") from error
     return row

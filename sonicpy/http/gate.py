@@ -29,6 +29,8 @@ UNLIMITED = frozenset({BULK, "/v1/consolidate", "/v1/backup", "/v1/restore", "/v
 CHANGES = frozenset({"/v1/push", "/v1/pop", "/v1/flush", BULK, "/v1/consolidate", "/v1/backup", "/v1/restore"})
 OPEN = re.compile(r"(?:/|/health|/page/[a-z.-]+)$")
 """Addresses that need no password: the page, which asks for it, and health checks."""
+NO_GZIP = re.compile(rb"\bgzip\s*;\s*q\s*=\s*0(?:\.0*)?\s*(?:,|$)", re.IGNORECASE)
+"""A client that says so accepts everything but what the application compresses with."""
 SAFE_ID = re.compile(r"[\w.:-]{1,64}$")
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
@@ -74,6 +76,14 @@ class TooLarge(HTTPException):
         super().__init__(413, detail, {"Connection": "close"})
 
 
+class Encoded(HTTPException):
+    """The body is compressed, or encoded in another way."""
+
+    def __init__(self, encoding: str) -> None:
+        detail = f"the body has Content-Encoding {encoding}; allowed is none: send it as it is"
+        super().__init__(415, detail, {"Connection": "close", "Accept-Encoding": "identity"})
+
+
 class TooSlow(HTTPException):
     """The next part of the body did not come in time."""
 
@@ -108,11 +118,17 @@ class Gate:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        is_head = scope["method"] == "HEAD"  # GET, without the content of the answer
+        if is_head:
+            scope = {**scope, "method": "GET"}
         headers = dict(scope["headers"])
+        if NO_GZIP.search(headers.get(b"accept-encoding", b"")):
+            del headers[b"accept-encoding"]
+            scope = {**scope, "headers": list(headers.items())}
         given = headers.get(b"x-request-id", b"").decode("latin-1")
         request_id = given if given and SAFE_ID.match(given) else f"{secrets.randbits(64):016x}"
         scope["sonicpy.request_id"] = request_id
-        answer = Answer(send, request_id)
+        answer = Answer(send, request_id, is_head=is_head)
         path = scope["path"].removeprefix(scope.get("root_path", "")) or "/"
         try:
             await self._check(scope, path, headers)
@@ -149,12 +165,15 @@ class Gate:
         length = headers.get(b"content-length")
         if length is not None and path != BULK and not (length.isdigit() and float(length) <= BODY_BYTES_MAX):
             raise TooLarge
+        encoding = headers.get(b"content-encoding", b"identity").decode("latin-1")
+        if encoding.lower() != "identity":
+            raise Encoded(encoding)
         if self._secret is None or OPEN.match(path) or scope["method"] == "OPTIONS":
             return
         kind, _, token = headers.get(b"authorization", b"").partition(b" ")
-        if not token:
+        if not token or kind.lower() != b"bearer":
             raise HTTPException(401, "the password is missing: send it as Authorization: Bearer", CHALLENGE)
-        if kind.lower() == b"bearer" and hmac.compare_digest(token.strip(), self._secret):
+        if hmac.compare_digest(token.strip(), self._secret):
             return
         if self._rules.refuse is not None and not await self._rules.refuse(scope.get("client")):
             raise HTTPException(429, "too many wrong passwords from this network", {**CLOSE, "Retry-After": "4"})
@@ -232,8 +251,9 @@ class Body:
 class Answer:
     """The answer to a request, with the headers that all answers have."""
 
-    def __init__(self, send: Send, request_id: str) -> None:
+    def __init__(self, send: Send, request_id: str, *, is_head: bool) -> None:
         self._send = send
+        self._is_head = is_head
         self.request_id = request_id
         self.has_begun = False
 
@@ -246,4 +266,6 @@ class Answer:
             protection = HEADERS if is_page else (NO_SNIFF,)
             headers = [*headers, *protection, (b"x-request-id", self.request_id.encode())]
             message = {"type": "http.response.start", "status": message["status"], "headers": headers}
+        elif self._is_head:
+            message = {**message, "body": b""}
         await self._send(message)

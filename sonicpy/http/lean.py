@@ -15,6 +15,7 @@ from sonicpy.errors import SonicError
 from sonicpy.http.backend import Backend
 from sonicpy.http.caching import Tagged, tagged
 from sonicpy.http.models import LIMIT_MAX, NAME_MAX, OFFSET_MAX, QUERY_TEXT_MAX
+from sonicpy.http.problems import refusal
 
 COMPRESSED_BYTES = 1000
 """Shorter answers are not worth compressing."""
@@ -30,15 +31,16 @@ class LeanQuery:
         self._backend = backend
 
     async def __call__(self, scope: Scope, headers: Mapping[bytes, bytes], send: Send) -> bool:
-        """Answer a plain request; return False for others, and for those that fail: the route says why."""
+        """Answer a plain request; return False for others."""
         asked = plain_query(scope["query_string"])
         if asked is None:
             return False
         collection, bucket, text, limit, offset = asked
         try:
             hits = await self._backend.call("query", collection, bucket, text, limit=limit, offset=offset)
-        except SonicError:
-            return False
+        except SonicError as error:  # not asked again by the route: an absent server is waited for
+            await refusal(error, scope.get("sonicpy.request_id"))(scope, _nothing, send)
+            return True
         found = [{"object": name, "score": score} for name, score in hits.pairs()]
         body = encode({"hits": found, "total": hits.total}).encode()
         if len(body) >= COMPRESSED_BYTES and b"gzip" in headers.get(b"accept-encoding", b""):

@@ -3,7 +3,8 @@
 from typing import Annotated, Any
 
 from fastapi import Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic_core import PydanticCustomError
 
 LIMIT_MAX = 1000
 """Most items of one answer: more go page by page."""
@@ -15,7 +16,16 @@ QUERY_BODY_MAX = 20_000
 """As long as a line of the channel."""
 NAME_MAX = 128
 
+
+def _named(value: object) -> object:
+    """Return what may name an object, as the library takes it."""
+    if type(value) in (str, int) or (type(value) is float and value.is_integer()):
+        return value
+    raise PydanticCustomError("object_type", "the value is no name of an object")
+
+
 Name = Annotated[str, Field(min_length=1, max_length=NAME_MAX, examples=["messages"])]
+ObjectName = Annotated[Name | int, BeforeValidator(_named)]
 Collection = Annotated[str, Query(min_length=1, max_length=NAME_MAX, description="name of the collection")]
 Bucket = Annotated[str, Query(min_length=1, max_length=NAME_MAX, description="name of the bucket")]
 Text = Annotated[str, Query(max_length=QUERY_TEXT_MAX, description="what to look for")]
@@ -148,7 +158,7 @@ class PushBody(Strict):
 
     collection: Name
     bucket: Name
-    object: Name | int
+    object: ObjectName
     text: str = Field(max_length=TEXT_MAX)
     lang: str | None = Field(default=None, max_length=35)
 
@@ -158,7 +168,7 @@ class PopBody(Strict):
 
     collection: Name
     bucket: Name
-    object: Name | int
+    object: ObjectName
     text: str = Field(max_length=TEXT_MAX)
 
 
@@ -167,13 +177,13 @@ class FlushBody(Strict):
 
     collection: Name
     bucket: Name | None = None
-    object: Name | int | None = None
+    object: ObjectName | None = None
 
 
 class FolderBody(Strict):
     """A folder on the machine of the index."""
 
-    folder: str = Field(min_length=1, max_length=4096)
+    folder: str = Field(min_length=1, max_length=4096, pattern=r"^[^\x00]*$")
 
 
 Figures = dict[str, Any]

@@ -1,5 +1,6 @@
 """Errors as problem+json (RFC 9457), with the sentences of the library."""
 
+import json
 import logging
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -41,7 +42,7 @@ STATUSES: Mapping[type[SonicError], int] = {
     ConnectionLost: 502,
 }
 """By class of error; any other SonicError is 500."""
-FAILURES = (400, 401, 403, 408, 413, 422, 429, 500, 501, 502, 503, 504, 507)
+FAILURES = (400, 401, 403, 408, 413, 415, 422, 429, 500, 501, 502, 503, 504, 507)
 CONTENT = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemJson"}}}
 RESPONSES: dict[int | str, dict[str, Any]] = {
     status: {"description": HTTPStatus(status).phrase, "content": CONTENT} for status in FAILURES
@@ -73,17 +74,29 @@ def status_of(error: SonicError) -> int:
     return next((status for kind, status in STATUSES.items() if isinstance(error, kind)), 500)
 
 
+def refusal(error: SonicError, request_id: str | None) -> JSONResponse:
+    """Return a response that says why the backend refused a request; a failure is logged."""
+    status = status_of(error)
+    if status >= 500:
+        logger.error("%s", error)
+    return problem(status, str(error), request_id=request_id)
+
+
 SENTENCES: Mapping[str, str] = {
     "missing": "{where} is missing",
     "extra_forbidden": "{where} is not known here; /openapi.json lists the keys",
     "json_invalid": "the body is not JSON: {error} at character {place}",
     "model_attributes_type": "the body has to be a JSON object, sent as Content-Type: application/json",
     "string_type": "{where} is {given}; allowed are strings",
+    "string_unicode": "{where} is no Unicode text: it holds half of a surrogate pair",
+    "string_pattern_mismatch": "{where} is {given}; it may not hold the character NUL",
     "string_too_short": "{where} is {given}; allowed are at least {min_length} characters",
     "string_too_long": "{where} is longer than {max_length} characters",
     "greater_than_equal": "{where} is {given}; allowed are numbers from {ge} on",
     "less_than_equal": "{where} is {given}; allowed are numbers up to {le}",
     "int_parsing": "{where} is {given}; allowed are whole numbers",
+    "int_from_float": "{where} is {given}; allowed are whole numbers",
+    "object_type": "{where} is {given}; allowed are strings and whole numbers",
     "int_type": "{where} is {given}; allowed are whole numbers",
     "bool_parsing": "{where} is {given}; allowed are true and false",
     "bool_type": "{where} is {given}; allowed are true and false",
@@ -98,16 +111,18 @@ def _sentence(error: Mapping[str, Any]) -> str:
     places = [part for part in error["loc"] if part not in ("body", "query")]
     where = str(places[0]) if places else "the body"  # behind it: which of several types pydantic tried
     sentence = SENTENCES.get(error["type"], "{where}: {msg}")
-    given = repr(error["input"])[:GIVEN_MAX]
+    given = _shown(error["input"])[:GIVEN_MAX]
     return sentence.format(where=where, given=given, place=where, msg=error["msg"], **error.get("ctx", {}))
+
+
+def _shown(value: object) -> str:
+    """Return a value as a sentence shows it; null, true and false as in JSON."""
+    return json.dumps(value) if value is None or isinstance(value, bool) else repr(value)
 
 
 async def _refused(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, SonicError)
-    status = status_of(error)
-    if status >= 500:
-        logger.error("%s", error)
-    return problem(status, str(error), request_id=_id(request))
+    return refusal(error, _id(request))
 
 
 async def _invalid(request: Request, error: Exception) -> JSONResponse:

@@ -6,8 +6,10 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from fastapi.routing import APIRoute
+from starlette.exceptions import HTTPException
 
 from sonicpy.http.flat import flat_json
+from sonicpy.http.problems import GIVEN_MAX
 
 
 class FlatRequest(Request):
@@ -19,16 +21,25 @@ class FlatRequest(Request):
 
 
 class FlatRoute(APIRoute):
-    """A route that gets a FlatRequest."""
+    """A route that gets a FlatRequest, and refuses parameters that it does not know."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the handler of the framework, with another request."""
         handle = super().get_route_handler()
+        known = [parameter.alias for parameter in self.dependant.query_params]
 
         async def handle_flat(request: Request) -> Response:
+            if known:  # whoever takes none, such as /health, ignores all
+                _expect_known(request, known)
             return await handle(FlatRequest(request.scope, request.receive))
 
         return handle_flat
+
+
+def _expect_known(request: Request, known: Sequence[str]) -> None:
+    unknown = next((name for name in request.query_params if name not in known), None)
+    if unknown is not None:
+        raise HTTPException(422, f"{unknown[:GIVEN_MAX]} is not known here; allowed are {', '.join(known)}")
 
 
 @dataclass(frozen=True, slots=True)

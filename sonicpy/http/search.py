@@ -6,8 +6,9 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 
+from sonicpy.api.counted import counted
 from sonicpy.api.hits import Hits
-from sonicpy.errors import CommandError
+from sonicpy.errors import CommandError, InvalidArgument
 from sonicpy.http.backend import Backend
 from sonicpy.http.models import (
     LIMIT_MAX,
@@ -136,14 +137,13 @@ class SearchOperations:
         collection: Collection,
         bucket: Annotated[str | None, Query(min_length=1, max_length=128)] = None,
         object: Annotated[str | None, Query(min_length=1, max_length=128)] = None,
-        objects: Annotated[bool, Query(description="count the objects of the bucket")] = False,
+        objects: Annotated[bool, Query(description="count the objects of the collection or the bucket")] = False,
     ) -> CountJson:
-        """Return how many buckets a collection, words or objects a bucket, or words an object has."""
-        if objects and bucket is not None:
-            return CountJson(count=await self._backend.call("count_objects", collection, bucket))
-        if object is not None and bucket is None:
-            raise CommandError("invalid_argument", "an object is given without its bucket")
-        return CountJson(count=await self._backend.call("count", collection, bucket, object))
+        """Return how many buckets or objects a collection, words or objects a bucket, or words an object has."""
+        if objects and object is not None:
+            raise InvalidArgument("objects is true and object is given; allowed is one of the two")
+        what = counted(bucket, object, "objects" if objects else None)
+        return CountJson(count=await self._backend.call("count", collection, bucket, object, of=what))
 
 
 def hits_json(hits: Hits) -> HitsJson:

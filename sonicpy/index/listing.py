@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from sonicpy.api.arguments import number_of, text_of
-from sonicpy.errors import InvalidArgument
+from sonicpy.api.arguments import nothing_behind, number_of, text_of
 from sonicpy.ids import ObjectName, check_collection, check_names
 from sonicpy.index.engine import Engine
 from sonicpy.store import listing
@@ -128,9 +127,5 @@ class Listing:
             state = view.bucket(collection, bucket)
             found = None if state is None else find_object(view, state, oid)
         if found is None:
-            raise InvalidArgument(
-                f"after is {oid!r}, which is no object of the bucket {bucket!r} (any more); allowed is an object that "
-                "exists, or None to begin again",
-                "not_found",
-            )
+            raise nothing_behind(bucket, oid)
         return found[0] + 1

@@ -108,6 +108,9 @@ NEXT_BUCKET: MetaKey[int] = MetaKey(b"next bucket", _pack_number, _unpack_number
 NOT_ALWAYS_NOTED = frozenset({"stopwords.allow", "stopwords.deny"})
 """Keys of the analyzer that decide something in some modes only. Stores of older versions note them in every mode."""
 
+MODE = "server.compat"
+"""Key of the analyzer that others follow from: where it differs, an operator has to hear of it alone."""
+
 CONVERSION: MetaKey[tuple[int, int]] = MetaKey(b"conversion", pack_varints, _unpack_progress)
 """How far a conversion from the old format is: buckets below the first number are to be converted, and of the first of
 them by name the objects from the second number on. Missing otherwise."""
@@ -156,7 +159,7 @@ def check_format(transaction: Transaction, what: str = "the store", advice: str 
 def check_analyzer(folder: Path, transaction: Transaction, analyzer: Mapping[str, str]) -> None:
     """Raise StoreError unless the store was made with the same analysis of texts."""
     stored = ANALYZER.read(transaction) or {}
-    for key in sorted({*stored, *analyzer}):
+    for key in sorted({*stored, *analyzer}, key=lambda key: (key != MODE, key)):
         if key in NOT_ALWAYS_NOTED and not (key in stored and key in analyzer):
             continue  # the mode is another key
         if stored.get(key) != analyzer.get(key):

@@ -57,7 +57,10 @@ def make_folder(folder: Path) -> None:
         missing.append(above)
         above = above.parent
     for fresh in reversed(missing):
-        fresh.mkdir(exist_ok=True)
+        try:
+            fresh.mkdir(exist_ok=True)
+        except FileExistsError as error:  # "File exists" would say that nothing is wrong
+            raise NotADirectoryError(errno.ENOTDIR, f"{fresh} is a file, not a folder") from error
         sync_folder(fresh.parent)
 
 

@@ -82,22 +82,22 @@ REFUSED = [
     ((10**5000, "x"), BOUND, "", f"object is a number of more than 128 digits; {OBJECTS}"),
     ((Decimal("sNaN"), "x"), BOUND, "", f"object is of type Decimal; {OBJECTS}"),
     ((Several(), "x"), BOUND, "", f"object is of type Several; {OBJECTS}"),
-    (("o", Several()), BOUND, "o", "the text is a Several, not a str"),
+    (("o", Several()), BOUND, "o", "the text is of type Several; allowed is a str"),
     (("o", "x", Several()), BOUND, "o", f"lang is of type Several; allowed are {LANGUAGES}"),
     (("o\x00", "x"), BOUND, "o\x00", rf"object is 'o\x00'; {OBJECTS}"),
     (("é" * 65, "x"), BOUND, "é" * 65, f"object is '{'é' * 59}...; {OBJECTS}"),
     (("o", None), BOUND, "o", "the text is missing"),
     (("o", float("nan")), BOUND, "o", "the text is missing"),
-    (("o", b"x"), BOUND, "o", "the text is a bytes, not a str"),
-    (("o", datetime.date(2024, 1, 1)), BOUND, "o", "the text is a date, not a str"),
+    (("o", b"x"), BOUND, "o", "the text is of type bytes; allowed is a str"),
+    (("o", datetime.date(2024, 1, 1)), BOUND, "o", "the text is of type date; allowed is a str"),
     (("o", "x", "klingon"), BOUND, "o", f"lang is 'klingon'; allowed are {LANGUAGES}"),
     (("o",), BOUND, "", "a row of 1 values instead of 2 to 5"),
     (("c", "b", "o", "x", None, 6), BOUND, "", "a row of 6 values instead of 2 to 5"),
-    ("ox", BOUND, "", "a row is a str, neither tuple nor dict"),
-    (None, BOUND, "", "a row is a NoneType, neither tuple nor dict"),
+    ("ox", BOUND, "", "a row is of type str; allowed are tuples and dicts"),
+    (None, BOUND, "", "a row is of type NoneType; allowed are tuples and dicts"),
     ({"text": "x"}, BOUND, "", "the row has no id and no object"),
     ({"id": "o"}, BOUND, "o", "the text is missing"),
-    ({"id": "o", "a": 1, "b": "x"}, Shape("c", "b", text=("a", "b")), "o", "the text is a int, not a str"),
+    ({"id": "o", "a": 1, "b": "x"}, Shape("c", "b", text=("a", "b")), "o", "the text is of type int; allowed is a str"),
 ]
 
 
@@ -148,12 +148,12 @@ def test_rows_that_are_sequences() -> None:
         Refused(1, "", "a row of 1 values instead of 2 to 5"),
     ]
     (refused,) = read_rows([b"ox"], BOUND)
-    assert refused == Refused(0, "", "a row is a bytes, neither tuple nor dict")
+    assert refused == Refused(0, "", "a row is of type bytes; allowed are tuples and dicts")
 
 
 @pytest.mark.parametrize("rows", ["text", b"bytes", {"id": "o", "text": "x"}, 7, None])
 def test_what_are_no_rows(rows: Any) -> None:
-    with pytest.raises(TypeError, match=f"rows is a {type(rows).__name__}: give an iterable"):
+    with pytest.raises(TypeError, match=f"rows is of type {type(rows).__name__}; allowed are an iterable"):
         read_rows(rows, BOUND)
 
 
@@ -233,9 +233,19 @@ def test_tables_of_pandas() -> None:
     assert list(read_rows(own, FREE)) == [A._replace(lang="fra"), B]
     assert list(read_rows(frame.iloc[:0], BOUND)) == []
     lists = pandas.DataFrame({"id": ["o1", "o2"], "text": [pandas.array(["hello", "world"]).to_numpy(), "world"]})
-    assert list(read_rows(lists, BOUND)) == [Refused(0, "o1", "the text is a ndarray, not a str"), B], "as of Parquet"
+    assert list(read_rows(lists, BOUND)) == [Refused(0, "o1", "the text is of type ndarray; allowed is a str"), B], (
+        "as of Parquet"
+    )
     with pytest.raises(InvalidArgument, match="the table has no column id and no object; it has no column"):
         list(read_rows(pandas.DataFrame(), BOUND))
+
+
+def test_tables_of_pandas_whose_columns_are_numbers() -> None:
+    pandas = pytest.importorskip("pandas", reason="needs the extra [tables]")
+    frame = pandas.DataFrame([["o1", "hello"], ["o2", "world"]])
+    with pytest.raises(InvalidArgument, match="the table has no column id and no object; it has 0, 1"):
+        list(read_rows(frame, BOUND))
+    assert list(read_rows(frame, Shape("c", "b", object="0", text="1"))) == [A, B]
 
 
 def test_tables_of_pandas_with_a_name_twice() -> None:
@@ -299,7 +309,7 @@ def test_frames_that_can_only_be_exchanged() -> None:
 
 def test_what_only_pyarrow_reads_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(TypeError, match="rows is a Stream, which pyarrow reads: pip install pyarrow"):
+    with pytest.raises(TypeError, match="rows is of type Stream, which pyarrow reads: pip install pyarrow"):
         read_rows(Stream(None), BOUND)
 
 

@@ -7,6 +7,7 @@ import pytest
 from sonicpy import Index, connect
 from sonicpy.cli.main import main
 from sonicpy.store.backup import BACKUP_FILE
+from tests.cli.conftest import Run
 from tests.processes import Server
 
 
@@ -55,6 +56,12 @@ def test_faults_are_printed_one_a_line(data: Path, capsys: pytest.CaptureFixture
     assert said.err == f"sonicpy: 1 faults in {data}\n"
 
 
+def test_a_file_in_the_place_of_the_folder(run: Run) -> None:
+    Path("settings.txt").write_text("in the way")
+    said = "settings.txt is a file, not a folder\n"
+    run("push", "c", "b", "o", "text", "--data", "settings.txt", status=1, said=said)
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -64,7 +71,10 @@ def test_faults_are_printed_one_a_line(data: Path, capsys: pytest.CaptureFixture
         (["verify", "loop"], "cannot look into loop: Too many levels of symbolic links"),
         (["backup", "copy", "--data", "loop"], "cannot look into loop: Too many levels of symbolic links"),
         (["export", "--data", "loop"], "cannot look into loop: Too many levels of symbolic links"),
-        (["backup", "settings.txt"], "cannot write the backup settings.txt/sonicpy.backup: "),
+        (
+            ["backup", "settings.txt"],
+            "cannot write the backup settings.txt/sonicpy.backup: settings.txt is a file, not a folder",
+        ),
     ],
 )
 def test_what_cannot_be_done_is_one_sentence(

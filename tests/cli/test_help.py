@@ -34,7 +34,8 @@ def test_help_alone_lists_the_verbs(capsys: pytest.CaptureFixture[str]) -> None:
 HINTS = [
     (["qurey", "c", "b", "x"], "there is no verb 'qurey'; did you mean query?"),
     (["help", "sugest"], "there is no verb 'sugest'; did you mean suggest?"),
-    (["xyzzy"], "there is no verb 'xyzzy'\n"),
+    ([], "the verb is missing; sonicpy help lists the verbs\n"),
+    (["xyzzy"], "there is no verb 'xyzzy'; sonicpy help lists the verbs\n"),
     (
         ["query", "c", "b", "x", "--limt", "3"],
         "sonicpy query: error: unrecognized arguments: --limt 3; did you mean --l",

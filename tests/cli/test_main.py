@@ -3,15 +3,19 @@
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+import sonicpy
 from sonicpy.cli.main import main
 from sonicpy.config import Loaded
 from sonicpy.errors import StoreLocked
+from sonicpy.index.index import Index
 from sonicpy.version import VERSION
+from tests.processes import HOST, START_S, STOP_S, environment, free_port
 
 SERVE = "sonicpy.server.server.serve"
 
@@ -147,3 +151,45 @@ def test_serve_says_where_it_listens_unless_it_is_to_be_quiet(
     for level, said in [("warn", "listens on 127.0.0.1:1\n"), ("error", ""), ("off", "")]:
         assert main(["serve", "--log-level", level]) == 0
         assert capsys.readouterr().out == said
+
+
+def run_with_closed(streams: str, *arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run the command as a shell does behind which streams are closed, such as ">&- 2>&-"."""
+    command = ["sh", "-c", f'exec "$0" -m sonicpy "$@" {streams}', sys.executable, *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=30, check=False)
+
+
+@pytest.mark.parametrize(
+    ("streams", "verb", "status", "printed", "said"),
+    [
+        ("<&-", ["query", "-"], 1, "", "sonicpy: the standard input is closed\n"),
+        ("<&-", ["push", "o", "-"], 1, "", "sonicpy: the standard input is closed\n"),
+        (">&-", ["query", "hello"], 0, "", ""),
+        ("2>&-", ["query", "two", "--limit", "x"], 2, "", ""),
+    ],
+)
+def test_closed_streams(streams: str, verb: list[str], status: int, printed: str, said: str, tmp_path: Path) -> None:
+    with Index(tmp_path / "index") as index:
+        index.push("messages", "default", "o", "hello")
+    arguments = [verb[0], "messages", "default", *verb[1:], "--data", "index"]
+    done = run_with_closed(streams, *arguments, folder=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (status, printed, said)
+
+
+def test_a_server_without_streams_serves_and_stops(tmp_path: Path) -> None:
+    port = free_port(HOST)
+    flags = ["serve", "--inet", f"{HOST}:{port}", "--data", "store"]
+    command = ["sh", "-c", 'exec "$0" -m sonicpy "$@" <&- >&- 2>&-', sys.executable, *flags]
+    server = subprocess.Popen(command, cwd=tmp_path, env=environment({}))
+    try:
+        until = time.monotonic() + START_S
+        while main(["ping", "--inet", f"{HOST}:{port}"]) != 0 and time.monotonic() < until:
+            time.sleep(0.05)
+        with sonicpy.connect(f"sonic://{HOST}:{port}") as client:
+            client.push("messages", "default", "o", "hello")
+            assert client.query("messages", "default", "hello") == ["o"]
+        server.terminate()
+        assert server.wait(STOP_S) == 0
+    finally:
+        server.kill()
+        server.wait()

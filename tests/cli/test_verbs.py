@@ -126,7 +126,7 @@ def test_texts_come_from_the_standard_input(run: Run, type_in: TypeIn) -> None:
     assert run("pop", "c", "b", "o1", "-", "--data", "d") == "1\n"
 
 
-def test_what_is_no_utf8(run: Run, type_in: TypeIn) -> None:
+def test_what_is_no_utf8(run: Run, type_in: TypeIn, capsys: pytest.CaptureFixture[str]) -> None:
     type_in(b"good\n\xff\n")
     run("push", "c", "b", "o", "-", "--data", "d", status=1, said="sonicpy: the standard input is not UTF-8: byte 5\n")
     type_in(b"good\n\xff\n")
@@ -136,6 +136,8 @@ def test_what_is_no_utf8(run: Run, type_in: TypeIn) -> None:
     for verb in (["push", "c", "b", "o"], ["query", "c", "b"], ["suggest", "c", "b"]):
         said = "sonicpy: the argument 'a\\udcff' is not UTF-8.\n"
         run(*verb, "a\udcff", "--data", "d", status=2, said=said)
+    assert main(["query", "c", "b", "\udcff", "--data", "d"]) == 2
+    assert capsys.readouterr().err == "sonicpy: the argument '\\udcff' is not UTF-8.\n", "and that alone"
 
 
 def test_stats(run: Run) -> None:
@@ -287,3 +289,8 @@ def test_a_terminal_without_the_letters(run: Run) -> None:
         command, capture_output=True, env={**os.environ, "PYTHONIOENCODING": "ascii"}, check=True, timeout=30
     )
     assert done.stdout == b"gr\\xf6ssen\n"
+
+
+def test_what_a_server_cannot_do_is_a_sentence(run: Run, shared_server: Server) -> None:
+    said = "sonicpy: internal_error: the server could not do it; its log says why\n"
+    run("restore", "/nowhere", "--server", f"sonic://127.0.0.1:{shared_server.port}", status=1, said=said)

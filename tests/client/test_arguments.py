@@ -157,7 +157,7 @@ def test_methods_of_the_library_alone(number: int) -> None:
 
 def test_other_sentences(index: Any) -> None:
     for call, sentence in (
-        (lambda: index.push_many(5), "rows is a int: give an iterable of tuples or dicts, or a table"),
+        (lambda: index.push_many(5), "rows is of type int; allowed are an iterable of tuples or dicts, and a table"),
         (lambda: index.count("c", None, 5), "the object 5 is given without its bucket"),
         (lambda: index.flush("c", None, "o"), "the object 'o' is given without its bucket"),
         (lambda: index.stats(None, "b"), "the bucket 'b' is given without its collection"),

@@ -1,12 +1,13 @@
 """What clients do when servers break off, fall silent or stop: repeat what does no harm, and nothing else."""
 
+import pickle
 import time
 from collections.abc import Iterator
 from itertools import product
 
 import pytest
 
-from sonicpy.errors import ClientError, CommandError, ConnectionLost, NotSonic, TimedOut, WrongPassword
+from sonicpy.errors import ClientError, CommandError, ConnectionLost, NotOffered, NotSonic, TimedOut, WrongPassword
 from tests.client.fake import Caller, Fake
 from tests.client.ways import ALL_WAYS, EVERY_WAY, Connect
 from tests.processes import free_port
@@ -312,6 +313,19 @@ def test_old_servers_do_without(connect: Connect) -> None:
         ):
             with pytest.raises(ClientError, match=f"^{what} is not offered by this server .sonic-server 1.0.0.$"):
                 call()
+
+
+def test_what_our_server_does_not_offer_names_the_mode(connect: Connect) -> None:
+    def script(caller: Caller) -> None:
+        caller.greet("sonicpy v1.0.0")
+        while caller.line():
+            caller.say("ERR unknown_command")
+
+    said = r"^STATS is not offered by this server \(sonicpy 1.0.0\): in compat mode it knows only what Sonic knows$"
+    with Fake(script) as fake, connect(fake.url) as client, pytest.raises(NotOffered, match=said) as refusal:
+        client.stats()
+    copied = pickle.loads(pickle.dumps(refusal.value))
+    assert (str(copied), copied.what, copied.server) == (str(refusal.value), "STATS", "sonicpy 1.0.0")
 
 
 @pytest.mark.parametrize("most", [1, 7, 100, 500, 700])

@@ -1,7 +1,9 @@
 """Many callers of one client: each gets its own answers, even when others fail or are cancelled."""
 
 import asyncio
+import copy
 import os
+import pickle
 import random
 import threading
 import time
@@ -119,6 +121,33 @@ def test_events_of_old_servers_come_in_any_order() -> None:
 
     with Fake(script) as fake:
         asyncio.run(work(fake.url))
+
+
+def test_a_client_of_another_event_loop_says_so(shared_server: Server) -> None:
+    async def connected() -> sonicpy.AsyncClient:
+        client = await sonicpy.connect_async(url_of(shared_server))
+        await client.ping()
+        return client
+
+    with asyncio.Runner() as first:
+        client = first.run(connected())
+        with ThreadPoolExecutor(1) as thread, pytest.raises(ClientError, match="belongs to another event loop"):
+            thread.submit(lambda: asyncio.run(client.ping())).result()
+        first.run(client.ping())
+        first.run(client.close())
+
+
+def test_a_client_is_not_pickled_and_not_copied(shared_server: Server) -> None:
+    async def tried() -> None:
+        async with sonicpy.connect_async(url_of(shared_server)) as there:
+            with pytest.raises(TypeError, match="belongs to its process: connect in each one"):
+                pickle.dumps(there.bucket("c", "b"))
+
+    asyncio.run(tried())
+    with sonicpy.connect(url_of(shared_server)) as client:
+        for take in (pickle.dumps, copy.copy, copy.deepcopy):
+            with pytest.raises(TypeError, match="belongs to its process: connect in each one"):
+                take(client)
 
 
 def test_a_forked_child_uses_connections_of_its_own(shared_server: Server) -> None:

@@ -12,7 +12,7 @@ ENVIRONMENTS = {
     "1.4": {"LEVEL": "info", "ADDRESS": "0.0.0.0:1491", "SECRET": "s3cret", "FOLDER": "/srv/store"},
     "1.5": {
         "SONIC_CHANNEL__SEARCH__QUERY_LIMIT_DEFAULT": "30",
-        "sonic_channel__auth_password": "from outside",
+        "sonic_channel__auth_password": "from-outside",
         "SONIC_STORE__KV__DATABASE__FLUSH_AFTER": "998",
     },
     "1.10": {"SONIC_PASSWORD": "open"},
@@ -62,7 +62,7 @@ CHANGED: dict[str, dict[str, object]] = {
     "1.5": {
         "server.log_level": "debug",
         "channel.inet": ("[::]:1491",),
-        "channel.auth_password": "from outside",
+        "channel.auth_password": "from-outside",
         "search.query_limit_default": 30,
         "search.suggest_limit_default": 7,
         "store.kv.path": Path("/var/lib/sonic/store/kv"),

@@ -195,6 +195,11 @@ DOUBTFUL = [
         "environment variable SONIC_SEARCH__LIST_LIMIT_DEFAULT: search.list_limit_default is 8, which is above "
         "search.list_limit_maximum (7); a command without LIMIT still gives up to 8 results.",
     ),
+    (
+        '[channel]\nauth_password = "two words"',
+        {},
+        "FILE:2: channel.auth_password holds white space, which Sonic Channel cannot send: no client gets in.",
+    ),
 ]
 
 

@@ -90,6 +90,12 @@ def test_a_bucket_that_does_not_exist_is_empty(index: sonicpy.Index) -> None:
         assert explore.buckets(empty).empty
 
 
+def test_what_is_no_index_is_refused(index: sonicpy.Index) -> None:
+    for show in (explore.words, explore.objects, explore.plot_growth):
+        with pytest.raises(TypeError, match="index is of type Bucket; allowed is an Index: open a server's folder"):
+            show(index.bucket("c", "b"), "c", "b")
+
+
 def test_beside_a_server_that_writes(server: Server) -> None:
     with sonicpy.connect(f"sonic://127.0.0.1:{server.port}") as client:
         client.push("c", "b", "o", "sunny weather")

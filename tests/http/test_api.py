@@ -54,6 +54,8 @@ def test_answers_are_those_of_the_library(index: sonicpy.Index, client: TestClie
     for more, count in (({}, index.count_words("messages", "default")), ({"objects": True}, 2),
                         ({"object": "message:2"}, 4)):  # fmt: skip
         assert client.get("/v1/count", params={**SCOPE, **more}).json() == {"count": count}
+    for more, count in (({}, 1), ({"objects": True}, 2)):
+        assert client.get("/v1/count", params={"collection": "messages", **more}).json() == {"count": count}
     explained = client.get("/v1/explain", params={**SCOPE, "text": "wether"}).json()
     assert explained == json.loads(index.explain("messages", "default", "wether").to_json())
     assert client.get("/v1/stats").json()["objects"] == 2
@@ -86,11 +88,14 @@ def test_bulk_takes_rows_and_names_the_wrong_ones(index: sonicpy.Index, client: 
     found = client.post("/v1/bulk", content="\n".join(rows)).json()
     assert (found["pushed"], found["refused"]) == (1197, 3)
     assert [row["row"] for row in found["first_refused"]] == [701, 901, 1101]
-    assert "a b" in found["first_refused"][2]["reason"]
+    reasons = [row["reason"] for row in found["first_refused"]]
+    assert reasons[0] == "the line is no JSON object with collection, bucket, object, text"
+    assert reasons[1].startswith("the line is no JSON object: ")
+    assert "a b" in reasons[2]
     assert index.query("messages", "default", "number1199") == ["bulk:1199"]
     long = client.post("/v1/bulk", content="x" * (512 << 10))
     assert long.status_code == 400
-    assert "more than 262144 bytes" in long.json()["detail"]
+    assert long.json()["detail"] == "a line of the body has more than 262144 bytes"
 
 
 @pytest.mark.parametrize(
@@ -102,6 +107,13 @@ def test_bulk_takes_rows_and_names_the_wrong_ones(index: sonicpy.Index, client: 
         ("/v1/query", {**SCOPE, "text": "x", "lang": "klingon"}, 400, "klingon"),
         ("/v1/suggest", {**SCOPE, "word": "two words"}, 400, "word"),
         ("/v1/count", {"collection": "a", "object": "o"}, 400, "without its bucket"),
+        ("/v1/count", {**SCOPE, "object": "o", "objects": True}, 400, "objects is true and object is given"),
+        (
+            "/v1/query",
+            {**SCOPE, "text": "x", "limt": 3},
+            422,
+            "limt is not known here; allowed are collection, bucket,",
+        ),
         ("/v1/objects", {**SCOPE, "after": "gone"}, 400, "gone"),
         ("/v1/nothing", {}, 404, "there is nothing at /v1/nothing; /openapi.json lists what there is"),
         ("/page/secret.txt", {}, 404, "no file secret.txt"),
@@ -138,6 +150,58 @@ def test_a_wrong_body_is_a_sentence(client: TestClient, content: str, media_type
     answer = client.post("/v1/push", content=content, headers={"Content-Type": media_type})
     assert answer.status_code == 422
     assert answer.json()["detail"].startswith(says)
+
+
+@pytest.mark.parametrize(
+    ("path", "wrong", "says"),
+    [
+        ("push", {"object": True}, "object is true; allowed are strings and whole numbers"),
+        ("push", {"object": 3.5}, "object is 3.5; allowed are strings and whole numbers"),
+        ("push", {"object": ["x"]}, "object is ['x']; allowed are strings and whole numbers"),
+        ("pop", {"object": None}, "object is null; allowed are strings and whole numbers"),
+        ("flush", {"object": False}, "object is false; allowed are strings and whole numbers"),
+        ("push", {"text": None}, "text is null; allowed are strings"),
+        ("query", {"limit": 1.5}, "limit is 1.5; allowed are whole numbers"),
+    ],
+)
+def test_a_wrong_value_is_a_sentence(client: TestClient, path: str, wrong: dict[str, Any], says: str) -> None:
+    body: dict[str, Any] = {**SCOPE, "object": "o", "text": "x"}
+    body = {key: body[key] for key in body if (path, key) not in (("query", "object"), ("flush", "text"))}
+    answer = client.post(f"/v1/{path}", json={**body, **wrong})
+    assert (answer.status_code, answer.json()["detail"]) == (422, says)
+
+
+def test_what_utf8_and_paths_cannot_hold(client: TestClient) -> None:
+    half = '{"collection": "c", "bucket": "b", "object": "o", "text": "\\ud800"}'
+    answer = client.post("/v1/push", content=half, headers={"Content-Type": "application/json"})
+    assert answer.json()["detail"] == "text is no Unicode text: it holds half of a surrogate pair"
+    answer = client.post("/v1/backup", json={"folder": "a\0b"})
+    assert answer.json()["detail"] == "folder is 'a\\x00b'; it may not hold the character NUL"
+
+
+def test_a_whole_float_names_an_object_as_in_the_library(index: sonicpy.Index, client: TestClient) -> None:
+    assert client.post("/v1/push", json={**SCOPE, "object": 7.0, "text": "seven"}).status_code == 200
+    assert index.exists("messages", "default", "7")
+
+
+def test_head_is_get_without_the_content(client: TestClient) -> None:
+    for path, parameters in (("/health", {}), ("/", {}), ("/v1/query", {**SCOPE, "text": "weather"})):
+        whole = client.get(path, params=parameters)
+        answer = client.head(path, params=parameters)
+        assert (answer.status_code, answer.content) == (200, b"")
+        assert {**answer.headers, "x-request-id": ""} == {**whole.headers, "x-request-id": ""}
+    assert client.head("/v1/nothing").status_code == 404
+    assert client.head("/v1/push").status_code == 405
+
+
+def test_a_compressed_body_is_refused(client: TestClient) -> None:
+    row = gzip.compress(json.dumps({**SCOPE, "object": "o", "text": "x"}).encode())
+    headers = {"Content-Encoding": "gzip", "Content-Type": "application/json"}
+    for path in ("/v1/push", "/v1/bulk"):
+        answer = client.post(path, content=row, headers=headers)
+        assert answer.status_code == 415
+        assert answer.headers["accept-encoding"] == "identity"
+        assert answer.json()["detail"] == "the body has Content-Encoding gzip; allowed is none: send it as it is"
 
 
 def test_a_method_that_a_path_does_not_answer(client: TestClient) -> None:
@@ -192,11 +256,18 @@ def test_long_answers_are_compressed(index: sonicpy.Index, client: TestClient) -
         assert client.get("/v1/query", **asked, headers={**known, **more}).status_code == 304
 
 
+def test_an_answer_is_not_compressed_for_whom_says_so(client: TestClient) -> None:
+    for refused in ("gzip;q=0", "deflate, GZIP ; q=0.000, br"):
+        answer = client.get("/openapi.json", headers={"Accept-Encoding": refused})
+        assert "content-encoding" not in answer.headers
+    assert "content-encoding" in client.get("/openapi.json", headers={"Accept-Encoding": "gzip;q=0.5"}).headers
+
+
 def test_a_password_is_asked_for_and_the_page_is_not(index: sonicpy.Index) -> None:
     client = TestClient(app(index, password=PASSWORD))
     for headers, says in (({}, "missing"), ({"Authorization": "Bearer secre"}, "wrong"),
                           ({"Authorization": "Bearer secrett"}, "wrong"),
-                          ({"Authorization": f"Basic {PASSWORD}"}, "wrong")):  # fmt: skip
+                          ({"Authorization": f"Basic {PASSWORD}"}, "missing: send it as")):  # fmt: skip
         answer = client.get("/v1/collections", headers=headers)
         assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
         assert says in answer.json()["detail"]

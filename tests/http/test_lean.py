@@ -9,6 +9,7 @@ pytest.importorskip("fastapi", reason="needs the extra [http]")
 from starlette.testclient import TestClient  # noqa: E402
 
 import sonicpy  # noqa: E402
+from sonicpy.errors import TimedOut  # noqa: E402
 from sonicpy.http import app  # noqa: E402
 from sonicpy.http.lean import plain_query  # noqa: E402
 
@@ -67,3 +68,25 @@ def test_both_routes_answer_the_same(query: str) -> None:
     for held in (left, right):
         held.pop("request_id", None)
     assert left == right
+
+
+class Absent:
+    """A backend whose server does not answer."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def call(self, method: str, *args: Any, **options: Any) -> Any:
+        self.asked += 1
+        raise TimedOut("the server gave no answer within 10 s")
+
+    async def push_rows(self, rows: Any) -> list[Any]:
+        return []
+
+
+def test_an_absent_server_is_waited_for_once() -> None:
+    absent = Absent()
+    answer = TestClient(app(absent)).get(f"/v1/query?{SCOPE}&text=weather", headers={"X-Request-ID": "mine"})
+    assert (answer.status_code, answer.json()["detail"]) == (504, "the server gave no answer within 10 s")
+    assert answer.json()["request_id"] == "mine"
+    assert absent.asked == 1

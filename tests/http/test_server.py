@@ -16,6 +16,7 @@ pytest.importorskip("fastapi", reason="needs the extra [http]")
 pytest.importorskip("uvicorn", reason="needs the extra [http]")
 
 import sonicpy
+from sonicpy.cli.main import main
 from sonicpy.server import http_protocol
 from tests.http.asking import Answer, Asking, ends, raw
 from tests.processes import HOST, Server, environment, free_port, refused_start
@@ -272,6 +273,33 @@ def test_browse_shows_a_folder_to_this_machine_alone(tmp_path: Path) -> None:
             assert ends(connection).startswith(b"HTTP/1.1 400")
         process.send_signal(signal.SIGINT)
         assert process.wait(10) == 130
+
+
+def test_browse_of_a_server_shows_no_password(server: WithHttp) -> None:
+    url = f"sonic://:{server.password}@{HOST}:{server.port}"
+    command = [sys.executable, "-m", "sonicpy", "browse", url, "--no-open"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment({})) as process:
+        assert process.stdout is not None
+        said = process.stdout.readline()
+        process.terminate()
+    assert said.startswith(f"{HOST}:{server.port} is shown on http://{HOST}:")
+
+
+def test_browse_takes_the_password_of_the_variable_and_names_a_port_in_use(
+    server: WithHttp, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    where = ["browse", f"sonic://{HOST}:{server.port}", "--no-open"]
+    monkeypatch.delenv("SONICPY_PASSWORD", raising=False)
+    assert main(where) == 1
+    assert "requires a password" in capsys.readouterr().err
+    monkeypatch.setenv("SONICPY_PASSWORD", str(server.password))
+    assert main([*where, "--port", str(server.port)]) == 1
+    said = f"sonicpy: cannot listen on {HOST}:{server.port}: Address already in use; set --port to a free one\n"
+    assert capsys.readouterr().err == said
+    with pytest.raises(SystemExit) as exit_:
+        main([*where, "--port", "65536"])
+    assert exit_.value.code == 2
+    assert "65536 is no port; allowed are numbers up to 65535" in capsys.readouterr().err
 
 
 def test_a_server_without_http_imports_nothing_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -90,6 +90,14 @@ def test_an_open_that_failed_leaves_the_folder_free(tmp_path: Path) -> None:
     sonicpy.open(tmp_path / "none").close()
 
 
+def test_an_index_of_the_other_mode_names_the_setting(tmp_path: Path) -> None:
+    compat = {"server.compat": "sonic", "normalization.diacritic_folding_enabled": True}
+    sonicpy.open(tmp_path / "compat", compat).close()
+    for read_only in (False, True):
+        with pytest.raises(StoreError, match=r"was made with server\.compat = sonic, not none: new texts"):
+            sonicpy.open(tmp_path / "compat", read_only=read_only)
+
+
 def test_every_method_of_a_closed_index_says_that_it_is_closed(tmp_path: Path) -> None:
     index = sonicpy.open(tmp_path / "store")
     index.push("c", "b", "o", "hello")

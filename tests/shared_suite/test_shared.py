@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sonicpy.errors import CommandError, NotOffered
+from sonicpy.errors import CommandError, InvalidArgument, NotOffered
 from tests.shared_suite.places import NAMES, Place, opened
 
 WORDS = "zebra kiwi mango quokka fjord lynx gnu vortex jumbo pixel".split()
@@ -373,7 +373,7 @@ def test_listing_is_returned_or_not_offered(place: Place, collection: str) -> No
     assert index.objects(collection, "b0", after="o:240", limit=3) == ["o:242", "o:244", "o:246"]
     assert index.objects(collection, "b1", prefix="o:24", limit=None) == ["o:241", "o:243", "o:245", "o:247", "o:249"]
     assert index.objects(collection, "unknown") == index.objects(collection, "b0", limit=0) == []
-    with pytest.raises(CommandError) as refusal:
+    with pytest.raises(InvalidArgument, match="after is 'gone', which is no object of the bucket 'b0'") as refusal:
         index.objects(collection, "b0", after="gone")
     assert refusal.value.code == "not_found"
     assert index.exists(collection, "b0", "o:0") is True and index.exists(collection, "b1", "o:0") is False

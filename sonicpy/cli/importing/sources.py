@@ -18,7 +18,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any, cast
 
-from sonicpy.cli.arguments import STDIN
+from sonicpy.cli.arguments import STDIN, standard_input
 from sonicpy.cli.importing.json_array import elements
 from sonicpy.errors import ConfigError, SonicError
 
@@ -94,7 +94,7 @@ class Source:
             self._table = _open_parquet(path)
             self.size = self._table.metadata.num_rows
         elif path == STDIN:
-            self._file = sys.stdin.buffer
+            self._file = standard_input()
         else:
             self._stored = self._file = _open(path)
             self.size = Path(path).stat().st_size or None

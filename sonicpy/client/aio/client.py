@@ -4,7 +4,7 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 from sonicpy.api.arguments import switch_of
 from sonicpy.api.counted import Counted
@@ -306,6 +306,9 @@ class AsyncClient:
 
     async def __aenter__(self) -> Self:
         return self
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a client belongs to its process: connect in each one, instead of pickling or copying it")
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

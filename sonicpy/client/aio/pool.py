@@ -45,6 +45,7 @@ class AsyncPool:
         self._settings = settings
         self._slots: dict[Mode, list[_Slot]] = {mode: [] for mode in Mode}
         self._is_closed = False
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     async def carry_out(self, exchange: Exchange) -> Reply:
         """Execute an exchange; retry it if the connection breaks and a second execution does no harm.
@@ -114,6 +115,7 @@ class AsyncPool:
     def _pick(self, mode: Mode) -> _Slot:
         if self._is_closed:
             raise ClientError(f"the client of {self._servers} is closed")
+        self._check_loop()
         slots = self._slots[mode]
         free = [slot for slot in slots if not slot.users]
         if free:
@@ -122,6 +124,14 @@ class AsyncPool:
             slots.append(_Slot())
             return slots[-1]
         return min(slots, key=lambda slot: slot.users)
+
+    def _check_loop(self) -> None:
+        """Raise ClientError in another event loop than the first one: what its sockets bring would wake nobody here."""
+        loop = asyncio.get_running_loop()
+        if self._loop is None:
+            self._loop = loop
+        if self._loop is not loop:
+            raise ClientError(f"the client of {self._servers} belongs to another event loop: connect in each one")
 
     async def _connection(self, slot: _Slot, mode: Mode) -> AsyncConnection:
         connection = slot.connection

@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 from sonicpy.api.arguments import switch_of
 from sonicpy.api.bucket import Bucket
@@ -311,6 +311,9 @@ class Client:
 
     def __enter__(self) -> Self:
         return self
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a client belongs to its process: connect in each one, instead of pickling or copying it")
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
