@@ -42,7 +42,7 @@ def main() -> None:
                 began = time.perf_counter()
                 module.run(table, profile, Path(work, letter), rows.__contains__)
                 print(f"{letter}: {time.perf_counter() - began:.0f} s", flush=True)
-    table.write(arguments.folder or RESULTS)
+                table.write(arguments.folder or RESULTS)  # each time: `full` is long
 
 
 if __name__ == "__main__":
