@@ -32,7 +32,7 @@ from sonicpy.errors import ConfigError, StoreError
 logger = logging.getLogger(__name__)
 
 ANSWER_S = 1.0
-"""How long a process that has the name may take to answer."""
+"""How long a process that has the name, or the registry, may take to answer."""
 ANNOUNCE_S = 0.4
 REACHED_S = 1.0
 WAIT_S = 1.5
@@ -135,7 +135,12 @@ class Claim:
 
     async def _look_in_registry(self) -> None:
         """Lose the name if the registry has a later incarnation. Raises ConfigError if no broker answers."""
-        if await self._registry.newest_incarnation(self.name) > self.incarnation:
+        asking = self._registry.newest_incarnation(self.name)
+        try:
+            newest = await asyncio.wait_for(asking, ANSWER_S)  # what is asked while there is no leader gets no answer
+        except TimeoutError as error:
+            raise ConfigError("the brokers do not answer") from error
+        if newest > self.incarnation:
             self._lose()
 
     async def _watch_registry(self) -> None:

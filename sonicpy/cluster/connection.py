@@ -22,8 +22,9 @@ REFUSED_S = 2.0
 REFUSAL = "authorization"
 """What brokers say of a user or password that they do not know has this in it."""
 LOOK_S = 1.0
-LEAVE_S = 6.0
-"""A broker is left when a log has been silent for this time. A new leader usually takes 4 to 8 seconds."""
+LEAVE_S = 9.0
+"""A broker is left when a log has been silent for this time: above the 4 to 8 seconds that a new leader takes, because
+answers of other nodes that are under way are lost, and below the time that clients wait for an OK."""
 LEAVE_AGAIN_S, LEAVE_AGAIN_S_MAX = 4.0, 60.0
 """The next one after the first time, which doubles each time, up to the second."""
 

@@ -242,6 +242,25 @@ def test_who_writes_looks_in_the_registry() -> None:
     run(test())
 
 
+def test_a_registry_without_a_leader_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was asked while there was none is never answered."""
+
+    class Leaderless(Names):
+        async def newest_incarnation(self, name: str) -> int:
+            self.asked += 1
+            if self.asked < 3:
+                await asyncio.sleep(10)
+            return self.held[name]
+
+    async def test() -> None:
+        monkeypatch.setattr(module, "ANSWER_S", 0.05)
+        first = await take(Hub(), Leaderless())
+        await asyncio.wait_for(first.confirm(), 2)
+        await first.release()
+
+    run(test())
+
+
 class Lost:
     """A claim that is lost once something was acknowledged."""
 
