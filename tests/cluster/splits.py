@@ -33,12 +33,14 @@ class Gate:
     """Passes the bytes of TCP connections on to a port, while it is open.
 
     Args:
-        port: where it listens.
         target: the port that it passes them on to.
+
+    Attributes:
+        port: where it listens.
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, port: int, target: int) -> None:
-        self.port = port
+    def __init__(self, loop: asyncio.AbstractEventLoop, target: int) -> None:
+        self.port = 0
         self.target = target
         self.state = OPEN
         self._loop = loop
@@ -47,7 +49,8 @@ class Gate:
         self._tasks: set[asyncio.Task[Any]] = set()
 
     async def listen(self) -> None:
-        self._server = await asyncio.start_server(self._accept, HOST, self.port)
+        self._server = await asyncio.start_server(self._accept, HOST)
+        self.port = self._server.sockets[0].getsockname()[1]
 
     def set(self, state: str) -> None:
         """Change what it does; return when that is in force."""
@@ -129,16 +132,15 @@ class SplitCluster(DevCluster):
         self._thread.start()
         brokers = list(self.broker_ports)
         pairs = list(permutations(brokers, 2))
-        ports = iter(free_ports(len(brokers) * (len(self.layout.nodes) + 1) + len(pairs)))
         self.to_broker = {
-            (node, broker): self._gate(next(ports), self.broker_ports[broker])
+            (node, broker): self._gate(self.broker_ports[broker])
             for node in (*self.layout.nodes, "n9")
             for broker in brokers
         }
-        self.between = {pair: self._gate(next(ports), self._route_ports[pair[1]]) for pair in pairs}
+        self.between = {pair: self._gate(self._route_ports[pair[1]]) for pair in pairs}
 
-    def _gate(self, port: int, target: int) -> Gate:
-        gate = Gate(self._loop, port, target)
+    def _gate(self, target: int) -> Gate:
+        gate = Gate(self._loop, target)
         asyncio.run_coroutine_threadsafe(gate.listen(), self._loop).result(5)
         return gate
 

@@ -54,7 +54,7 @@ def test_brokers_take_turns_and_only_those_that_were_given() -> None:
         connection._setup_server_pool(GIVEN)
         known = servers("nats://10.0.0.9:4222", *GIVEN)  # the first one was told by a broker, without a password
         chosen = [connection._next(known, {}) for _ in range(6)]
-        hosts = [server.uri.hostname for server, _ in chosen]
+        hosts = [str(server.uri.hostname) for server, _ in chosen]
         assert sorted(set(hosts[:3])) == ["10.0.0.1", "10.0.0.2", "10.0.0.3"]
         assert hosts[:3] == hosts[3:]
         assert [wait_s for _, wait_s in chosen[:3]] == [0, 0, 0]
