@@ -41,6 +41,11 @@ POSTINGS_MAX_BYTES = 64 << 20
 of a million chat messages use again and again."""
 CACHED_BLOCK_BYTES = 210
 """About what a block takes in the cache."""
+ROWS_MAX_BYTES = 32 << 20
+"""Of rows of words and of OIDs, over all buckets, and as much of older rows of words: many buckets that are all in use
+take no more than that."""
+CACHED_WORD_BYTES, CACHED_NAMES_BYTES = 250, 400
+"""About what a row takes in the cache."""
 
 
 @dataclass(slots=True)
@@ -105,10 +110,11 @@ class SnapshotCache:
         self.pending: dict[int, KnownPending] = {} if before is None else before.pending
         self.new_names: dict[int, KnownNames] = {} if before is None else before.new_names
         self.posting_bytes = 0
+        self.row_bytes = 0
         self._since: dict[int, dict[int, Touched] | None] = {}
         if before is not None:
             self.buckets, before.buckets = before.buckets, {}
-            self.posting_bytes = before.posting_bytes
+            self.posting_bytes, self.row_bytes = before.posting_bytes, before.row_bytes
             if commit // IDLE_COMMITS > before.commit // IDLE_COMMITS:
                 self._drop_idle()
 
@@ -163,9 +169,26 @@ class SnapshotCache:
         """
         self.posting_bytes += size_bytes
         if self.posting_bytes > POSTINGS_MAX_BYTES:
-            for cache in {reader, *(cache for _, cache in self.buckets.values())}:
+            for cache in self._caches(reader):
                 cache.age_postings()
             self.posting_bytes = 0
+
+    def note_rows(self, size_bytes: int, reader: BucketCache) -> None:
+        """Count bytes of cached rows; when they are too many, age those of words and drop those of OIDs.
+
+        Args:
+            reader: as of `note_read`.
+        """
+        self.row_bytes += size_bytes
+        if self.row_bytes > ROWS_MAX_BYTES:
+            for cache in self._caches(reader):
+                cache.age_words()
+            for rows in tuple(self.names.values()):
+                rows.clear()
+            self.row_bytes = 0
+
+    def _caches(self, reader: BucketCache) -> set[BucketCache]:
+        return {reader, *(cache for _, cache in tuple(self.buckets.values()))}  # other threads may add some
 
 
 class Snapshot(View):
@@ -272,11 +295,14 @@ class SnapshotSource(BucketReader):
     def words(self, terms: list[bytes]) -> list[TermInfo | None]:
         """Return the row of each term, None for a term that no object holds."""
         bucket = self.state.bucket
+        self._snapshot_cache.note_rows(CACHED_WORD_BYTES * len(terms), self._bucket_cache)
         return infos_of(bucket, terms, stored_words(self._transaction, word_keys(bucket, terms)))
 
     def record_rows(self, iids: list[int]) -> dict[bytes, bytes]:
         """Return the rows that hold the records of some objects, by their keys."""
-        return self._view.record_rows(self.state.bucket, iids)
+        rows = self._view.record_rows(self.state.bucket, iids)
+        self._snapshot_cache.note_rows(CACHED_NAMES_BYTES * len(rows), self._bucket_cache)
+        return rows
 
     def read_postings(self, word: TermInfo, lengths: bytes | bytearray) -> StoredPostings:
         """Return a word's postings, read as far as its row and its impacts go."""

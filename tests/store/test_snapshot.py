@@ -141,6 +141,25 @@ def test_caches_are_bounded(store: Store, monkeypatch: pytest.MonkeyPatch) -> No
     assert words <= 4 and names <= 2 and postings <= 2, "two newer words, and two older ones"
 
 
+def test_rows_of_many_buckets_are_bounded_together(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    buckets = [f"b{number}" for number in range(40)]
+    for bucket in buckets:
+        store.apply(push("o", "one two three", bucket=bucket))
+    store.commit()
+    monkeypatch.setattr(snapshot, "ROWS_MAX_BYTES", 20 * snapshot.CACHED_WORD_BYTES)
+    with store.snapshot() as view:
+        for bucket in buckets * 2:
+            state = view.bucket("c", bucket)
+            assert state is not None
+            reader = reader_of(view, state)
+            assert [word.df for word in reader.words([b"one", b"two", b"three"]) if word is not None] == [1, 1, 1]
+            assert reader.oids([0]) == ["o"]
+        sizes = [cache.sizes for _, cache in view.snapshot_cache.buckets.values()]
+    assert len(sizes) == len(buckets)
+    assert 0 < sum(words for words, _, _ in sizes) <= 2 * 20
+    assert sum(names for _, _, names in sizes) * snapshot.CACHED_NAMES_BYTES <= snapshot.ROWS_MAX_BYTES
+
+
 def test_buckets_that_nobody_asks_for_are_forgotten(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(snapshot, "IDLE_COMMITS", 8)
     assert names_of(store, b"shared") == ["o0", "o1", "o2"]

@@ -36,7 +36,8 @@ cdef class BucketCache:
 
     Rows of words are cached in two generations: when the newer one holds `words_max`, it becomes the older one, and the
     older one before it is dropped. A row found in the older generation moves to the newer one, so what is asked for
-    again and again stays. Postings age in the same way, when the owner calls `age_postings`.
+    again and again stays. Postings age in the same way when the owner calls `age_postings`; rows of words also when it
+    calls `age_words`.
 
     Args:
         words_max: rows of a generation.
@@ -145,6 +146,10 @@ cdef class BucketCache:
         """Make the newer postings the older ones, and drop those that were."""
         self._postings, self._older_postings = {}, self._postings
 
+    def age_words(self) -> None:
+        """Make the newer rows of words the older ones, and drop those that were."""
+        self._words, self._older_words = {}, self._words
+
 
 cdef class CachingReader:
     """Reads a bucket of one commit, through a cache.
@@ -169,7 +174,7 @@ cdef class CachingReader:
         if missing:
             read = self._source.words(missing)
             if PyDict_Size(cache._words) + len(missing) > cache._words_max:
-                cache._words, cache._older_words = {}, cache._words
+                cache.age_words()
             fill(cache._words, found, missing, read)
         return found
 
