@@ -7,7 +7,10 @@ only while no later incarnation has appended anything. Therefore
 - it then announces itself for WAIT_S before it appends anything, unless nobody ever had the name: whoever hears a later
   incarnation than its own gives up the name;
 - it hears its own announcements, too. Who has not heard them for REACHED_S, because it stood still or was cut off, asks
-  the registry which incarnation is the newest, before it takes another acknowledgement for an OK.
+  the registry which incarnation is the newest, before it takes another acknowledgement for an OK;
+- it may be cut off together with the broker that it is connected to, through which it goes on hearing itself. Such a
+  broker acknowledges nothing. So who has had no OK for REACHED_S asks the registry, too, and who writes looks there
+  as often as it announces itself.
 """
 
 import asyncio
@@ -29,7 +32,7 @@ from sonicpy.errors import ConfigError, StoreError
 logger = logging.getLogger(__name__)
 
 ANSWER_S = 1.0
-"""How long a process that has the name may take to answer."""
+"""How long a process that has the name, or the registry, may take to answer."""
 ANNOUNCE_S = 0.4
 REACHED_S = 1.0
 WAIT_S = 1.5
@@ -56,12 +59,13 @@ class Claim:
         self._connection = connection
         self._registry = registry
         self._reached_s = now_s()
+        self._confirmed_s = float("-inf")
         self._waits_until_s = 0.0
         self._is_sure = True
         self._asking = asyncio.Lock()
         self._lost = asyncio.Event()
         self._subscription: Subscription | None = None
-        self._task: asyncio.Task[None] | None = None
+        self._tasks: list[asyncio.Task[None]] = []
 
     @classmethod
     async def take(cls, connection: Client, registry: Registry, name: str, taken: str) -> "Claim":
@@ -80,7 +84,7 @@ class Claim:
         claim._reached_s = now_s()
         claim._waits_until_s = 0.0 if is_first else now_s() + WAIT_S
         claim._subscription = await connection.subscribe(_subject_of(name), cb=claim._hear)
-        claim._task = asyncio.create_task(claim._announce())
+        claim._tasks = [asyncio.create_task(work) for work in (claim._announce(), claim._watch_registry())]
         return claim
 
     async def may_begin(self) -> None:
@@ -91,11 +95,14 @@ class Claim:
     async def confirm(self) -> None:
         """Return if what the brokers have just acknowledged is an OK. Raises NameLost if it may have no effect."""
         self._look(now_s())
+        if now_s() - self._confirmed_s > REACHED_S:
+            self._is_sure = False
         if not self._is_sure:
             async with self._asking:
                 await self._ask_registry()
         if self.loss is not None:
             raise NameLost(self.loss)
+        self._confirmed_s = now_s()
 
     async def wait_for_loss(self) -> None:
         """Wait until another process has the name. Raises NameLost then."""
@@ -106,7 +113,7 @@ class Claim:
         """Stop announcing, so that another process may take the name."""
         if self._subscription is not None and not self._connection.is_closed:
             await self._subscription.unsubscribe()
-        await end([] if self._task is None else [self._task])
+        await end(self._tasks)
 
     # -- inside --------------------------------------------------------------------------------------------------------
 
@@ -120,13 +127,31 @@ class Claim:
         while not self._is_sure and self.loss is None:
             asked_s = now_s()
             try:
-                newest = await self._registry.newest_incarnation(self.name)
+                await self._look_in_registry()
             except ConfigError:
                 await asyncio.sleep(AGAIN_S)
                 continue
-            if newest > self.incarnation:
-                self._lose()
             self._reached_s, self._is_sure = asked_s, True
+
+    async def _look_in_registry(self) -> None:
+        """Lose the name if the registry has a later incarnation. Raises ConfigError if no broker answers."""
+        asking = self._registry.newest_incarnation(self.name)
+        try:
+            newest = await asyncio.wait_for(asking, ANSWER_S)  # what is asked while there is no leader gets no answer
+        except TimeoutError as error:
+            raise ConfigError("the brokers do not answer") from error
+        if newest > self.incarnation:
+            self._lose()
+
+    async def _watch_registry(self) -> None:
+        """Look in the registry as often as this process announces itself, while it writes."""
+        looked_s = now_s()
+        while True:
+            await asyncio.sleep(ANNOUNCE_S)
+            if self._confirmed_s > looked_s:
+                looked_s = now_s()
+                with contextlib.suppress(ConfigError):  # then nothing is learnt; `confirm` waits for an answer
+                    await self._look_in_registry()
 
     async def _announce(self) -> None:
         while True:

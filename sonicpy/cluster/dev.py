@@ -43,6 +43,7 @@ BROKER_SETTINGS = """\
 server_name: "{name}"
 listen: "{host}:{port}"
 http: "{host}:{monitor}"
+ping_interval: "5s"
 jetstream {{ store_dir: "{folder}", sync_interval: "always" }}
 cluster {{ name: "sonicpy-dev", listen: "{host}:{route}", routes: [{routes}] }}
 """

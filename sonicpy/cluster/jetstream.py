@@ -12,13 +12,13 @@ from collections import deque
 from collections.abc import AsyncIterator
 from typing import Any
 
-import nats
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 from nats.errors import Error as NatsError
 
 from sonicpy.cluster.broker import Epoch, LogGone, Unacknowledged
+from sonicpy.cluster.connection import RECONNECT_S, REFUSAL, Connection
 from sonicpy.errors import ConfigError, StoreError
 
 ENTRY_BYTES_MAX = 1 << 20
@@ -28,7 +28,6 @@ ANSWER_S = 1.0
 """Longest time for one answer of a broker."""
 HEARTBEAT_S = 2.0
 SILENCE_S = 5.0
-RECONNECT_S = 0.1
 CHUNK_S = 10.0
 SNAPSHOTS = "sonicpy_snapshots"
 SNAPSHOT_SUBJECT = "sonicpy.snapshot"
@@ -39,11 +38,11 @@ BYTES_WAITING_MAX = 64 << 20
 NANOSECONDS = 1_000_000_000
 SCHEMES = ("nats", "tls", "ws", "wss")
 ALLOWED = "allowed are addresses of NATS servers such as nats://10.0.0.1:4222, separated by commas."
-REFUSAL = "authorization"
-"""What brokers say of a user or password that they do not know has this in it."""
+CUT_OFF_S = 4.0
+"""A leader that has heard of no other broker for this time may not know that there is another leader by now."""
 
 
-async def connect(addresses: str, name: str, *, patient: bool = True) -> Client:
+async def connect(addresses: str, name: str, *, patient: bool = True) -> Connection:
     """Return a connection to one of the brokers, which goes on with another one when that one dies.
 
     Args:
@@ -55,34 +54,17 @@ async def connect(addresses: str, name: str, *, patient: bool = True) -> Client:
         ConfigError: none of them answers, or they refuse the user or the password.
     """
     _check_addresses(addresses)
-    refusals: set[str] = set()
-
-    async def note(error: Exception) -> None:
-        """Note a refusal; every other error reaches the caller that waits for the answer."""
-        if REFUSAL in str(error).lower():
-            refusals.add(str(error))
-
+    connection = Connection()
     try:
-        connecting = nats.connect(
-            servers=addresses.split(","),
-            name=name,
-            connect_timeout=2,
-            reconnect_time_wait=RECONNECT_S,
-            max_reconnect_attempts=-1,
-            ping_interval=5,
-            max_outstanding_pings=2,
-            error_cb=note,
-            allow_reconnect=patient,
-        )
-        return await asyncio.wait_for(connecting, CONNECT_S)
+        await asyncio.wait_for(connection.open(addresses.split(","), name, patient=patient), CONNECT_S)
     except (NatsError, OSError, ValueError) as error:  # TimeoutError among them
-        await note(error)
-        if refusals:
+        if connection.refused or REFUSAL in str(error).lower():
             raise ConfigError(
                 f"--cluster is {without_passwords(addresses)}: the brokers refuse the user or the password; allowed "
                 "are addresses such as nats://USER:PASSWORD@10.0.0.1:4222, separated by commas."
             ) from error
         raise ConfigError(f"--cluster is {without_passwords(addresses)}: no broker answers there; {ALLOWED}") from error
+    return connection
 
 
 def without_passwords(addresses: str) -> str:
@@ -149,6 +131,8 @@ class JetStream:
             raise LogGone(f"the brokers have no stream {stream_of(log)}: run sonicpy cluster init")
         if "error" in answer:
             raise Unacknowledged(f"the broker answered: {answer['error'].get('description')}")
+        if not is_led(answer.get("cluster") or {}):
+            raise Unacknowledged(f"the broker that answered for {stream_of(log)} is cut off from most others")
         state = answer["state"]
         return Epoch(answer["created"], int(state["first_seq"]), int(state["last_seq"]))
 
@@ -243,6 +227,8 @@ class JetStream:
     async def _ask(
         self, subject: str, payload: bytes, headers: dict[str, str] | None = None, timeout_s: float = ANSWER_S
     ) -> dict[str, Any]:
+        if not self._connection.is_connected:  # nats-py would send it late, when its outcome was told to be unknown
+            raise Unacknowledged("no broker is connected")
         try:
             message = await self._connection.request(subject, payload, timeout=timeout_s, headers=headers)
         except (NatsError, OSError) as error:
@@ -386,6 +372,23 @@ def stream_of(log: int) -> str:
 def subject_of(log: int) -> str:
     """Return the subject that entries of a log are sent to."""
     return f"sonicpy.log.{log}"
+
+
+def is_led(cluster: dict[str, Any]) -> bool:
+    """Return whether a broker that tells of a stream knows what the leader of most brokers knows.
+
+    A broker that is cut off tells what it knew before. It has no leader then, or still takes itself for one.
+
+    Args:
+        cluster: what it tells of the copies of the stream.
+    """
+    others = cluster.get("replicas") or []
+    near = [
+        other
+        for other in others
+        if other.get("active", 0) < CUT_OFF_S * NANOSECONDS and (other.get("active") or other.get("current"))
+    ]
+    return bool(cluster.get("leader")) and 2 * (1 + len(near)) > 1 + len(others)
 
 
 def position_in(reply: str) -> int:

@@ -52,6 +52,7 @@ class Lag:
         self._log_of = log_of
         self._clock = clock
         self._heard_s = clock()
+        self._heard_of_s: dict[int, float] = {}
         self._looks: dict[int, deque[tuple[float, int]]] = {}
         self._firsts: dict[int, int] = {}
         self._ends: dict[int, int] = {}
@@ -69,17 +70,21 @@ class Lag:
 
     async def look(self, log: int) -> None:
         """Ask the brokers where a log ends."""
+        self._heard_of_s.setdefault(log, self._clock())
         try:
             epoch = await self._broker.epoch(log)
         except Unacknowledged:
             return
         except LogGone:  # the replica says so
-            self._heard_s = self._clock()
+            self._note_answer(log)
             return
-        self._heard_s = self._clock()
+        self._note_answer(log)
         for partition in self._replicas:
             if self._log_of(partition) == log:
                 self._note(partition, epoch)
+
+    def _note_answer(self, log: int) -> None:
+        self._heard_s = self._heard_of_s[log] = self._clock()
 
     def _note(self, partition: int, epoch: Epoch) -> None:
         self._firsts[partition], self._ends[partition] = epoch.first, epoch.last
@@ -107,6 +112,12 @@ class Lag:
     def silence_s(self) -> float:
         """For how long no broker has answered, in seconds; up to some seconds are usual."""
         return self._clock() - self._heard_s
+
+    @property
+    def longest_silence_s(self) -> float:
+        """For how long the log has been silent that has been for longest, in seconds."""
+        logs = {self._log_of(partition) for partition in self._replicas} or {0}
+        return max(self._clock() - self._heard_of_s.get(log, self._clock()) for log in logs)
 
     def trouble(self, *, to_search: bool) -> str | None:
         """Return why clients should prefer another node, as a sentence; None: there is no reason.

@@ -83,6 +83,7 @@ class Mover:
     # -- the layout ----------------------------------------------------------------------------------------------------
 
     async def _follow(self) -> None:
+        is_told = False
         while True:
             try:
                 await asyncio.wait_for(self._heard.wait(), LOOK_S)
@@ -92,8 +93,11 @@ class Mover:
             try:
                 async with self._lock:
                     await self._take_over(await self._registry.layout())
+                is_told = False
             except SonicError as error:
-                logger.warning("the layout is not taken over yet: %s", error)
+                if not is_told:
+                    logger.warning("the layout is not taken over yet: %s", error)
+                    is_told = True
 
     async def _take_over(self, layout: Layout) -> None:
         self._node.take_layout(layout)

@@ -13,7 +13,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 from nats.errors import Error as NatsError
@@ -22,6 +21,7 @@ from nats.errors import NoRespondersError
 from sonicpy.cluster import snapshots
 from sonicpy.cluster.broker import Epoch
 from sonicpy.cluster.claim import Claim
+from sonicpy.cluster.connection import Connection, leave_silent_brokers
 from sonicpy.cluster.ending import close, end
 from sonicpy.cluster.figures import partition_figures
 from sonicpy.cluster.follower import LogFollower
@@ -67,6 +67,10 @@ CHANGE_S = 16.0
 """Longest time for POP and FLUSH: a writer gives up before."""
 APPLY_S = 5.0
 """Longest time until a replica has applied what was acknowledged."""
+READ_APPLY_S = 1.0
+"""The same for a read: then another node is asked."""
+CUT_OFF_S = 4.5
+"""Above what passes between two answers of the brokers, when all is well."""
 PAUSE_S = 0.05
 ANSWER, REFUSAL, FAILED = b"+", b"!", b"?"
 """The first byte of an answer: the rest is the answer; the code of an error and its detail; or why a change failed, or
@@ -100,7 +104,7 @@ class Node:
         name: str,
         folder: Path,
         config: Config,
-        connection: Client,
+        connection: Connection,
         registry: Registry,
         layout: Layout,
         claim: Claim,
@@ -140,7 +144,7 @@ class Node:
 
     @classmethod
     async def open(
-        cls, name: str, config: Config, connection: Client, statistics: Statistics, *, is_strong: bool
+        cls, name: str, config: Config, connection: Connection, statistics: Statistics, *, is_strong: bool
     ) -> "Node":
         """Return a node that follows the logs of its partitions and answers other nodes.
 
@@ -211,11 +215,24 @@ class Node:
         """
         if self._claim.loss is not None and not to_search:
             return self._claim.loss
+        if self._connection.refusal is not None and not to_search:
+            return self._connection.refusal
         return self.lag.trouble(to_search=to_search)
 
-    async def watch_name(self) -> None:
-        """Wait for the loss of the name. Raises NameLost then: clients have to go on at another node."""
-        await self._claim.wait_for_loss()
+    async def watch(self) -> None:
+        """Wait for the end of what this node works by: clients have to go on at another node then.
+
+        Raises:
+            NameLost: another process has its name.
+            BrokersGone: the brokers have ended its connection.
+        """
+        waits = [asyncio.ensure_future(wait()) for wait in (self._claim.wait_for_loss, self._connection.wait_for_end)]
+        try:
+            done, _ = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
+        done.pop().result()
 
     async def ask(self, partition: int, question: Question) -> bytes:
         """Answer a question about a partition here, or let another node answer it.
@@ -233,6 +250,8 @@ class Node:
                 answer = await asked(partition, question)
                 return self._note_change(partition, answer) if question.kind in CHANGES else answer
             except NotHere as error:
+                if is_here and is_read(question) and (found := await self._ask_peers(partition, question)):
+                    return found
                 if time.monotonic() > deadline:
                     raise StoreError(f"no node answers for partition {partition}: {error}") from error
                 await asyncio.sleep(PAUSE_S)
@@ -318,11 +337,19 @@ class Node:
             self._tasks.append(asyncio.create_task(follower.run()))
             self._tasks[-1].add_done_callback(follower.note_end)
         self._tasks.append(asyncio.create_task(self.lag.run()))
+        self._tasks.append(asyncio.create_task(leave_silent_brokers(self._connection, self._silence_s)))
         await self._mover.start(statistics)
         await self._peers.listen(self._connection)
         self._subscriptions.append(await self._connection.subscribe(STATUS, cb=self._tell_status))
         self._subscriptions.append(await self._connection.subscribe(UPGRADED, cb=self._note_upgrade))
         self._subscriptions.append(await self._connection.subscribe(RECOVERED, cb=self._note_recovery))
+
+    def _is_cut_off(self) -> bool:
+        """Whether nothing new may come from the brokers for now: another node is asked rather than waited for them."""
+        return not self._connection.is_connected or self.lag.longest_silence_s > CUT_OFF_S
+
+    def _silence_s(self) -> float:
+        return max(self.lag.longest_silence_s, *(writer.gaps.lasting_s for writer in self._writers))
 
     async def _open_replica(self, number: int) -> ReplicaIndex:
         folder = self.folder_of(number)
@@ -402,8 +429,10 @@ class Node:
         if question.is_strong:
             position = max(position, await self.barrier(partition))
         if replica.applied < position:
+            if not question.is_strong and self._is_cut_off():
+                raise NotHere(f"it is at {replica.applied}, {position} is wanted, and no broker answers")
             try:
-                await replica.wait_for(position, APPLY_S)
+                await replica.wait_for(position, READ_APPLY_S)
             except StoreError as error:
                 raise NotHere(str(error)) from error
         return answer_read(replica.to_read(), replica.committer, question)
@@ -437,6 +466,11 @@ class Node:
             return unpack_answer(await self._ask_brokers(partition, packed, CHANGE_S, is_change=True))
         answer = await self._peers.ask(self._holders[partition], packed)
         return unpack_answer(answer or await self._ask_brokers(partition, packed, TRY_S, is_change=False))
+
+    async def _ask_peers(self, partition: int, question: Question) -> bytes | None:
+        """Return the answer of another holder on a direct connection; None: there is none."""
+        answer = await self._peers.ask(self._holders[partition], pack_question(partition, question))
+        return answer[1:] if answer is not None and answer[:1] == ANSWER else None
 
     async def _ask_brokers(self, partition: int, packed: bytes, timeout_s: float, *, is_change: bool) -> bytes:
         """Let the brokers pass a question on to a node that holds a partition."""

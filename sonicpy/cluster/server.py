@@ -52,7 +52,7 @@ class NodeServer(Server):
             try:
                 service = NodeService(node, self._config)
                 service.statistics = statistics  # that the replicas count their consolidations in
-                yield service, node.watch_name  # each replica does its own periodic work
+                yield service, node.watch  # each replica does its own periodic work
             finally:
                 await node.close()
         finally:

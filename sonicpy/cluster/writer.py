@@ -2,7 +2,9 @@
 
 One batch is under way. What arrives meanwhile is the next one, whatever partitions it concerns. A batch without an
 answer is appended again, the same bytes, until it is acknowledged: a second batch never overtakes the first. After
-GIVE_UP_S the callers that wait get an error: the outcome is unknown. A batch that was not sent yet is dropped then.
+GIVE_UP_S the callers that wait get an error: the outcome is unknown. The batch is not appended again then, and one that
+was not sent yet is dropped: clients go on at other nodes, and a change of theirs must not be undone by an old one.
+What brokers or networks still hold of it has no effect behind the next batch.
 
 An entry costs the brokers the same whether it holds one change or fifty. So after an acknowledgement the next batch
 waits a moment for the clients that were just answered, if several were at work: see `_gather`.
@@ -240,7 +242,10 @@ class LogWriter:
         self._under_way[batch.number] = batch
         began = self._loop.time()
         with self.gaps.waiting():
-            position = await self._append_until_acknowledged(entry, named.key)
+            position = await self._append_until_acknowledged(entry, named.key, batch)
+            if position is None:
+                self._under_way.pop(batch.number, None)
+                return
             if not await self._is_confirmed(batch):
                 return
         now = self._loop.time()
@@ -269,7 +274,8 @@ class LogWriter:
         if batch.done.done() and not batch.wants_answers:
             self._under_way.pop(batch.number, None)
 
-    async def _append_until_acknowledged(self, entry: bytes, key: str) -> int:
+    async def _append_until_acknowledged(self, entry: bytes, key: str, batch: OpenBatch) -> int | None:
+        """Return the position of an entry; None: those who waited for its batch were told that it failed."""
         is_told = False
         while True:
             try:
@@ -279,6 +285,8 @@ class LogWriter:
                     logger.warning("log %d: %s; the batch is appended again", self._log, error)
                     is_told = True
                 await asyncio.sleep(PAUSE_S)
+                if batch.done.done():
+                    return None
 
 
 def _resolve(future: "asyncio.Future[None]") -> None:

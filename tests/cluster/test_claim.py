@@ -115,6 +115,7 @@ def test_who_hears_a_later_process_writes_no_more() -> None:
     async def test() -> None:
         hub, names = Hub(), Names()
         first = await take(hub, names)
+        await first.confirm()
         hub.is_cut = True  # the second one asks in vain who has the name
         second = await take(hub, names)
         await first.confirm()
@@ -134,14 +135,16 @@ def test_who_stood_still_asks_the_registry(monkeypatch: pytest.MonkeyPatch) -> N
     async def test() -> None:
         hub, names = Hub(), Names()
         first = await take(hub, names)
+        await first.confirm()
+        asked = names.asked
         hub.is_cut = True
         await first.confirm()
-        assert not names.asked
+        assert names.asked == asked
         monkeypatch.setattr(module, "now_s", lambda: now_s() + 2 * REACHED_S)
         await first.confirm()  # nobody has the name: it is asked until a broker answers, and then goes on
-        assert names.asked == 2
+        assert names.asked == asked + 1
         await first.confirm()
-        assert names.asked == 2
+        assert names.asked == asked + 1
         await names.incarnation("n1")
         monkeypatch.setattr(module, "now_s", lambda: now_s() + 4 * REACHED_S)
         with pytest.raises(NameLost):
@@ -178,6 +181,82 @@ def test_who_comes_later_waits_until_the_one_before_has_heard_of_it() -> None:
         await second.may_begin()
         assert now_s() - began > REACHED_S
         await second.release()
+
+    run(test())
+
+
+class Broker:
+    """The one broker that a process reaches: it lets through only what comes from itself."""
+
+    is_closed = False
+
+    def __init__(self, hub: Hub) -> None:
+        self.own = Hub()
+        self._hub = hub
+
+    async def subscribe(self, subject: str, cb: Callable[[Message], Awaitable[None]]) -> Subscription:
+        return await self.own.subscribe(subject, cb)
+
+    async def publish(self, subject: str, data: bytes) -> None:
+        await self.own.publish(subject, data)
+
+    async def request(self, subject: str, data: bytes, timeout: float) -> Message:  # noqa: ASYNC109 - as nats-py has it
+        return await self._hub.request(subject, data, timeout)
+
+
+def test_who_was_cut_off_with_its_broker_asks_the_registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has heard itself all the time, but not the process that has taken its name."""
+
+    async def test() -> None:
+        names = Names()
+        first = await take(cast(Hub, Broker(Hub())), names)
+        await first.confirm()
+        second = await take(Hub(), names)
+        late_s = 0.0
+        monkeypatch.setattr(module, "now_s", lambda: now_s() + late_s)
+        for _ in range(4):  # it stays connected to its broker
+            late_s += REACHED_S / 2
+            await cast(Any, first)._connection.publish("", b"%d %f" % (first.incarnation, module.now_s()))
+        with pytest.raises(NameLost):
+            await first.confirm()
+        await first.release()
+        await second.release()
+
+    run(test())
+
+
+def test_who_writes_looks_in_the_registry() -> None:
+    async def test() -> None:
+        names = Names()
+        first = await take(cast(Hub, Broker(Hub())), names)
+        await first.confirm()
+        second = await take(Hub(), names)
+        began = now_s()
+        with pytest.raises(NameLost):
+            while now_s() - began < WAIT_S:  # before the second one begins
+                await first.confirm()
+                await asyncio.sleep(0.05)
+        await first.release()
+        await second.release()
+
+    run(test())
+
+
+def test_a_registry_without_a_leader_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was asked while there was none is never answered."""
+
+    class Leaderless(Names):
+        async def newest_incarnation(self, name: str) -> int:
+            self.asked += 1
+            if self.asked < 3:
+                await asyncio.sleep(10)
+            return self.held[name]
+
+    async def test() -> None:
+        monkeypatch.setattr(module, "ANSWER_S", 0.05)
+        first = await take(Hub(), Leaderless())
+        await asyncio.wait_for(first.confirm(), 2)
+        await first.release()
 
     run(test())
 

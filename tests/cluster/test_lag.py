@@ -198,3 +198,16 @@ def samples(replica: object, writers: list[LogWriter], lag: Lag) -> dict[tuple[s
         for family in map(labelled, figures)
         for sample in family.samples
     }
+
+
+def test_one_silent_log_of_several() -> None:
+    clock, broker = Clock(), FakeBroker()
+    lag = Lag(broker, {3: FakeReplica(), 4: FakeReplica()}, lambda partition: partition, clock)
+    asyncio.run(lag.look(3))
+    asyncio.run(lag.look(4))
+    assert lag.longest_silence_s == 0
+    clock.now += 5
+    asyncio.run(lag.look(3))
+    broker.error = Unacknowledged("no leader")
+    asyncio.run(lag.look(4))
+    assert (lag.longest_silence_s, lag.silence_s) == (5, 0)

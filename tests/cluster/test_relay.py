@@ -1,5 +1,7 @@
 """Reads that a node passes on: when it does, and what it makes of the answers of other nodes."""
 
+import asyncio
+import time
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,7 +12,7 @@ pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 from sonicpy.channel.commands import Command, Count, Query, Suggest  # noqa: E402
 from sonicpy.cluster.hedging import TakeAnswer  # noqa: E402
 from sonicpy.cluster.node import Node, NotHere, pack_error, unpack_answer  # noqa: E402
-from sonicpy.cluster.questions import UnknownQuestion, pack_command  # noqa: E402
+from sonicpy.cluster.questions import Question, UnknownQuestion, pack_command  # noqa: E402
 from sonicpy.cluster.service import NODE_CALLS  # noqa: E402
 from sonicpy.errors import CommandError, SonicError, StoreError  # noqa: E402
 from sonicpy.server.dispatch import Postponed  # noqa: E402
@@ -108,3 +110,36 @@ def test_a_node_that_does_not_know_a_question_lets_others_answer() -> None:
 def test_an_answer_of_a_later_version_is_named() -> None:
     with pytest.raises(StoreError, match="an answer of a kind that this sonicpy .* does not know: upgrade it"):
         unpack_answer(b"*later")
+
+
+def cut_off_node(peers: FakePeers) -> Any:
+    """Return a node that has acknowledged more than its replica has got, and reaches no broker."""
+
+    async def ask(nodes: tuple[str, ...], question: bytes) -> bytes | None:
+        return peers.answer
+
+    peers.ask = ask  # type: ignore[attr-defined]
+    replicas = {0: SimpleNamespace(fault=None, applied=3)}
+    return node_with(peers, replicas=replicas, name="n1", _connection=SimpleNamespace(is_connected=False, refusal=None))
+
+
+def test_a_node_that_is_cut_off_asks_another_one_at_once() -> None:
+    node = cut_off_node(FakePeers(b"+found"))
+    began = time.monotonic()
+    assert asyncio.run(node.ask(0, Question("Query", tuple(QUERY)))) == b"found"
+    assert time.monotonic() - began < 0.5
+
+
+def test_a_node_that_is_cut_off_says_so_to_others_at_once() -> None:
+    node = cut_off_node(FakePeers())
+    with pytest.raises(NotHere, match="it is at 3, 7 is wanted, and no broker answers"):
+        asyncio.run(node._answer(0, Question("Query", tuple(QUERY), 7)))
+
+
+def test_a_refused_password_is_why_clients_should_go_elsewhere() -> None:
+    node = cut_off_node(FakePeers())
+    node.__dict__ |= {"_claim": SimpleNamespace(loss=None), "lag": SimpleNamespace(trouble=lambda to_search: None)}
+    assert node.trouble(to_search=False) is None
+    node._connection.refusal = "a broker refuses the password"
+    assert node.trouble(to_search=False) == "a broker refuses the password"
+    assert node.trouble(to_search=True) is None

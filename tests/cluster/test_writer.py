@@ -156,6 +156,26 @@ def test_a_barrier_lies_behind_everything_acknowledged() -> None:
     run(test())
 
 
+def test_what_was_given_up_is_not_appended_any_more() -> None:
+    """Its client has gone on at another node since."""
+
+    async def test() -> None:
+        broker = MemoryBroker()
+        broker.refused = 1_000_000
+        writer, noted = writer_on(broker, give_up_s=0.1)
+        with pytest.raises(StoreError, match="was sent, and its outcome is unknown"):
+            await writer.add(PARTITION, b"old").done
+        await asyncio.sleep(2 * module.PAUSE_S)
+        assert writer.is_idle
+        broker.refused = 0
+        await writer.add(PARTITION, b"new").done
+        assert [records_in(entry) for entry in broker.logs[0]] == [[b"new"]]
+        assert unpack_batch(broker.logs[0][0]).number == 2  # so what brokers may still hold of the first has no effect
+        assert noted.positions == [1]
+
+    run(test())
+
+
 def test_changes_of_several_partitions_are_one_batch() -> None:
     async def test() -> None:
         broker = MemoryBroker()

@@ -1,0 +1,153 @@
+"""The connection of a process to the brokers, as nats-py has it, and when it goes on with another broker.
+
+nats-py leaves a broker that is gone or answers no pings. It stays with one that answers them and is cut off from the
+others: such a broker takes no changes and knows nothing new. `leave_silent_brokers` leaves it.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from nats.aio.client import Client, Server
+
+from sonicpy.errors import StoreError
+
+logger = logging.getLogger(__name__)
+
+RECONNECT_S = 0.1
+"""Before the same broker is tried again."""
+REFUSED_S = 2.0
+"""The same, once a broker has refused the user or the password: it notes each try in its log."""
+REFUSAL = "authorization"
+"""What brokers say of a user or password that they do not know has this in it."""
+LOOK_S = 1.0
+LEAVE_S = 9.0
+"""A broker is left when a log has been silent for this time: above the 4 to 8 seconds that a new leader takes, because
+answers of other nodes that are under way are lost, and below the time that clients wait for an OK."""
+LEAVE_AGAIN_S, LEAVE_AGAIN_S_MAX = 4.0, 60.0
+"""The next one after the first time, which doubles each time, up to the second."""
+
+
+class BrokersGone(StoreError):
+    """The brokers have ended the connection for good."""
+
+
+class Connection(Client):
+    """A connection to one of the brokers at the given addresses; those that brokers tell of are not used.
+
+    Attributes:
+        refusal: that brokers refuse the user or the password, as a sentence; None: they do not.
+        refused: what they said of that.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.refusal: str | None = None
+        self.refused: set[str] = set()
+        self._connected_s = 0.0
+        self._tried_s: dict[str, float] = {}
+        self._is_open = False
+        self._ended = asyncio.Event()
+
+    async def open(self, addresses: Sequence[str], name: str, *, patient: bool) -> None:
+        """Connect to one of the brokers.
+
+        Args:
+            name: of this program, for their logs.
+            patient: after a loss, connect again for as long as it takes.
+
+        Raises:
+            NatsError, OSError, ValueError: none of them answers.
+        """
+        await self.connect(
+            servers=list(addresses),
+            name=name,
+            connect_timeout=2,
+            reconnect_time_wait=RECONNECT_S,  # type: ignore[arg-type]
+            max_reconnect_attempts=-1,
+            ping_interval=5,
+            max_outstanding_pings=2,
+            error_cb=self._note,
+            disconnected_cb=self._note_loss,
+            reconnected_cb=self._note_return,
+            closed_cb=self._note_end,
+            reconnect_to_server_handler=self._next,
+            allow_reconnect=patient,
+        )
+        self._is_open = True
+        self._note_broker()
+
+    @property
+    def lasting_s(self) -> float:
+        """For how long it has been connected to the broker that it is connected to, in seconds."""
+        return asyncio.get_running_loop().time() - self._connected_s if self.is_connected else 0.0
+
+    async def wait_for_end(self) -> None:
+        """Wait until the brokers have ended the connection for good. Raises BrokersGone then."""
+        await self._ended.wait()
+        raise BrokersGone(f"the brokers have ended the connection for good ({self.last_error}), so this node ends")
+
+    # -- what nats-py calls --------------------------------------------------------------------------------------------
+
+    async def _note(self, error: Exception) -> None:
+        """Note a refusal; every other error reaches the caller that waits for the answer."""
+        if REFUSAL not in str(error).lower():
+            return
+        self.refused.add(str(error))
+        if self._is_open and self.refusal is None:
+            self.refusal = "a broker refuses the user or the password that --cluster holds"
+            logger.error("%s: start this process again with the right ones", self.refusal)
+
+    async def _note_loss(self) -> None:
+        if not self.is_closed:
+            logger.warning("the connection to a broker is lost; all of them are tried in turn until one answers")
+
+    async def _note_return(self) -> None:
+        self.refusal = None
+        self._note_broker()
+        logger.warning("a broker answers again, at %s", self.connected_url.hostname if self.connected_url else "")
+
+    async def _note_end(self) -> None:
+        self._ended.set()
+
+    def _next(self, servers: list[Server], _: dict[str, Any]) -> tuple[Server, float]:
+        """Return the broker to try next, the one that was tried longest ago, and how long to wait before, in seconds.
+
+        Brokers tell of each other, but without users and passwords, and by addresses that may hold only among them.
+        """
+        given = {uri.netloc for uri in self.servers}
+        known = [server for server in servers if server.uri.netloc in given]
+        chosen = min(known, key=lambda server: self._tried_s.get(server.uri.netloc, 0.0))
+        now_s = asyncio.get_running_loop().time()
+        wait_s = REFUSED_S if self.refusal else RECONNECT_S
+        left_s = self._tried_s.get(chosen.uri.netloc, -wait_s) + wait_s - now_s
+        self._tried_s[chosen.uri.netloc] = now_s
+        return chosen, max(0.0, left_s)
+
+    def _note_broker(self) -> None:
+        self._connected_s = asyncio.get_running_loop().time()
+        if self.connected_url is not None:
+            self._tried_s[self.connected_url.netloc] = self._connected_s
+
+
+async def leave_silent_brokers(connection: Connection, silence_s: Callable[[], float]) -> None:
+    """Go on with another broker whenever a log has been silent for LEAVE_S, until cancelled.
+
+    Args:
+        silence_s: returns for how long a log has given no answer, in seconds.
+    """
+    clock = asyncio.get_running_loop().time
+    wait_s, not_before_s = LEAVE_AGAIN_S, 0.0
+    while True:
+        await asyncio.sleep(LOOK_S)
+        if silence_s() < LEAVE_S:
+            wait_s, not_before_s = LEAVE_AGAIN_S, 0.0
+        elif clock() >= not_before_s and connection.lasting_s >= LEAVE_AGAIN_S:
+            if not not_before_s:
+                logger.warning(
+                    "a log is silent for %.0f s, maybe because the broker is cut off: another is tried", LEAVE_S
+                )
+            not_before_s = clock() + wait_s
+            wait_s = min(2 * wait_s, LEAVE_AGAIN_S_MAX)
+            await connection.force_reconnect()

@@ -1,0 +1,211 @@
+"""A cluster whose network a test cuts: between each node and each broker, and between brokers, stands a gate.
+
+Import it behind `pytest.importorskip("nats")`.
+"""
+
+import asyncio
+import sys
+import threading
+from collections.abc import Iterable
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+from sonicpy.cluster.dev import HOST, DevCluster, free_ports, nats_server
+
+BROKER_SETTINGS = """\
+server_name: "{name}"
+listen: "{host}:{port}"
+http: "{host}:{monitor}"
+ping_interval: "5s"
+jetstream {{ store_dir: "{folder}", sync_interval: "always" }}
+cluster {{
+  name: "sonicpy-split", listen: "{host}:{route}", advertise: "{host}:1", no_advertise: true, pool_size: -1
+  routes: [{routes}]
+}}
+{more}
+"""
+OPEN, SILENT_TO, SILENT_FROM, SILENT, CUT = "open", "silent to", "silent from", "silent", "cut"
+"""A gate passes bytes on; takes bytes and delivers none, to the broker, from it, or both; or ends connections."""
+
+
+class Gate:
+    """Passes the bytes of TCP connections on to a port, while it is open.
+
+    Args:
+        target: the port that it passes them on to.
+
+    Attributes:
+        port: where it listens.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, target: int) -> None:
+        self.port = 0
+        self.target = target
+        self.state = OPEN
+        self._loop = loop
+        self._opened = asyncio.Event()
+        self._writers: set[asyncio.StreamWriter] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    async def listen(self) -> None:
+        self._server = await asyncio.start_server(self._accept, HOST)
+        self.port = self._server.sockets[0].getsockname()[1]
+
+    def set(self, state: str) -> None:
+        """Change what it does; return when that is in force."""
+        asyncio.run_coroutine_threadsafe(self._set(state), self._loop).result(5)
+
+    def heal(self, *, forgets: bool) -> None:
+        """Open it again.
+
+        Args:
+            forgets: connections that met silence end, as if a router had lost them; else they get what was held back.
+        """
+        if forgets and self.state != OPEN:
+            self.set(CUT)
+        self.set(OPEN)
+
+    def close(self) -> None:
+        asyncio.run_coroutine_threadsafe(self._close(), self._loop).result(5)
+
+    @property
+    def connections(self) -> int:
+        return len(self._writers) // 2
+
+    async def _close(self) -> None:
+        self._server.close()
+        await self._set(CUT)
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=2)
+
+    async def _set(self, state: str) -> None:
+        self.state = state
+        if state == CUT:
+            for writer in list(self._writers):
+                writer.transport.abort()
+        self._opened.set()  # who waits looks again
+        self._opened = asyncio.Event()
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._tasks.add(task := asyncio.current_task())  # type: ignore[arg-type]
+        task.add_done_callback(self._tasks.discard)  # type: ignore[union-attr]
+        if self.state == CUT:
+            writer.transport.abort()
+            return
+        try:
+            other_reader, other_writer = await asyncio.open_connection(HOST, self.target)
+        except OSError:
+            writer.transport.abort()
+            return
+        self._writers |= {writer, other_writer}
+        try:
+            await asyncio.gather(
+                self._pass(reader, other_writer, SILENT_TO), self._pass(other_reader, writer, SILENT_FROM)
+            )
+        finally:
+            for end in (writer, other_writer):
+                end.transport.abort()
+            self._writers -= {writer, other_writer}
+
+    async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, silence: str) -> None:
+        try:
+            while data := await reader.read(1 << 16):
+                while self.state in (SILENT, silence):
+                    await self._opened.wait()
+                writer.write(data)
+                await writer.drain()
+        except OSError:
+            pass
+        writer.transport.abort()
+
+
+class SplitCluster(DevCluster):
+    """A cluster with gates: `to_broker[NODE, BROKER]` and `between[BROKER, BROKER]`, by who opens the connection."""
+
+    def __init__(self, folder: Path, partitions: int = 4, copies: int = 2, logs: int = 2, more: str = "") -> None:
+        super().__init__(folder, partitions, copies, logs)
+        self.more = more
+        self.credentials = ""
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+        brokers = list(self.broker_ports)
+        pairs = list(permutations(brokers, 2))
+        self.to_broker = {
+            (node, broker): self._gate(self.broker_ports[broker])
+            for node in (*self.layout.nodes, "n9")
+            for broker in brokers
+        }
+        self.between = {pair: self._gate(self._route_ports[pair[1]]) for pair in pairs}
+
+    def _gate(self, target: int) -> Gate:
+        gate = Gate(self._loop, target)
+        asyncio.run_coroutine_threadsafe(gate.listen(), self._loop).result(5)
+        return gate
+
+    def gates_of(self, *names: str) -> list[Gate]:
+        """Return the gates between these nodes and brokers and all others."""
+        cut = set(names)
+        found = [gate for (node, broker), gate in self.to_broker.items() if (node in cut) != (broker in cut)]
+        return found + self.gates_between(*names)
+
+    def gates_between(self, *names: str) -> list[Gate]:
+        """Return the gates between these brokers and the others."""
+        cut = set(names)
+        return [gate for (one, other), gate in self.between.items() if (one in cut) != (other in cut)]
+
+    def start_broker(self, name: str) -> None:
+        folder = self.folder / name
+        folder.mkdir(parents=True, exist_ok=True)
+        self.write_settings(name)
+        self.brokers[name] = self._run([str(nats_server()), "-c", str(folder / "nats.conf")], folder / "log.txt")
+
+    def write_settings(self, name: str) -> None:
+        gates = [gate for (one, _), gate in self.between.items() if one == name]
+        routes = ", ".join(f'"nats-route://{HOST}:{gate.port}"' for gate in gates)
+        (self.folder / name / "nats.conf").write_text(
+            BROKER_SETTINGS.format(
+                name=name,
+                host=HOST,
+                port=self.broker_ports[name],
+                monitor=self.monitor_ports[name],
+                route=self._route_ports[name],
+                folder=self.folder / name / "data",
+                routes=routes,
+                more=self.more,
+            )
+        )
+
+    def addresses_of(self, node: str) -> str:
+        """Return the addresses of the brokers for a node: those of its gates."""
+        gates = [gate for (name, _), gate in self.to_broker.items() if name == node]
+        return ",".join(f"nats://{self.credentials}{HOST}:{gate.port}" for gate in gates)
+
+    def start_node(self, name: str, *, gates: str = "", folder: str = "", more: Iterable[str] = ()) -> None:
+        """Start one node.
+
+        Args:
+            gates: whose gates it uses; "": its own.
+            folder: its folder; "": that of its name.
+        """
+        home = self.folder / (folder or name)
+        home.mkdir(parents=True, exist_ok=True)
+        port = self.node_ports.setdefault(folder or name, 0) or free_ports(1)[0]
+        self.node_ports[folder or name] = port
+        self.nodes[folder or name] = self._run(
+            [
+                *(sys.executable, "-m", "sonicpy", "serve", "--cluster", self.addresses_of(gates or name)),
+                *("--node", name, "--inet", f"{HOST}:{port}", "--data", str(home / "data"), *more),
+            ],
+            home / "log.txt",
+        )
+
+    def stop(self) -> None:
+        super().stop()
+        if self._thread.is_alive():
+            for gate in (*self.to_broker.values(), *self.between.values()):
+                gate.close()
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join(5)
+            self._loop.close()

@@ -1,0 +1,158 @@
+"""What was acknowledged is there, whatever a network loses: processes on this machine, with gates between them."""
+
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.judge import Change, Channel, Load, judge
+
+pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
+
+from tests.cluster.clusters import check, running  # noqa: E402
+from tests.cluster.splits import CUT, OPEN, SILENT, SILENT_FROM, SILENT_TO, SplitCluster  # noqa: E402
+
+pytestmark = pytest.mark.full
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[SplitCluster]:
+    with running(SplitCluster(tmp_path / "cluster", copies=3)) as cluster:
+        yield cluster
+
+
+def wait_until(holds: Callable[[], bool], limit_s: float = 20.0) -> None:
+    deadline = time.monotonic() + limit_s
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def broker_of(cluster: SplitCluster, node: str) -> str:
+    (broker,) = {broker for (name, broker), gate in cluster.to_broker.items() if name == node and gate.connections}
+    return broker
+
+
+def log_of(cluster: SplitCluster, node: str) -> str:
+    return (cluster.folder / node / "log.txt").read_text("utf-8")
+
+
+def test_nodes_leave_a_broker_that_is_cut_off(cluster: SplitCluster, tmp_path: Path) -> None:
+    """It answers them, but takes no changes, and knows nothing new."""
+    broker = broker_of(cluster, "n1")
+    with Load([cluster.node_ports["n1"]], writers=4) as load:
+        load.wait_for(100)
+        for gate in cluster.gates_between(broker):
+            gate.set(CUT)
+        load.wait_for(300)
+        assert max(load.gap_s(), 0) < 14, "a client was told that its change failed"
+        assert broker_of(cluster, "n1") != broker
+        assert log_of(cluster, "n1").count("maybe because the broker is cut off") == 1
+        for gate in cluster.gates_between(broker):
+            gate.heal(forgets=True)
+        load.wait_for(100)
+    assert not any(writer.repeated for writer in load.writers)
+    check(cluster, load, tmp_path / "replay")
+
+
+def test_a_node_with_a_stale_broker_stops_no_replica(cluster: SplitCluster, tmp_path: Path) -> None:
+    """The broker that it comes to is cut off, and tells of a log that ends before what the node has."""
+    broker = broker_of(cluster, "n1")
+    stale = next(name for name in cluster.broker_ports if name != broker)
+    with Load([cluster.node_ports["n1"]], writers=4) as load:
+        load.wait_for(50)
+        for gate in cluster.gates_between(stale):
+            gate.set(CUT)
+        load.wait_for(100)
+        for (node, name), gate in cluster.to_broker.items():
+            gate.set(CUT if node == "n1" and name != stale else OPEN)
+        time.sleep(8)
+        assert "answers nothing from now on" not in log_of(cluster, "n1")
+        for gate in cluster.to_broker.values():
+            gate.set(OPEN)
+        for gate in cluster.gates_between(stale):
+            gate.heal(forgets=True)
+        load.wait_for(50)
+    check(cluster, load, tmp_path / "replay")
+
+
+@pytest.mark.parametrize("state", [SILENT_TO, SILENT_FROM, SILENT])
+@pytest.mark.parametrize("forgets", [False, True])
+def test_a_node_in_silence(cluster: SplitCluster, tmp_path: Path, state: str, forgets: bool) -> None:
+    with Load(list(cluster.node_ports.values()), writers=6) as load:
+        load.wait_for(100)
+        for gate in cluster.gates_of("n1"):
+            gate.set(state)
+        time.sleep(18)  # longer than a client waits for an OK
+        for gate in cluster.gates_of("n1"):
+            gate.heal(forgets=forgets)
+        load.wait_for(200)
+    check(cluster, load, tmp_path / "replay")
+
+
+def test_a_name_that_was_taken_while_its_machine_was_cut_off(cluster: SplitCluster, tmp_path: Path) -> None:
+    """The machine has a broker and a node; who takes them for lost starts another node with the name."""
+    cluster.to_broker["n1", "b2"].set(CUT)
+    cluster.to_broker["n1", "b3"].set(CUT)
+    wait_until(lambda: cluster.to_broker["n1", "b1"].connections == 1)
+    old = cluster.nodes["n1"]
+    with Load([cluster.node_ports["n1"], cluster.node_ports["n2"]], writers=6) as load:
+        load.wait_for(100)
+        for gate in cluster.gates_of("n1", "b1"):
+            gate.set(CUT)
+        time.sleep(8)
+        cluster.start_node("n1", gates="n9", folder="n9")
+        channel = wait_for_node(cluster.node_ports["n9"])
+        assert channel.ask(b'PUSH judge new o1 "x"\n') == b"OK"
+        for gate in cluster.gates_of("n1", "b1"):
+            gate.set(OPEN)
+        assert old.wait(20) == 1
+        assert channel.ask(b'PUSH judge new o2 "y"\n') == b"OK"
+        channel.close()
+        load.wait_for(50)
+    del cluster.nodes["n1"]
+    load.writers[0].acknowledged += [Change("PUSH", "new", "o1", "x"), Change("PUSH", "new", "o2", "y")]
+    time.sleep(3)
+    assert "another process has taken the name n1" in log_of(cluster, "n1")
+    cluster.stop()
+    assert judge(load, [cluster.folder / name / "data" for name in ("n2", "n3", "n9")], tmp_path / "replay") == []
+
+
+def wait_for_node(port: int) -> Channel:
+    deadline = time.monotonic() + 20
+    while True:
+        try:
+            return Channel(port)
+        except OSError:
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+
+
+def test_a_password_that_is_changed(tmp_path: Path) -> None:
+    cluster = SplitCluster(tmp_path / "cluster", more='authorization { user: "u", password: "first-one" }')
+    cluster.credentials = "u:first-one@"
+    cluster.addresses = cluster.addresses.replace("nats://", "nats://u:first-one@")
+    with running(cluster):
+        set_password(cluster, "second-one")
+        refusal = "a broker refuses the user or the password that --cluster holds"
+        wait_until(lambda: all(refusal in log_of(cluster, name) for name in cluster.nodes))
+        time.sleep(5)
+        set_password(cluster, "first-one")
+        channel = wait_for_node(cluster.node_ports["n1"])
+        wait_until(lambda: "a broker answers again" in log_of(cluster, "n1"))
+        assert channel.ask(b'PUSH c b o1 "x"\n') == b"OK"
+        channel.close()
+        for name in cluster.nodes:
+            assert log_of(cluster, name).count(refusal) == 1
+            assert "-one" not in log_of(cluster, name)
+        tries = sum(log_of(cluster, name).count("authentication error") for name in cluster.brokers)
+        assert tries < 60
+
+
+def set_password(cluster: SplitCluster, password: str) -> None:
+    cluster.more = f'authorization {{ user: "u", password: "{password}" }}'
+    for name, process in cluster.brokers.items():
+        cluster.write_settings(name)
+        process.send_signal(signal.SIGHUP)
