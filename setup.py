@@ -32,7 +32,7 @@ GENERATED = "build/generated"
 LAST_KIND = ROOT / GENERATED / "kind"  # of the modules beside the sources: another kind compiles all of them again
 
 MODULES = [
-    "add_terms", "analyzer", "answers", "bm25", "bucket", "bucket_cache", "corrector", "edit_automaton",
+    "add_terms", "analyzer", "answers", "bm25", "bucket", "bucket_cache", "completions", "corrector", "edit_automaton",
     "exhaustive", "graph", "graph_builder", "hits", "ids", "impact_rows", "keys", "language", "length_masks",
     "lengths", "lines", "merged_list", "name_map", "name_rows", "object_change", "object_record", "object_table",
     "objects", "plain", "plan", "postings", "query_terms", "quoting", "readers", "records", "remove_terms",

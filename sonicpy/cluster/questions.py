@@ -49,7 +49,7 @@ CHANGES = frozenset({"Pop", "FlushB", "FlushC", "FlushO"})
 METHODS = frozenset(
     {
         *("buckets_after", "collections_after", "count_buckets", "count_objects", "position_after", "stats"),
-        *("spread_find", "spread_list", "spread_terms", "spread_word"),
+        *("spread_completions", "spread_find", "spread_list", "spread_terms", "spread_word"),
     }
 )
 COMMIT_BEFORE = frozenset({"stats"})

@@ -1,7 +1,8 @@
 """Buckets of a spread collection: each has parts in several partitions, and an object lies in one of them.
 
     PUSH, POP, FLUSHO, COUNT of an object, EXISTS   ask the part of the object
-    QUERY, SUGGEST                                  ask all parts what they know of the words, QUERY then for objects
+    QUERY, SUGGEST                                  ask all parts what they know of the words, QUERY then for objects,
+                                                    SUGGEST for corrections if there are few completions
     LIST, COUNT of a bucket, FLUSHB, OBJECTS        ask all parts, and unite what they answer
 
 A part that does not answer is an error: never a silently partial answer.
@@ -10,6 +11,7 @@ A part that does not answer is an error: never a silently partial answer.
 import asyncio
 import json
 import time
+from base64 import b64decode
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +35,14 @@ from sonicpy.cluster.merge import merge_figures
 from sonicpy.cluster.questions import Question
 from sonicpy.errors import StoreError
 from sonicpy.ids import check_names
-from sonicpy.index.search.spread import SpreadPlan, WholeLexicon, best_of, plan_whole, suggest_whole
+from sonicpy.index.search.spread import (
+    SpreadPlan,
+    WholeLexicon,
+    best_of,
+    likely_completions,
+    plan_whole,
+    suggest_whole,
+)
 from sonicpy.index.spread import pack_terms
 
 if TYPE_CHECKING:
@@ -153,10 +162,20 @@ class Spread:
         collection, bucket, word, limit = command
         check_names(collection, bucket)
         term, typed_bytes = self._node.recorder.read_word(word)
+        order = self._node.recorder.config.search.suggest_order
+        if order == "likely":
+            completions = await self._completions(collection, bucket, term, limit)
+            if len(completions) == limit:
+                return replies.event("SUGGEST", completions)
         found = await self._ask(collection, bucket, "spread_word", collection, bucket, term.decode())
         whole = WholeLexicon([json.loads(sketch) for sketch in found])
-        order = self._node.recorder.config.search.suggest_order
         return replies.event("SUGGEST", suggest_whole(whole, term, typed_bytes, order, limit))
+
+    async def _completions(self, collection: str, bucket: str, term: bytes, limit: int) -> list[str]:
+        """Return the likely completions of a word; none if a part takes its words from a graph."""
+        found = await self._ask(collection, bucket, "spread_completions", collection, bucket, term.decode())
+        packed = [part for part in map(json.loads, found) if part is not None]
+        return likely_completions(list(map(b64decode, packed)), term, limit) if len(packed) == len(found) else []
 
     async def _list(self, command: List) -> bytes:
         collection, bucket, limit, offset, prefix, after = command

@@ -1,12 +1,22 @@
 """What a part of a spread bucket answers, and what the node that was asked makes of a text; see `search/spread.py`."""
 
+from base64 import b64encode
 from collections.abc import Sequence
 from typing import Any
 
 from sonicpy._native.terms import Terms
 from sonicpy.index.answers import Answers, lexed, one_word
 from sonicpy.index.search.families import Matching
-from sonicpy.index.search.spread import NO_SKETCH, Row, Sketch, SpreadPlan, find, sketch_query, sketch_suggest
+from sonicpy.index.search.spread import (
+    NO_SKETCH,
+    Row,
+    Sketch,
+    SpreadPlan,
+    find,
+    pack_completions,
+    sketch_query,
+    sketch_suggest,
+)
 
 
 class SpreadParts(Answers):
@@ -24,6 +34,12 @@ class SpreadParts(Answers):
             if lexicon is None:
                 return NO_SKETCH
             return sketch_query(lexicon, unpack_terms(terms), self.config, unpack_matching(matching))
+
+    def spread_completions(self, collection: str, bucket: str, word: str) -> str | None:
+        """Return the completions that this part holds, packed, in base 64; None: only `spread_word` tells them."""
+        with self._engine.read_words(collection, bucket) as lexicon:
+            packed = b"\0" if lexicon is None else pack_completions(lexicon, word.encode())
+        return None if packed is None else b64encode(packed).decode()
 
     def spread_word(self, collection: str, bucket: str, word: str) -> Sketch:
         """Return what this part knows of the words that complete or correct a word."""

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
+from sonicpy._native.completions import pack_completions
 from sonicpy._native.length_masks import LengthMasks
 from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow, oids_in
@@ -192,6 +193,11 @@ class BucketReader:
         """
         key_prefix = word_key(self.state.bucket, prefix)
         return likely_words(self._view.word_rows_from(key_prefix, examined, key_prefix), key_prefix, limit)
+
+    def packed_completions(self, prefix: bytes, examined: int) -> bytes:
+        """Return the first `examined` completions of a word, as `_native.completions.likely_of_all` takes them."""
+        key_prefix = word_key(self.state.bucket, prefix)
+        return pack_completions(self._view.word_rows_from(key_prefix, examined, key_prefix), len(key_prefix))
 
 
 def find_object(view: "View", state: BucketState, oid: str) -> tuple[int, ObjectRecord] | None:

@@ -2,6 +2,7 @@
 
 import json
 import random
+from base64 import b64decode
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from sonicpy.cluster.partitions import part_of
 from sonicpy.config import Config
 from sonicpy.index.index import Index
 from sonicpy.index.search.families import Matching
-from sonicpy.index.search.spread import SpreadPlan, WholeLexicon, best_of, plan_whole, suggest_whole
+from sonicpy.index.search.spread import SpreadPlan, WholeLexicon, best_of, likely_completions, plan_whole, suggest_whole
 from sonicpy.index.spread import SpreadParts, SpreadReader, pack_terms, unpack_matching, unpack_terms
 
 PARTS = 3
@@ -155,7 +156,12 @@ def test_parts_suggest_what_one_store_suggests(one_and_parts: tuple[Index, list[
         for limit in (1, 5, 20):
             term, size = parts[0].read_word(word)
             whole = WholeLexicon([through_json(part.spread_word(*SCOPE, term.decode())) for part in parts])
-            assert suggest_whole(whole, term, size, "likely", limit) == one.suggest(*SCOPE, word, limit=limit), word
+            expected = one.suggest(*SCOPE, word, limit=limit)
+            assert suggest_whole(whole, term, size, "likely", limit) == expected, word
+            packed = [b64decode(part.spread_completions(*SCOPE, term.decode()) or "") for part in parts]
+            completions = likely_completions(packed, term, limit)
+            assert completions == expected[: len(completions)], word
+            assert len(completions) in (limit, len([each for each in expected if each.startswith(word)])), word
 
 
 def test_a_part_without_the_bucket_knows_nothing(tmp_path: Path, one_and_parts: tuple[Index, list[Part]]) -> None:

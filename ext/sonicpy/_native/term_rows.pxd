@@ -12,6 +12,12 @@ cdef struct Word:
     uint64_t position
 
 
+cdef struct Likely:  # a word that a prefix may stand for
+    uint64_t df
+    Py_ssize_t size
+    Py_ssize_t place  # of its row
+
+
 cdef class TermInfo:
     cdef Word _word
     cdef Py_ssize_t _size, _tail_at
@@ -19,6 +25,7 @@ cdef class TermInfo:
 
 
 cdef Py_ssize_t read_word(bytes row, Word *word) except -1
+cdef int compare_likely(const void *left, const void *right) noexcept nogil
 cdef bytes write_word(const Word *word, const uint8_t *tail, Py_ssize_t tail_size)
 
 

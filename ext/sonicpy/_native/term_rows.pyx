@@ -29,12 +29,6 @@ cdef enum:
     WORD_FIELDS = 4
     BUCKET_BYTES = 4
 
-cdef struct Likely:
-    # A word that a prefix may stand for.
-    uint64_t df
-    Py_ssize_t size
-    Py_ssize_t place  # of its row
-
 WORD_BYTES_MAX = SHOWN_BYTES
 
 

@@ -14,8 +14,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
+from sonicpy._native.completions import likely_of_all
 from sonicpy._native.plan import PlannedList, content_size
-from sonicpy._native.term_rows import TermInfo
+from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo
 from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
 from sonicpy._native.varint import pack_varints
 from sonicpy.config import Config
@@ -61,6 +62,13 @@ def sketch_query(lexicon: Lexicon, terms: Terms, config: Config, matching: Match
         if held < enough:  # else the whole bucket has enough, too
             sketch.add_others(term, EXAMINED, edits_allowed(len(term.decode())), transpositions=True)
     return sketch.sketch
+
+
+def pack_completions(lexicon: Lexicon, term: bytes) -> bytes | None:
+    """Return the completions that a part holds, packed, for `likely_completions`; None: they are those of a graph."""
+    if not lexicon.live:
+        return None
+    return lexicon.reader.packed_completions(term, COMPLETIONS_EXAMINED) if len(term) <= WORD_BYTES_MAX else b"\0"
 
 
 def sketch_suggest(lexicon: Lexicon, term: bytes) -> Sketch:
@@ -330,6 +338,15 @@ def best_of(
 def _shown(kind: int, score: float, ceiling: float) -> float:
     share = min(score / ceiling, HIGHEST_SHARE) if ceiling > 0 and math.isfinite(ceiling) else 0.0
     return WHOLLY - kind + share
+
+
+def likely_completions(packed: Sequence[bytes], term: bytes, limit: int) -> list[str]:
+    """Return the likely completions of a word in all parts, at most `limit`; if there are fewer, corrections follow.
+
+    Args:
+        packed: what `pack_completions` returned at each part.
+    """
+    return [word.decode() for word in likely_of_all(list(packed), term, limit, COMPLETIONS_EXAMINED)]
 
 
 def suggest_whole(whole: WholeLexicon, term: bytes, typed_bytes: int, order: str, limit: int) -> list[str]:
