@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks.seeds.__main__ import RESULTS
+from benchmarks.seeds.__main__ import IN_DOCS
 from benchmarks.seeds.plots import draw
 from benchmarks.seeds.table import about, rounded, tables
 from tests.support.paths import ROOT
@@ -40,7 +40,7 @@ SHOWN: tuple[tuple[str, str, str, str, str, str], ...] = (
 def main() -> None:
     """Write the pages."""
     given = [Path(argument) for argument in sys.argv[1:3]]
-    results = given[0] if given else RESULTS / "results.json"
+    results = given[0] if given else IN_DOCS
     for path in write(results, given[1] if len(given) > 1 else PAGES):
         print(path)
 

@@ -13,7 +13,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from benchmarks.seeds.__main__ import RESULTS
+from benchmarks.seeds.__main__ import IN_DOCS
 
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM, RIGHT = 720, 380, 80, 40, 50, 220
 COLOURS = ("#0b6e99", "#d9730d", "#448361", "#9065b0", "#c14c8a", "#787774", "#cb912f", "#337ea9")
@@ -153,6 +153,6 @@ def nice(value: float) -> float:
 
 if __name__ == "__main__":
     given = [Path(argument) for argument in sys.argv[1:3]]
-    source = given[0] if given else RESULTS / "results.json"
+    source = given[0] if given else IN_DOCS
     for path in draw(source, given[1] if len(given) > 1 else source.parent):
         print(path)

@@ -4,7 +4,7 @@ import json
 import os
 import platform
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import median
@@ -54,6 +54,7 @@ class Table:
     missing: list[str] = field(default_factory=list)
     """Which peers were not there, and why."""
     versions: Mapping[str, str] = field(default_factory=dict)
+    _kept: list[dict[str, Any]] = field(default_factory=list)
 
     def add(self, figure: Figure) -> Figure:
         """Add a figure and say it."""
@@ -66,6 +67,15 @@ class Table:
         self.missing.append(f"{row} {peer}: {reason}")
         self.say(f"{row:3} {peer}: {reason}")
 
+    def keep(self, folder: Path, except_rows: Collection[str]) -> None:
+        """Take over what a folder holds of other rows than these, if it is of the same profile."""
+        path = folder / "results.json"
+        held = json.loads(path.read_text()) if path.exists() else {"profile": None}
+        if held["profile"] == self.profile:
+            self._kept = [figure for figure in held["figures"] if figure["row"] not in except_rows]
+            letters = {row[0] for row in except_rows}
+            self.missing += [reason for reason in held["missing"] if reason[0] not in letters]
+
     def write(self, folder: Path) -> None:
         """Write results.json and results.md."""
         folder.mkdir(parents=True, exist_ok=True)
@@ -73,7 +83,7 @@ class Table:
             "profile": self.profile,
             "machine": machine(),
             "versions": self.versions,
-            "figures": [asdict(figure) | {"median": figure.middle} for figure in self.figures],
+            "figures": self._kept + [asdict(figure) | {"median": figure.middle} for figure in self.figures],
             "missing": self.missing,
         }
         (folder / "results.json").write_text(json.dumps(held, indent=1) + "\n")
@@ -138,7 +148,7 @@ def as_line(figure: Figure) -> str:
 def as_markdown(held: Mapping[str, Any]) -> str:
     """Return results.json as tables: one for each row and place."""
     lines = [about(held), ""]
-    for row in dict.fromkeys(figure["row"] for figure in held["figures"]):
+    for row in sorted({figure["row"] for figure in held["figures"]}, key=lambda row: ("SRYKL".index(row[0]), row)):
         lines += tables(held, row)
     if held["missing"]:
         lines += ["Not measured:", "", *(f"- {reason}" for reason in held["missing"]), ""]
@@ -171,5 +181,12 @@ def cells(figure: Mapping[str, Any]) -> str:
     cpu = "" if figure["cpu_us"] is None else f"{figure['cpu_us']:,.1f}"
     return (
         f"| {figure['case']} | {figure['peer']} | {middle} | {spread} | {cpu} | {figure['in_flight']} "
-        f"| {figure['durability']} | {figure['note']} |"
+        f"| {figure['durability']} | {note_of(figure)} |"
     )
+
+
+def note_of(figure: Mapping[str, Any]) -> str:
+    """Return what a figure leaves out, and the memory and the disk of the server where they were measured."""
+    more = figure["more"]
+    sizes = f"at most {more['peak MB']:.0f} MB of memory, {more['disk MB']:.0f} MB on disk" if "peak MB" in more else ""
+    return "; ".join(filter(None, (figure["note"], sizes)))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.seeds import cluster_nodes, corpora
-from benchmarks.seeds.__main__ import NUMBERS, RESULTS, ROWS
+from benchmarks.seeds.__main__ import IN_DOCS, NUMBERS, ROWS
 from benchmarks.seeds.oracle import BOTH, EITHER, PREFIX, TYPO, WORD, Oracle
 from benchmarks.seeds.pages import PAGES, write
 from benchmarks.seeds.plots import draw
@@ -99,6 +99,18 @@ def test_plots_show_what_an_operation_costs_by_size(tmp_path: Path) -> None:
     assert middle - first == pytest.approx(last - middle), "the axis is logarithmic"
 
 
+def test_rows_that_are_not_measured_again_stay(tmp_path: Path) -> None:
+    for profile, row, expected in (("tiny", "R3", ["R3"]), ("tiny", "S1", ["R3", "S1"]), ("tiny", "R3", ["R3", "S1"]),
+                                   ("small", "K1", ["K1"])):  # fmt: skip
+        table = Table(profile, lambda line: None)
+        table.keep(tmp_path, except_rows=[row])
+        table.add(Figure(row, "case", "peer", IN_PROCESS, rounds=[1.0], more={"peak MB": 12.4, "disk MB": 3.0}))
+        table.write(tmp_path)
+        held = json.loads((tmp_path / "results.json").read_text())
+        assert sorted(figure["row"] for figure in held["figures"]) == expected
+    assert "| at most 12 MB of memory, 3 MB on disk |" in (tmp_path / "results.md").read_text()
+
+
 def test_pages_hold_the_figures_of_their_rows(tmp_path: Path) -> None:
     table = Table("tiny", lambda line: None, versions={"Peer": "1.2"})
     for peer, rate in (("sonicpy", 900.0), ("tantivy", 300.0)):
@@ -119,6 +131,6 @@ def test_pages_hold_the_figures_of_their_rows(tmp_path: Path) -> None:
 
 def test_the_pages_of_the_docs_are_those_of_the_last_results(tmp_path: Path) -> None:
     folder = shutil.copytree(PAGES, tmp_path / "pages")
-    write(RESULTS / "results.json", folder)
+    write(IN_DOCS, folder)
     for page in folder.iterdir():
         assert page.read_bytes() == (PAGES / page.name).read_bytes(), page.name
