@@ -116,8 +116,8 @@ class Connection(Client):
 
         Brokers tell of each other, but without users and passwords, and by addresses that may hold only among them.
         """
-        given = {uri.netloc for uri in self.servers}
-        known = [server for server in servers if server.uri.netloc in given]
+        told = {uri.netloc for uri in self.discovered_servers}
+        known = [server for server in servers if server.uri.netloc not in told]
         chosen = min(known, key=lambda server: self._tried_s.get(server.uri.netloc, 0.0))
         now_s = asyncio.get_running_loop().time()
         wait_s = REFUSED_S if self.refusal else RECONNECT_S

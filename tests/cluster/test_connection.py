@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 
-from nats.aio.client import Server  # noqa: E402
+from nats.aio.client import Server, Srv  # noqa: E402
 
 from sonicpy.cluster import connection as module  # noqa: E402
 from sonicpy.cluster.connection import REFUSED_S, BrokersGone, Connection, leave_silent_brokers  # noqa: E402
@@ -52,7 +52,9 @@ def test_brokers_take_turns_and_only_those_that_were_given() -> None:
     async def test() -> None:
         connection = Connection()
         connection._setup_server_pool(GIVEN)
-        known = servers("nats://10.0.0.9:4222", *GIVEN)  # the first one was told by a broker, without a password
+        stranger = "nats://10.0.0.9:4222"  # a broker told of it, without a password
+        connection._server_pool.append(Srv(urlparse(stranger), discovered=True))
+        known = servers(stranger, *GIVEN)
         chosen = [connection._next(known, {}) for _ in range(6)]
         hosts = [str(server.uri.hostname) for server, _ in chosen]
         assert sorted(set(hosts[:3])) == ["10.0.0.1", "10.0.0.2", "10.0.0.3"]
