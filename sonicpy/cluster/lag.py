@@ -52,7 +52,7 @@ class Lag:
         self._log_of = log_of
         self._clock = clock
         self._heard_s = clock()
-        self._heard_of_s: dict[int, float] = {}
+        self._silent_since_s: dict[int, float] = {}
         self._looks: dict[int, deque[tuple[float, int]]] = {}
         self._firsts: dict[int, int] = {}
         self._ends: dict[int, int] = {}
@@ -60,20 +60,19 @@ class Lag:
     async def run(self) -> None:
         """Look at the logs until this is cancelled."""
         while True:
-            numbers = sorted({self._log_of(partition) for partition in self._replicas})
-            for number in numbers:
-                await self.look(number)
-                await asyncio.sleep(max(LOOK_S / len(numbers), 1 / LOOKS_PER_SECOND_MAX))
-            if not numbers:
-                await self.look(0)
-                await asyncio.sleep(LOOK_S)
+            logs = sorted(self._logs())
+            self._silent_since_s = {log: since_s for log, since_s in self._silent_since_s.items() if log in logs}
+            for log in logs:
+                await self.look(log)
+                await asyncio.sleep(max(LOOK_S / len(logs), 1 / LOOKS_PER_SECOND_MAX))
 
     async def look(self, log: int) -> None:
         """Ask the brokers where a log ends."""
-        self._heard_of_s.setdefault(log, self._clock())
+        asked_s = self._clock()
         try:
             epoch = await self._broker.epoch(log)
         except Unacknowledged:
+            self._silent_since_s.setdefault(log, asked_s)
             return
         except LogGone:  # the replica says so
             self._note_answer(log)
@@ -84,7 +83,12 @@ class Lag:
                 self._note(partition, epoch)
 
     def _note_answer(self, log: int) -> None:
-        self._heard_s = self._heard_of_s[log] = self._clock()
+        self._heard_s = self._clock()
+        self._silent_since_s.pop(log, None)
+
+    def _logs(self) -> set[int]:
+        """Return the logs of the replicas; a node without replicas looks at one, to see whether brokers answer."""
+        return {self._log_of(partition) for partition in self._replicas} or {0}
 
     def _note(self, partition: int, epoch: Epoch) -> None:
         self._firsts[partition], self._ends[partition] = epoch.first, epoch.last
@@ -115,9 +119,13 @@ class Lag:
 
     @property
     def longest_silence_s(self) -> float:
-        """For how long the log has been silent that has been for longest, in seconds."""
-        logs = {self._log_of(partition) for partition in self._replicas} or {0}
-        return max(self._clock() - self._heard_of_s.get(log, self._clock()) for log in logs)
+        """For how long the log has been silent that has been for longest, in seconds; 0.0: all answered when asked.
+
+        It counts from the first look that got no answer: many logs are looked at seldom.
+        """
+        logs = self._logs()
+        since_s = [since_s for log, since_s in self._silent_since_s.items() if log in logs]
+        return self._clock() - min(since_s) if since_s else 0.0
 
     def trouble(self, *, to_search: bool) -> str | None:
         """Return why clients should prefer another node, as a sentence; None: there is no reason.

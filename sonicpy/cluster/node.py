@@ -69,8 +69,8 @@ APPLY_S = 5.0
 """Longest time until a replica has applied what was acknowledged."""
 READ_APPLY_S = 1.0
 """The same for a read: then another node is asked."""
-CUT_OFF_S = 4.5
-"""Above what passes between two answers of the brokers, when all is well."""
+CUT_OFF_S = 1.5
+"""A log is silent for this time: its brokers are asked every few seconds, and may take one for an answer."""
 PAUSE_S = 0.05
 ANSWER, REFUSAL, FAILED = b"+", b"!", b"?"
 """The first byte of an answer: the rest is the answer; the code of an error and its detail; or why a change failed, or

@@ -200,14 +200,60 @@ def samples(replica: object, writers: list[LogWriter], lag: Lag) -> dict[tuple[s
     }
 
 
-def test_one_silent_log_of_several() -> None:
+def lag_of(replicas: dict[int, FakeReplica]) -> tuple[Clock, FakeBroker, Lag]:
+    """Return what is known of logs that hold one partition each, with clock and broker."""
     clock, broker = Clock(), FakeBroker()
-    lag = Lag(broker, {3: FakeReplica(), 4: FakeReplica()}, lambda partition: partition, clock)
+    return clock, broker, Lag(broker, replicas, lambda partition: partition, clock)
+
+
+def test_one_silent_log_of_several() -> None:
+    clock, broker, lag = lag_of({3: FakeReplica(), 4: FakeReplica()})
     asyncio.run(lag.look(3))
     asyncio.run(lag.look(4))
     assert lag.longest_silence_s == 0
-    clock.now += 5
-    asyncio.run(lag.look(3))
     broker.error = Unacknowledged("no leader")
     asyncio.run(lag.look(4))
+    clock.now += 5
+    asyncio.run(lag.look(4))
+    broker.error = None
+    asyncio.run(lag.look(3))
     assert (lag.longest_silence_s, lag.silence_s) == (5, 0)
+    asyncio.run(lag.look(4))
+    assert lag.longest_silence_s == 0
+
+
+def test_logs_that_are_looked_at_seldom_are_not_silent() -> None:
+    clock, broker, lag = lag_of({number: FakeReplica() for number in range(3)})
+    for number in range(3):
+        asyncio.run(lag.look(number))
+        clock.now += 100
+        assert lag.longest_silence_s == 0
+    broker.error = Unacknowledged("no leader")
+    asyncio.run(lag.look(0))
+    assert lag.longest_silence_s == 0  # it counts from the question
+    clock.now += 2
+    assert lag.longest_silence_s == 2
+
+
+def test_a_partition_that_comes_back_is_not_silent() -> None:
+    replicas = {3: FakeReplica(), 4: FakeReplica()}
+    clock, broker, lag = lag_of(replicas)
+    broker.error = Unacknowledged("no leader")
+    asyncio.run(lag.look(4))
+    gone = replicas.pop(4)
+    clock.now += 10
+    assert lag.longest_silence_s == 0
+    broker.error = None
+
+    async def test() -> None:
+        task = asyncio.create_task(lag.run())
+        await asyncio.sleep(0.05)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    run(test())
+    clock.now += 3600
+    replicas[4] = gone
+    assert lag.longest_silence_s == 0
+    replicas.clear()  # as at a node that is drained, which never looked at log 0
+    assert lag.longest_silence_s == 0
