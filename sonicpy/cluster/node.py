@@ -70,7 +70,7 @@ APPLY_S = 5.0
 READ_APPLY_S = 1.0
 """The same for a read: then another node is asked."""
 CUT_OFF_S = 1.5
-"""A log is silent for this time: its brokers are asked every few seconds, and may take one for an answer."""
+"""A log that gives no answer for this time counts as cut off. Above the second that an answer may take."""
 PAUSE_S = 0.05
 ANSWER, REFUSAL, FAILED = b"+", b"!", b"?"
 """The first byte of an answer: the rest is the answer; the code of an error and its detail; or why a change failed, or
@@ -250,7 +250,7 @@ class Node:
                 answer = await asked(partition, question)
                 return self._note_change(partition, answer) if question.kind in CHANGES else answer
             except NotHere as error:
-                if is_here and is_read(question) and (found := await self._ask_peers(partition, question)):
+                if is_here and is_read(question) and (found := await self._ask_peers(partition, question)) is not None:
                     return found
                 if time.monotonic() > deadline:
                     raise StoreError(f"no node answers for partition {partition}: {error}") from error
@@ -468,9 +468,9 @@ class Node:
         return unpack_answer(answer or await self._ask_brokers(partition, packed, TRY_S, is_change=False))
 
     async def _ask_peers(self, partition: int, question: Question) -> bytes | None:
-        """Return the answer of another holder on a direct connection; None: there is none."""
+        """Return the answer of another holder on a direct connection; None: there is none. Raises as `unpack_answer`."""
         answer = await self._peers.ask(self._holders[partition], pack_question(partition, question))
-        return answer[1:] if answer is not None and answer[:1] == ANSWER else None
+        return None if not answer or answer[:1] == NOT_HERE else unpack_answer(answer)
 
     async def _ask_brokers(self, partition: int, packed: bytes, timeout_s: float, *, is_change: bool) -> bytes:
         """Let the brokers pass a question on to a node that holds a partition."""
