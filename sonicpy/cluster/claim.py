@@ -62,6 +62,7 @@ class Claim:
         self._confirmed_s = float("-inf")
         self._waits_until_s = 0.0
         self._is_sure = True
+        self._is_watched = True
         self._asking = asyncio.Lock()
         self._lost = asyncio.Event()
         self._subscription: Subscription | None = None
@@ -85,6 +86,8 @@ class Claim:
         claim._waits_until_s = 0.0 if is_first else now_s() + WAIT_S
         claim._subscription = await connection.subscribe(_subject_of(name), cb=claim._hear)
         claim._tasks = [asyncio.create_task(work) for work in (claim._announce(), claim._watch_registry())]
+        for task in claim._tasks:
+            task.add_done_callback(claim._note_end)
         return claim
 
     async def may_begin(self) -> None:
@@ -95,7 +98,7 @@ class Claim:
     async def confirm(self) -> None:
         """Return if what the brokers have just acknowledged is an OK. Raises NameLost if it may have no effect."""
         self._look(now_s())
-        if now_s() - self._confirmed_s > REACHED_S:
+        if not self._is_watched or now_s() - self._confirmed_s > REACHED_S:
             self._is_sure = False
         if not self._is_sure:
             async with self._asking:
@@ -138,7 +141,7 @@ class Claim:
         asking = self._registry.newest_incarnation(self.name)
         try:
             newest = await asyncio.wait_for(asking, ANSWER_S)  # what is asked while there is no leader gets no answer
-        except TimeoutError as error:
+        except OSError as error:  # TimeoutError among them
             raise ConfigError("the brokers do not answer") from error
         if newest > self.incarnation:
             self._lose()
@@ -150,8 +153,16 @@ class Claim:
             await asyncio.sleep(ANNOUNCE_S)
             if self._confirmed_s > looked_s:
                 looked_s = now_s()
-                with contextlib.suppress(ConfigError):  # then nothing is learnt; `confirm` waits for an answer
+                try:
                     await self._look_in_registry()
+                except ConfigError:
+                    self._is_sure = False  # `confirm` waits for an answer
+
+    def _note_end(self, task: "asyncio.Task[None]") -> None:
+        """Take the end of what looks after the name: after an error that nobody foresaw, `confirm` always asks."""
+        if not task.cancelled() and (error := task.exception()) is not None:
+            logger.error("an unexpected error with the name %s", self.name, exc_info=error)
+            self._is_watched = False
 
     async def _announce(self) -> None:
         while True:

@@ -468,7 +468,7 @@ class Node:
         return unpack_answer(answer or await self._ask_brokers(partition, packed, TRY_S, is_change=False))
 
     async def _ask_peers(self, partition: int, question: Question) -> bytes | None:
-        """Return the answer of another holder on a direct connection; None: there is none. Raises as `unpack_answer`."""
+        """Return the answer of another holder on a direct connection; None: there is none. Raises as `ask`."""
         answer = await self._peers.ask(self._holders[partition], pack_question(partition, question))
         return None if not answer or answer[:1] == NOT_HERE else unpack_answer(answer)
 

@@ -169,7 +169,7 @@ class Registry:
             return cls(await connection.jetstream(timeout=10).key_value(BUCKET))
         except BucketNotFoundError as error:
             raise ConfigError("these brokers hold no cluster; run sonicpy cluster init first.") from error
-        except NatsError as error:
+        except (NatsError, OSError) as error:
             raise ConfigError(f"the brokers do not answer ({error}); allowed are brokers with JetStream.") from error
 
     async def layout(self) -> Layout:
@@ -255,7 +255,7 @@ class Registry:
             return number, False
         except KeyWrongLastSequenceError as error:
             raise ConfigError(f"--node is {node}, which is being started somewhere else, too.") from error
-        except NatsError as error:
+        except (NatsError, OSError) as error:
             raise ConfigError(f"the brokers do not answer ({error}); allowed are brokers with JetStream.") from error
 
     async def newest_incarnation(self, node: str) -> int:
@@ -282,7 +282,7 @@ class Registry:
         """Note where a node is asked. Raises ConfigError."""
         try:
             await self._store.put(f"peer.{node}", json.dumps(dataclasses.asdict(peer)).encode())
-        except NatsError as error:
+        except (NatsError, OSError) as error:
             raise ConfigError(f"the brokers do not answer ({error}); allowed are brokers with JetStream.") from error
 
     async def snapshots(self, partition: int) -> list[Manifest]:
@@ -321,7 +321,7 @@ class Registry:
             entry = await self._store.get(key)
         except KeyNotFoundError:
             return None
-        except NatsError as error:
+        except (NatsError, OSError) as error:
             raise ConfigError(f"the brokers do not answer ({error}); allowed are brokers with JetStream.") from error
         return (entry.value or b"").decode()
 

@@ -225,17 +225,18 @@ def test_who_was_cut_off_with_its_broker_asks_the_registry(monkeypatch: pytest.M
     run(test())
 
 
-def test_who_writes_looks_in_the_registry() -> None:
+def test_who_writes_looks_in_the_registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert module.ANNOUNCE_S + module.ANSWER_S < WAIT_S  # it has looked before the second one begins
+
     async def test() -> None:
-        names = Names()
+        monkeypatch.setattr(module, "REACHED_S", 100.0)  # only the watch looks
+        names = Troubled()
         first = await take(cast(Hub, Broker(Hub())), names)
         await first.confirm()
         second = await take(Hub(), names)
-        began = now_s()
+        await look_at(first)
         with pytest.raises(NameLost):
-            while now_s() - began < WAIT_S:  # before the second one begins
-                await first.confirm()
-                await asyncio.sleep(0.05)
+            await first.confirm()
         await first.release()
         await second.release()
 
@@ -259,6 +260,68 @@ def test_a_registry_without_a_leader_is_asked_again(monkeypatch: pytest.MonkeyPa
         await first.release()
 
     run(test())
+
+
+class Troubled(Names):
+    """A registry that raises an error while there is one."""
+
+    error: Exception | None = None
+
+    async def newest_incarnation(self, name: str) -> int:
+        self.asked += 1
+        if self.error is not None:
+            raise self.error
+        return self.held[name]
+
+
+async def look_at(claim: Claim) -> None:
+    """Let a process that writes look in the registry once."""
+    await claim.confirm()
+    asked = cast(Any, claim)._registry.asked
+    while cast(Any, claim)._registry.asked == asked:
+        await asyncio.sleep(0.01)
+    await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize("error", [ConfigError("the brokers choose a leader."), OSError("the connection is lost")])
+def test_who_writes_while_the_registry_is_silent_waits(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    async def test() -> None:
+        monkeypatch.setattr(module, "REACHED_S", 100.0)
+        names = Troubled()
+        first = await take(cast(Hub, Broker(Hub())), names)
+        await first.confirm()
+        names.error = error
+        await look_at(first)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(first.confirm(), 0.1)
+        names.error = None
+        await names.incarnation("n1")
+        with pytest.raises(NameLost):
+            await first.confirm()
+        await first.release()
+
+    run(test())
+
+
+def test_a_watch_that_fails_is_told_and_every_ok_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def test() -> None:
+        monkeypatch.setattr(module, "REACHED_S", 100.0)
+        names = Troubled()
+        first = await take(cast(Hub, Broker(Hub())), names)
+        await first.confirm()
+        names.error = KeyError("something that nobody foresaw")
+        await look_at(first)
+        names.error = None
+        await first.confirm()
+        await names.incarnation("n1")
+        with pytest.raises(NameLost):
+            await first.confirm()
+        await first.release()
+
+    run(test())
+    assert [record.message for record in caplog.records] == ["an unexpected error with the name n1"]
 
 
 class Lost:
