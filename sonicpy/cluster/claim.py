@@ -7,7 +7,8 @@ only while no later incarnation has appended anything. Therefore
 - it then announces itself for WAIT_S before it appends anything, unless nobody ever had the name: whoever hears a later
   incarnation than its own gives up the name;
 - it hears its own announcements, too. Who has not heard them for REACHED_S, because it stood still or was cut off, asks
-  the registry which incarnation is the newest, before it takes another acknowledgement for an OK;
+  the registry whether its incarnation is the newest, before it takes another acknowledgement for an OK. Most brokers
+  have to agree, because one that is cut off goes on telling what it knew;
 - it may be cut off together with the broker that it is connected to, through which it goes on hearing itself. Such a
   broker acknowledges nothing. So who has had no OK for REACHED_S asks the registry, too, and who writes looks there
   as often as it announces itself.
@@ -126,7 +127,7 @@ class Claim:
             self._is_sure = False
 
     async def _ask_registry(self) -> None:
-        """Ask which incarnation is the newest, until a broker answers."""
+        """Ask whether this incarnation is the newest, until most brokers answer."""
         while not self._is_sure and self.loss is None:
             asked_s = now_s()
             try:
@@ -137,13 +138,13 @@ class Claim:
             self._reached_s, self._is_sure = asked_s, True
 
     async def _look_in_registry(self) -> None:
-        """Lose the name if the registry has a later incarnation. Raises ConfigError if no broker answers."""
-        asking = self._registry.newest_incarnation(self.name)
+        """Lose the name if the registry has a later incarnation. Raises ConfigError if most brokers do not answer."""
+        asking = self._registry.confirm_incarnation(self.name, self.incarnation)
         try:
-            newest = await asyncio.wait_for(asking, ANSWER_S)  # what is asked while there is no leader gets no answer
+            is_newest = await asyncio.wait_for(asking, ANSWER_S)  # what is asked while there is no leader gets no answer
         except OSError as error:  # TimeoutError among them
             raise ConfigError("the brokers do not answer") from error
-        if newest > self.incarnation:
+        if not is_newest:
             self._lose()
 
     async def _watch_registry(self) -> None:

@@ -5,10 +5,11 @@ analyser      what decides which terms of a text are stored: that of the first n
 entries       the version of the log's entries that nodes write; missing: the first one
 snapshot.K    the newest snapshots of a partition, newest first: Manifest, as JSON
 peer.NODE     where other nodes ask this one: Peer, as JSON; each start writes it
-writer.NODE   the incarnation of the batches of a node, which each start changes
+writer.NODE   the incarnation of the batches of a node, which each start changes, and a node that writes confirms
 """
 
 import asyncio
+import contextlib
 import dataclasses
 import json
 import time
@@ -32,6 +33,8 @@ HISTORY = 1
 LEADER_S = 10.0
 """Brokers choose a leader in this time, or something is wrong with them."""
 PAUSE_S = 0.2
+TRIES = 5
+"""To take the name of a node while somebody else writes it."""
 CREATE_S = 3.0
 """Brokers without a leader do not answer at all."""
 
@@ -242,25 +245,51 @@ class Registry:
         Raises:
             ConfigError: no broker answers, or the node is started twice at the same time.
         """
-        key = f"writer.{node}"
+        key, found = f"writer.{node}", None
+        try:
+            for _ in range(TRIES):
+                try:
+                    entry = await self._store.get(key)
+                except KeyNotFoundError:
+                    number = int(time.time() * 1000)
+                    await self._store.create(key, str(number).encode())
+                    return number, True
+                if found not in (None, entry.value):
+                    break
+                found = entry.value
+                number = max(int(time.time() * 1000), int(found or b"0") + 1)
+                with contextlib.suppress(KeyWrongLastSequenceError):  # who has the name may have confirmed it
+                    await self._store.update(key, str(number).encode(), last=entry.revision)
+                    return number, False
+                await asyncio.sleep(PAUSE_S)
+        except KeyWrongLastSequenceError as error:
+            raise _started_twice(node) from error
+        except (NatsError, OSError) as error:
+            raise ConfigError(f"the brokers do not answer ({error}); allowed are brokers with JetStream.") from error
+        raise _started_twice(node)
+
+    async def confirm_incarnation(self, node: str, number: int) -> bool:
+        """Return whether no later start of a node than this one has taken its name.
+
+        The number is written again if it is the newest, because a write takes most brokers: a broker that is cut off
+        from them may go on reading out what it held before.
+
+        Raises:
+            ConfigError: no broker answers, or the number was changed meanwhile: ask again.
+        """
+        key, value = f"writer.{node}", str(number).encode()
         try:
             try:
                 entry = await self._store.get(key)
-            except KeyNotFoundError:
-                number = int(time.time() * 1000)
-                await self._store.create(key, str(number).encode())
-                return number, True
-            number = max(int(time.time() * 1000), int(entry.value or b"0") + 1)
-            await self._store.update(key, str(number).encode(), last=entry.revision)
-            return number, False
-        except KeyWrongLastSequenceError as error:
-            raise ConfigError(f"--node is {node}, which is being started somewhere else, too.") from error
+            except KeyNotFoundError:  # the brokers have lost their data
+                await self._store.create(key, value)
+                return True
+            if int(entry.value or b"0") > number:
+                return False
+            await self._store.update(key, value, last=entry.revision)
         except (NatsError, OSError) as error:
             raise ConfigError(f"the brokers do not answer ({error}); allowed are brokers with JetStream.") from error
-
-    async def newest_incarnation(self, node: str) -> int:
-        """Return the number of the newest start of a node; 0: none. Raises ConfigError if no broker answers."""
-        return int(await self._get(f"writer.{node}") or 0)
+        return True
 
     async def entry_version(self) -> int:
         """Return the version of entries that nodes write. Raises ConfigError if no broker answers."""
@@ -351,6 +380,10 @@ def other_layout(now: Layout, given: Layout) -> str:
         f"these brokers hold a cluster with another layout (partitions: {now.partitions}, logs: {now.logs}, copies: "
         f"{now.copies}), and that stays so"
     )
+
+
+def _started_twice(node: str) -> ConfigError:
+    return ConfigError(f"--node is {node}, which is being started somewhere else, too.")
 
 
 def _layout_in(found: Mapping[str, Any]) -> Layout:

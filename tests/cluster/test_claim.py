@@ -81,11 +81,11 @@ class Names:
         self.held[name] = self.held.get(name, 0) + 1
         return self.held[name], is_first
 
-    async def newest_incarnation(self, name: str) -> int:
+    async def confirm_incarnation(self, name: str, number: int) -> bool:
         self.asked += 1
         if self.asked == 1:
             raise ConfigError("the brokers choose a leader.")
-        return self.held[name]
+        return self.held[name] == number
 
 
 async def take(hub: Hub, names: Names) -> Claim:
@@ -247,11 +247,11 @@ def test_a_registry_without_a_leader_is_asked_again(monkeypatch: pytest.MonkeyPa
     """What was asked while there was none is never answered."""
 
     class Leaderless(Names):
-        async def newest_incarnation(self, name: str) -> int:
+        async def confirm_incarnation(self, name: str, number: int) -> bool:
             self.asked += 1
             if self.asked < 3:
                 await asyncio.sleep(10)
-            return self.held[name]
+            return self.held[name] == number
 
     async def test() -> None:
         monkeypatch.setattr(module, "ANSWER_S", 0.05)
@@ -267,11 +267,11 @@ class Troubled(Names):
 
     error: Exception | None = None
 
-    async def newest_incarnation(self, name: str) -> int:
+    async def confirm_incarnation(self, name: str, number: int) -> bool:
         self.asked += 1
         if self.error is not None:
             raise self.error
-        return self.held[name]
+        return self.held[name] == number
 
 
 async def look_at(claim: Claim) -> None:
