@@ -106,7 +106,8 @@ class Connection(Client):
     async def _note_return(self) -> None:
         self.refusal = None
         self._note_broker()
-        logger.warning("a broker answers again, at %s", self.connected_url.hostname if self.connected_url else "")
+        address = self.connected_url.netloc.rpartition("@")[2] if self.connected_url else ""  # without a password
+        logger.warning("a broker answers again, at %s", address)
 
     async def _note_end(self) -> None:
         self._ended.set()
@@ -121,9 +122,9 @@ class Connection(Client):
         chosen = min(known, key=lambda server: self._tried_s.get(server.uri.netloc, 0.0))
         now_s = asyncio.get_running_loop().time()
         wait_s = REFUSED_S if self.refusal else RECONNECT_S
-        left_s = self._tried_s.get(chosen.uri.netloc, -wait_s) + wait_s - now_s
-        self._tried_s[chosen.uri.netloc] = now_s
-        return chosen, max(0.0, left_s)
+        left_s = max(0.0, self._tried_s.get(chosen.uri.netloc, -wait_s) + wait_s - now_s)
+        self._tried_s[chosen.uri.netloc] = now_s + left_s
+        return chosen, left_s
 
     def _note_broker(self) -> None:
         self._connected_s = asyncio.get_running_loop().time()

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Coroutine
+from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any, cast
 from urllib.parse import urlparse
@@ -14,7 +15,14 @@ pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 from nats.aio.client import Server, Srv  # noqa: E402
 
 from sonicpy.cluster import connection as module  # noqa: E402
-from sonicpy.cluster.connection import REFUSED_S, BrokersGone, Connection, leave_silent_brokers  # noqa: E402
+from sonicpy.cluster.connection import (  # noqa: E402
+    LEAVE_AGAIN_S,
+    LEAVE_S,
+    REFUSED_S,
+    BrokersGone,
+    Connection,
+    leave_silent_brokers,
+)
 from sonicpy.cluster.jetstream import is_led  # noqa: E402
 
 GIVEN = [f"nats://u:secret@10.0.0.{number}:4222" for number in (1, 2, 3)]
@@ -82,11 +90,40 @@ def test_a_refused_password_is_told_once_and_without_it(caplog: pytest.LogCaptur
         assert "the user or the password" in str(connection.refusal)
         first = connection._next(servers(GIVEN[0]), {})
         assert first[1] == 0
-        assert connection._next(servers(GIVEN[0]), {})[1] > REFUSED_S / 2  # each try is a line in the log of a broker
         await connection._note_return()
         assert connection.refusal is None
 
     run(test())
+
+
+def test_a_refusing_broker_is_tried_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each try is a line in its log."""
+
+    async def test() -> None:
+        connection = Connection()
+        connection._setup_server_pool(GIVEN)
+        connection.refusal = "a broker refuses the password"
+        tries_s = [100.0]
+        monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: tries_s[-1])
+        for _ in range(5):
+            _, left_s = connection._next(servers(GIVEN[0]), {})
+            tries_s.append(tries_s[-1] + left_s + 0.005)  # in which it refuses
+        monkeypatch.undo()
+        gaps_s = [after - before for before, after in pairwise(tries_s[1:])]
+        assert gaps_s == pytest.approx([REFUSED_S] * 4, abs=0.01)
+
+    run(test())
+
+
+def test_the_broker_that_answers_again_is_named_with_its_port(caplog: pytest.LogCaptureFixture) -> None:
+    async def test() -> None:
+        connection = Connection()
+        connection._status = Connection.CONNECTED
+        connection._current_server = Srv(urlparse(GIVEN[1]))
+        await connection._note_return()
+
+    run(test())
+    assert [record.message for record in caplog.records] == ["a broker answers again, at 10.0.0.2:4222"]
 
 
 def test_the_end_of_a_connection_ends_its_node() -> None:
@@ -99,38 +136,54 @@ def test_the_end_of_a_connection_ends_its_node() -> None:
     run(test())
 
 
+class Scene:
+    """A clock that stands still but for `sleep`, and what happens at which time: the silence that is measured then."""
+
+    def __init__(self, silences_s: dict[float, float], end_s: float) -> None:
+        self.now_s = self.silence_s = 0.0
+        self._silences_s = silences_s
+        self._end_s = end_s
+
+    async def sleep(self, seconds: float) -> None:
+        self.now_s += seconds
+        self.silence_s = self._silences_s.get(self.now_s, self.silence_s)
+        if self.now_s > self._end_s:
+            raise asyncio.CancelledError
+
+    def get_running_loop(self) -> SimpleNamespace:
+        return SimpleNamespace(time=lambda: self.now_s)
+
+
 class Moving:
-    """A connection that counts how often it goes on with another broker."""
+    """A connection that notes when it goes on with another broker."""
 
     is_connected = True
-    lasting_s = 100.0
 
-    def __init__(self) -> None:
-        self.moves = 0
+    def __init__(self, scene: Scene, lasting_s: float = 100.0) -> None:
+        self.lasting_s = lasting_s
+        self.moves_s: list[float] = []
+        self._scene = scene
 
     async def force_reconnect(self) -> None:
-        self.moves += 1
+        self.moves_s.append(self._scene.now_s)
+
+
+def leave(monkeypatch: pytest.MonkeyPatch, scene: Scene, moving: Moving) -> None:
+    monkeypatch.setattr(module, "asyncio", scene)
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(leave_silent_brokers(cast(Connection, moving), lambda: scene.silence_s))
 
 
 def test_a_silent_broker_is_left(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    async def test() -> None:
-        monkeypatch.setattr(module, "LOOK_S", 0.005)
-        monkeypatch.setattr(module, "LEAVE_AGAIN_S", 0.1)
-        moving, state = Moving(), SimpleNamespace(silence_s=module.LEAVE_S - 1)
-        task = asyncio.create_task(leave_silent_brokers(cast(Connection, moving), lambda: state.silence_s))
-        await asyncio.sleep(0.05)
-        assert not moving.moves
-        state.silence_s = module.LEAVE_S
-        with caplog.at_level(logging.WARNING):
-            await asyncio.sleep(0.5)
-        assert 2 <= moving.moves <= 3  # less and less often: after 0.1, 0.2, 0.4 s
-        assert len(caplog.records) == 1
-        moving.lasting_s = 0.0  # one that was just taken has not had the time to answer
-        state.silence_s, moved = 0.0, moving.moves
-        await asyncio.sleep(0.05)
-        state.silence_s = module.LEAVE_S
-        await asyncio.sleep(0.05)
-        assert moving.moves == moved
-        task.cancel()
+    scene = Scene({1: LEAVE_S - 1, 10: LEAVE_S, 100: 0.0, 105: LEAVE_S}, 106)
+    moving = Moving(scene)
+    leave(monkeypatch, scene, moving)
+    assert moving.moves_s == [10, 14, 22, 38, 70, 105]  # less and less often: after 4, 8, 16, 32 s
+    assert len(caplog.records) == 2
 
-    run(test())
+
+def test_a_broker_that_was_just_taken_has_time_to_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = Scene({1: LEAVE_S}, 20)
+    moving = Moving(scene, LEAVE_AGAIN_S - 1)
+    leave(monkeypatch, scene, moving)
+    assert not moving.moves_s
