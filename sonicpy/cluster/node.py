@@ -68,7 +68,7 @@ CHANGE_S = 16.0
 APPLY_S = 5.0
 """Longest time until a replica has applied what was acknowledged."""
 READ_APPLY_S = 1.0
-"""The same for a read: then another node is asked."""
+"""The same for one try of a read: then another node is asked, and this one again."""
 CUT_OFF_S = 1.5
 """A log that gives no answer for this time counts as cut off. Above the second that an answer may take."""
 PAUSE_S = 0.05
@@ -234,25 +234,31 @@ class Node:
                 wait.cancel()
         done.pop().result()
 
-    async def ask(self, partition: int, question: Question) -> bytes:
+    async def ask(self, partition: int, question: Question, *, once: bool = False) -> bytes:
         """Answer a question about a partition here, or let another node answer it.
+
+        Args:
+            once: give up if none answers at the first try: the caller has another question then.
 
         Raises:
             CommandError: it was refused.
             StoreError: no node answered; after a change the outcome is unknown.
         """
-        deadline = time.monotonic() + (CHANGE_S if question.kind in CHANGES else READ_S)
+        began_s = time.monotonic()
         question = question.with_position(self.written[partition], self.is_strong)
         while True:
             try:
-                is_here = partition in self.replicas and self.replicas[partition].fault is None
+                is_here = self._can_answer(partition)
+                if is_here and is_read(question) and question.is_strong:  # one barrier for all tries
+                    position = max(question.position, await self.barrier(partition))
+                    question = question.with_position(position, is_strong=False)
                 asked = self._answer if is_here else self._ask_others
                 answer = await asked(partition, question)
                 return self._note_change(partition, answer) if question.kind in CHANGES else answer
             except NotHere as error:
                 if is_here and is_read(question) and (found := await self._ask_peers(partition, question)) is not None:
                     return found
-                if time.monotonic() > deadline:
+                if once or time.monotonic() - began_s > self._limit_s(partition, question):
                     raise StoreError(f"no node answers for partition {partition}: {error}") from error
                 await asyncio.sleep(PAUSE_S)
 
@@ -347,6 +353,16 @@ class Node:
     def _is_cut_off(self) -> bool:
         """Whether nothing new may come from the brokers for now: another node is asked rather than waited for them."""
         return not self._connection.is_connected or self.lag.longest_silence_s > CUT_OFF_S
+
+    def _can_answer(self, partition: int) -> bool:
+        """Whether a replica of this node answers, or will once it has got what is missing."""
+        return partition in self.replicas and self.replicas[partition].fault is None
+
+    def _limit_s(self, partition: int, question: Question) -> float:
+        """Return how long answers are tried for, in seconds: longer if what is missing may come to this node."""
+        if question.kind in CHANGES:
+            return CHANGE_S
+        return APPLY_S if self._can_answer(partition) and not self._is_cut_off() else READ_S
 
     def _silence_s(self) -> float:
         return max(self.lag.longest_silence_s, *(writer.gaps.lasting_s for writer in self._writers))

@@ -112,8 +112,10 @@ class Spread:
         """Return the answers of all parts of a bucket. Raises StoreError if one does not answer."""
         return await self._ask_each([(part, kind, fields) for part in self._node.parts_of(collection, bucket)])
 
-    async def _ask_each(self, questions: Sequence[tuple[int, str, tuple[Any, ...]]]) -> list[bytes]:
-        asked = [self._node.ask(part, Question(kind, fields)) for part, kind, fields in questions]
+    async def _ask_each(
+        self, questions: Sequence[tuple[int, str, tuple[Any, ...]]], *, once: bool = False
+    ) -> list[bytes]:
+        asked = [self._node.ask(part, Question(kind, fields), once=once) for part, kind, fields in questions]
         answers: list[bytes] = []
         for answer in await asyncio.gather(*asked, return_exceptions=True):
             if isinstance(answer, BaseException):
@@ -172,8 +174,15 @@ class Spread:
         return replies.event("SUGGEST", suggest_whole(whole, term, typed_bytes, order, limit))
 
     async def _completions(self, collection: str, bucket: str, term: bytes, limit: int) -> list[str]:
-        """Return the likely completions of a word; none if a part takes its words from a graph."""
-        found = await self._ask(collection, bucket, "spread_completions", collection, bucket, term.decode())
+        """Return the likely completions of a word; none if a part takes its words from a graph, or its nodes are of a
+        version that does not know them.
+        """
+        fields = (collection, bucket, term.decode())
+        questions = [(part, "spread_completions", fields) for part in self._node.parts_of(collection, bucket)]
+        try:
+            found = await self._ask_each(questions, once=True)
+        except StoreError:  # the question that follows says what is wrong, if all versions know it
+            return []
         packed = [part for part in map(json.loads, found) if part is not None]
         return likely_completions(list(map(b64decode, packed)), term, limit) if len(packed) == len(found) else []
 

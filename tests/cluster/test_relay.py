@@ -1,6 +1,8 @@
 """Reads that a node passes on: when it does, and what it makes of the answers of other nodes."""
 
 import asyncio
+import json
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,12 +11,17 @@ import pytest
 pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 
 from sonicpy.channel.commands import Command, Count, Query, Suggest  # noqa: E402
+from sonicpy.cluster import node as module  # noqa: E402
 from sonicpy.cluster.hedging import TakeAnswer  # noqa: E402
 from sonicpy.cluster.node import Node, NotHere, pack_error, unpack_answer  # noqa: E402
-from sonicpy.cluster.questions import Question, UnknownQuestion, pack_command  # noqa: E402
+from sonicpy.cluster.questions import Question, UnknownQuestion, pack_command, unpack_question  # noqa: E402
 from sonicpy.cluster.service import NODE_CALLS  # noqa: E402
+from sonicpy.cluster.spread import Spread  # noqa: E402
+from sonicpy.config import Config  # noqa: E402
 from sonicpy.errors import CommandError, SonicError, StoreError  # noqa: E402
+from sonicpy.index.replica import Recorder  # noqa: E402
 from sonicpy.server.dispatch import Postponed  # noqa: E402
+from tests.index.test_spread import Part  # noqa: E402
 
 QUERY = Query("c", "b", "apple", 10, 0, None)
 ROUTE = ["a connection"]
@@ -140,6 +147,88 @@ def test_a_node_that_is_cut_off_says_so_to_others_at_once() -> None:
     node = cut_off_node(FakePeers())
     with pytest.raises(NotHere, match="it is at 3, 7 is wanted, and no broker answers"):
         asyncio.run(node._answer(0, Question("Query", tuple(QUERY), 7)))
+
+
+class Lagging:
+    """A replica that has what is wanted once it was waited for a number of times."""
+
+    fault = None
+    committer = None
+
+    def __init__(self, waits: int) -> None:
+        self.applied = 3
+        self.waits = waits
+
+    async def wait_for(self, position: int, timeout_s: float) -> None:
+        self.waits -= 1
+        if self.waits:
+            raise StoreError(f"{position} does not come")
+        self.applied = position
+
+    def to_read(self) -> None:
+        return None
+
+
+def lagging_node(peers: FakePeers, monkeypatch: pytest.MonkeyPatch, **attributes: Any) -> Any:
+    """Return a node whose replica gets what is missing later than another node may be asked for."""
+    monkeypatch.setattr(module, "READ_S", 0.0)
+    monkeypatch.setattr(module, "answer_read", lambda index, committer, question: b"late")
+    node = cut_off_node(peers)
+    node._connection.is_connected = True
+    node.__dict__ |= {"lag": SimpleNamespace(longest_silence_s=0.0), "replicas": {0: Lagging(4)}, **attributes}
+    return node
+
+
+@pytest.mark.parametrize("answer", [None, b"-behind, too"])
+def test_a_read_waits_for_the_replica_of_its_node(monkeypatch: pytest.MonkeyPatch, answer: bytes | None) -> None:
+    peers = FakePeers(answer)
+    assert asyncio.run(lagging_node(peers, monkeypatch).ask(0, Question("Query", tuple(QUERY)))) == b"late"
+    assert len(peers.questions) == 3
+
+
+def test_a_strong_read_takes_one_entry_of_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    peers = FakePeers(b"-behind, too")
+    node = lagging_node(peers, monkeypatch, is_strong=True)
+    barriers: list[int] = []
+
+    async def barrier(partition: int) -> int:
+        barriers.append(partition)
+        return 10 + len(barriers)
+
+    node.barrier = barrier
+    assert asyncio.run(node.ask(0, Question("Query", tuple(QUERY)))) == b"late"
+    assert barriers == [0]
+    assert node.replicas[0].applied == 11
+    assert {unpack_question(packed)[1].position for packed in peers.questions} == {11}
+
+
+def test_a_question_may_be_put_once() -> None:
+    """It has no other node to ask, and the one that it has does not know the question."""
+    peers = FakePeers(b"-a node does not know the question")
+    node = cut_off_node(peers)
+    node.replicas.clear()
+    with pytest.raises(StoreError, match="no node answers for partition 0: a node does not know the question"):
+        asyncio.run(node.ask(0, Question("spread_completions", ("c", "b", "app")), once=True))
+    assert len(peers.questions) == 1
+
+
+@pytest.mark.parametrize("knows", [True, False])
+def test_suggest_of_a_spread_bucket_beside_an_older_node(tmp_path: Path, knows: bool) -> None:
+    """It answers what `spread_word` knows, and waits for nothing."""
+    asked: list[tuple[str, bool]] = []
+
+    async def ask(partition: int, question: Question, *, once: bool = False) -> bytes:
+        asked.append((question.kind, once))
+        if question.kind == "spread_completions" and not knows:
+            raise StoreError("no node answers for partition 0: a node does not know the question spread_completions")
+        return json.dumps(getattr(part, question.kind)(*question.fields)).encode()
+
+    node: Any = SimpleNamespace(ask=ask, parts_of=lambda collection, bucket: [0], recorder=Recorder(Config()))
+    with Part(tmp_path / "part") as part:
+        part.push("c", "b", "o1", "apple apply")
+        reply = asyncio.run(Spread(node).execute(Suggest("c", "b", "appl", 2)))
+    assert sorted(reply.split()[-2:]) == [b"apple", b"apply"]
+    assert asked == [("spread_completions", True)] + [("spread_word", False)] * (not knows)
 
 
 def test_a_refused_password_is_why_clients_should_go_elsewhere() -> None:
