@@ -5,11 +5,13 @@ others: such a broker takes no changes and knows nothing new. `leave_silent_brok
 """
 
 import asyncio
+import contextlib
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from nats.aio.client import Client, Server
+from nats.errors import AuthorizationError
 
 from sonicpy.errors import StoreError
 
@@ -21,6 +23,10 @@ REFUSED_S = 2.0
 """The same, once a broker has refused the user or the password: it notes each try in its log."""
 REFUSAL = "authorization"
 """What brokers say of a user or password that they do not know has this in it."""
+REVOKED = "user authentication"
+"""The same of one that they knew."""
+CLOSE_S = 1.0
+"""Longest time to send a broker that is left what it was to get."""
 LOOK_S = 1.0
 LEAVE_S = 9.0
 """A broker is left when a log has been silent for this time: above the 4 to 8 seconds that a new leader takes, because
@@ -83,12 +89,46 @@ class Connection(Client):
         """For how long it has been connected to the broker that it is connected to, in seconds."""
         return asyncio.get_running_loop().time() - self._connected_s if self.is_connected else 0.0
 
+    async def close(self) -> None:
+        """End the connection."""
+        with self._leaving():
+            await super().close()
+
     async def wait_for_end(self) -> None:
         """Wait until the brokers have ended the connection for good. Raises BrokersGone then."""
         await self._ended.wait()
         raise BrokersGone(f"the brokers have ended the connection for good ({self.last_error}), so this node ends")
 
     # -- what nats-py calls --------------------------------------------------------------------------------------------
+
+    async def _attempt_reconnect(self) -> None:
+        """Go on with another broker."""
+        with self._leaving():
+            await super()._attempt_reconnect()
+
+    @contextlib.contextmanager
+    def _leaving(self) -> Iterator[None]:
+        """Limit the time in which the broker that is left takes what it was to get: nats-py would wait for ever."""
+        writer = getattr(self._transport, "_io_writer", None)  # WebSockets have none
+        timer = None if writer is None else asyncio.get_running_loop().call_later(CLOSE_S, writer.transport.abort)
+        try:
+            yield
+        finally:
+            if timer is not None:
+                timer.cancel()
+
+    async def _process_err(self, err_msg: str) -> None:
+        """Take an error that a broker has sent: one that refuses the password now may take it later again.
+
+        nats-py would end the connection for good, unless the broker has closed it before that is read.
+        """
+        is_refusal = REFUSAL in err_msg.lower() or REVOKED in err_msg.lower()
+        if is_refusal and self._is_open and self.options["allow_reconnect"]:
+            error = AuthorizationError()
+            await self._note(error)
+            await self._process_op_err(error)
+            return
+        await super()._process_err(err_msg)
 
     async def _note(self, error: Exception) -> None:
         """Note a refusal; every other error reaches the caller that waits for the answer."""

@@ -1,8 +1,9 @@
 """The connection to the brokers: which one is next, when one is left, and what is told of refusals."""
 
 import asyncio
+import contextlib
 import logging
-from collections.abc import Coroutine
+from collections.abc import AsyncIterator, Coroutine
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any, cast
@@ -23,6 +24,7 @@ from sonicpy.cluster.connection import (  # noqa: E402
     Connection,
     leave_silent_brokers,
 )
+from sonicpy.cluster.ending import close  # noqa: E402
 from sonicpy.cluster.jetstream import is_led  # noqa: E402
 
 GIVEN = [f"nats://u:secret@10.0.0.{number}:4222" for number in (1, 2, 3)]
@@ -187,3 +189,84 @@ def test_a_broker_that_was_just_taken_has_time_to_answer(monkeypatch: pytest.Mon
     moving = Moving(scene, LEAVE_AGAIN_S - 1)
     leave(monkeypatch, scene, moving)
     assert not moving.moves_s
+
+
+class SmallBroker:
+    """Speaks as much of the protocol of NATS as a connection needs.
+
+    Attributes:
+        is_stuck: it takes nothing more from its first connection.
+    """
+
+    def __init__(self) -> None:
+        self.writers: list[asyncio.StreamWriter] = []
+        self.is_stuck = False
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.writers.append(writer)
+        writer.write(b'INFO {"server_id":"x","max_payload":1048576}\r\n')
+        with contextlib.suppress(OSError):
+            while line := await reader.readline():
+                if line.startswith(b"PING"):
+                    writer.write(b"PONG\r\n")
+                while self.is_stuck and writer is self.writers[0]:
+                    await asyncio.sleep(0.01)
+        writer.close()
+
+
+@contextlib.asynccontextmanager
+async def connected() -> AsyncIterator[tuple[SmallBroker, Connection]]:
+    """Yield a broker, and a connection to it."""
+    broker, connection = SmallBroker(), Connection()
+    async with await asyncio.start_server(broker.serve, "127.0.0.1", 0, limit=1024) as server:
+        address = f"nats://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        await connection.open([address], "test", patient=True)
+        yield broker, connection
+        await connection.close()
+        broker.is_stuck = False
+        await asyncio.sleep(0.05)  # in which the broker notices
+
+
+async def wait_until_again(broker: SmallBroker, connection: Connection) -> None:
+    async with asyncio.timeout(5):
+        while len(broker.writers) < 2 or not connection.is_connected:
+            await asyncio.sleep(0.01)
+
+
+def test_a_broker_that_takes_no_bytes_is_left_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "CLOSE_S", 0.1)
+
+    async def test() -> None:
+        async with connected() as (broker, connection):
+            broker.is_stuck = True
+            connection._transport.write(b"PUB s 1048576\r\n" + bytes(32 << 20))  # more than sockets hold
+            await connection.force_reconnect()
+            await wait_until_again(broker, connection)
+
+    run(test())
+
+
+def test_a_connection_to_a_broker_that_takes_no_bytes_is_closed_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "CLOSE_S", 0.1)
+
+    async def test() -> None:
+        async with connected() as (broker, connection):
+            broker.is_stuck = True
+            connection._transport.write(b"PUB s 1048576\r\n" + bytes(32 << 20))
+            await asyncio.wait_for(close(connection), 5)
+
+    run(test())
+
+
+@pytest.mark.parametrize("says", ["Authorization Violation", "User Authentication Revoked"])
+def test_a_refusal_of_an_open_connection_is_not_its_end(monkeypatch: pytest.MonkeyPatch, says: str) -> None:
+    """A broker may say so when it closes the connection, and may not."""
+    monkeypatch.setattr(module, "REFUSED_S", 0.1)
+
+    async def test() -> None:
+        async with connected() as (broker, connection):
+            broker.writers[0].write(f"-ERR '{says}'\r\n".encode())
+            await wait_until_again(broker, connection)
+            assert not connection._ended.is_set()
+
+    run(test())
