@@ -140,8 +140,8 @@ class Claim:
     async def _look_in_registry(self) -> None:
         """Lose the name if the registry has a later incarnation. Raises ConfigError if most brokers do not answer."""
         asking = self._registry.confirm_incarnation(self.name, self.incarnation)
-        try:
-            is_newest = await asyncio.wait_for(asking, ANSWER_S)  # what is asked while there is no leader gets no answer
+        try:  # what is asked while there is no leader gets no answer
+            is_newest = await asyncio.wait_for(asking, ANSWER_S)
         except OSError as error:  # TimeoutError among them
             raise ConfigError("the brokers do not answer") from error
         if not is_newest:
