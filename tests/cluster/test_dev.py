@@ -103,7 +103,8 @@ def test_it_runs_until_sigterm_and_leaves_no_process(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process that its parent has ended")
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGHUP, 0)])
 def test_its_processes_end_with_it_however_it_ends(tmp_path: Path, number: signal.Signals, status: int) -> None:
-    with on_sighup(signal.SIG_DFL), running("--data", str(tmp_path), "--partitions", "2", status=status) as (process, _):
+    with on_sighup(signal.SIG_DFL), running("--data", str(tmp_path), "--partitions", "2", status=status) as started:
+        process, _ = started
         children = children_of(process.pid)
         process.send_signal(number)
         process.wait(30)
