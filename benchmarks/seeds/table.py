@@ -68,13 +68,15 @@ class Table:
         self.say(f"{row:3} {peer}: {reason}")
 
     def keep(self, folder: Path, except_rows: Collection[str]) -> None:
-        """Take over what a folder holds of other rows than these, if it is of the same profile."""
+        """Take over what a folder holds of other rows than these, if profile, machine and versions were the same."""
         path = folder / "results.json"
-        held = json.loads(path.read_text()) if path.exists() else {"profile": None}
-        if held["profile"] == self.profile:
+        held = json.loads(path.read_text()) if path.exists() else None
+        if held is None or (held["profile"], held["versions"]) != (self.profile, dict(self.versions)):
+            return
+        now = machine()
+        if all(held["machine"][what] == now[what] for what in ("python", "system", "cores")):
             self._kept = [figure for figure in held["figures"] if figure["row"] not in except_rows]
-            letters = {row[0] for row in except_rows}
-            self.missing += [reason for reason in held["missing"] if reason[0] not in letters]
+            self.missing += [reason for reason in held["missing"] if reason.split()[0] not in except_rows]
 
     def write(self, folder: Path) -> None:
         """Write results.json and results.md."""
@@ -84,7 +86,7 @@ class Table:
             "machine": machine(),
             "versions": self.versions,
             "figures": self._kept + [asdict(figure) | {"median": figure.middle} for figure in self.figures],
-            "missing": self.missing,
+            "missing": list(dict.fromkeys(self.missing)),
         }
         (folder / "results.json").write_text(json.dumps(held, indent=1) + "\n")
         (folder / "results.md").write_text(as_markdown(held))

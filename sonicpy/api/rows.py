@@ -5,8 +5,10 @@ rows at a time, so a generator or a stream of batches is never in memory as a wh
 """
 
 import importlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 from sonicpy._native.ids import are_names
@@ -296,24 +298,20 @@ def _pandas_batches(frame: Any) -> Iterator[Columns]:
                 f"the index of the Series has {frame.index.nlevels} levels; allowed is one, the objects"
             )
         frame = frame.to_frame(TEXT_COLUMN).rename_axis("id")
-    index = [name for name in frame.index.names if name is not None]
-    _check_distinct([str(name) for name in (*index, *frame.columns)])
-    if index:
-        frame = frame.reset_index()
+    if any(name is not None for name in frame.index.names):
+        frame = frame.reset_index(allow_duplicates=True)
+    names = [str(name) for name in frame.columns]  # a number in a table that was read without a header
+    ambiguous = {name: partial(_refuse_ambiguous, name, count) for name, count in Counter(names).items() if count > 1}
     for start in range(0, max(len(frame), 1), BATCH_ROWS):
         part = frame.iloc[start : start + BATCH_ROWS]
-        # The name may be a number, as in a table that was read without a header.
-        yield {str(name): part[name].tolist for name in part.columns}
+        yield {name: part.iloc[:, place].tolist for place, name in enumerate(names)} | ambiguous
 
 
-def _check_distinct(names: Sequence[str]) -> None:
-    """Check the names of the columns of a pandas table and of the levels of its index."""
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise InvalidArgument(
-            f"the table has {names.count(twice)} columns with the name {shown(twice)}, its index included; "
-            "rename or drop all but one"
-        )
+def _refuse_ambiguous(name: str, count: int) -> list[Any]:
+    """Stand for the values of a column of a pandas table whose name others have, too. Raises InvalidArgument."""
+    raise InvalidArgument(
+        f"the table has {count} columns with the name {shown(name)}, its index included; rename or drop all but one"
+    )
 
 
 def _arrow_batches(table: Any) -> Iterator[Columns]:

@@ -92,6 +92,8 @@ def row_of(line: bytes) -> Row:
     try:
         held = flat_json(line)
         row = (held["collection"], held["bucket"], held["object"], held["text"], held.get("lang"))
+    except UnicodeDecodeError as error:
+        raise InvalidArgument(f"the line is not UTF-8 at byte {error.start + 1}") from error
     except JSONDecodeError as error:
         raise InvalidArgument(f"the line is no JSON object: {error.msg} at character {error.pos + 1}") from error
     except (KeyError, TypeError, AttributeError) as error:

@@ -5,7 +5,7 @@ from starlette.exceptions import HTTPException
 
 from sonicpy.http.backend import Backend
 from sonicpy.http.models import DoneJson, FaultsJson, Figures, FolderBody, HealthJson
-from sonicpy.http.routes import Operation, router
+from sonicpy.http.routes import FlatRoute, Operation, router
 
 
 def control_routes(backend: Backend) -> APIRouter:
@@ -20,7 +20,7 @@ def control_routes(backend: Backend) -> APIRouter:
             Operation("POST", "/v1/verify", operations.verify),
             Operation("POST", "/v1/backup", operations.backup),
             Operation("POST", "/v1/restore", operations.restore),
-            Operation("GET", "/health", operations.health),
+            Operation("GET", "/health", operations.health, route=FlatRoute),
         ],
     )
 

@@ -24,12 +24,10 @@ def flat_json(body: bytes) -> Any:
     """Return what a JSON text holds.
 
     Raises:
-        JSONDecodeError: it is no JSON in UTF-8; or it is long, and no flat object.
+        UnicodeDecodeError: it is not UTF-8.
+        JSONDecodeError: it is no JSON; or it is long, and no flat object.
     """
-    try:
-        text = body.decode()
-    except UnicodeDecodeError as error:
-        raise json.JSONDecodeError("the body is not UTF-8", "", error.start) from error
+    text = body.decode()
     if len(text) <= PLAIN_BYTES:
         try:
             return json.loads(text)

@@ -165,8 +165,8 @@ class Gate:
         length = headers.get(b"content-length")
         if length is not None and path != BULK and not (length.isdigit() and float(length) <= BODY_BYTES_MAX):
             raise TooLarge
-        encoding = headers.get(b"content-encoding", b"identity").decode("latin-1")
-        if encoding.lower() != "identity":
+        encoding = headers.get(b"content-encoding", b"").decode("latin-1").strip()
+        if encoding.lower() not in ("", "identity"):
             raise Encoded(encoding)
         if self._secret is None or OPEN.match(path) or scope["method"] == "OPTIONS":
             return

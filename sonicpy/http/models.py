@@ -6,6 +6,8 @@ from fastapi import Query
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
+from sonicpy.ids import EXACT_MAX
+
 LIMIT_MAX = 1000
 """Most items of one answer: more go page by page."""
 OFFSET_MAX = 2**31
@@ -19,9 +21,13 @@ NAME_MAX = 128
 
 def _named(value: object) -> object:
     """Return what may name an object, as the library takes it."""
-    if type(value) in (str, int) or (type(value) is float and value.is_integer()):
+    if type(value) in (str, int):
         return value
-    raise PydanticCustomError("object_type", "the value is no name of an object")
+    if not isinstance(value, float) or not value.is_integer():
+        raise PydanticCustomError("object_type", "the value is no name of an object")
+    if abs(value) > EXACT_MAX:
+        raise PydanticCustomError("object_inexact", "the value may stand for several whole numbers")
+    return value
 
 
 Name = Annotated[str, Field(min_length=1, max_length=NAME_MAX, examples=["messages"])]
@@ -118,7 +124,7 @@ class HealthJson(BaseModel):
 class RefusedJson(BaseModel):
     """A row that was refused."""
 
-    row: int = Field(description="its number, from 1 on")
+    row: int = Field(description="its number, from 1 on; blank lines are not counted")
     reason: str
 
 

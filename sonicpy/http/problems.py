@@ -97,6 +97,7 @@ SENTENCES: Mapping[str, str] = {
     "int_parsing": "{where} is {given}; allowed are whole numbers",
     "int_from_float": "{where} is {given}; allowed are whole numbers",
     "object_type": "{where} is {given}; allowed are strings and whole numbers",
+    "object_inexact": "{where} is {given}; allowed are strings and whole numbers, those above 2**53 as digits alone",
     "int_type": "{where} is {given}; allowed are whole numbers",
     "bool_parsing": "{where} is {given}; allowed are true and false",
     "bool_type": "{where} is {given}; allowed are true and false",

@@ -16,30 +16,46 @@ class FlatRequest(Request):
     """A request whose JSON is read by flat_json."""
 
     async def json(self) -> Any:
-        """Return what the body holds. Raises JSONDecodeError."""
-        return flat_json(await self.body())
+        """Return what the body holds. Raises JSONDecodeError, or HTTPException if it is not UTF-8."""
+        try:
+            return flat_json(await self.body())
+        except UnicodeDecodeError as error:
+            raise HTTPException(422, f"the body is not UTF-8 at byte {error.start + 1}") from error
+
+
+Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 class FlatRoute(APIRoute):
-    """A route that gets a FlatRequest, and refuses parameters that it does not know."""
+    """A route that gets a FlatRequest. It ignores parameters of the address that it does not know."""
 
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+    def get_route_handler(self) -> Handler:
         """Return the handler of the framework, with another request."""
         handle = super().get_route_handler()
-        known = [parameter.alias for parameter in self.dependant.query_params]
 
         async def handle_flat(request: Request) -> Response:
-            if known:  # whoever takes none, such as /health, ignores all
-                _expect_known(request, known)
             return await handle(FlatRequest(request.scope, request.receive))
 
         return handle_flat
 
 
-def _expect_known(request: Request, known: Sequence[str]) -> None:
-    unknown = next((name for name in request.query_params if name not in known), None)
-    if unknown is not None:
-        raise HTTPException(422, f"{unknown[:GIVEN_MAX]} is not known here; allowed are {', '.join(known)}")
+class StrictRoute(FlatRoute):
+    """A FlatRoute that refuses parameters of the address that it does not know."""
+
+    def get_route_handler(self) -> Handler:
+        """Return the handler of a FlatRoute, behind a check of the parameters."""
+        handle = super().get_route_handler()
+        known = [parameter.alias for parameter in self.dependant.query_params]
+        none = f"{' '.join(self.methods or ())} {self.path} takes no parameters in its address"
+        taken = f"allowed are {', '.join(known)}" if known else none
+
+        async def handle_strict(request: Request) -> Response:
+            unknown = next((name for name in request.query_params if name not in known), None)
+            if unknown is not None:
+                raise HTTPException(422, f"{unknown[:GIVEN_MAX]} is not known here; {taken}")
+            return await handle(request)
+
+        return handle_strict
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +66,7 @@ class Operation:
         handler: its arguments and docstring are those of the operation.
         id: its name in the schema; None: made of the handler's name, the path and the method.
         extra: what the schema says besides.
+        route: FlatRoute, where proxies and load balancers may add parameters of their own.
     """
 
     method: str
@@ -57,11 +74,12 @@ class Operation:
     handler: Callable[..., Coroutine[Any, Any, Any]]
     id: str | None = None
     extra: dict[str, Any] | None = None
+    route: type[FlatRoute] = StrictRoute
 
 
 def router(tag: str, operations: Sequence[Operation]) -> APIRouter:
     """Return a router for one group of operations."""
-    routes = APIRouter(tags=[tag], route_class=FlatRoute)
+    routes = APIRouter(tags=[tag])
     for operation in operations:
         routes.add_api_route(
             operation.path,
@@ -69,5 +87,6 @@ def router(tag: str, operations: Sequence[Operation]) -> APIRouter:
             methods=[operation.method],
             operation_id=operation.id,
             openapi_extra=operation.extra,
+            route_class_override=operation.route,
         )
     return routes

@@ -101,9 +101,8 @@ class SnapshotCache:
 
     def __init__(self, commit: int, before: "SnapshotCache | None" = None) -> None:
         self.commit = commit
-        names = {} if before is None else before.names
-        self.names: dict[int, dict[int, bytes]] = names if sum(map(len, names.values())) <= NAME_ROWS_MAX else {}
-        """By bucket, as `BucketCache` holds them."""
+        self.names: dict[int, dict[int, bytes]] = {} if before is None else before.names
+        """By bucket, those that its `BucketCache` holds: an IID means one object for ever."""
         self.states: dict[tuple[str, str], BucketState | None] = {}
         self.buckets: dict[int, tuple[int, BucketCache]] = {}
         """By bucket, with the number of the commit for which they hold."""

@@ -265,6 +265,19 @@ def test_tables_of_pandas_with_a_name_twice() -> None:
             list(read_rows(wrong, BOUND))
 
 
+def test_columns_of_pandas_that_share_a_name_are_refused_only_where_one_is_asked_for() -> None:
+    pandas = pytest.importorskip("pandas", reason="needs the extra [tables]")
+    frame = pandas.DataFrame({**COLUMNS, 0: ["o1", "o2"], "0": ["o3", "o4"]})
+    named = frame[["id", "text"]].assign(other="x").set_index("other", drop=False)
+    twice = pandas.concat([frame[["id", "text", 0]], frame[[0]]], axis="columns")
+    for table in (frame, named, twice, frame.rename_axis("0"), frame.set_index("id")):
+        assert list(read_rows(table, BOUND)) == [A, B]
+    for table, count in ((frame, 2), (twice, 2), (frame.rename_axis("0"), 3), (frame.iloc[:0], 2)):
+        for shape in (Shape("c", "b", object="0"), Shape("c", "b", text=("text", "0"))):
+            with pytest.raises(InvalidArgument, match=f"the table has {count} columns with the name '0', its index"):
+                list(read_rows(table, shape))
+
+
 def test_tables_of_polars() -> None:
     polars = pytest.importorskip("polars", reason="needs the extra [tables]")
     frame = polars.DataFrame(COLUMNS)

@@ -63,6 +63,16 @@ def test_a_folder_has_one_cluster_at_a_time(tmp_path: Path) -> None:
         pass
 
 
+@contextmanager
+def on_sighup(action: signal.Handlers) -> Iterator[None]:
+    """Let processes that are started inside a `with` block inherit what to do on SIGHUP."""
+    before = signal.signal(signal.SIGHUP, action)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
 def wait_until_ended(processes: list[int]) -> None:
     deadline = time.monotonic() + 20
     while any(Path(f"/proc/{process}").exists() for process in processes):
@@ -93,7 +103,8 @@ def test_it_runs_until_sigterm_and_leaves_no_process(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process that its parent has ended")
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGHUP, 0)])
 def test_its_processes_end_with_it_however_it_ends(tmp_path: Path, number: signal.Signals, status: int) -> None:
-    with running("--data", str(tmp_path), "--partitions", "2", status=status) as (process, _):
+    with on_sighup(signal.SIG_DFL), running("--data", str(tmp_path), "--partitions", "2", status=status) as started:
+        process, _ = started
         children = children_of(process.pid)
         process.send_signal(number)
         process.wait(30)
@@ -105,16 +116,12 @@ def test_its_processes_end_with_it_however_it_ends(tmp_path: Path, number: signa
 
 @pytest.mark.full
 def test_a_closed_terminal_does_not_stop_it_if_it_was_started_by_nohup(tmp_path: Path) -> None:
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # its processes inherit it
-    try:
-        with running("--data", str(tmp_path), "--partitions", "2") as (process, ports):
-            process.send_signal(signal.SIGHUP)
-            for port in ports:
-                channel = Channel(port)
-                assert channel.ask(b"PING\n") == b"PONG"
-                channel.close()
-    finally:
-        signal.signal(signal.SIGHUP, before)
+    with on_sighup(signal.SIG_IGN), running("--data", str(tmp_path), "--partitions", "2") as (process, ports):
+        process.send_signal(signal.SIGHUP)
+        for port in ports:
+            channel = Channel(port)
+            assert channel.ask(b"PING\n") == b"PONG"
+            channel.close()
 
 
 @pytest.mark.full

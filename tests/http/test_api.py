@@ -98,6 +98,38 @@ def test_bulk_takes_rows_and_names_the_wrong_ones(index: sonicpy.Index, client: 
     assert long.json()["detail"] == "a line of the body has more than 262144 bytes"
 
 
+def test_bytes_that_are_not_utf8_are_named_by_line_and_byte(client: TestClient) -> None:
+    row = json.dumps({**SCOPE, "object": "o", "text": "é" * 2_000}, ensure_ascii=False).encode()
+    for wrong in (b'{"collection": "\xff"}', b'{"text": "\xc3\xa9----\xff"}'):
+        found = client.post("/v1/bulk", content=b"\n".join((row, b"", wrong))).json()
+        assert found["first_refused"] == [{"row": 2, "reason": "the line is not UTF-8 at byte 17"}]
+        answer = client.post("/v1/push", content=wrong, headers={"Content-Type": "application/json"})
+        assert (answer.status_code, answer.json()["detail"]) == (422, "the body is not UTF-8 at byte 17")
+
+
+def test_every_operation_refuses_parameters_that_it_does_not_know(index: sonicpy.Index, client: TestClient) -> None:
+    paths = client.get("/openapi.json").json()["paths"]
+    operations = [(method.upper(), path) for path, methods in paths.items() for method in methods if path != "/health"]
+    assert ("POST", "/v1/bulk") in operations
+    for method, path in operations:
+        answer = client.request(method, path, params={"x": "1"}, json=None if method == "GET" else {"text": "y"})
+        assert answer.status_code == 422, path
+        assert answer.json()["detail"].startswith("x is not known here; "), path
+    for path in ("/health", "/", "/page/main.js", "/openapi.json"):
+        assert client.get(path, params={"x": "1"}).status_code == 200
+    for said, answer in (
+        ("limit is not known here; POST /v1/query takes no parameters in its address",
+         client.post("/v1/query?limit=3", json={**SCOPE, "text": "weather"})),
+        ("lang is not known here; POST /v1/push takes no parameters in its address",
+         client.post("/v1/push?lang=eng", json={**SCOPE, "object": "o", "text": "unseen"})),
+        ("x is not known here; GET /v1/figures takes no parameters in its address", client.head("/v1/figures?x=1")),
+        ("x is not known here; allowed are collection, bucket", client.get("/v1/stats?x=1")),
+    ):  # fmt: skip
+        assert answer.status_code == 422
+        assert answer.request.method == "HEAD" or answer.json()["detail"] == said
+    assert not index.exists("messages", "default", "o")
+
+
 @pytest.mark.parametrize(
     ("path", "parameters", "status", "says"),
     [
@@ -152,6 +184,9 @@ def test_a_wrong_body_is_a_sentence(client: TestClient, content: str, media_type
     assert answer.json()["detail"].startswith(says)
 
 
+EXACT = "allowed are strings and whole numbers, those above 2**53 as digits alone"
+
+
 @pytest.mark.parametrize(
     ("path", "wrong", "says"),
     [
@@ -160,6 +195,8 @@ def test_a_wrong_body_is_a_sentence(client: TestClient, content: str, media_type
         ("push", {"object": ["x"]}, "object is ['x']; allowed are strings and whole numbers"),
         ("pop", {"object": None}, "object is null; allowed are strings and whole numbers"),
         ("flush", {"object": False}, "object is false; allowed are strings and whole numbers"),
+        ("push", {"object": 1e300}, f"object is 1e+300; {EXACT}"),
+        ("flush", {"object": -1e17}, f"object is -1e+17; {EXACT}"),
         ("push", {"text": None}, "text is null; allowed are strings"),
         ("query", {"limit": 1.5}, "limit is 1.5; allowed are whole numbers"),
     ],
@@ -182,6 +219,9 @@ def test_what_utf8_and_paths_cannot_hold(client: TestClient) -> None:
 def test_a_whole_float_names_an_object_as_in_the_library(index: sonicpy.Index, client: TestClient) -> None:
     assert client.post("/v1/push", json={**SCOPE, "object": 7.0, "text": "seven"}).status_code == 200
     assert index.exists("messages", "default", "7")
+    for exact in (2.0**53, 2**53 + 1, 10**30):
+        assert client.post("/v1/push", json={**SCOPE, "object": exact, "text": "many"}).status_code == 200
+        assert index.exists("messages", "default", str(int(exact)))
 
 
 def test_head_is_get_without_the_content(client: TestClient) -> None:
@@ -202,6 +242,14 @@ def test_a_compressed_body_is_refused(client: TestClient) -> None:
         assert answer.status_code == 415
         assert answer.headers["accept-encoding"] == "identity"
         assert answer.json()["detail"] == "the body has Content-Encoding gzip; allowed is none: send it as it is"
+
+
+def test_an_empty_encoding_is_none(client: TestClient) -> None:
+    for encoding in ("", " ", "Identity"):
+        answer = client.post(
+            "/v1/push", json={**SCOPE, "object": "o", "text": "x"}, headers={"Content-Encoding": encoding}
+        )
+        assert answer.status_code == 200
 
 
 def test_a_method_that_a_path_does_not_answer(client: TestClient) -> None:

@@ -147,17 +147,20 @@ def test_rows_of_many_buckets_are_bounded_together(store: Store, monkeypatch: py
         store.apply(push("o", "one two three", bucket=bucket))
     store.commit()
     monkeypatch.setattr(snapshot, "ROWS_MAX_BYTES", 20 * snapshot.CACHED_WORD_BYTES)
-    with store.snapshot() as view:
-        for bucket in buckets * 2:
-            state = view.bucket("c", bucket)
-            assert state is not None
-            reader = reader_of(view, state)
-            assert [word.df for word in reader.words([b"one", b"two", b"three"]) if word is not None] == [1, 1, 1]
-            assert reader.oids([0]) == ["o"]
-        sizes = [cache.sizes for _, cache in view.snapshot_cache.buckets.values()]
-    assert len(sizes) == len(buckets)
-    assert 0 < sum(words for words, _, _ in sizes) <= 2 * 20
-    assert sum(names for _, _, names in sizes) * snapshot.CACHED_NAMES_BYTES <= snapshot.ROWS_MAX_BYTES
+    for number in range(3):  # a commit leaves alone what was cached of other buckets
+        with store.snapshot() as view:
+            for bucket in buckets:
+                state = view.bucket("c", bucket)
+                assert state is not None
+                reader = reader_of(view, state)
+                assert [word.df for word in reader.words([b"one", b"two", b"three"]) if word is not None] == [1, 1, 1]
+                assert reader.oids([0]) == ["o"]
+            sizes = [cache.sizes for _, cache in view.snapshot_cache.buckets.values()]
+        assert len(sizes) >= len(buckets)
+        assert 0 < sum(words for words, _, _ in sizes) <= 2 * 20
+        assert sum(names for _, _, names in sizes) * snapshot.CACHED_NAMES_BYTES <= snapshot.ROWS_MAX_BYTES
+        store.apply(push("o", "other", bucket=f"more{number}"))
+        store.commit()
 
 
 def test_buckets_that_nobody_asks_for_are_forgotten(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -221,7 +224,7 @@ def test_idle_snapshots_do_not_let_the_file_grow(tmp_path: Path) -> None:
         sizes.append(store.size_bytes())
         store.close()
     without, with_readers = sizes
-    assert with_readers <= without * 1.2
+    assert with_readers <= without * 1.5, "pages that a snapshot keeps would make it many times as large"
 
 
 def test_the_map_grows_though_snapshots_are_idle(tmp_path: Path) -> None:

@@ -21,10 +21,10 @@ from sonicpy._native.windows cimport highest_bit
 
 cdef enum:
     TERMS_MIN = 3  # a walk of fewer terms skips enough
-    TERMS_MANY = 16  # a walk of so many skips too little, however long their lists are
+    TERMS_MANY = 16  # a walk of so many skips too little, unless few objects hold them
     POSTINGS_MAX = 512  # times the number of terms, squared: a walk looks each object up in all lists, and skips less
     OBJECTS_MIN = 2048  # of the bucket: a walk passes over ranges without postings faster
-    LOOKUPS_WORTH = 2  # for each posting, divided by the number of terms: a look-up of many costs more
+    WALK_WORTH = 2  # look-ups for each posting, divided by the number of terms: a look-up of many costs more
     RANGE_BITS = 13
     RANGE_OBJECTS = 1 << RANGE_BITS
 
@@ -54,7 +54,7 @@ cdef struct Range:  # of objects
 
 
 cdef bint is_exhaustive(ScoreBounds query) noexcept:
-    """Return whether the lists are so short that a look at all postings takes less than a walk."""
+    """Return whether the terms are so many, or their lists so short, that a look at all postings takes less than a walk."""
     cdef uint64_t postings = count_postings(query)
     if query._term_count < TERMS_MIN or query._term_count > UINT16_MAX:
         return False
@@ -70,7 +70,7 @@ cdef uint64_t lookups_worth(ScoreBounds query) noexcept:
     no more."""
     if query._term_count < TERMS_MIN or query._term_count > UINT16_MAX:
         return UINT64_MAX
-    return LOOKUPS_WORTH * count_postings(query) // <uint64_t> query._term_count + OBJECTS_MIN
+    return WALK_WORTH * count_postings(query) // <uint64_t> query._term_count + OBJECTS_MIN
 
 
 cdef uint64_t count_postings(ScoreBounds query) noexcept:

@@ -31,6 +31,13 @@ cdef inline void clear(Gathered *gathered) noexcept nogil:
     memset(gathered.twice, 0, ROW_BYTES)
 
 
+cdef inline Py_ssize_t part_of_window(const Merged *merged, int64_t window, Py_ssize_t *end) noexcept nogil:
+    """Return where the postings of the part of a window begin; `end` becomes where those of the window end."""
+    cdef uint32_t first = <uint32_t> (window << WINDOW_BITS)
+    end[0] = count_up_to(merged, first + (WINDOW_OBJECTS - 1), end[0])
+    return merged.starts[first >> LOW_BITS] if first >> LOW_BITS < <uint32_t> merged.parts else merged.count
+
+
 cdef inline void gather_merged(
     Gathered *gathered, const Merged *merged, const uint8_t *tfs, int64_t window, Py_ssize_t *end
 ) noexcept nogil:
@@ -41,24 +48,18 @@ cdef inline void gather_merged(
         end: how many postings are not newer than the window; becomes how many are older.
     """
     cdef uint32_t first = <uint32_t> (window << WINDOW_BITS)
-    cdef Py_ssize_t at = count_up_to(merged, first + (WINDOW_OBJECTS - 1), end[0]), start
-    start = merged.starts[first >> LOW_BITS] if first >> LOW_BITS < <uint32_t> merged.parts else merged.count
-    while at > start and merged.lows[at - 1] >= <uint16_t> first:
-        at -= 1
-        if tfs[at]:
-            gather(gathered, first | merged.lows[at], tfs[at])
-    end[0] = at
+    cdef Py_ssize_t start = part_of_window(merged, window, end)
+    while end[0] > start and merged.lows[end[0] - 1] >= <uint16_t> first:
+        end[0] -= 1
+        if tfs[end[0]]:
+            gather(gathered, first | merged.lows[end[0]], tfs[end[0]])
 
 
 cdef void mark_merged(const Merged *merged, int64_t window, uint64_t *bits) noexcept nogil:
     """Set the bits of the objects of a window that have a posting, and no others."""
     cdef uint32_t first = <uint32_t> (window << WINDOW_BITS)
-    cdef Py_ssize_t at, start
+    cdef Py_ssize_t at = merged.count, start = part_of_window(merged, window, &at)
     memset(bits, 0, ROW_BYTES)
-    if first >> LOW_BITS >= <uint32_t> merged.parts:
-        return
-    start = merged.starts[first >> LOW_BITS]
-    at = count_up_to(merged, first + (WINDOW_OBJECTS - 1), merged.count)
     while at > start and merged.lows[at - 1] >= <uint16_t> first:
         at -= 1
         bits[(merged.lows[at] & WINDOW_OBJECTS - 1) >> 6] |= <uint64_t> 1 << (merged.lows[at] & 63)
