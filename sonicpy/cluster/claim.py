@@ -11,7 +11,8 @@ only while no later incarnation has appended anything. Therefore
   have to agree, because one that is cut off goes on telling what it knew;
 - it may be cut off together with the broker that it is connected to, through which it goes on hearing itself. Such a
   broker acknowledges nothing. So who has had no OK for REACHED_S asks the registry, too, and who writes looks there
-  as often as it announces itself.
+  as often as it announces itself. While the brokers choose a leader for the registry, nobody can take a name, so OKs go
+  on without a look for ELECTION_S.
 """
 
 import asyncio
@@ -39,6 +40,8 @@ REACHED_S = 1.0
 WAIT_S = 1.5
 """Above REACHED_S and the time that an announcement takes."""
 AGAIN_S = 0.1
+ELECTION_S = 9.0
+"""Above the 4 to 8 seconds that the choice of a leader takes."""
 
 
 class NameLost(StoreError):
@@ -60,6 +63,7 @@ class Claim:
         self._connection = connection
         self._registry = registry
         self._reached_s = now_s()
+        self._answered_s = now_s()
         self._confirmed_s = float("-inf")
         self._waits_until_s = 0.0
         self._is_sure = True
@@ -144,6 +148,7 @@ class Claim:
             is_newest = await asyncio.wait_for(asking, ANSWER_S)
         except OSError as error:  # TimeoutError among them
             raise ConfigError("the brokers do not answer") from error
+        self._answered_s = now_s()
         if not is_newest:
             self._lose()
 
@@ -157,7 +162,8 @@ class Claim:
                 try:
                     await self._look_in_registry()
                 except ConfigError:
-                    self._is_sure = False  # `confirm` waits for an answer
+                    if now_s() - self._answered_s > ELECTION_S:
+                        self._is_sure = False  # `confirm` waits for an answer
 
     def _note_end(self, task: "asyncio.Task[None]") -> None:
         """Take the end of what looks after the name: after an error that nobody foresaw, `confirm` always asks."""
