@@ -27,7 +27,8 @@ def test_a_server_loads_nothing_of_a_cluster() -> None:
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in sys.modules if name.startswith("sonicpy.cluster")]:
         monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "nats", None)
+    for name in {"nats", *(name for name in sys.modules if name.startswith("nats."))}:
+        monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(ConfigError, match=r"pip install 'sonicpy-search\[cluster\]'"):
         load_cluster("jetstream")
 
