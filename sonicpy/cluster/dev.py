@@ -45,6 +45,8 @@ listen: "{host}:{port}"
 http: "{host}:{monitor}"
 ping_interval: "5s"
 jetstream {{ store_dir: "{folder}", sync_interval: "always" }}
+"""
+CLUSTER_SETTINGS = """\
 cluster {{ name: "sonicpy-dev", listen: "{host}:{route}", routes: [{routes}] }}
 """
 
@@ -97,7 +99,7 @@ class DevCluster:
         routes = ", ".join(f'"nats-route://{HOST}:{port}"' for port in self._route_ports.values())
         settings = folder / "nats.conf"
         settings.write_text(
-            BROKER_SETTINGS.format(
+            (BROKER_SETTINGS + CLUSTER_SETTINGS).format(
                 name=name,
                 host=HOST,
                 port=self.broker_ports[name],

@@ -13,7 +13,7 @@ import contextlib
 import dataclasses
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -168,12 +168,11 @@ class Registry:
         Raises:
             ConfigError: there is none, or the brokers do not answer.
         """
-        try:
-            return cls(await connection.jetstream(timeout=10).key_value(BUCKET))
-        except BucketNotFoundError as error:
-            raise ConfigError("these brokers hold no cluster; run sonicpy cluster init first.") from error
-        except (NatsError, OSError) as error:
-            raise ConfigError(f"the brokers do not answer ({error}); allowed are brokers with JetStream.") from error
+        with _answering():
+            try:
+                return cls(await connection.jetstream(timeout=10).key_value(BUCKET))
+            except BucketNotFoundError as error:
+                raise ConfigError("these brokers hold no cluster; run sonicpy cluster init first.") from error
 
     async def layout(self) -> Layout:
         """Return the layout.
@@ -245,28 +244,19 @@ class Registry:
         Raises:
             ConfigError: no broker answers, or the node is started twice at the same time.
         """
-        key, found = f"writer.{node}", None
-        try:
+        key, before = f"writer.{node}", None
+        with _answering():
             for _ in range(TRIES):
-                try:
-                    entry = await self._store.get(key)
-                except KeyNotFoundError:
-                    number = int(time.time() * 1000)
-                    await self._store.create(key, str(number).encode())
-                    return number, True
-                if found not in (None, entry.value):
+                entry = await self._entry(key)
+                found = b"0" if entry is None else entry.value or b"0"
+                if before not in (None, found):
                     break
-                found = entry.value
-                number = max(int(time.time() * 1000), int(found or b"0") + 1)
+                before, number = found, max(int(time.time() * 1000), int(found) + 1)
                 with contextlib.suppress(KeyWrongLastSequenceError):  # who has the name may have confirmed it
-                    await self._store.update(key, str(number).encode(), last=entry.revision)
-                    return number, False
+                    await self._write(key, str(number).encode(), entry)
+                    return number, entry is None
                 await asyncio.sleep(PAUSE_S)
-        except KeyWrongLastSequenceError as error:
-            raise _started_twice(node) from error
-        except (NatsError, OSError) as error:
-            raise ConfigError(f"the brokers do not answer ({error}); allowed are brokers with JetStream.") from error
-        raise _started_twice(node)
+        raise ConfigError(f"--node is {node}, which is being started somewhere else, too.")
 
     async def confirm_incarnation(self, node: str, number: int) -> bool:
         """Return whether no later start of a node than this one has taken its name.
@@ -277,18 +267,12 @@ class Registry:
         Raises:
             ConfigError: no broker answers, or the number was changed meanwhile: ask again.
         """
-        key, value = f"writer.{node}", str(number).encode()
-        try:
-            try:
-                entry = await self._store.get(key)
-            except KeyNotFoundError:  # the brokers have lost their data
-                await self._store.create(key, value)
-                return True
-            if int(entry.value or b"0") > number:
+        key = f"writer.{node}"
+        with _answering():
+            entry = await self._entry(key)  # None: the brokers have lost their data
+            if entry is not None and int(entry.value or b"0") > number:
                 return False
-            await self._store.update(key, value, last=entry.revision)
-        except (NatsError, OSError) as error:
-            raise ConfigError(f"the brokers do not answer ({error}); allowed are brokers with JetStream.") from error
+            await self._write(key, str(number).encode(), entry)
         return True
 
     async def entry_version(self) -> int:
@@ -309,10 +293,8 @@ class Registry:
 
     async def note_peer(self, node: str, peer: Peer) -> None:
         """Note where a node is asked. Raises ConfigError."""
-        try:
+        with _answering():
             await self._store.put(f"peer.{node}", json.dumps(dataclasses.asdict(peer)).encode())
-        except (NatsError, OSError) as error:
-            raise ConfigError(f"the brokers do not answer ({error}); allowed are brokers with JetStream.") from error
 
     async def snapshots(self, partition: int) -> list[Manifest]:
         """Return the snapshots of a partition, newest first. Raises ConfigError if no broker answers."""
@@ -346,13 +328,22 @@ class Registry:
                 await asyncio.sleep(PAUSE_S)
 
     async def _get(self, key: str) -> str | None:
+        with _answering():
+            entry = await self._entry(key)
+        return None if entry is None else (entry.value or b"").decode()
+
+    async def _entry(self, key: str) -> KeyValue.Entry | None:
         try:
-            entry = await self._store.get(key)
+            return await self._store.get(key)
         except KeyNotFoundError:
             return None
-        except (NatsError, OSError) as error:
-            raise ConfigError(f"the brokers do not answer ({error}); allowed are brokers with JetStream.") from error
-        return (entry.value or b"").decode()
+
+    async def _write(self, key: str, value: bytes, entry: KeyValue.Entry | None) -> None:
+        """Write a value in the place of an entry that was read. Raises KeyWrongLastSequenceError if it has changed."""
+        if entry is None:
+            await self._store.create(key, value)
+        else:
+            await self._store.update(key, value, last=entry.revision)
 
 
 async def _create_bucket(connection: Client, copies: int) -> KeyValue:
@@ -382,8 +373,13 @@ def other_layout(now: Layout, given: Layout) -> str:
     )
 
 
-def _started_twice(node: str) -> ConfigError:
-    return ConfigError(f"--node is {node}, which is being started somewhere else, too.")
+@contextlib.contextmanager
+def _answering() -> Iterator[None]:
+    """Let a question that the brokers do not answer raise ConfigError."""
+    try:
+        yield
+    except (NatsError, OSError) as error:
+        raise ConfigError(f"the brokers do not answer ({error}); allowed are brokers with JetStream.") from error
 
 
 def _layout_in(found: Mapping[str, Any]) -> Layout:

@@ -11,14 +11,9 @@ from itertools import permutations
 from pathlib import Path
 from typing import Any
 
-from sonicpy.cluster.dev import HOST, DevCluster, free_ports, nats_server
+from sonicpy.cluster.dev import BROKER_SETTINGS, HOST, DevCluster, free_ports, nats_server
 
-BROKER_SETTINGS = """\
-server_name: "{name}"
-listen: "{host}:{port}"
-http: "{host}:{monitor}"
-ping_interval: "5s"
-jetstream {{ store_dir: "{folder}", sync_interval: "always" }}
+CLUSTER_SETTINGS = """\
 cluster {{
   name: "sonicpy-split", listen: "{host}:{route}", advertise: "{host}:1", no_advertise: true, pool_size: -1
   routes: [{routes}]
@@ -165,7 +160,7 @@ class SplitCluster(DevCluster):
         gates = [gate for (one, _), gate in self.between.items() if one == name]
         routes = ", ".join(f'"nats-route://{HOST}:{gate.port}"' for gate in gates)
         (self.folder / name / "nats.conf").write_text(
-            BROKER_SETTINGS.format(
+            (BROKER_SETTINGS + CLUSTER_SETTINGS).format(
                 name=name,
                 host=HOST,
                 port=self.broker_ports[name],

@@ -12,10 +12,11 @@ from libc.stdlib cimport free
 from libc.string cimport memset
 
 from sonicpy._native.bm25 cimport packed_length, part_of_score
+from sonicpy._native.list_lookup cimport open_block
 from sonicpy._native.memory cimport zeroed
 from sonicpy._native.query_terms cimport SLACK, Slot, Term
 from sonicpy._native.score_bounds cimport ScoreBounds
-from sonicpy._native.stored_postings cimport OpenBlock, decode_block
+from sonicpy._native.stored_postings cimport OpenBlock
 from sonicpy._native.top_k cimport CORRECTED, EXACT, FULL, Kind, collect
 from sonicpy._native.windows cimport highest_bit
 
@@ -41,16 +42,16 @@ cdef struct Scored:  # an object, while the terms are added up
 
 
 cdef struct Cursor:  # how far a list was read, newest postings first
-    OpenBlock held  # the block that it stands in
+    const OpenBlock *held  # the block that it stands in
     int left  # postings of this block that are still to be read; 0: of the whole list
 
 
-cdef struct Range:  # of objects
+cdef struct Range:  # of objects, at most RANGE_OBJECTS
     uint32_t first  # the oldest
     bint is_touched
-    Scored objects[RANGE_OBJECTS]
-    uint64_t found[RANGE_OBJECTS >> 6]  # who answers, a bit each
-    uint16_t touched[RANGE_OBJECTS]  # who holds words of the slot that is added
+    Scored *objects
+    uint64_t *found  # who answers, a bit each
+    uint16_t *touched  # who holds words of the slot that is added
 
 
 cdef bint is_exhaustive(ScoreBounds query) noexcept:
@@ -93,30 +94,38 @@ cdef bint ask_for_every_block(ScoreBounds query) except -1:
 
 cdef int score_every_object(ScoreBounds query) except -1:
     """Find the best objects, whose blocks have all been read."""
-    cdef Py_ssize_t source, block, number
+    cdef Py_ssize_t source, block, number, size = min(<Py_ssize_t> query._packed.count, RANGE_OBJECTS)
     cdef Cursor *cursors = NULL
-    cdef Range *some = NULL
+    cdef Range some = Range(0, False, NULL, NULL, NULL)
     for source in range(query._source_count):
         for block in range(query._sources[source].count):
             if query._sources[source].blocks[block].packed == NULL:
                 raise RuntimeError("a block of postings was not read")
+    query.open_sources()
     try:
         cursors = <Cursor *> zeroed(query._source_count + 1, sizeof(Cursor))
-        some = <Range *> zeroed(1, sizeof(Range))
+        some.objects = <Scored *> zeroed(size + 1, sizeof(Scored))
+        some.found = <uint64_t *> zeroed((size >> 6) + 1, sizeof(uint64_t))
+        some.touched = <uint16_t *> zeroed(size + 1, sizeof(uint16_t))
         for source in range(query._source_count):
             begin_list(query, source, &cursors[source])
         for number in range(<Py_ssize_t> (query._packed.count >> RANGE_BITS), -1, -1):
             some.first = <uint32_t> (number << RANGE_BITS)
-            score_range(query, cursors, some)
+            score_range(query, cursors, &some)
+            if number and some.is_touched:
+                memset(some.objects, 0, size * sizeof(Scored))
+                memset(some.found, 0, (size >> 6) * sizeof(uint64_t))
     finally:
         free(cursors)
-        free(some)
+        free(some.objects)
+        free(some.found)
+        free(some.touched)
     return 0
 
 
 cdef void begin_list(ScoreBounds query, Py_ssize_t source, Cursor *cursor) noexcept nogil:
     """Go to the newest posting of an object of the bucket."""
-    open_block(query, source, cursor, query._sources[source].count - 1)
+    go_to_block(query, source, cursor, query._sources[source].count - 1)
     while cursor.left and cursor.held.iids[cursor.left - 1] >= query._packed.count:
         pass_over(query, source, cursor)
 
@@ -125,19 +134,19 @@ cdef inline void pass_over(ScoreBounds query, Py_ssize_t source, Cursor *cursor)
     """Go to the posting that is next older."""
     cursor.left -= 1
     if not cursor.left:
-        open_block(query, source, cursor, cursor.held.number - 1)
+        go_to_block(query, source, cursor, cursor.held.number - 1)
 
 
-cdef void open_block(ScoreBounds query, Py_ssize_t source, Cursor *cursor, Py_ssize_t number) noexcept nogil:
+cdef void go_to_block(ScoreBounds query, Py_ssize_t source, Cursor *cursor, Py_ssize_t number) noexcept nogil:
     cursor.left = 0
     if number >= 0:
-        decode_block(&query._sources[source].blocks[number], &cursor.held)
-        cursor.held.number, cursor.left = number, cursor.held.count
+        cursor.held = open_block(&query._sources[source], number)
+        cursor.left = cursor.held.count
 
 
 cdef void score_range(ScoreBounds query, Cursor *cursors, Range *some) noexcept nogil:
     """Score the objects of a range, all newer ones of which were scored."""
-    cdef Py_ssize_t number, word, at, required = 0
+    cdef Py_ssize_t number, word, at, newest, required = 0
     cdef uint16_t bringing = 0
     cdef const Term *term
     cdef const Slot *slot
@@ -154,26 +163,32 @@ cdef void score_range(ScoreBounds query, Cursor *cursors, Range *some) noexcept 
                 add_lists(query, term, at, cursors, some)
     if not some.is_touched:
         return
-    for word in range((RANGE_OBJECTS >> 6) - 1, -1, -1):
+    newest = min(<Py_ssize_t> query._packed.count - some.first, RANGE_OBJECTS) - 1
+    for word in range(newest >> 6, -1, -1):
         if some.found[word]:
             collect_word(query, some, word, required, bringing)
-    memset(some.objects, 0, sizeof(some.objects))
-    memset(some.found, 0, sizeof(some.found))
 
 
 cdef void add_list(ScoreBounds query, const Term *term, Py_ssize_t number, Cursor *cursor, Range *some) noexcept nogil:
     """Add the parts of those of a range who hold the one word of a slot, and none of a slot before it in the term."""
     cdef const Slot *slot = &query._slots[number]
-    cdef Scored *one
-    cdef uint32_t place
-    while cursor.left and cursor.held.iids[cursor.left - 1] >= some.first:
-        place = cursor.held.iids[cursor.left - 1] - some.first
-        one = &some.objects[place]
-        if one.slot <= <uint32_t> term.first:
-            one.slot = <uint32_t> number + 1
-            one.tf = one.typed = cursor.held.tfs[cursor.left - 1]
-            add_part(query, term, slot, place, some)
-        pass_over(query, slot.first, cursor)
+    cdef const OpenBlock *held
+    cdef Scored *objects = some.objects
+    cdef uint32_t place, first = some.first, before = <uint32_t> term.first
+    cdef int left
+    while cursor.left:
+        held, left = cursor.held, cursor.left
+        while left and held.iids[left - 1] >= first:
+            left -= 1
+            place = held.iids[left] - first
+            if objects[place].slot <= before:
+                objects[place].slot = <uint32_t> number + 1
+                objects[place].tf = objects[place].typed = held.tfs[left]
+                add_part(query, term, slot, place, some)
+        cursor.left = left
+        if left:
+            return
+        go_to_block(query, slot.first, cursor, held.number - 1)
 
 
 cdef void add_lists(ScoreBounds query, const Term *term, Py_ssize_t number, Cursor *cursors, Range *some) noexcept nogil:
