@@ -20,12 +20,13 @@ from sonicpy.index.index import Index
 from sonicpy.index.search.lexicon import Lexicons
 from sonicpy.index.search.query import query
 from sonicpy.lexer.lexer import Lexer
-from sonicpy.server.committer import COMMIT_CHANGES
+from sonicpy.server.committer import COMMIT_CHANGES, COMMIT_CHANGES_SHARED
 from sonicpy.server.dispatch import CALLS
 from sonicpy.store.mutations import PushTerms, pack_mutation
 from tests.support.texts import messages, oid, queries, quoted
 
 QUERIES = 5_000
+PUSHES_BETWEEN = 16
 
 
 def cpu_us(work: Callable[[], object], operations: int) -> float:
@@ -52,6 +53,8 @@ def main() -> None:
         for words in (1, 2, 3):
             print(f"\nQUERY of {words}")
             query_stages(index, queries(texts, words, QUERIES), lexer)
+        print(f"\nQUERY of 3, {PUSHES_BETWEEN} PUSHes before each, a commit every {COMMIT_CHANGES_SHARED}")
+        queries_between_pushes(index, queries(texts, 3, QUERIES), texts)
 
 
 def push_stages(texts: list[str], lines: list[bytes], lexer: Lexer) -> None:
@@ -122,6 +125,26 @@ def query_stages(index: Index, texts: list[str], lexer: Lexer) -> None:
     row("  the same with expansions", cpu_us(lambda: rank(index.config), count))
     row("  reply", cpu_us(lambda: [replies.event("QUERY", [oid(100_000)] * 10) for _ in texts], count))
     row("  all of it", cpu_us(ask, count))
+
+
+def queries_between_pushes(index: Index, asked: list[str], texts: list[str]) -> None:
+    """Time queries in peace, and again between changes that no commit holds yet, as a server answers them."""
+
+    def ask(text: str) -> None:
+        index.query_ids(COLLECTION, BUCKET, text)
+
+    row("  in peace, asked before", min(cpu_us(lambda: [ask(text) for text in asked], len(asked)) for _ in range(2)))
+    asking = 0.0
+    for number, text in enumerate(asked):
+        for place in range(number * PUSHES_BETWEEN, (number + 1) * PUSHES_BETWEEN):
+            index.push(COLLECTION, BUCKET, f"more:{place}", texts[place % len(texts)])
+        index.maintainer.seal()
+        began = time.process_time()
+        ask(text)
+        asking += time.process_time() - began
+        if index.maintainer.uncommitted >= COMMIT_CHANGES_SHARED:
+            index.maintainer.commit()
+    row("  between changes", asking / len(asked) * 1e6)
 
 
 def read_all(reading: Session, lines: list[bytes]) -> None:

@@ -24,7 +24,7 @@ Acknowledge = Callable[[StoreError | None], None]
 COMMIT_CHANGES = 1024
 """Changes after which a commit is due. Larger commits cost less per change and replace fewer pages, which LMDB can use
 again only after the next sync."""
-COMMIT_CHANGES_SHARED = 512
+COMMIT_CHANGES_SHARED = 256
 """The same while connections that change nothing take turns: they wait for the commit. For those that change something,
 fewer commits cost less."""
 FLUSH_ROWS_CHANGES = 64

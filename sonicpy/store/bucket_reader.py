@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 from sonicpy._native.completions import pack_completions
 from sonicpy._native.length_masks import LengthMasks
+from sonicpy._native.name_map import name_hash
 from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow, oids_in
 from sonicpy._native.postings import PostingList
@@ -16,7 +17,6 @@ from sonicpy.errors import StoreDamaged
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import IMPACTS, OBJECTS, POSTINGS, TERMS, Row
 from sonicpy.store.keys import bucket_key, term_key, word_key
-from sonicpy.store.names import name_hash
 from sonicpy.store.pages import pages
 
 if TYPE_CHECKING:

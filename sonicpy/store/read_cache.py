@@ -1,8 +1,9 @@
 """A snapshot that many readers use one after the other, until the next commit, with a cache of what they read.
 
 The cache holds states of buckets, rows and postings of words, lengths and OIDs. The one of the next commit takes over
-what the commit did not touch (`changes.py`). OIDs stay anyway, since an IID always means the same object. People ask
-for the same words again and again, and for common words more often.
+what the commit did not touch (`changes.py`), and so does that of the open transaction (`open_cache.py`). OIDs stay
+anyway, since an IID always means the same object. People ask for the same words again and again, and for common words
+more often.
 """
 
 from collections.abc import Iterable, Iterator
@@ -19,6 +20,7 @@ from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.changes import Touched, changes_since
 from sonicpy.store.environment import IMPACTS, LENGTHS, PENDING, Row, Transaction
 from sonicpy.store.keys import TERM_KEY_BYTES, block_key, bucket_key, length_key, length_row_of, term_key
+from sonicpy.store.known_pending import PENDING_READ_MAX, KnownPending
 from sonicpy.store.lengths import read_lengths
 from sonicpy.store.meta import CHANGES
 from sonicpy.store.names import find_new, oids_from, stored_names
@@ -29,8 +31,6 @@ from sonicpy.store.word_rows import stored_words
 BUCKETS_MAX = 1_000
 WORDS_MAX = 4_096
 """Words of a bucket whose rows are cached, and as many older ones: about 2 MB."""
-PENDING_READ_MAX = 4_096
-"""Pending words that are all read to find the new ones among them; beyond, looking for a family again costs less."""
 NAME_ROWS_MAX = 12_500
 """Rows of sixteen OIDs of a bucket: about 5 MB if these are short."""
 IDLE_COMMITS = 1_024
@@ -46,28 +46,6 @@ ROWS_MAX_BYTES = 32 << 20
 take no more than that."""
 CACHED_WORD_BYTES, CACHED_NAMES_BYTES = 250, 400
 """About what a row takes in the cache."""
-
-
-@dataclass(slots=True)
-class KnownPending:
-    """The pending words of a bucket that were read; later commits add some, until a consolidation.
-
-    Attributes:
-        graph_seq: see BucketState.
-        commit: the number of a commit that had these words and no other.
-        seq: the `pending_seq` up to which they were read. The graph holds those up to `graph_seq`.
-    """
-
-    graph_seq: int
-    commit: int
-    seq: int
-    words: list[bytes] = field(default_factory=list)
-
-    def take(self, new: list[bytes], before: int, seq: int, commit: int) -> None:
-        """Add the words behind number `before`, unless another thread has."""
-        if self.seq == before:
-            self.seq, self.commit = seq, commit
-            self.words += new
 
 
 @dataclass(slots=True)
@@ -132,26 +110,32 @@ class SnapshotCache:
             view: of the commit of this cache.
         """
         commit, cache = self.buckets.get(bucket, (-1, None))
-        if cache is None and len(self.buckets) >= BUCKETS_MAX:
-            self.buckets.clear()
-            self.names.clear()
-            self.pending.clear()
-            self.new_names.clear()
-        if cache is None or commit != self.commit:
-            cache = self._taken_over(bucket, commit, cache, view)
+        if cache is None:
+            if len(self.buckets) >= BUCKETS_MAX:
+                self.buckets.clear()
+                self.names.clear()
+                self.pending.clear()
+                self.new_names.clear()
+            cache = self.buckets.setdefault(bucket, (self.commit, self._empty(bucket)))[1]
+        elif commit != self.commit:
+            changes = self.changes_since(commit, view.transaction)
+            if changes is None:
+                cache = self._empty(bucket)
+            else:
+                cache = self._taken_over(bucket, cache, changes.get(bucket), view)
             self.buckets[bucket] = self.commit, cache
         return cache
 
-    def _taken_over(self, bucket: int, commit: int, before: BucketCache | None, view: View) -> BucketCache:
-        """Return a cache that holds what no commit since an older one has touched."""
-        changes = None if before is None else self.changes_since(commit, view.transaction)
-        if before is not None and changes is not None and bucket not in changes:
+    def _empty(self, bucket: int) -> BucketCache:
+        return BucketCache(WORDS_MAX, NAME_ROWS_MAX, self.names.setdefault(bucket, {}))
+
+    def _taken_over(self, bucket: int, before: BucketCache, touched: Touched | None, view: View) -> BucketCache:
+        """Return a cache that holds what changes have not touched; None: they have touched nothing."""
+        if touched is None:
             return before
-        cache = BucketCache(WORDS_MAX, NAME_ROWS_MAX, self.names.setdefault(bucket, {}))
-        if before is not None and changes is not None:
-            touched = changes[bucket]
-            # Lists by association gain postings anywhere.
-            cache.take_over(before, None if view.by_association else touched.rewritten, touched.length_rows)
+        cache = self._empty(bucket)
+        # Lists by association gain postings anywhere.
+        cache.take_over(before, None if view.by_association else touched.rewritten, touched.length_rows)
         return cache
 
     def changes_since(self, commit: int, transaction: Transaction) -> dict[int, Touched] | None:
@@ -159,6 +143,13 @@ class SnapshotCache:
         if commit not in self._since:
             self._since[commit] = changes_since(commit, transaction.number, CHANGES.read(transaction))
         return self._since[commit]
+
+    def known_pending(self, state: BucketState) -> KnownPending:
+        """Return the pending words of a bucket that are known, perhaps none yet."""
+        known = self.pending.get(state.bucket)
+        if known is None or known.graph_seq != state.graph_seq:
+            known = self.pending[state.bucket] = KnownPending(state.graph_seq, -1, state.graph_seq)
+        return known
 
     def note_read(self, size_bytes: int, reader: BucketCache) -> None:
         """Count bytes of cached postings; when they are too many, age the cached ones.
@@ -209,9 +200,14 @@ class Snapshot(View):
         state = states[scope] = super().bucket(collection, bucket)
         return state
 
-    def lengths(self, state: BucketState) -> bytearray:
+    def lengths(self, state: BucketState) -> bytes | bytearray:
         """Return the packed lengths of all objects of a bucket, by IID. The caller must not change them."""
-        return SnapshotReader(self, state).lengths()
+        return self.reader(state).lengths()
+
+    def reader(self, state: BucketState) -> BucketReader:
+        """Return a reader of a bucket, whose words, postings, OIDs and lengths come from the cache."""
+        cache = self.snapshot_cache.of(state.bucket, self)
+        return CachedReader(self, state, cache, SnapshotSource(self, state, cache, self.snapshot_cache))
 
     def named(self, state: BucketState, oid: bytes, hash: int) -> Iterable[int]:
         """Return the IIDs of the objects that may have an OID, by its `name_hash`."""
@@ -242,7 +238,7 @@ class Snapshot(View):
         known = self._known_pending(state)
         if known.seq < state.pending_seq:
             seq = known.seq
-            new = self._pending_since(state.bucket, seq)
+            new = pending_since(self.transaction, state.bucket, seq)
             known.take(new, seq, state.pending_seq, self.snapshot_cache.commit)
         return known.words
 
@@ -256,27 +252,11 @@ class Snapshot(View):
     def _known_pending(self, state: BucketState) -> KnownPending:
         """Return the pending words that are known, with those that commits since then brought."""
         cache = self.snapshot_cache
-        known = cache.pending.get(state.bucket)
-        if known is None or known.graph_seq != state.graph_seq:
-            known = cache.pending[state.bucket] = KnownPending(state.graph_seq, cache.commit, state.graph_seq)
-        elif known.seq < state.pending_seq:
-            seq = known.seq
+        known = cache.known_pending(state)
+        if known.commit < cache.commit:
             touched = (cache.changes_since(known.commit, self.transaction) or {}).get(state.bucket)
-            if touched is not None and touched.words is not None and seq + len(touched.words) == state.pending_seq:
-                known.take(touched.words, seq, state.pending_seq, cache.commit)
-        elif known.seq == state.pending_seq:
-            known.commit = max(known.commit, cache.commit)
+            known.take_last([] if touched is None else touched.words, state.pending_seq, cache.commit)
         return known
-
-    def _pending_since(self, bucket: int, seq: int) -> list[bytes]:
-        """Return the pending words of a bucket with a larger number than `seq`."""
-        prefix, first = bucket_key(bucket), (seq + 1).to_bytes(6, "big")
-        return [
-            key[4:]
-            for rows in pages(partial(self.transaction.some_rows, PENDING), prefix)
-            for key, row in rows
-            if row >= first and key.startswith(prefix)
-        ]
 
     def end(self) -> None:
         """Drop what was cached, which refers to this snapshot: nobody reads it any more."""
@@ -284,18 +264,27 @@ class Snapshot(View):
 
 
 class SnapshotSource(BucketReader):
-    """Reads one bucket through a snapshot; what `CachingReader` asks for when its cache lacks something."""
+    """Reads one bucket through a snapshot; what `CachingReader` asks for when its cache lacks something.
 
-    def __init__(self, snapshot: Snapshot, state: BucketState, cache: BucketCache) -> None:
-        super().__init__(snapshot, state)
-        self._snapshot_cache = snapshot.snapshot_cache
+    Args:
+        cache: of the bucket.
+        snapshot_cache: counts what is read.
+    """
+
+    def __init__(self, view: View, state: BucketState, cache: BucketCache, snapshot_cache: SnapshotCache) -> None:
+        super().__init__(view, state)
+        self._snapshot_cache = snapshot_cache
         self._bucket_cache = cache
 
     def words(self, terms: list[bytes]) -> list[TermInfo | None]:
         """Return the row of each term, None for a term that no object holds."""
         bucket = self.state.bucket
-        self._snapshot_cache.note_rows(CACHED_WORD_BYTES * len(terms), self._bucket_cache)
+        self.note_words(len(terms))
         return infos_of(bucket, terms, stored_words(self._transaction, word_keys(bucket, terms)))
+
+    def note_words(self, count: int) -> None:
+        """Count cached rows of words; drop the older half of them when there are too many."""
+        self._snapshot_cache.note_rows(CACHED_WORD_BYTES * count, self._bucket_cache)
 
     def record_rows(self, iids: list[int]) -> dict[bytes, bytes]:
         """Return the rows that hold the records of some objects, by their keys."""
@@ -332,14 +321,17 @@ class SnapshotSource(BucketReader):
         self._snapshot_cache.note_read(size_bytes, self._bucket_cache)
 
 
-class SnapshotReader(CachingReader, BucketReader):
-    """Reads one bucket through a snapshot, its words, postings, OIDs and lengths through the cache."""
+class CachedReader(CachingReader, BucketReader):
+    """Reads one bucket through a view, its words, postings, OIDs and lengths through a cache.
 
-    def __init__(self, snapshot: Snapshot, state: BucketState) -> None:
-        cache = snapshot.snapshot_cache.of(state.bucket, snapshot)
-        self._source = SnapshotSource(snapshot, state, cache)
-        CachingReader.__init__(self, cache, self._source)
-        BucketReader.__init__(self, snapshot, state)
+    Args:
+        source: reads through the same view what the cache lacks.
+    """
+
+    def __init__(self, view: View, state: BucketState, cache: BucketCache, source: SnapshotSource) -> None:
+        self._source = source
+        CachingReader.__init__(self, cache, source)
+        BucketReader.__init__(self, view, state)
 
     def read_blocks(self, keys: list[bytes]) -> list[Row]:
         """Return (key, block) of the blocks of postings with these keys, in their order; those that exist.
@@ -355,6 +347,12 @@ class SnapshotReader(CachingReader, BucketReader):
         self._source.note_read(size_bytes)
 
 
-def reader_of(view: View, state: BucketState) -> BucketReader:
-    """Return a reader of a bucket through a view."""
-    return SnapshotReader(view, state) if isinstance(view, Snapshot) else BucketReader(view, state)
+def pending_since(transaction: Transaction, bucket: int, seq: int) -> list[bytes]:
+    """Return the pending words of a bucket with a larger number than `seq`."""
+    prefix, first = bucket_key(bucket), (seq + 1).to_bytes(6, "big")
+    return [
+        key[4:]
+        for rows in pages(partial(transaction.some_rows, PENDING), prefix)
+        for key, row in rows
+        if row >= first and key.startswith(prefix)
+    ]

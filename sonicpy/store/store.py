@@ -30,6 +30,8 @@ from sonicpy.store.free_space import FreeSpace
 from sonicpy.store.log import RECORD_MAX_BYTES, Log
 from sonicpy.store.meta import FORMAT, POSITION, check_analyzer, check_format, read_position, write_identity
 from sonicpy.store.mutations import FlushCollection, Mutation, PushTerms, pack_mutation, unpack_mutation
+from sonicpy.store.open_cache import OpenCache
+from sonicpy.store.read_cache import SnapshotCache
 from sonicpy.store.reader import StoreReader
 from sonicpy.store.startup import prepare
 from sonicpy.store.sweep import sweep
@@ -81,6 +83,7 @@ class Store(StoreReader):
             self.was_converted = False
             self._analyzer = dict(analyzer)
             self._view: WriteView | None = None
+            self._open_cache: OpenCache | None = None  # what was read of the open transaction
             self._owner: int  # the thread of the open transaction
             self._write_cache = WriteCache()
             self._board: ChangeBoard | None = None
@@ -338,10 +341,14 @@ class Store(StoreReader):
         Raises:
             StoreError: it was lost and cannot be recovered, so what was acknowledged cannot be read.
         """
-        if self._is_lost and self._owner == threading.get_ident():
-            return self._writing()
         view = self._view  # read once: another thread may end its transaction and begin the next meanwhile
-        return view if view is not None and view.owner == threading.get_ident() else None
+        if self._is_lost and self._owner == threading.get_ident():
+            view = self._writing()
+        if view is None or view.owner != threading.get_ident():
+            return None
+        if view.open_cache is None:
+            view.open_cache = self._open_cache = OpenCache(view, self._snapshot_cache)
+        return view
 
     def readable_stamp(self) -> int | None:
         """Return `stamp` if this thread reads the state it belongs to; None: it reads an older commit."""
@@ -453,7 +460,10 @@ class Store(StoreReader):
                     write_identity(view.transaction, self._analyzer)
                 self._view = None
                 number = view.transaction.number
+                left = None if self._open_cache is None else self._open_cache.left_to_commit()
                 self._environment.commit(view.transaction)
+                if left is not None:
+                    self._snapshot_cache, self._open_cache = left, None
                 if self._board is not None:
                     self._board.note_commit(number)
             except MapFull as error:
@@ -484,7 +494,10 @@ class Store(StoreReader):
         try:
             try:
                 view = self._view
-                return work(self._writing() if view is None or self._is_lost else view, given)
+                if view is None or self._is_lost:
+                    view = self._writing()
+                view.changes += 1
+                return work(view, given)
             except StoreDamaged:
                 self._recover(None)
                 raise
@@ -509,6 +522,8 @@ class Store(StoreReader):
             from_log_end: when a store is opened, the position of the last commit; replay finds the end of the log.
         """
         self._is_lost = True
+        if self._open_cache is not None:  # it shares names and pending words, perhaps undone ones, with the one before
+            self._snapshot_cache, self._open_cache = SnapshotCache(-1), None
         for _ in range(GROWTHS_MAX):
             self.recoveries += 1
             self.stamp += 1

@@ -109,7 +109,7 @@ class View:
             row = self.transaction.first(SCOPES, after_collection(collection))
         return len(found)
 
-    def lengths(self, state: BucketState) -> bytearray:
+    def lengths(self, state: BucketState) -> bytes | bytearray:
         """Return the packed lengths of all objects of a bucket, by IID. The caller must not change them."""
         lengths = self._lengths_read.get(state.bucket)
         if lengths is None:

@@ -56,19 +56,14 @@ class NewestRow(BufferedRow):
 
 
 class BucketWriteCache:
-    """What is cached of one bucket; None: it was not read yet.
+    """What is cached of one bucket; None: it was not read yet."""
 
-    Attributes:
-        pending_words: those that appeared or vanished since its graph was built.
-    """
-
-    __slots__ = ("lengths", "names", "newest", "pending_words")
+    __slots__ = ("lengths", "names", "newest")
 
     def __init__(self) -> None:
         self.lengths: Lengths | None = None
         self.newest: NewestRow | None = None
         self.names: NewNames | None = None
-        self.pending_words: list[bytes] | None = None
 
 
 class WriteCache:
@@ -114,11 +109,6 @@ class WriteCache:
         self.pending_buckets.discard(bucket)
         self._buckets.pop(bucket, None)
         self.terms.clear()
-
-    def forget_pending(self, bucket: int) -> None:
-        """Drop what is cached of the pending words of a bucket."""
-        self.pending_buckets.discard(bucket)
-        self.of(bucket).pending_words = None
 
     def shrink(self) -> None:
         """Drop what exceeds a few MB; everything must have been written."""

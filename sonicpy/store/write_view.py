@@ -4,7 +4,7 @@ Rows that nearly every change touches (counters of buckets, lengths, words, the 
 `WriteCache`; `flush` writes them before each commit.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sonicpy._native.keys import bucket_key
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, record_at
@@ -27,13 +27,16 @@ from sonicpy.store.environment import (
     Transaction,
 )
 from sonicpy.store.keys import length_key, object_key, scope_key
-from sonicpy.store.lengths import Lengths, read_lengths
+from sonicpy.store.lengths import OBJECTS_PER_ROW, Lengths, read_lengths
 from sonicpy.store.meta import CHANGES, EMPTIED, take_bucket_id
 from sonicpy.store.names import NewNames, new_names, stored_names
 from sonicpy.store.removals import Removals
 from sonicpy.store.view import View
 from sonicpy.store.why import Why
 from sonicpy.store.write_cache import NewestRow, WriteCache
+
+if TYPE_CHECKING:
+    from sonicpy.store.open_cache import OpenCache
 
 NO_LETTER = b"\xff" * 33
 """Behind whatever follows a prefix in a key of a word: letters of UTF-8, or 0xFF and a hash of 32 bytes."""
@@ -52,6 +55,8 @@ class WriteView(View):
         removals: what is half gone; see `remove_steps`.
         writer_cache: the writers of the buckets whose states changed; see `bucket_writer.writer_of`.
         touched: what changed in which bucket.
+        changes: grows with every change.
+        open_cache: what queries read of the transaction; None: `Store` has not let anybody read it yet.
     """
 
     def __init__(self, transaction: Transaction, cache: WriteCache, owner: int) -> None:
@@ -60,6 +65,9 @@ class WriteView(View):
         self.terms = cache.terms
         self.writer_cache: dict[tuple[str, str], Any] = {}
         self.touched: dict[int, Touched] = {}
+        self.changes = 0
+        self.open_cache: OpenCache | None = None
+        self._untaken: dict[int, set[int]] = {}  # rewritten lists that `take_touched` has not returned, by bucket
         if cache.removals is None:
             cache.removals = Removals(transaction)
         self.removals = cache.removals
@@ -108,6 +116,22 @@ class WriteView(View):
         rewritten = self.touched.setdefault(bucket, Touched()).rewritten
         if rewritten is not None:
             rewritten.update(term_ids)
+        untaken = self._untaken.get(bucket)
+        if untaken is not None:
+            untaken.update(term_ids)
+
+    def take_touched(self, bucket: int) -> Touched | None:
+        """Return what changed in a bucket since the last call, at first since the transaction began; None: nothing.
+
+        Rows of lengths may be among it that changed before.
+        """
+        touched = self.touched.get(bucket)
+        if touched is None:
+            return None
+        rewritten, self._untaken[bucket] = self._untaken.get(bucket, touched.rewritten), set()
+        held = self._write_cache.of(bucket).lengths
+        changed = touched.length_rows if held is None else touched.length_rows | held.changed_rows()
+        return Touched(rewritten, changed, None)
 
     def buckets(self, collection: str) -> list[BucketState]:
         """Return the states of all buckets of a collection, by name."""
@@ -170,6 +194,12 @@ class WriteView(View):
         self._changed_buckets.add(bucket)
         return self._lengths(bucket)
 
+    def length_rows(self, bucket: int, numbers: list[int]) -> list[tuple[int, bytes]]:
+        """Return rows of lengths, as they would be written now, with their numbers."""
+        packed = self._lengths(bucket).packed
+        starts = [number * OBJECTS_PER_ROW for number in numbers]
+        return [(start // OBJECTS_PER_ROW, bytes(packed[start : start + OBJECTS_PER_ROW])) for start in starts]
+
     def newest(self, state: BucketState) -> NewestRow:
         """Return the row that new objects of a bucket go to, to be changed until the transaction ends."""
         self._changed_buckets.add(state.bucket)
@@ -187,38 +217,28 @@ class WriteView(View):
         return held.names
 
     def pending_words(self, state: BucketState) -> list[bytes]:
-        """Return the words of a bucket that appeared or vanished since its graph was built, perhaps more than once.
+        """Return the words of a bucket that appeared or vanished since its graph was built, perhaps more than once."""
+        return super().pending_words(state) if self.open_cache is None else self.open_cache.pending_words(state)
 
-        It is the same list for as long as words are only added.
-        """
-        held = self._write_cache.of(state.bucket)
-        if held.pending_words is None:
-            held.pending_words = super().pending_words(state)
-        return held.pending_words
-
-    def growing_pending_words(self, state: BucketState) -> list[bytes]:
-        """Return the list of `pending_words`, which words are added to."""
-        return self.pending_words(state)
+    def growing_pending_words(self, state: BucketState) -> list[bytes] | None:
+        """Return the list of `pending_words`, which words are added to, if there is a cache."""
+        return None if self.open_cache is None else self.open_cache.pending_words(state)
 
     def note_pending(self, state: BucketState, keys: list[bytes], why: Why) -> None:
         """Add words, by their keys, that appeared or vanished."""
         self._write_cache.pending_buckets.add(state.bucket)
-        known = self._write_cache.of(state.bucket).pending_words
         last = bytes((why,))
         rows = [(key, number.to_bytes(6, "big") + last) for number, key in enumerate(keys, state.pending_seq + 1)]
         self.transaction.put_many(PENDING, rows)
         state.pending_seq += len(keys)
-        words = [key[4:] for key in keys]
-        if known is not None:
-            known += words
         touched = self.touched.setdefault(state.bucket, Touched())
         if touched.words is not None:
-            touched.words += words
+            touched.words += [key[4:] for key in keys]
 
     def forget_pending(self, bucket: int, keys: list[bytes]) -> None:
         """Delete pending words, by their keys, that the bucket's graph holds."""
         self.transaction.delete_many(PENDING, keys)
-        self._write_cache.forget_pending(bucket)
+        self._write_cache.pending_buckets.discard(bucket)
         prefix = bucket_key(bucket)
         left = self.transaction.first(PENDING, prefix)
         if left is not None and left[0].startswith(prefix):

@@ -147,6 +147,23 @@ def test_a_cached_family_learns_new_words(tmp_path: Path) -> None:
             _check_fresh(index, chance.choice(stems) + chance.choice(endings))
 
 
+def test_a_cached_family_outlives_a_consolidation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_up: list[object] = []
+    original = Families._candidates
+    monkeypatch.setattr(Families, "_candidates", lambda self, *given: looked_up.append(given) or original(self, *given))
+    with open_index(tmp_path, search__query_alternates_try=0) as index:
+        push(index, "one", "engine")
+        assert index.query(C, B, "engine") == ["one"]
+        assert len(looked_up) == 1
+        for number in range(3):
+            with index.batch():
+                push(index, f"form{number}", ("engines", "engined", "engining")[number])
+                assert len(index.query(C, B, "engine")) == 2 + number
+            index.consolidate()
+            assert len(index.query(C, B, "engine")) == 2 + number
+        assert len(looked_up) == 1
+
+
 def _check_fresh(index: Index, word: str) -> None:
     with index.maintainer.engine.read_words(C, B) as lexicon:
         if lexicon is None:

@@ -8,14 +8,17 @@ from pathlib import Path
 import pytest
 
 from sonicpy._native.top_objects import TopObjects
+from sonicpy.errors import StoreFull
 from sonicpy.store import changes
 from sonicpy.store import read_cache as snapshot
 from sonicpy.store.bucket_reader import BucketReader
+from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.meta import CHANGES
 from sonicpy.store.mutations import FlushObject, PopTerms
-from sonicpy.store.read_cache import reader_of
+from sonicpy.store.open_cache import reader_of
 from sonicpy.store.store import Store
 from sonicpy.store.view import View
+from sonicpy.store.write_view import WriteView
 from tests.store.shorthand import push, terms
 
 OBJECTS = 9_000
@@ -64,10 +67,16 @@ def answers(reader: BucketReader) -> list[object]:
     return [*found, bytes(reader.lengths()).rstrip(b"\0")]
 
 
-def check(view: View) -> list[object]:
-    """Ask a reader that shares caches, and one that reads the tables; return the answers."""
+def bucket_of(view: View) -> BucketState:
+    """Return the state of the bucket."""
     state = view.bucket("c", "b")
     assert state is not None
+    return state
+
+
+def check(view: View) -> list[object]:
+    """Ask a reader that shares caches, and one that reads the tables; return the answers."""
+    state = bucket_of(view)
     found = answers(reader_of(view, state))
     assert found == answers(BucketReader(view, state))
     return found
@@ -112,6 +121,94 @@ def test_cached_answers_are_those_of_the_tables(filled: Store, rewrites: bool) -
         if number % 4 == 0:
             held, before = filled.take_snapshot(), found
             check(held)
+
+
+@pytest.mark.parametrize("rewrites", [False, True])
+def test_cached_answers_inside_a_transaction_are_those_of_its_tables(filled: Store, rewrites: bool) -> None:
+    chance = random.Random(4 + rewrites)
+    with filled.reading() as view:
+        state = view.bucket("c", "b")
+        assert state is not None
+        next_number = state.next_iid
+    held: View | None = None
+    before: list[object] = []
+    for number in range(60):
+        next_number = change(filled, chance, next_number, rewrites)
+        with filled.reading() as view:
+            assert isinstance(view, WriteView)
+            found = check(view)
+        if number % 7 == 0:
+            if held is not None:
+                filled.give_back(held)
+            held = filled.take_snapshot()  # of the last commit, while the transaction goes on
+            before = check(held)
+        assert held is not None and check(held) == before
+        if chance.random() < 0.3:
+            if chance.random() < 0.5:  # what came since the last query is left to the commit
+                next_number = change(filled, chance, next_number, rewrites)
+                with filled.reading() as view:
+                    found = answers(BucketReader(view, bucket_of(view)))
+            filled.commit()
+            with filled.snapshot() as view:
+                assert check(view) == found
+    assert held is not None
+    filled.give_back(held)
+    filled.commit()
+
+
+def test_a_change_inside_a_transaction_leaves_the_rest_cached(filled: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    filled.apply(push("first", "common"))
+    with filled.reading() as view:
+        check(view)
+    read: list[int] = []
+    original = snapshot.SnapshotSource.read_postings
+    monkeypatch.setattr(
+        snapshot.SnapshotSource,
+        "read_postings",
+        lambda self, word, *more: read.append(word.term_id) or original(self, word, *more),
+    )
+    filled.apply(push("one more", "common usual w1"))
+    with filled.reading() as view:
+        check(view)
+    assert read == [], "lists only grow"
+    filled.apply(push("first", "w31"))
+    with filled.reading() as view:
+        check(view)
+        (row,) = BucketReader(view, bucket_of(view)).words([b"w31"])
+    assert row is not None and read == [row.term_id]
+    filled.commit()
+    with filled.snapshot() as view:
+        check(view)
+    assert read == [row.term_id], "the commit takes over what was read of the transaction"
+
+
+def test_what_was_undone_is_in_no_cache(filled: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An object that was never acknowledged gives its number, and its words theirs, to the next one."""
+    filled.commit()
+    with filled.snapshot() as view:
+        check(view)
+    filled.apply(push("undone", "common undonely"))
+    with filled.reading() as view:
+        state = bucket_of(view)
+        assert reader_of(view, state).oids([state.next_iid - 1]) == ["undone"]
+        assert b"undonely" in (view.growing_pending_words(state) or [])
+        check(view)
+
+    def full(records: object) -> None:
+        raise StoreFull("no room")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(filled._log, "append", full)
+        with pytest.raises(StoreFull):
+            filled.seal()
+    filled.apply(push("other", "usual otherly"))
+    for _ in range(2):
+        with filled.reading() as view:
+            state = bucket_of(view)
+            assert reader_of(view, state).oids([state.next_iid - 1]) == ["other"]
+            assert b"undonely" not in view.pending_words(state)
+            check(view)
+        filled.commit()
 
 
 def test_what_a_commit_left_alone_is_not_read_again(filled: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -242,6 +339,17 @@ def test_pending_words_grow_from_commit_to_commit(filled: Store, monkeypatch: py
         assert view.growing_pending_words(state) is None
         assert view.pending_words(state) is words
         assert set(words) == set(View(view.transaction).pending_words(state))
+    for number in range(3):
+        filled.apply(push(f"open{number}", f"opened{number} common"))
+        with filled.reading() as view:
+            assert isinstance(view, WriteView)
+            assert view.growing_pending_words(bucket_of(view)) is words, "a transaction adds to the list of the commits"
+            assert words[-1] == b"opened%d" % number
+    filled.apply(push("unread", "unreadly common"))
+    filled.commit()
+    with filled.snapshot() as view:
+        assert view.growing_pending_words(bucket_of(view)) is words
+        assert words[-1] == b"unreadly" and len(words) == len(set(words))
 
 
 def test_who_still_reads_an_older_commit_keeps_what_he_has(filled: Store) -> None:

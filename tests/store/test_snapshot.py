@@ -15,7 +15,8 @@ from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import IDLE_MAX
 from sonicpy.store.mutations import FlushBucket
-from sonicpy.store.read_cache import Snapshot, reader_of
+from sonicpy.store.open_cache import reader_of
+from sonicpy.store.read_cache import Snapshot
 from sonicpy.store.store import Store
 from tests.store.shorthand import push
 

@@ -63,6 +63,10 @@ cdef class Lengths:
             self._changed.add(self._last_row)
         return 0
 
+    def changed_rows(self) -> set:
+        """Return the numbers of the rows that changed since the last call of `take_changed`."""
+        return set(self._changed)
+
     def take_changed(self) -> list:
         """Return the rows that changed since the last call, with their numbers."""
         cdef list changed = sorted(self._changed)

@@ -1,6 +1,6 @@
 """The postings of a word, or of a family of words together, decoded and kept for later queries, for native code."""
 
-from libc.stdint cimport uint8_t, uint16_t, uint32_t
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 
 from sonicpy._native.bm25 cimport PackedLengths
 
@@ -21,6 +21,7 @@ cdef struct Merged:
 
 cdef class MergedList:
     cdef Merged held
+    cdef uint64_t postings  # of all words that were put together
     cdef dict typed  # TypedFrequencies of the words of a family that were typed, by term id
     cdef readonly Py_ssize_t size_bytes
 

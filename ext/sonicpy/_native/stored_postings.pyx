@@ -36,7 +36,7 @@ from sonicpy._native.varint import DamagedBytes
 cdef enum:
     OBJECT_BYTES = 200  # of a StoredPostings without postings: the object, and its place in a dict
     PACKED_BYTES = 40  # of a block beside its bytes: what Python adds
-    UNIONS_MAX = 8  # families of a word whose windows outlive a commit
+    UNIONS_MAX = 8  # families of a word whose windows and merged lists outlive a commit
 
 
 cdef class StoredPostings:
@@ -299,13 +299,14 @@ cdef class StoredPostings:
         return 0
 
     cdef int renew_windows(self, const PackedLengths *lengths, bint rewritten) except -1:
-        """Forget the windows that new objects may be in; if lists were rewritten, those of families altogether.
+        """Forget the windows that new objects may be in; if lists were rewritten, what was made of families altogether.
 
-        Merged lists go in any case: they hold the lengths of objects, which any commit may change.
+        An object whose length changes is among those whose lists were rewritten, so else merged lists stay true.
         """
         cdef Windows windows
         cdef Py_ssize_t first = self.objects >> WINDOW_BITS, count = (lengths.count >> WINDOW_BITS) + 1
-        self.merged = None
+        if rewritten or (self.merged is not None and len(self.merged) > UNIONS_MAX):
+            self.merged = None
         if self.unions is not None:
             if rewritten or len(self.unions) > UNIONS_MAX:
                 self.unions = None

@@ -145,14 +145,15 @@ cdef class TermWindows(QueryTerms):
         cdef tuple key = key_of_words(postings)
         cdef MergedList merged = None if owner.merged is None else owner.merged.get(key)
         cdef uint64_t count = 0
-        if merged is None:
-            for one in postings:
-                count += one.df
+        for one in postings:
+            count += one.df
+        if merged is None or merged.postings != count:  # lists that were not rewritten can only have grown
             if count > most:
                 return None
             merged = merge(postings, &self._packed)
             if merged is None:
                 return None
+            merged.postings = count
             if owner.merged is None:
                 owner.merged = {}
             owner.merged[key] = merged

@@ -17,13 +17,13 @@ from typing import NamedTuple
 import Stemmer
 
 from sonicpy.index.search.accents import APOSTROPHES, fold, goes_on, is_spelled, spellings, unmarked
+from sonicpy.index.search.new_words import NewWords, first_letters
 from sonicpy.lexer.languages import by_code
 from sonicpy.store.bucket_reader import BucketReader
+from sonicpy.store.bucket_state import BucketState
 
 CANDIDATES_MAX = 512
 """Words that begin as a family does and are compared with it, at most: it bounds the time for short words."""
-NEW_WORDS_MAX = 256
-"""A cached family is looked up afresh where more words than this are new."""
 FAMILIES_MAX = 10_000
 """Families in the cache, at most; about 500 bytes each."""
 FAMILY_MAX = 16
@@ -112,6 +112,7 @@ class _Kin:
         start: the typed word as the beginnings of candidates are folded.
         kept: letters that stay as they are in beginnings: those of `own` that no form of a word brings.
         prefixes: the beginnings of candidates.
+        keys: the first letters of these, for `NewWords`.
         near: longer beginnings, where too many words begin as the prefixes do.
         before: what may stand before a word of the family: elided words with their apostrophes, or articles.
     """
@@ -122,6 +123,7 @@ class _Kin:
     start: str
     kept: str | None
     prefixes: tuple[str, ...]
+    keys: frozenset[str]
     near: tuple[str, ...]
     before: tuple[str, ...]
 
@@ -144,7 +146,7 @@ class _Kin:
         return sorted(word.encode() for word in set(found))
 
 
-_NO_KIN = _Kin("", None, (), "", None, (), (), ())
+_NO_KIN = _Kin("", None, (), "", None, (), frozenset(), (), ())
 
 
 class Stemmers(dict[str, Stemmer.Stemmer]):
@@ -159,8 +161,8 @@ class Stemmers(dict[str, Stemmer.Stemmer]):
 class _Family(NamedTuple):
     words: list[bytes]
     kin: _Kin
-    moment: tuple[int, int, int]
-    source: list[bytes] | None
+    moment: tuple[int, int]
+    new: NewWords | None
     taken: int
 
 
@@ -175,8 +177,10 @@ class Families:
         self._recoveries = recoveries
         self._stemmers = Stemmers()
         self._cached: dict[tuple[int, bytes, Matching], _Family] = {}
-        self._held: dict[tuple[int, tuple[str, ...]], tuple[tuple[int, int, int], list[bytes]]] = {}
+        self._held: dict[tuple[int, tuple[str, ...]], tuple[tuple[int, int], list[bytes]]] = {}
         """By bucket and what may stand before words: at which moment which of these beginnings words had."""
+        self._new: dict[int, tuple[int, NewWords]] = {}
+        """By bucket, with how often the store had undone changes."""
 
     def of(
         self, reader: BucketReader, word: bytes, matching: Matching, pending: Callable[[], list[bytes] | None]
@@ -187,46 +191,51 @@ class Families:
             pending: see `View.growing_pending_words`.
         """
         state = reader.state
-        moment = (state.pending_seq, state.graph_seq, self._recoveries())
+        moment = (state.pending_seq, self._recoveries())
         key = (state.bucket, word, matching)
         cached = self._cached.get(key)
         if cached is not None and cached.moment == moment:
             return cached.words
-        source = pending()
-        family = None if cached is None else self._refreshed(cached, word, source, moment)
+        new = self._new_words(state, pending())
+        family = None if cached is None or new is None else self._refreshed(cached, word, new, moment)
         if family is None:
             kin = self._kin(word, matching)
-            taken = 0 if source is None else len(source)
+            taken = 0 if new is None else len(new)
             words = [] if kin is None else kin.holds(self._stemmers, self._candidates(reader, kin, moment))
             words = [each for each in words if each != word]
-            family = _Family(_nearest(word, words), kin or _NO_KIN, moment, source, taken)
+            family = _Family(_nearest(word, words), kin or _NO_KIN, moment, new, taken)
         if len(self._cached) >= FAMILIES_MAX:
             self._cached.clear()
             self._held.clear()
+            self._new.clear()
         self._cached[key] = family
         return family.words
 
-    def _refreshed(
-        self, family: _Family, word: bytes, source: list[bytes] | None, moment: tuple[int, int, int]
-    ) -> _Family | None:
+    def _new_words(self, state: BucketState, pending: list[bytes] | None) -> NewWords | None:
+        """Return the new words of a bucket; None: they are not known."""
+        if pending is None:
+            return None
+        recoveries, known = self._new.get(state.bucket, (-1, None))
+        if known is None or recoveries != self._recoveries() or not known.refresh(pending, state):
+            known = NewWords(pending, state, ARTICLES)
+            self._new[state.bucket] = self._recoveries(), known
+        return known
+
+    def _refreshed(self, family: _Family, word: bytes, new: NewWords, moment: tuple[int, int]) -> _Family | None:
         """Return a cached family with the words that are new; None: it has to be looked up."""
-        if (
-            source is None
-            or source is not family.source
-            or moment[1:] != family.moment[1:]
-            or len(source) < family.taken
-        ):
+        if new is not family.new:
             return None
-        taken = len(source)
-        if taken - family.taken > NEW_WORDS_MAX:
+        taken, kin = len(new), family.kin
+        begun = [each for each in new.beginning(kin.keys, family.taken) if _begins(each, kin)]
+        if len(begun) > CANDIDATES_MAX:
             return None
-        kin = family.kin
-        new = [each for each in map(bytes.decode, source[family.taken : taken]) if _begins(each, kin)]
         words = family.words
-        if new:
-            found = kin.holds(self._stemmers, new)
-            words = _nearest(word, [*words, *(each for each in found if each != word and each not in words)])
-        return _Family(words, kin, moment, source, taken)
+        if begun:
+            found = kin.holds(self._stemmers, begun)
+            words = sorted({*words, *found} - {word})
+            if len(words) > FAMILY_MAX:  # some may be words that no object holds any more
+                return None
+        return _Family(words, kin, moment, new, taken)
 
     def _kin(self, word: bytes, matching: Matching) -> _Kin | None:
         """Return what the family of a word shares; None: it has none."""
@@ -250,9 +259,10 @@ class Families:
         beginnings = {start[: _common(start, _beginning(stem, name))] for name, stem in stems} or {start}
         prefixes = _shortest(beginnings)
         near = {start, *(each for _, stem in stems for each in _ends(stem))}
-        return _Kin(folded, own, stems, start, kept, prefixes, tuple(sorted(near - beginnings)), before)
+        keys = frozenset(map(first_letters, prefixes))
+        return _Kin(folded, own, stems, start, kept, prefixes, keys, tuple(sorted(near - beginnings)), before)
 
-    def _candidates(self, reader: BucketReader, kin: _Kin, moment: tuple[int, int, int]) -> list[str]:
+    def _candidates(self, reader: BucketReader, kin: _Kin, moment: tuple[int, int]) -> list[str]:
         """Return words that begin as a family does, with or without marks; some twice."""
         found: list[str] = []
         for before in (b"", *self._begun(reader, kin.before, moment)):
@@ -262,7 +272,7 @@ class Families:
                 _add_words(found, reader, chain.from_iterable(near))
         return found
 
-    def _begun(self, reader: BucketReader, before: tuple[str, ...], moment: tuple[int, int, int]) -> list[bytes]:
+    def _begun(self, reader: BucketReader, before: tuple[str, ...], moment: tuple[int, int]) -> list[bytes]:
         """Return those of what may stand before a word with which words of the bucket begin."""
         if not before:
             return []

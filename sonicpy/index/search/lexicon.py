@@ -15,7 +15,7 @@ from sonicpy.graph.word_graph import WordGraph
 from sonicpy.index.search.families import Families, Matching
 from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.bucket_state import BucketState
-from sonicpy.store.read_cache import reader_of
+from sonicpy.store.open_cache import reader_of
 from sonicpy.store.view import View
 
 CORRECTIONS_EXAMINED = 512
