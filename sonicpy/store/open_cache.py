@@ -14,7 +14,7 @@ from sonicpy.store.changes import Touched, changes_since
 from sonicpy.store.environment import Transaction
 from sonicpy.store.known_pending import KnownPending
 from sonicpy.store.meta import CHANGES
-from sonicpy.store.read_cache import CachedReader, Snapshot, SnapshotCache, SnapshotSource, pending_since
+from sonicpy.store.read_cache import CachedReader, SnapshotCache, SnapshotSource, pending_since
 from sonicpy.store.view import View
 from sonicpy.store.write_view import WriteView
 
@@ -107,12 +107,3 @@ class OpenSource(SnapshotSource):
     def length_rows(self, numbers: list[int]) -> list[tuple[int, bytes]]:
         """Return the rows of lengths with these numbers, with their numbers; those that exist."""
         return self._view.length_rows(self.state.bucket, numbers)
-
-
-def reader_of(view: View, state: BucketState) -> BucketReader:
-    """Return a reader of a bucket through a view, and through its cache if it has one."""
-    if isinstance(view, Snapshot):
-        return view.reader(state)
-    if isinstance(view, WriteView) and view.open_cache is not None:
-        return view.open_cache.reader(state)
-    return BucketReader(view, state)

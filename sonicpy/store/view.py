@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from functools import cached_property, partial
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from sonicpy._native.keys import bucket_key
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, record_at, row_keys
@@ -15,6 +16,9 @@ from sonicpy.store.meta import ANALYZER, BY_ASSOCIATION, EMPTIED, ORDER
 from sonicpy.store.names import find_new, stored_names
 from sonicpy.store.pages import ROWS_MAX, pages
 from sonicpy.store.word_rows import stored_word_keys_from, stored_words, stored_words_from
+
+if TYPE_CHECKING:
+    from sonicpy.store.bucket_reader import BucketReader
 
 
 class ViewCache:
@@ -145,6 +149,10 @@ class View:
     def named(self, state: BucketState, oid: bytes, hash: int) -> Iterable[int]:
         """Return the IIDs of the objects that may have an OID, by its `name_hash`."""
         return chain(stored_names(self.transaction, state, hash), find_new(self.transaction, state, oid))
+
+    def reader(self, state: BucketState) -> "BucketReader":
+        """Return a reader of a bucket through what is cached of it; for views that a store hands out for reading."""
+        raise NotImplementedError
 
     def pending_words(self, state: BucketState) -> list[bytes]:
         """Return the words of a bucket that appeared or vanished since its graph was built, perhaps more than once."""

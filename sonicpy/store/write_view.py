@@ -36,6 +36,7 @@ from sonicpy.store.why import Why
 from sonicpy.store.write_cache import NewestRow, WriteCache
 
 if TYPE_CHECKING:
+    from sonicpy.store.bucket_reader import BucketReader
     from sonicpy.store.open_cache import OpenCache
 
 NO_LETTER = b"\xff" * 33
@@ -215,6 +216,11 @@ class WriteView(View):
         if held.names is None:
             held.names = new_names(self.transaction, state)
         return held.names
+
+    def reader(self, state: BucketState) -> "BucketReader":
+        """Return a reader of a bucket through the cache, which there has to be."""
+        assert self.open_cache is not None
+        return self.open_cache.reader(state)
 
     def pending_words(self, state: BucketState) -> list[bytes]:
         """Return the words of a bucket that appeared or vanished since its graph was built, perhaps more than once."""

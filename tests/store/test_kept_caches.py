@@ -15,7 +15,6 @@ from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.meta import CHANGES
 from sonicpy.store.mutations import FlushObject, PopTerms
-from sonicpy.store.open_cache import reader_of
 from sonicpy.store.store import Store
 from sonicpy.store.view import View
 from sonicpy.store.write_view import WriteView
@@ -77,7 +76,7 @@ def bucket_of(view: View) -> BucketState:
 def check(view: View) -> list[object]:
     """Ask a reader that shares caches, and one that reads the tables; return the answers."""
     state = bucket_of(view)
-    found = answers(reader_of(view, state))
+    found = answers(view.reader(state))
     assert found == answers(BucketReader(view, state))
     return found
 
@@ -190,7 +189,7 @@ def test_what_was_undone_is_in_no_cache(filled: Store, monkeypatch: pytest.Monke
     filled.apply(push("undone", "common undonely"))
     with filled.reading() as view:
         state = bucket_of(view)
-        assert reader_of(view, state).oids([state.next_iid - 1]) == ["undone"]
+        assert view.reader(state).oids([state.next_iid - 1]) == ["undone"]
         assert b"undonely" in (view.growing_pending_words(state) or [])
         check(view)
 
@@ -205,7 +204,7 @@ def test_what_was_undone_is_in_no_cache(filled: Store, monkeypatch: pytest.Monke
     for _ in range(2):
         with filled.reading() as view:
             state = bucket_of(view)
-            assert reader_of(view, state).oids([state.next_iid - 1]) == ["other"]
+            assert view.reader(state).oids([state.next_iid - 1]) == ["other"]
             assert b"undonely" not in view.pending_words(state)
             check(view)
         filled.commit()
@@ -232,14 +231,14 @@ def test_what_a_commit_left_alone_is_not_read_again(filled: Store, monkeypatch: 
     with filled.snapshot() as view:
         state = view.bucket("c", "b")
         assert state is not None
-        answers(reader_of(view, state))
+        answers(view.reader(state))
     assert read == []
     filled.apply(push("one more", "common usual w1"))
     filled.commit()
     with filled.snapshot() as view:
         state = view.bucket("c", "b")
         assert state is not None
-        answers(reader_of(view, state))
+        answers(view.reader(state))
     assert set(read) == {"words"}, "rows of words are read again, lists and lengths only grow"
 
 
@@ -357,7 +356,7 @@ def test_who_still_reads_an_older_commit_keeps_what_he_has(filled: Store) -> Non
         check(view)
         state = view.bucket("c", "b")
         assert state is not None
-        reader = reader_of(view, state)
+        reader = view.reader(state)
         (row,) = reader.words([b"common"])
         assert row is not None
         stored, masks, lengths = reader.postings(row), reader.length_masks(), reader.lengths()
@@ -369,7 +368,7 @@ def test_who_still_reads_an_older_commit_keeps_what_he_has(filled: Store) -> Non
         check(view)
         state = view.bucket("c", "b")
         assert state is not None
-        reader = reader_of(view, state)
+        reader = view.reader(state)
         (row,) = reader.words([b"common"])
         assert row is not None and row.df == before[0] + 200
         assert reader.postings(row) is not stored

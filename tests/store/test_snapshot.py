@@ -15,7 +15,6 @@ from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import IDLE_MAX
 from sonicpy.store.mutations import FlushBucket
-from sonicpy.store.open_cache import reader_of
 from sonicpy.store.read_cache import Snapshot
 from sonicpy.store.store import Store
 from tests.store.shorthand import push
@@ -39,7 +38,7 @@ def names_of(store: Store, word: bytes) -> list[str]:
     with store.snapshot() as view:
         state = view.bucket("c", "b")
         assert state is not None
-        sharing, plain = reader_of(view, state), BucketReader(view, state)
+        sharing, plain = view.reader(state), BucketReader(view, state)
         (row,), (again,) = sharing.words([word]), plain.words([word])
         if row is None or again is None:
             assert row is again
@@ -87,7 +86,7 @@ def test_postings_that_are_asked_for_again_and_again_are_read_once(
     with store.snapshot() as view:
         state = view.bucket("c", "b")
         assert state is not None
-        reader = reader_of(view, state)
+        reader = view.reader(state)
         words = reader.words([b"shared", b"own0", b"own1", b"own2"])
         size = max(reader.postings(word).size_bytes for word in words if word is not None)  # type: ignore[union-attr]
     monkeypatch.setattr(snapshot, "changes_since", lambda *given: None)  # nothing outlives the commit
@@ -102,7 +101,7 @@ def test_postings_that_are_asked_for_again_and_again_are_read_once(
         lambda self, word, *more: read.append(word.term_id) or original(self, word, *more),
     )
     with store.snapshot() as view:
-        reader = reader_of(view, state)
+        reader = view.reader(state)
         shared, *others = [word for word in reader.words([b"shared", b"own0", b"own1", b"own2"]) if word is not None]
         for word in (*others, others[0]):
             reader.postings(shared)
@@ -153,7 +152,7 @@ def test_rows_of_many_buckets_are_bounded_together(store: Store, monkeypatch: py
             for bucket in buckets:
                 state = view.bucket("c", bucket)
                 assert state is not None
-                reader = reader_of(view, state)
+                reader = view.reader(state)
                 assert [word.df for word in reader.words([b"one", b"two", b"three"]) if word is not None] == [1, 1, 1]
                 assert reader.oids([0]) == ["o"]
             sizes = [cache.sizes for _, cache in view.snapshot_cache.buckets.values()]
@@ -198,7 +197,7 @@ def test_names_are_cached_by_rows_of_sixteen(store: Store, monkeypatch: pytest.M
     with store.snapshot() as view:
         state = view.bucket("c", "b")
         assert state is not None
-        reader = reader_of(view, state)
+        reader = view.reader(state)
         assert reader.oids([40, 41, 70]) == ["o40", "o41", "o70"]
         assert reader.oids([47, 64, 32]) == ["o47", "o64", "o32"], "each is in a row that was read"
         assert read == [40, 41, 70]

@@ -15,7 +15,6 @@ from sonicpy.graph.word_graph import WordGraph
 from sonicpy.index.search.families import Families, Matching
 from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.bucket_state import BucketState
-from sonicpy.store.open_cache import reader_of
 from sonicpy.store.view import View
 
 CORRECTIONS_EXAMINED = 512
@@ -56,7 +55,7 @@ class Lexicons:
         state = view.bucket(collection, bucket)
         if state is None:
             return None
-        lexicon = Lexicon(self, view, reader_of(view, state))
+        lexicon = Lexicon(self, view, view.reader(state))
         view.cache.put(scope, lexicon)
         return lexicon
 
