@@ -4,6 +4,8 @@ Rows that nearly every change touches (counters of buckets, lengths, words, the 
 `WriteCache`; `flush` writes them before each commit.
 """
 
+from bisect import bisect_left
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from sonicpy._native.keys import bucket_key
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
     from sonicpy.store.bucket_reader import BucketReader
     from sonicpy.store.open_cache import OpenCache
 
+KEY = itemgetter(0)
+"""Of a row."""
 NO_LETTER = b"\xff" * 33
 """Behind whatever follows a prefix in a key of a word: letters of UTF-8, or 0xFF and a hash of 32 bytes."""
 
@@ -260,13 +264,20 @@ class WriteView(View):
         """Return the first `limit` rows of words whose keys are not before `start`, in key order; see `View`."""
         stored = super().word_rows_from(start, limit, prefix)
         waiting = self.terms.waiting_between(start, stored[-1][0] if len(stored) == limit else behind(prefix))
-        return sorted({**dict(stored), **waiting}.items())[:limit] if waiting else stored
+        for row in sorted(waiting.items()):  # few, in a list that is sorted: sorting all again would take longer
+            place = bisect_left(stored, row[0], key=KEY)
+            stored[place : place + (place < len(stored) and stored[place][0] == row[0])] = [row]
+        return stored[:limit]
 
     def word_keys_from(self, start: bytes, limit: int, prefix: bytes = b"") -> list[bytes]:
         """Return the keys of the same rows, which takes less time."""
         stored = super().word_keys_from(start, limit, prefix)
         waiting = self.terms.waiting_between(start, stored[-1] if len(stored) == limit else behind(prefix))
-        return sorted({*stored, *waiting})[:limit] if waiting else stored
+        for key in sorted(waiting):
+            place = bisect_left(stored, key)
+            if place == len(stored) or stored[place] != key:
+                stored.insert(place, key)
+        return stored[:limit]
 
     def record_rows(self, bucket: int, iids: list[int]) -> dict[bytes, bytes]:
         """Return the rows that hold some objects of a bucket, by their keys; the newest row may be among them."""
