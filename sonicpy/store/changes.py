@@ -14,7 +14,8 @@ sonicpy wrote that commit.
 """
 
 import struct
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -32,6 +33,12 @@ ENTRY_BYTES = 12_000
 SLIM_BYTES = 100
 """An entry of an older commit that is larger loses its words."""
 
+KEPT_WEIGHT = 20_000
+"""Numbers and words that the process that commits keeps of the last commits, at most: about 1.5 MB. Where each commit
+changes many buckets, the row has no room for them."""
+BUCKET_WEIGHT = 8
+"""Of a bucket without any."""
+
 
 @dataclass(slots=True)
 class Touched:
@@ -47,6 +54,11 @@ class Touched:
     length_rows: set[int] = field(default_factory=set)
     words: list[bytes] | None = field(default_factory=list)
 
+    @property
+    def weight(self) -> int:
+        """How many numbers and words it holds."""
+        return len(self.length_rows) + len(self.rewritten or ()) + len(self.words or ())
+
     def add(self, other: "Touched") -> None:
         """Add what a later commit changed."""
         self.length_rows |= other.length_rows
@@ -56,16 +68,60 @@ class Touched:
             self.words = None if other.words is None else self.words + other.words
 
 
+class ChangesBetween:
+    """What some commits changed, by bucket; put together for a bucket when it is asked for.
+
+    Args:
+        commits: the oldest one first.
+    """
+
+    def __init__(self, commits: Sequence[Mapping[int, Touched]]) -> None:
+        self._commits = commits
+
+    def get(self, bucket: int) -> Touched | None:
+        """Return what changed in a bucket; None: nothing."""
+        found = [touched[bucket] for touched in self._commits if bucket in touched]
+        if len(found) < 2:
+            return found[0] if found else None
+        together = Touched()
+        for one in found:
+            together.add(one)
+        return together
+
+
 class RecentChanges:
-    """The entries of the last commits, in the process that makes them."""
+    """What the last commits changed, in the process that makes them: the entries of the row, and more than it holds."""
 
     def __init__(self) -> None:
         self._newest = -1
         self._newest_slim = b""
         self._older: list[bytes] = []
+        self._kept: deque[tuple[int, int, dict[int, Touched]]] = deque()  # commit, weight, what it changed
+        self._weight = 0
+
+    def since(self, commit: int, number: int) -> "ChangesBetween | None":
+        """Return what the commits behind a commit changed, up to commit `number`; None: not all of it is kept.
+
+        Other threads than the one that commits may call it.
+        """
+        kept = list(self._kept)
+        if not kept or kept[0][0] > commit + 1 or kept[-1][0] < number:
+            return None
+        return ChangesBetween([touched for other, _, touched in kept if commit < other <= number])
+
+    def _keep(self, commit: int, touched: dict[int, Touched]) -> None:
+        if commit != self._newest + 1:
+            self._kept.clear()
+            self._weight = 0
+        weight = sum(BUCKET_WEIGHT + one.weight for one in touched.values())
+        self._kept.append((commit, weight, touched))
+        self._weight += weight
+        while self._weight > KEPT_WEIGHT:
+            self._weight -= self._kept.popleft()[1]
 
     def note(self, commit: int, touched: dict[int, Touched]) -> bytes:
-        """Add the entry of a commit that is about to be made; return the row."""
+        """Add a commit that is about to be made; return the row."""
+        self._keep(commit, touched)
         if commit == self._newest + 1 and self._newest_slim:
             self._older.insert(0, self._newest_slim)
         else:  # one before it failed, or is not known
@@ -121,14 +177,17 @@ def changes_since(commit: int, number: int, row: bytes | None) -> dict[int, Touc
     if row is None or commit > number or row[: NEWEST.size] != NEWEST.pack(number):
         return None
     found: dict[int, Touched] = {}
+    entries: list[bytes] = []
     at = NEWEST.size
     try:
-        for _ in range(number - commit):
+        while len(entries) < number - commit:
             if at >= len(row):
                 return None
             (size,) = SIZE.unpack_from(row, at)
             at += SIZE.size + size
-            _take_entry(found, row[at - size : at])
+            entries.append(row[at - size : at])
+        for entry in entries:
+            _take_entry(found, entry)
     except (struct.error, DamagedBytes, StopIteration) as error:
         raise StoreDamaged("the row 'changes' of meta is cut off") from error
     return found

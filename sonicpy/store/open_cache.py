@@ -10,11 +10,10 @@ from sonicpy._native.bucket_cache import BucketCache
 from sonicpy._native.term_rows import TermInfo
 from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.bucket_state import BucketState
-from sonicpy.store.changes import Touched, changes_since
+from sonicpy.store.changes import Touched
 from sonicpy.store.environment import Transaction
 from sonicpy.store.known_pending import KnownPending
-from sonicpy.store.meta import CHANGES
-from sonicpy.store.read_cache import CachedReader, SnapshotCache, SnapshotSource, pending_since
+from sonicpy.store.read_cache import CachedReader, Changes, SnapshotCache, SnapshotSource, pending_since
 from sonicpy.store.view import View
 from sonicpy.store.write_view import WriteView
 
@@ -47,10 +46,10 @@ class OpenCache(SnapshotCache):
             self._seen[bucket] = now
         return cache
 
-    def changes_since(self, commit: int, transaction: Transaction) -> dict[int, Touched] | None:
+    def changes_since(self, commit: int, transaction: Transaction) -> Changes | None:
         """Return what the commits behind a commit changed, without the open transaction; see `SnapshotCache`."""
         if commit not in self._since:
-            self._since[commit] = changes_since(commit, transaction.number - 1, CHANGES.read(transaction))
+            self._since[commit] = self._changes_between(commit, transaction.number - 1, transaction)
         return self._since[commit]
 
     def reader(self, state: BucketState) -> CachedReader:
@@ -78,7 +77,7 @@ class OpenCache(SnapshotCache):
             return
         changes = self.changes_since(known.commit, self._view.transaction)
         if changes is not None:
-            earlier = changes.get(state.bucket, Touched()).words
+            earlier = (changes.get(state.bucket) or Touched()).words
             if earlier is not None and touched.words is not None:
                 known.take_last(earlier + touched.words, state.pending_seq, self.commit - 1)
 

@@ -17,7 +17,7 @@ from sonicpy._native.stored_postings import StoredPostings
 from sonicpy._native.term_rows import TermInfo, infos_of
 from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.bucket_state import BucketState
-from sonicpy.store.changes import Touched, changes_since
+from sonicpy.store.changes import ChangesBetween, RecentChanges, Touched, changes_since
 from sonicpy.store.environment import IMPACTS, LENGTHS, PENDING, Row, Transaction
 from sonicpy.store.keys import TERM_KEY_BYTES, block_key, bucket_key, length_key, length_row_of, term_key
 from sonicpy.store.known_pending import PENDING_READ_MAX, KnownPending
@@ -27,6 +27,8 @@ from sonicpy.store.names import find_new, oids_from, stored_names
 from sonicpy.store.pages import pages
 from sonicpy.store.view import View
 from sonicpy.store.word_rows import stored_words
+
+Changes = ChangesBetween | dict[int, Touched]
 
 BUCKETS_MAX = 1_000
 WORDS_MAX = 4_096
@@ -75,10 +77,12 @@ class SnapshotCache:
     Args:
         commit: its number.
         before: the cache of an older commit, from which this one takes over what still holds.
+        recent: what the last commits changed, in the process that makes them.
     """
 
-    def __init__(self, commit: int, before: "SnapshotCache | None" = None) -> None:
+    def __init__(self, commit: int, before: "SnapshotCache | None" = None, recent: RecentChanges | None = None) -> None:
         self.commit = commit
+        self.recent: RecentChanges | None = recent if before is None else before.recent
         self.names: dict[int, dict[int, bytes]] = {} if before is None else before.names
         """By bucket, those that its `BucketCache` holds: an IID means one object for ever."""
         self.states: dict[tuple[str, str], BucketState | None] = {}
@@ -88,7 +92,7 @@ class SnapshotCache:
         self.new_names: dict[int, KnownNames] = {} if before is None else before.new_names
         self.posting_bytes = 0
         self.row_bytes = 0
-        self._since: dict[int, dict[int, Touched] | None] = {}
+        self._since: dict[int, Changes | None] = {}
         if before is not None:
             self.buckets, before.buckets = before.buckets, {}
             self.posting_bytes, self.row_bytes = before.posting_bytes, before.row_bytes
@@ -138,11 +142,15 @@ class SnapshotCache:
         cache.take_over(before, None if view.by_association else touched.rewritten, touched.length_rows)
         return cache
 
-    def changes_since(self, commit: int, transaction: Transaction) -> dict[int, Touched] | None:
-        """Return what `changes.changes_since` does."""
+    def changes_since(self, commit: int, transaction: Transaction) -> Changes | None:
+        """Return what the commits behind a commit changed, by bucket; None: it is not known."""
         if commit not in self._since:
-            self._since[commit] = changes_since(commit, transaction.number, CHANGES.read(transaction))
+            self._since[commit] = self._changes_between(commit, transaction.number, transaction)
         return self._since[commit]
+
+    def _changes_between(self, commit: int, number: int, transaction: Transaction) -> Changes | None:
+        kept = None if self.recent is None else self.recent.since(commit, number)
+        return changes_since(commit, number, CHANGES.read(transaction)) if kept is None else kept
 
     def known_pending(self, state: BucketState) -> KnownPending:
         """Return the pending words of a bucket that are known, perhaps none yet."""
@@ -254,7 +262,8 @@ class Snapshot(View):
         cache = self.snapshot_cache
         known = cache.known_pending(state)
         if known.commit < cache.commit:
-            touched = (cache.changes_since(known.commit, self.transaction) or {}).get(state.bucket)
+            changes = cache.changes_since(known.commit, self.transaction)
+            touched = None if changes is None else changes.get(state.bucket)
             known.take_last([] if touched is None else touched.words, state.pending_seq, cache.commit)
         return known
 

@@ -86,6 +86,7 @@ class Store(StoreReader):
             self._open_cache: OpenCache | None = None  # what was read of the open transaction
             self._owner: int  # the thread of the open transaction
             self._write_cache = WriteCache()
+            self._snapshot_cache = self._fresh_cache()
             self._board: ChangeBoard | None = None
             self._is_lost = False  # the open transaction failed, and its recovery has not passed yet
             self._unsealed: list[bytes] = []
@@ -382,6 +383,9 @@ class Store(StoreReader):
 
     # -- inside --------------------------------------------------------------------------------------------------
 
+    def _fresh_cache(self) -> SnapshotCache:
+        return SnapshotCache(-1, recent=self._write_cache.recent_changes)
+
     def _free_disk_at_close(self) -> None:
         try:
             self._free_space.give_back(HOLES_AT_CLOSE_S)
@@ -523,7 +527,7 @@ class Store(StoreReader):
         """
         self._is_lost = True
         if self._open_cache is not None:  # it shares names and pending words, perhaps undone ones, with the one before
-            self._snapshot_cache, self._open_cache = SnapshotCache(-1), None
+            self._snapshot_cache, self._open_cache = self._fresh_cache(), None
         for _ in range(GROWTHS_MAX):
             self.recoveries += 1
             self.stamp += 1

@@ -14,7 +14,8 @@ from sonicpy import Index
 from sonicpy.errors import StoreError
 from sonicpy.graph.builder import WordGraphBuilder
 from sonicpy.index.maintenance.consolidate import GraphLimits, changed_words, read_changes, read_words
-from sonicpy.index.search.lexicon import PENDING_CACHED, Lexicon, Lexicons
+from sonicpy.index.search import lexicon as lexicon_module
+from sonicpy.index.search.lexicon import Lexicon, Lexicons
 from sonicpy.store.log import Log
 from sonicpy.store.view import View
 from tests.index.graphs import (
@@ -368,8 +369,12 @@ class TestPendingWordsOfManyBuckets:
                 index.flush_bucket(C, B)
                 assert corrected(index) == set()
 
-    def test_more_buckets_than_are_kept_ready(self, tmp_path: Path) -> None:
-        buckets = {f"b{number}": WORDS[number % len(WORDS)] for number in range(2 * PENDING_CACHED + 3)}
+    @pytest.mark.parametrize("bound", ["PENDING_CACHED", "PENDING_WORDS_CACHED"])
+    def test_more_buckets_than_are_kept_ready(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: str
+    ) -> None:
+        monkeypatch.setattr(lexicon_module, bound, 20)
+        buckets = {f"b{number}": WORDS[number % len(WORDS)] for number in range(43)}
         with open_index(tmp_path) as index:
             with index.batch():
                 for bucket, word in buckets.items():

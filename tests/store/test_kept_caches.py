@@ -242,6 +242,44 @@ def test_what_a_commit_left_alone_is_not_read_again(filled: Store, monkeypatch: 
     assert set(read) == {"words"}, "rows of words are read again, lists and lengths only grow"
 
 
+def test_commits_that_change_very_many_buckets_leave_the_rest_cached(
+    filled: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The row of changes has no room for them; the process that commits keeps them."""
+    with filled.snapshot() as view:
+        check(view)
+    read: list[object] = []
+    monkeypatch.setattr(snapshot.SnapshotSource, "read_postings", lambda *given: read.append(given))
+    for number in range(3):
+        for bucket in range(300):
+            filled.apply(
+                push(f"tenant{number}", f"common own{bucket}of{number} other{bucket}", bucket=f"tenant{bucket}")
+            )
+        filled.commit()
+    with filled.snapshot() as view:
+        last, row = view.transaction.number, CHANGES.read(view.transaction)
+        assert changes.changes_since(last - 2, last, row) is None
+        state = bucket_of(view)
+        answers(view.reader(state))
+    assert read == []
+
+
+def test_what_is_kept_of_commits_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(changes, "KEPT_WEIGHT", 5 * (changes.BUCKET_WEIGHT + 2))
+    recent = changes.RecentChanges()
+    for commit in range(1, 9):
+        recent.note(commit, {commit % 2: changes.Touched({commit}, set(), [b"word%d" % commit])})
+    assert recent.since(3, 9) is None and recent.since(2, 8) is None, "only the last five commits are kept"
+    kept = recent.since(3, 8)
+    assert kept is not None
+    assert kept.get(0) == changes.Touched({4, 6, 8}, set(), [b"word4", b"word6", b"word8"])
+    assert kept.get(1) == changes.Touched({5, 7}, set(), [b"word5", b"word7"]) and kept.get(2) is None
+    between = recent.since(5, 6)
+    assert between is not None and between.get(0) == changes.Touched({6}, set(), [b"word6"])
+    recent.note(11, {1: changes.Touched({9}, set(), [])})
+    assert recent.since(8, 11) is None and recent.since(10, 11) is not None, "two commits before it are not known"
+
+
 def test_only_rewritten_lists_are_read_again(filled: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     with filled.snapshot() as view:
         check(view)
@@ -315,6 +353,7 @@ def test_too_many_changes_are_not_named() -> None:
 
 def test_pending_words_grow_from_commit_to_commit(filled: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(snapshot, "PENDING_READ_MAX", 0)
+    monkeypatch.setattr(changes, "KEPT_WEIGHT", 0)  # as in a process that only reads
     with filled.snapshot() as view:
         state = view.bucket("c", "b")
         assert state is not None

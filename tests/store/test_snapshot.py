@@ -15,7 +15,7 @@ from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import IDLE_MAX
 from sonicpy.store.mutations import FlushBucket
-from sonicpy.store.read_cache import Snapshot
+from sonicpy.store.read_cache import Snapshot, SnapshotCache
 from sonicpy.store.store import Store
 from tests.store.shorthand import push
 
@@ -89,7 +89,7 @@ def test_postings_that_are_asked_for_again_and_again_are_read_once(
         reader = view.reader(state)
         words = reader.words([b"shared", b"own0", b"own1", b"own2"])
         size = max(reader.postings(word).size_bytes for word in words if word is not None)  # type: ignore[union-attr]
-    monkeypatch.setattr(snapshot, "changes_since", lambda *given: None)  # nothing outlives the commit
+    monkeypatch.setattr(SnapshotCache, "changes_since", lambda *given: None)  # nothing outlives the commit
     store.apply(push("o3", "other"))
     store.commit()
     monkeypatch.setattr(snapshot, "POSTINGS_MAX_BYTES", size)

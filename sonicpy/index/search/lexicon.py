@@ -26,8 +26,8 @@ LETTER_WORTH = 4.0
 """Measured on lists of misspellings, as what a typed letter counts that a correction keeps beside the logarithm of its
 holders: 3 to 6 measure alike."""
 
-PENDING_CACHED = 64
-"""Buckets whose pending words are cached for comparison, at most."""
+PENDING_CACHED, PENDING_WORDS_CACHED = 1_000, 65_536
+"""Buckets whose pending words are cached for comparison, and words of all of them, at most: about 8 MB."""
 
 
 class Lexicons:
@@ -44,6 +44,7 @@ class Lexicons:
         self.live = live
         self._recoveries = recoveries
         self._pending: dict[int, tuple[tuple[int, int, int], PendingWords]] = {}
+        self._pending_words = 0
         self.families = Families(recoveries)
 
     def of(self, view: View, collection: str, bucket: str) -> "Lexicon | None":
@@ -67,9 +68,12 @@ class Lexicons:
             return cached[1]
         source = view.pending_words(state)
         words = cached[1] if cached is not None and cached[1].source is source else PendingWords(source)
+        before = 0 if cached is None else len(cached[1])
         words.refresh()
-        if len(self._pending) >= PENDING_CACHED:
+        self._pending_words += len(words) - before
+        if len(self._pending) >= PENDING_CACHED or self._pending_words > PENDING_WORDS_CACHED:
             self._pending.clear()
+            self._pending_words = len(words)
         self._pending[state.bucket] = (moment, words)
         return words
 

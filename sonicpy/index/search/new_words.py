@@ -66,6 +66,8 @@ class NewWords:
 
     def _keys(self, word: str) -> set[str]:
         """Return the first letters of a word, and of what stands behind an elided word or an article."""
+        if word.isascii() and "'" not in word:  # most words, without the look-ups for the others
+            return {word[:LETTERS]}
         plain = unmarked(word)
         found = {first_letters(plain)}
         if "'" in plain:
