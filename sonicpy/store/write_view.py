@@ -128,14 +128,14 @@ class WriteView(View):
     def take_touched(self, bucket: int) -> Touched | None:
         """Return what changed in a bucket since the last call, at first since the transaction began; None: nothing.
 
-        Rows of lengths may be among it that changed before.
+        Rows of lengths may be among it that changed before; at a commit, all of the transaction are.
         """
         touched = self.touched.get(bucket)
         if touched is None:
             return None
         rewritten, self._untaken[bucket] = self._untaken.get(bucket, touched.rewritten), set()
         held = self._write_cache.of(bucket).lengths
-        changed = touched.length_rows if held is None else touched.length_rows | held.changed_rows()
+        changed = touched.length_rows if held is None else touched.length_rows | held.take_unseen()
         return Touched(rewritten, changed, None)
 
     def buckets(self, collection: str) -> list[BucketState]:

@@ -8,6 +8,7 @@ cpdef double unpack_length(uint8_t packed) noexcept
 
 cdef class Lengths:
     cdef readonly bytearray packed
+    cdef set _unseen  # rows that changed since `take_unseen`
     cdef set _changed  # numbers of rows
     cdef Py_ssize_t _last_row  # the one added last
 

@@ -44,6 +44,7 @@ cdef class Lengths:
     def __cinit__(self, bytearray packed not None):
         self.packed = packed
         self._changed = set()
+        self._unseen = set()
         self._last_row = -1
 
     def __setitem__(self, Py_ssize_t iid, uint8_t length) -> None:
@@ -61,11 +62,15 @@ cdef class Lengths:
         if iid // LENGTHS_PER_ROW != self._last_row:
             self._last_row = iid // LENGTHS_PER_ROW
             self._changed.add(self._last_row)
+            self._unseen.add(self._last_row)
         return 0
 
-    def changed_rows(self) -> set:
-        """Return the numbers of the rows that changed since the last call of `take_changed`."""
-        return set(self._changed)
+    def take_unseen(self) -> set:
+        """Return the numbers of the rows that changed since the last call."""
+        cdef set unseen = self._unseen
+        self._unseen = set()
+        self._last_row = -1
+        return unseen
 
     def take_changed(self) -> list:
         """Return the rows that changed since the last call, with their numbers."""
