@@ -301,16 +301,26 @@ def _pandas_batches(frame: Any) -> Iterator[Columns]:
     if any(name is not None for name in frame.index.names):
         frame = frame.reset_index(allow_duplicates=True)
     names = [str(name) for name in frame.columns]  # a number in a table that was read without a header
-    ambiguous = {name: partial(_refuse_ambiguous, name, count) for name, count in Counter(names).items() if count > 1}
+    ambiguous = _ambiguous(names, ", its index included")
     for start in range(0, max(len(frame), 1), BATCH_ROWS):
         part = frame.iloc[start : start + BATCH_ROWS]
         yield {name: part.iloc[:, place].tolist for place, name in enumerate(names)} | ambiguous
 
 
-def _refuse_ambiguous(name: str, count: int) -> list[Any]:
-    """Stand for the values of a column of a pandas table whose name others have, too. Raises InvalidArgument."""
+def _ambiguous(names: Sequence[str], which: str = "") -> Columns:
+    """Return the columns whose names others have, too: asked for, they refuse.
+
+    Args:
+        which: what is counted as a column, for the sentence.
+    """
+    counted = Counter(names).items()
+    return {name: partial(_refuse_ambiguous, name, count, which) for name, count in counted if count > 1}
+
+
+def _refuse_ambiguous(name: str, count: int, which: str) -> list[Any]:
+    """Stand for the values of a column whose name others have, too. Raises InvalidArgument."""
     raise InvalidArgument(
-        f"the table has {count} columns with the name {shown(name)}, its index included; rename or drop all but one"
+        f"the table has {count} columns with the name {shown(name)}{which}; rename or drop all but one"
     )
 
 
@@ -325,9 +335,10 @@ def _arrow_batches(table: Any) -> Iterator[Columns]:
         for start in range(0, max(batch.num_rows, 1), BATCH_ROWS):
             part = batch.slice(start, BATCH_ROWS)
             seen = True
-            yield {name: part.column(place).to_pylist for place, name in enumerate(part.schema.names)}
+            names = part.schema.names
+            yield {name: part.column(place).to_pylist for place, name in enumerate(names)} | _ambiguous(names)
     if not seen:  # then missing columns are reported
-        yield {name: list for name in table.schema.names}
+        yield {name: list for name in table.schema.names} | _ambiguous(table.schema.names)
 
 
 def _table_rows(batches: Iterator[Columns], shape: Shape) -> Iterator[Parts]:

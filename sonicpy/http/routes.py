@@ -40,7 +40,7 @@ class FlatRoute(APIRoute):
 
 
 class StrictRoute(FlatRoute):
-    """A FlatRoute that refuses parameters of the address that it does not know."""
+    """A FlatRoute that refuses parameters of the address that it does not know, and those that are given twice."""
 
     def get_route_handler(self) -> Handler:
         """Return the handler of a FlatRoute, behind a check of the parameters."""
@@ -50,9 +50,13 @@ class StrictRoute(FlatRoute):
         taken = f"allowed are {', '.join(known)}" if known else none
 
         async def handle_strict(request: Request) -> Response:
-            unknown = next((name for name in request.query_params if name not in known), None)
-            if unknown is not None:
-                raise HTTPException(422, f"{unknown[:GIVEN_MAX]} is not known here; {taken}")
+            given: set[str] = set()
+            for name, _ in request.query_params.multi_items():
+                if name not in known:
+                    raise HTTPException(422, f"{name[:GIVEN_MAX]} is not known here; {taken}")
+                if name in given:
+                    raise HTTPException(422, f"{name} is given more than once in the address; allowed is once")
+                given.add(name)
             return await handle(request)
 
         return handle_strict

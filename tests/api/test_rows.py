@@ -278,6 +278,17 @@ def test_columns_of_pandas_that_share_a_name_are_refused_only_where_one_is_asked
                 list(read_rows(table, shape))
 
 
+def test_columns_of_arrow_that_share_a_name_are_refused_only_where_one_is_asked_for() -> None:
+    pyarrow = pytest.importorskip("pyarrow", reason="needs the extra [parquet]")
+    names = ["id", "text", "more", "more"]
+    table = pyarrow.table([["o1", "o2"], ["hello", "world"], ["x", "y"], ["z", "z"]], names=names)
+    for rows in (table, table.to_reader(), table.to_batches()[0]):
+        assert list(read_rows(rows, BOUND)) == [A, B]
+    for rows in (table, table.to_reader(), table.slice(0, 0)):
+        with pytest.raises(InvalidArgument, match="^the table has 2 columns with the name 'more'; rename or drop"):
+            list(read_rows(rows, Shape("c", "b", text=("text", "more"))))
+
+
 def test_tables_of_polars() -> None:
     polars = pytest.importorskip("polars", reason="needs the extra [tables]")
     frame = polars.DataFrame(COLUMNS)

@@ -117,6 +117,10 @@ def test_every_operation_refuses_parameters_that_it_does_not_know(index: sonicpy
         assert answer.json()["detail"].startswith("x is not known here; "), path
     for path in ("/health", "/", "/page/main.js", "/openapi.json"):
         assert client.get(path, params={"x": "1"}).status_code == 200
+    for path in ("/v1/query?text=weather&collection=messages&bucket=default", "/v1/stats?collection=messages"):
+        answer = client.get(f"{path}&collection=other")
+        assert answer.status_code == 422
+        assert answer.json()["detail"] == "collection is given more than once in the address; allowed is once"
     for said, answer in (
         ("limit is not known here; POST /v1/query takes no parameters in its address",
          client.post("/v1/query?limit=3", json={**SCOPE, "text": "weather"})),
