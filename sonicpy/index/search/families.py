@@ -108,7 +108,7 @@ class _Kin:
     Attributes:
         folded: the typed word, folded.
         own: see `fold`.
-        stems: by algorithm, its stem, folded.
+        stems: by algorithm, its stem, folded, and how words of that stem begin.
         start: the typed word as the beginnings of candidates are folded.
         kept: letters that stay as they are in beginnings: those of `own` that no form of a word brings.
         prefixes: the beginnings of candidates.
@@ -119,7 +119,7 @@ class _Kin:
 
     folded: str
     own: str | None
-    stems: tuple[tuple[str, str], ...]
+    stems: tuple[tuple[str, str, str], ...]
     start: str
     kept: str | None
     prefixes: tuple[str, ...]
@@ -129,21 +129,21 @@ class _Kin:
 
     def holds(self, stemmers: "Stemmers", words: Sequence[str]) -> list[bytes]:
         """Return the words of the family among some words."""
-        found: list[str] = []
-        rest: list[str] = []
-        cores: list[str] = []
-        for word in words:
-            core = word if word.isalpha() and self.before is not ARTICLES else _core(word, self.before)
-            if fold(core, self.own) == self.folded:
-                found.append(word)
-            else:
-                rest.append(word)
-                cores.append(core)
-        if rest:
-            for algorithm, stem in self.stems:
-                stems = stemmers[algorithm].stemWords(cores)
-                found += [word for word, its in zip(rest, stems, strict=True) if fold(its, self.own) == stem]
-        return sorted(word.encode() for word in set(found))
+        # Most words are ASCII, and what is ASCII is folded already.
+        own, folded = self.own, self.folded
+        if self.before is ARTICLES:
+            cores = [_core(word, self.before) for word in words]
+        else:
+            cores = [word if word.isalpha() else _core(word, self.before) for word in words]
+        held = list(zip(words, cores, strict=True))
+        found = {word for word, core in held if core == folded or (not core.isascii() and fold(core, own) == folded)}
+        for algorithm, stem, beginning in self.stems:
+            begun = [pair for pair in held if pair[1].startswith(beginning) or not pair[1].isascii()]
+            stems = stemmers[algorithm].stemWords([core for _, core in begun])
+            for (word, _), its in zip(begun, stems, strict=True):
+                if its == stem or (not its.isascii() and fold(its, own) == stem):
+                    found.add(word)
+        return sorted(map(str.encode, found))
 
 
 _NO_KIN = _Kin("", None, (), "", None, (), frozenset(), (), ())
@@ -253,14 +253,18 @@ class Families:
             return None
         if len(folded) < BEHIND_MIN or (before is not ARTICLES and folded[0] not in ELIDES):
             before = ()
-        stems = tuple((name, fold(self._stemmers[name].stemWord(text), own)) for name in algorithms)
         kept = own and "".join(letter for letter in own if not any(letter in _brought(name) for name in algorithms))
         start = fold(text, kept)
-        beginnings = {start[: _common(start, _beginning(stem, name))] for name, stem in stems} or {start}
-        prefixes = _shortest(beginnings)
-        near = {start, *(each for _, stem in stems for each in _ends(stem))}
+        stems = tuple(self._stem(text, start, own, name) for name in algorithms)
+        prefixes = _shortest({beginning for _, _, beginning in stems} or {start})
+        near = {start, *(each for _, stem, _ in stems for each in _ends(stem))}.difference(prefixes)
         keys = frozenset(map(first_letters, prefixes))
-        return _Kin(folded, own, stems, start, kept, prefixes, keys, tuple(sorted(near - beginnings)), before)
+        return _Kin(folded, own, stems, start, kept, prefixes, keys, tuple(sorted(near)), before)
+
+    def _stem(self, text: str, start: str, own: str | None, algorithm: str) -> tuple[str, str, str]:
+        """Return the algorithm, the stem of a word, and how words of that stem begin, as far as the word does so."""
+        stem = fold(self._stemmers[algorithm].stemWord(text), own)
+        return algorithm, stem, start[: _common(start, _beginning(stem, algorithm))]
 
     def _candidates(self, reader: BucketReader, kin: _Kin, moment: tuple[int, int]) -> list[str]:
         """Return words that begin as a family does, with or without marks; some twice."""
@@ -363,7 +367,8 @@ def _add_words(found: list[str], reader: BucketReader, beginnings: Iterator[byte
     for beginning in beginnings:
         words = reader.words_with(beginning, left)[:left]
         left -= len(words)
-        found += [text for word in words if len(word) <= longest and is_spelled(text := word.decode())]
+        texts = [word.decode() for word in words if len(word) <= longest]
+        found += [text for text in texts if text.isalpha() or is_spelled(text)]
         if left <= 0:
             return False
     return True
