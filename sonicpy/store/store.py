@@ -347,7 +347,8 @@ class Store(StoreReader):
         if view is None or view.owner != threading.get_ident():
             return None
         if view.open_cache is None:
-            view.open_cache = self._open_cache = OpenCache(view, self._snapshot_cache)
+            with self._replacing_cache:
+                view.open_cache = self._open_cache = OpenCache(view, self._snapshot_cache)
         return view
 
     def readable_stamp(self) -> int | None:
@@ -463,7 +464,8 @@ class Store(StoreReader):
                 left = None if self._open_cache is None else self._open_cache.left_to_commit()
                 self._environment.commit(view.transaction)
                 if left is not None:
-                    self._snapshot_cache, self._open_cache = left, None
+                    with self._replacing_cache:
+                        self._snapshot_cache, self._open_cache = left, None
                 if self._board is not None:
                     self._board.note_commit(number)
             except MapFull as error:
@@ -523,7 +525,8 @@ class Store(StoreReader):
         """
         self._is_lost = True
         if self._open_cache is not None:  # it shares names and pending words, perhaps undone ones, with the one before
-            self._snapshot_cache, self._open_cache = SnapshotCache(-1), None
+            with self._replacing_cache:
+                self._snapshot_cache, self._open_cache = SnapshotCache(-1), None
         for _ in range(GROWTHS_MAX):
             self.recoveries += 1
             self.stamp += 1
