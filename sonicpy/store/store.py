@@ -354,7 +354,10 @@ class Store(StoreReader):
     def readable_stamp(self) -> int | None:
         """Return `stamp` if this thread reads the state it belongs to; None: it reads an older commit."""
         stamp = self.stamp  # read before the count: a change raises the count first
-        return stamp if not self.uncommitted or self._owner == threading.get_ident() else None
+        if self._owner == threading.get_ident():
+            return stamp
+        # A step of a removal changes what is read without a mutation.
+        return stamp if not self.uncommitted and self._view is None else None
 
     def log_bytes(self) -> int:
         """Return how many bytes of records the log holds."""
