@@ -1,5 +1,6 @@
 """Words added since the graph file was built: few, so a correction compares them one by one."""
 
+import threading
 from collections.abc import Sequence
 
 from rapidfuzz.distance import OSA, Levenshtein
@@ -18,17 +19,20 @@ class PendingWords:
         self._taken = 0
         self._words: set[str] = set()
         self._by_length: dict[int, list[str]] = {}  # in characters
+        self._refreshing = threading.Lock()
 
     def __len__(self) -> int:
         return len(self._words)
 
     def refresh(self) -> None:
-        """Add the words that were appended to the source."""
-        for word in map(bytes.decode, self.source[self._taken :]):
-            if word not in self._words:
-                self._words.add(word)
-                self._by_length.setdefault(len(word), []).append(word)
-        self._taken = len(self.source)
+        """Add the words that were appended to the source. Other threads may append some meanwhile."""
+        with self._refreshing:
+            end = len(self.source)
+            for word in map(bytes.decode, self.source[self._taken : end]):
+                if word not in self._words:
+                    self._words.add(word)
+                    self._by_length.setdefault(len(word), []).append(word)
+            self._taken = end
 
     def correct(self, word: bytes, distance: int, *, transpositions: bool) -> list[tuple[bytes, int]]:
         """Return the words within an edit distance of `word`, with their distances, in no order.

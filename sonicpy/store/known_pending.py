@@ -4,6 +4,7 @@ The snapshots and the open write transaction of a process share one list for eac
 such as families, then outlives commits, too.
 """
 
+import threading
 from dataclasses import dataclass, field
 
 PENDING_READ_MAX = 4_096
@@ -24,12 +25,20 @@ class KnownPending:
     commit: int
     seq: int
     words: list[bytes] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+
+    def extent(self) -> tuple[int, int]:
+        """Return how many words there are, and the `pending_seq` up to which they were read: a reader of an older state
+        finds words among them that its bucket does not have yet, or does not have any more."""
+        with self._lock:
+            return len(self.words), self.seq
 
     def take(self, new: list[bytes], before: int, seq: int, commit: int) -> None:
-        """Add the words behind number `before`, unless another thread has."""
-        if self.seq == before:
-            self.words += new  # first: who sees the new number finds the words
-            self.seq, self.commit = seq, max(self.commit, commit)
+        """Add the words behind number `before`, unless another thread has added some: fewer, perhaps."""
+        with self._lock:
+            if self.seq == before:
+                self.words += new  # first: who sees the new number finds the words
+                self.seq, self.commit = seq, max(self.commit, commit)
 
     def take_last(self, words: list[bytes] | None, seq: int, commit: int) -> bool:
         """Add the new ones of the words with the last numbers up to `seq`; return whether these are all new ones.
@@ -37,8 +46,10 @@ class KnownPending:
         Args:
             words: one for each number; None: they are not known.
         """
-        before = self.seq
-        if words is None or seq - len(words) > before:
-            return False
-        self.take(words[len(words) - max(seq - before, 0) :], before, max(seq, before), commit)
-        return True
+        with self._lock:
+            before = self.seq
+            if words is None or seq - len(words) > before:
+                return False
+            self.words += words[len(words) - max(seq - before, 0) :]
+            self.seq, self.commit = max(seq, before), max(self.commit, commit)
+            return True

@@ -62,13 +62,16 @@ class OpenCache(SnapshotCache):
 
         It is the list of the snapshots before and behind.
         """
+        return self.growing_pending_words(state).words
+
+    def growing_pending_words(self, state: BucketState) -> KnownPending:
+        """Return the same words, to which later ones are added."""
         known = self.known_pending(state)
         self._add_pending(known, state)
-        if known.seq < state.pending_seq:
-            seq = known.seq
+        while (seq := known.seq) < state.pending_seq:
             new = pending_since(self._view.transaction, state.bucket, seq)
             known.take(new, seq, state.pending_seq, self.commit - 1)
-        return known.words
+        return known
 
     def _add_pending(self, known: KnownPending, state: BucketState) -> None:
         """Add to the known pending words those of this transaction and of the commits before, if these tell."""

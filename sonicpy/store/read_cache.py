@@ -6,6 +6,7 @@ anyway, since an IID always means the same object. People ask for the same words
 more often.
 """
 
+import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -63,12 +64,19 @@ class KnownNames:
     named: int
     until: int
     iids: dict[bytes, int] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     def take(self, new: dict[bytes, int], before: int, until: int) -> None:
-        """Add the objects from IID `before` on, unless another thread has."""
-        if self.until == before:
-            self.iids.update(new)
-            self.until = until
+        """Add the objects from IID `before` on, unless another thread has added some."""
+        with self._lock:
+            if self.until == before:
+                self.iids.update(new)
+                self.until = until
+
+    def find(self, oid: bytes) -> tuple[int | None, int]:
+        """Return the IID of the newest object with an OID, and `until`."""
+        with self._lock:
+            return self.iids.get(oid), self.until
 
 
 class SnapshotCache:
@@ -227,35 +235,36 @@ class Snapshot(View):
         known = names.get(state.bucket)
         if known is None or known.named < state.named:
             known = names[state.bucket] = KnownNames(state.named, state.named)
-        if known.named > state.named or known.until > state.next_iid:  # another thread has read a later commit
-            yield from find_new(self.transaction, state, oid)
-            return
-        before = known.until
-        if before < state.next_iid:
+        while (before := known.until) < state.next_iid:
             new = {other: iid for iid, other in oids_from(self.transaction, state.bucket, before)}
             known.take(new, before, state.next_iid)
-        iid = known.iids.get(oid)
-        if iid is not None and self.record(state.bucket, iid) is not None:
+        iid, until = known.find(oid)
+        if known.named > state.named or until > state.next_iid:  # another thread has read a later commit
+            yield from find_new(self.transaction, state, oid)
+        elif iid is not None and self.record(state.bucket, iid) is not None:
             yield iid
 
     def pending_words(self, state: BucketState) -> list[bytes]:
         """Return the words of a bucket that appeared or vanished since its graph was built, perhaps more than once.
 
-        Later commits add to this list. It may hold words of a later commit, which another thread reads.
+        Later commits add to this list. It may hold words of a later commit, or of an open transaction, which another
+        thread reads.
         """
-        known = self._known_pending(state)
-        if known.seq < state.pending_seq:
-            seq = known.seq
-            new = pending_since(self.transaction, state.bucket, seq)
-            known.take(new, seq, state.pending_seq, self.snapshot_cache.commit)
-        return known.words
+        return self._all_pending(state, self._known_pending(state)).words
 
-    def growing_pending_words(self, state: BucketState) -> list[bytes] | None:
-        """Return the list of `pending_words`, which words are added to; None: reading them all would take too long."""
+    def growing_pending_words(self, state: BucketState) -> KnownPending | None:
+        """Return the words of `pending_words`, to which later ones are added; None: reading them all takes too long."""
         known = self._known_pending(state)
         if known.seq < state.pending_seq and state.pending_seq - state.graph_seq > PENDING_READ_MAX:
             return None
-        return self.pending_words(state)
+        return self._all_pending(state, known)
+
+    def _all_pending(self, state: BucketState, known: KnownPending) -> KnownPending:
+        """Read the pending words that are not known yet."""
+        while (seq := known.seq) < state.pending_seq:
+            new = pending_since(self.transaction, state.bucket, seq)
+            known.take(new, seq, state.pending_seq, self.snapshot_cache.commit)
+        return known
 
     def _known_pending(self, state: BucketState) -> KnownPending:
         """Return the pending words that are known, with those that commits since then brought."""

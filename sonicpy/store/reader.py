@@ -1,5 +1,6 @@
 """Reading a store: snapshots of its last commit, which readers share, and its sizes."""
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,6 +32,7 @@ class StoreReader:
         self.recoveries = 0
         self._environment = environment
         self._snapshot_cache = SnapshotCache(-1)
+        self._replacing_cache = threading.Lock()  # one cache takes over what another holds, and only one may
 
     @contextmanager
     def reading(self) -> Iterator[View]:
@@ -59,14 +61,18 @@ class StoreReader:
         transaction = self._environment.take_snapshot()
         view = transaction.cached_view
         if not isinstance(view, View):
+            view = transaction.cached_view = Snapshot(transaction, self._cache_of(transaction.number))
+        return view
+
+    def _cache_of(self, number: int) -> SnapshotCache:
+        """Return the cache of a commit."""
+        with self._replacing_cache:
             cache = self._snapshot_cache
-            number = transaction.number
             if cache.commit < number:
                 cache = self._snapshot_cache = SnapshotCache(number, cache)
-            elif cache.commit > number:  # it was begun before the last commit
+            elif cache.commit > number:  # the transaction was begun before the last commit
                 cache = SnapshotCache(number)
-            view = transaction.cached_view = Snapshot(transaction, cache)
-        return view
+            return cache
 
     def give_back(self, view: View) -> None:
         """End reading what `take_view` or `take_snapshot` returned."""

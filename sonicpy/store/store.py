@@ -348,13 +348,17 @@ class Store(StoreReader):
         if view is None or view.owner != threading.get_ident():
             return None
         if view.open_cache is None:
-            view.open_cache = self._open_cache = OpenCache(view, self._snapshot_cache)
+            with self._replacing_cache:
+                view.open_cache = self._open_cache = OpenCache(view, self._snapshot_cache)
         return view
 
     def readable_stamp(self) -> int | None:
         """Return `stamp` if this thread reads the state it belongs to; None: it reads an older commit."""
         stamp = self.stamp  # read before the count: a change raises the count first
-        return stamp if not self.uncommitted or self._owner == threading.get_ident() else None
+        if self._owner == threading.get_ident():
+            return stamp
+        # A step of a removal changes what is read without a mutation.
+        return stamp if not self.uncommitted and self._view is None else None
 
     def log_bytes(self) -> int:
         """Return how many bytes of records the log holds."""
@@ -467,7 +471,8 @@ class Store(StoreReader):
                 left = None if self._open_cache is None else self._open_cache.left_to_commit()
                 self._environment.commit(view.transaction)
                 if left is not None:
-                    self._snapshot_cache, self._open_cache = left, None
+                    with self._replacing_cache:
+                        self._snapshot_cache, self._open_cache = left, None
                 if self._board is not None:
                     self._board.note_commit(number)
             except MapFull as error:
@@ -527,7 +532,8 @@ class Store(StoreReader):
         """
         self._is_lost = True
         if self._open_cache is not None:  # it shares names and pending words, perhaps undone ones, with the one before
-            self._snapshot_cache, self._open_cache = self._fresh_cache(), None
+            with self._replacing_cache:
+                self._snapshot_cache, self._open_cache = self._fresh_cache(), None
         for _ in range(GROWTHS_MAX):
             self.recoveries += 1
             self.stamp += 1

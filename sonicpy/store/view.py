@@ -11,6 +11,7 @@ from sonicpy.ids import Scope
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import BUCKETS, DROPPED, META, OBJECTS, PENDING, SCOPES, TERMS, Row, Transaction
 from sonicpy.store.keys import STAGING, after_collection, collection_prefix, scope_key, scope_of
+from sonicpy.store.known_pending import KnownPending
 from sonicpy.store.lengths import read_lengths
 from sonicpy.store.meta import ANALYZER, BY_ASSOCIATION, EMPTIED, ORDER
 from sonicpy.store.names import find_new, stored_names
@@ -158,8 +159,8 @@ class View:
         """Return the words of a bucket that appeared or vanished since its graph was built, perhaps more than once."""
         return [key[4:] for key, _ in self.transaction.rows(PENDING, bucket_key(state.bucket))]
 
-    def growing_pending_words(self, state: BucketState) -> list[bytes] | None:
-        """Return the list of `pending_words` where it is one that later words are added to; here it is not: None."""
+    def growing_pending_words(self, state: BucketState) -> KnownPending | None:
+        """Return the words of `pending_words` where later ones are added to them; here they are not: None."""
         return None
 
     # -- for maintenance and reports: what committed tables hold ---------------------------------------------------

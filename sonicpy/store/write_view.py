@@ -29,6 +29,7 @@ from sonicpy.store.environment import (
     Transaction,
 )
 from sonicpy.store.keys import length_key, object_key, scope_key
+from sonicpy.store.known_pending import KnownPending
 from sonicpy.store.lengths import OBJECTS_PER_ROW, Lengths, read_lengths
 from sonicpy.store.meta import CHANGES, EMPTIED, take_bucket_id
 from sonicpy.store.names import NewNames, new_names, stored_names
@@ -230,9 +231,9 @@ class WriteView(View):
         """Return the words of a bucket that appeared or vanished since its graph was built, perhaps more than once."""
         return super().pending_words(state) if self.open_cache is None else self.open_cache.pending_words(state)
 
-    def growing_pending_words(self, state: BucketState) -> list[bytes] | None:
-        """Return the list of `pending_words`, which words are added to, if there is a cache."""
-        return None if self.open_cache is None else self.open_cache.pending_words(state)
+    def growing_pending_words(self, state: BucketState) -> KnownPending | None:
+        """Return the words of `pending_words`, to which later ones are added, if there is a cache."""
+        return None if self.open_cache is None else self.open_cache.growing_pending_words(state)
 
     def note_pending(self, state: BucketState, keys: list[bytes], why: Why) -> None:
         """Add words, by their keys, that appeared or vanished."""

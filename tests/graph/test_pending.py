@@ -1,6 +1,7 @@
 """Pending words against brute force: the textbook's table, and rapidfuzz word by word."""
 
 import random
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -51,6 +52,21 @@ def test_what_is_appended_shows_after_a_refresh() -> None:
     assert len(words) == 2
     assert words.correct(b"ange", 1, transpositions=True) == [(b"angel", 1)]
     assert words.correct(b"anke", 1, transpositions=True) == [(b"anker", 1)]
+
+
+def test_what_another_thread_appends_during_a_refresh_shows_after_the_next_one() -> None:
+    class Growing(list[bytes]):
+        """A list to which another thread adds a word each time that some of it is read."""
+
+        def __getitem__(self, place: Any) -> Any:
+            found = super().__getitem__(place)
+            self.append(b"birne")
+            return found
+
+    words = PendingWords(Growing([b"anker"]))
+    words.refresh()
+    words.refresh()
+    assert words.correct(b"birn", 1, transpositions=True) == [(b"birne", 1)]
 
 
 def test_a_word_that_came_and_went_is_one_word() -> None:

@@ -3,14 +3,19 @@
 import itertools
 import random
 import string
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
 from sonicpy import Index
 from sonicpy.index.search.accents import fold
-from sonicpy.index.search.families import Families, Matching
+from sonicpy.index.search.families import FAMILY_MAX, Families, Matching
 from tests.index.shorthand import B, C, open_index, push
+
+Answer = TypeVar("Answer")
 
 PAIRS = ["".join(pair) for pair in itertools.product(string.ascii_lowercase, repeat=2)]
 """More words than are compared with one."""
@@ -162,6 +167,59 @@ def test_a_cached_family_outlives_a_consolidation(tmp_path: Path, monkeypatch: p
             index.consolidate()
             assert len(index.query(C, B, "engine")) == 2 + number
         assert len(looked_up) == 1
+
+
+def _elsewhere(ask: Callable[[], Answer]) -> Answer:
+    """Return the answer of another thread, which reads the last commit."""
+    with ThreadPoolExecutor(1) as threads:
+        return threads.submit(ask).result()
+
+
+def test_who_reads_the_last_commit_spoils_no_family_of_the_open_transaction(tmp_path: Path) -> None:
+    """What another thread looks up lacks words that both know as pending."""
+    with open_index(tmp_path, search__query_alternates_try=0) as index:
+        push(index, "one", "engine other")
+        assert index.query(C, B, "other") == ["one"]
+        with index.batch():
+            push(index, "two", "engines")
+            assert index.query(C, B, "other") == ["one"], "now the new word is known"
+            for _ in range(2):
+                assert _elsewhere(lambda: index.query(C, B, "engine")) == ["one"]
+                assert index.query(C, B, "engine") == ["one", "two"]
+        assert index.query(C, B, "engine") == ["one", "two"]
+        assert _elsewhere(lambda: index.query(C, B, "engine")) == ["one", "two"]
+
+
+def test_a_word_that_goes_in_the_open_transaction_stays_in_the_families_of_others(tmp_path: Path) -> None:
+    with open_index(tmp_path, search__query_alternates_try=0) as index:
+        push(index, "one", "engine other")
+        push(index, "two", "engines")
+        with index.batch():
+            assert index.pop(C, B, "two", "engines") == 1
+            for _ in range(2):
+                assert index.query(C, B, "engine") == ["one"]
+                assert _elsewhere(lambda: index.query(C, B, "engine")) == ["one", "two"]
+        assert _elsewhere(lambda: index.query(C, B, "engine")) == ["one"]
+
+
+def test_words_that_are_too_long_to_be_pending_join_families(tmp_path: Path) -> None:
+    with open_index(tmp_path, search__query_alternates_try=0) as index:
+        for number, ending in enumerate(("ий", "ая", "ие", "ого")):
+            push(index, f"o{number}", f"человеконенавистническ{ending}")
+            assert len(index.query(C, B, "человеконенавистнический", lang="rus")) == number + 1
+
+
+def test_a_word_that_was_left_out_of_a_full_family_comes_when_others_go(tmp_path: Path) -> None:
+    words = ["s" + first + "l" + second + "n" for first in "eéèê" for second in "aáàâä"]
+    with open_index(tmp_path, search__query_alternates_try=0) as index:
+        for number, word in enumerate(words):
+            push(index, f"o{number}", word)
+        found = index.query(C, B, "selan", limit=100).objects
+        assert len(found) == FAMILY_MAX + 1
+        for oid in found[1:4]:
+            index.flush_object(C, B, oid)
+        assert len(index.query(C, B, "selan", limit=100)) == FAMILY_MAX + 1
+        _check_fresh(index, "selan")
 
 
 def _check_fresh(index: Index, word: str) -> None:

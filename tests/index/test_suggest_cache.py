@@ -2,10 +2,12 @@
 
 import random
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from sonicpy import Index
 from sonicpy.index.search.suggest_cache import ANSWERS_MAX, SuggestCache
+from sonicpy.store.remove_steps import TERMS_PER_STEP
 from tests.index.shorthand import B, C, open_index, push
 from tests.store.trouble import roll_back
 
@@ -62,6 +64,24 @@ def test_inside_a_batch_and_from_another_thread(tmp_path: Path) -> None:
             assert seen == [["amber"], ["amber"]]
         ask()
         assert seen[-1] == ["amble", "amber"]
+
+
+def test_a_step_of_a_removal_is_a_change(tmp_path: Path) -> None:
+    """Another thread that asks meanwhile sees the last commit; its answer is not given to who takes the steps."""
+    with open_index(tmp_path) as index:
+        push(index, "many", " ".join(f"word{number}" for number in range(2 * TERMS_PER_STEP)))
+        index.maintainer.engine.is_autocommit = False
+        index.flush_object(C, B, "many")
+        index.maintainer.commit()
+        assert index.maintainer.remove_step()
+        with ThreadPoolExecutor(1) as threads:
+            assert all(threads.submit(index.suggest, C, B, f"word{number}").result() for number in range(50))
+        assert not all(index.suggest(C, B, f"word{number}", limit=1) for number in range(50))
+        shown = [index.suggest(C, B, f"word{number}") for number in range(50)]
+        assert shown == [index._suggest(C, B, f"word{number}", 5) for number in range(50)]
+        while index.maintainer.remove_step():
+            pass
+        index.maintainer.engine.is_autocommit = True
 
 
 def test_undone_changes_are_not_remembered(tmp_path: Path) -> None:

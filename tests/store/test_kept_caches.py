@@ -1,20 +1,24 @@
 """What readers have cached outlives commits, and answers as the tables do."""
 
 import random
+import threading
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sonicpy._native.top_objects import TopObjects
 from sonicpy.errors import StoreFull
-from sonicpy.store import changes
+from sonicpy.store import changes, open_cache, reader
 from sonicpy.store import read_cache as snapshot
 from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.bucket_state import BucketState
+from sonicpy.store.known_pending import KnownPending
 from sonicpy.store.meta import CHANGES
 from sonicpy.store.mutations import FlushObject, PopTerms
+from sonicpy.store.read_cache import SnapshotCache
 from sonicpy.store.store import Store
 from sonicpy.store.view import View
 from sonicpy.store.write_view import WriteView
@@ -71,6 +75,12 @@ def bucket_of(view: View) -> BucketState:
     state = view.bucket("c", "b")
     assert state is not None
     return state
+
+
+def words_of(known: KnownPending | None) -> list[bytes]:
+    """Return the list of words that are known."""
+    assert known is not None
+    return known.words
 
 
 def check(view: View) -> list[object]:
@@ -181,6 +191,10 @@ def test_a_change_inside_a_transaction_leaves_the_rest_cached(filled: Store, mon
     assert read == [row.term_id], "the commit takes over what was read of the transaction"
 
 
+def _full(records: object) -> None:
+    raise StoreFull("no room")
+
+
 def test_what_was_undone_is_in_no_cache(filled: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """An object that was never acknowledged gives its number, and its words theirs, to the next one."""
     filled.commit()
@@ -190,14 +204,11 @@ def test_what_was_undone_is_in_no_cache(filled: Store, monkeypatch: pytest.Monke
     with filled.reading() as view:
         state = bucket_of(view)
         assert view.reader(state).oids([state.next_iid - 1]) == ["undone"]
-        assert b"undonely" in (view.growing_pending_words(state) or [])
+        assert b"undonely" in view.pending_words(state)
         check(view)
 
-    def full(records: object) -> None:
-        raise StoreFull("no room")
-
     with monkeypatch.context() as patched:
-        patched.setattr(filled._log, "append", full)
+        patched.setattr(filled._log, "append", _full)
         with pytest.raises(StoreFull):
             filled.seal()
     filled.apply(push("other", "usual otherly"))
@@ -208,6 +219,47 @@ def test_what_was_undone_is_in_no_cache(filled: Store, monkeypatch: pytest.Monke
             assert b"undonely" not in view.pending_words(state)
             check(view)
         filled.commit()
+
+
+def test_a_reader_brings_back_no_cache_that_a_recovery_dropped(filled: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread takes over the cache of the last commit but one while the changes behind it are undone."""
+    filled.commit()
+    with filled.snapshot() as view:
+        check(view)
+    filled.apply(push("committed", "common"))
+    filled.commit()
+    reads, goes_on = threading.Event(), threading.Event()
+    original = reader.SnapshotCache
+
+    def slowly(*given: Any) -> SnapshotCache:
+        reads.set()
+        goes_on.wait(0.2)
+        return original(*given)
+
+    def read() -> None:
+        with filled.snapshot() as view:
+            check(view)
+
+    filled.apply(push("undone again", "common"))
+    with monkeypatch.context() as patched:
+        patched.setattr(reader, "SnapshotCache", slowly)
+        thread = threading.Thread(target=read)
+        thread.start()
+        reads.wait()
+        with filled.reading() as view:
+            state = bucket_of(view)
+            assert view.reader(state).oids([state.next_iid - 1]) == ["undone again"]
+        patched.setattr(filled._log, "append", _full)
+        with pytest.raises(StoreFull):
+            filled.seal()
+        goes_on.set()
+        thread.join()
+    filled.apply(push("instead", "common"))
+    filled.commit()
+    with filled.snapshot() as view:
+        state = bucket_of(view)
+        assert view.reader(state).oids([state.next_iid - 1]) == ["instead"]
+        check(view)
 
 
 def test_what_a_commit_left_alone_is_not_read_again(filled: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -366,7 +418,7 @@ def test_pending_words_grow_from_commit_to_commit(filled: Store, monkeypatch: py
         with filled.snapshot() as view:
             state = view.bucket("c", "b")
             assert state is not None
-            assert view.growing_pending_words(state) is words
+            assert words_of(view.growing_pending_words(state)) is words
             assert words[-1] == b"fresh%d" % number
     for number in range(2_000):  # their words are too many for an entry
         filled.apply(push(f"many{number}", f"word{number}of{number}"))
@@ -381,12 +433,13 @@ def test_pending_words_grow_from_commit_to_commit(filled: Store, monkeypatch: py
         filled.apply(push(f"open{number}", f"opened{number} common"))
         with filled.reading() as view:
             assert isinstance(view, WriteView)
-            assert view.growing_pending_words(bucket_of(view)) is words, "a transaction adds to the list of the commits"
+            found = words_of(view.growing_pending_words(bucket_of(view)))
+            assert found is words, "a transaction adds to the list of the commits"
             assert words[-1] == b"opened%d" % number
     filled.apply(push("unread", "unreadly common"))
     filled.commit()
     with filled.snapshot() as view:
-        assert view.growing_pending_words(bucket_of(view)) is words
+        assert words_of(view.growing_pending_words(bucket_of(view))) is words
         assert words[-1] == b"unreadly" and len(words) == len(set(words))
 
 
@@ -413,3 +466,33 @@ def test_who_still_reads_an_older_commit_keeps_what_he_has(filled: Store) -> Non
         assert reader.postings(row) is not stored
         assert reader.length_masks() is not masks and reader.lengths() is not lengths
     assert (stored.df, len(stored), bytes(lengths)) == before
+
+
+@pytest.mark.parametrize("is_open", [True, False])
+def test_another_thread_that_reads_fewer_pending_words_leaves_the_rest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_open: bool
+) -> None:
+    """It reads those of an older state between the moment that this one has read and the moment that it notes them."""
+    store = Store(tmp_path, {}, map_bytes=1 << 24)
+    store.apply(push("one", "older"))
+    store.commit()
+    older = store.take_snapshot()
+    store.apply(push("two", "newer"))
+    if not is_open:
+        store.commit()
+    module: Any = open_cache if is_open else snapshot
+    original = snapshot.pending_since
+
+    def interrupted(*given: Any) -> list[bytes]:
+        found: list[bytes] = original(*given)
+        with monkeypatch.context() as patched:
+            patched.setattr(snapshot, "pending_since", original)
+            assert older.pending_words(bucket_of(older)) == [b"older"]
+        return found
+
+    monkeypatch.setattr(module, "pending_since", interrupted)
+    with store.reading() as view:
+        assert isinstance(view, WriteView) == is_open
+        assert set(view.pending_words(bucket_of(view))) == {b"older", b"newer"}
+    store.give_back(older)
+    store.close()

@@ -8,6 +8,7 @@ CANDIDATES_MAX candidates.
 A family is cached. As words are pushed, only the new ones are compared with it.
 """
 
+import threading
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from sonicpy.index.search.new_words import NewWords, first_letters
 from sonicpy.lexer.languages import by_code
 from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.bucket_state import BucketState
+from sonicpy.store.known_pending import KnownPending
 
 CANDIDATES_MAX = 512
 """Words that begin as a family does and are compared with it, at most: it bounds the time for short words."""
@@ -65,6 +67,9 @@ SCRIPTS_WITH_MARKS = ("LATIN", "GREEK", "CYRILLIC", "HEBREW", "ARABIC")
 """Scripts whose words have a family without an algorithm, too: those that differ only in accents or points."""
 ARTICLES = ("ال", "بال", "فال", "كال", "لل", "وال")
 """What Arabic writes together with a noun: the article, alone and behind prepositions."""
+LONG_BYTES = 24
+"""A family of a longer word may have words of more than WORD_BYTES_MAX, which never become pending: it is looked up
+afresh once the terms of the bucket have changed."""
 BEHIND_MIN = 3
 """Letters that stand behind an elided word or an article, at least: l'on is a word of its own."""
 
@@ -158,10 +163,15 @@ class Stemmers(dict[str, Stemmer.Stemmer]):
         return stemmer
 
 
+_Moment = tuple[int, tuple[int, int] | None, int]
+"""The state that a family was looked up in: `pending_seq`, for long words `next_term` and `total_length`, and how often
+the store had undone changes."""
+
+
 class _Family(NamedTuple):
     words: list[bytes]
     kin: _Kin
-    moment: tuple[int, int]
+    moment: _Moment
     new: NewWords | None
     taken: int
 
@@ -176,14 +186,16 @@ class Families:
     def __init__(self, recoveries: Callable[[], int] = int) -> None:
         self._recoveries = recoveries
         self._stemmers = Stemmers()
-        self._cached: dict[tuple[int, bytes, Matching], _Family] = {}
-        self._held: dict[tuple[int, tuple[str, ...]], tuple[tuple[int, int], list[bytes]]] = {}
+        self._cached: dict[tuple[int, bytes, Matching, _Moment | None], _Family] = {}
+        """With the moment: of readers that are behind others."""
+        self._held: dict[tuple[int, tuple[str, ...]], tuple[_Moment, list[bytes]]] = {}
         """By bucket and what may stand before words: at which moment which of these beginnings words had."""
         self._new: dict[int, tuple[int, NewWords]] = {}
         """By bucket, with how often the store had undone changes."""
+        self._refreshing = threading.Lock()
 
     def of(
-        self, reader: BucketReader, word: bytes, matching: Matching, pending: Callable[[], list[bytes] | None]
+        self, reader: BucketReader, word: bytes, matching: Matching, pending: Callable[[], KnownPending | None]
     ) -> list[bytes]:
         """Return the other words of a bucket that a word stands for, at most FAMILY_MAX; no object may hold some.
 
@@ -191,16 +203,21 @@ class Families:
             pending: see `View.growing_pending_words`.
         """
         state = reader.state
-        moment = (state.pending_seq, self._recoveries())
-        key = (state.bucket, word, matching)
+        terms = (state.next_term, state.total_length) if len(word) > LONG_BYTES else None
+        moment = (state.pending_seq, terms, self._recoveries())
+        key: tuple[int, bytes, Matching, _Moment | None] = (state.bucket, word, matching, None)
         cached = self._cached.get(key)
         if cached is not None and cached.moment == moment:
             return cached.words
-        new = self._new_words(state, pending())
-        family = None if cached is None or new is None else self._refreshed(cached, word, new, moment)
+        new, taken, is_behind = self._new_words(state, pending())
+        if is_behind:  # others have read later words, and may have found words gone: what is cached is theirs
+            key = (state.bucket, word, matching, moment)
+            cached = self._cached.get(key)
+            if cached is not None:
+                return cached.words
+        family = None if cached is None or new is None else self._refreshed(cached, word, new, taken, moment)
         if family is None:
             kin = self._kin(word, matching)
-            taken = 0 if new is None else len(new)
             words = [] if kin is None else kin.holds(self._stemmers, self._candidates(reader, kin, moment))
             words = [each for each in words if each != word]
             family = _Family(_nearest(word, words), kin or _NO_KIN, moment, new, taken)
@@ -211,21 +228,27 @@ class Families:
         self._cached[key] = family
         return family.words
 
-    def _new_words(self, state: BucketState, pending: list[bytes] | None) -> NewWords | None:
-        """Return the new words of a bucket; None: they are not known."""
+    def _new_words(self, state: BucketState, pending: KnownPending | None) -> tuple[NewWords | None, int, bool]:
+        """Return the new words of a bucket, None if they are not known; how many they are, and whether the reader of a
+        state is behind the last of them."""
         if pending is None:
-            return None
-        recoveries, known = self._new.get(state.bucket, (-1, None))
-        if known is None or recoveries != self._recoveries() or not known.refresh(pending, state):
-            known = NewWords(pending, state, ARTICLES)
-            self._new[state.bucket] = self._recoveries(), known
-        return known
+            return None, 0, False
+        with self._refreshing:
+            recoveries, known = self._new.get(state.bucket, (-1, None))
+            if known is None or recoveries != self._recoveries() or not known.refresh(pending, state):
+                known = NewWords(pending, state, ARTICLES)
+                self._new[state.bucket] = self._recoveries(), known
+            return known, len(known), state.pending_seq < known.seq
 
-    def _refreshed(self, family: _Family, word: bytes, new: NewWords, moment: tuple[int, int]) -> _Family | None:
-        """Return a cached family with the words that are new; None: it has to be looked up."""
-        if new is not family.new:
+    def _refreshed(self, family: _Family, word: bytes, new: NewWords, taken: int, moment: _Moment) -> _Family | None:
+        """Return a cached family with the words that are new; None: it has to be looked up.
+
+        Args:
+            taken: how many new words there are; perhaps more by now.
+        """
+        if new is not family.new or moment[1] != family.moment[1]:
             return None
-        taken, kin = len(new), family.kin
+        kin = family.kin
         begun = [each for each in new.beginning(kin.keys, family.taken) if _begins(each, kin)]
         if len(begun) > CANDIDATES_MAX:
             return None
@@ -233,7 +256,7 @@ class Families:
         if begun:
             found = kin.holds(self._stemmers, begun)
             words = sorted({*words, *found} - {word})
-            if len(words) > FAMILY_MAX:  # some may be words that no object holds any more
+            if found and len(words) >= FAMILY_MAX:  # objects may hold some no more, and others that were left out
                 return None
         return _Family(words, kin, moment, new, taken)
 
@@ -266,7 +289,7 @@ class Families:
         stem = fold(self._stemmers[algorithm].stemWord(text), own)
         return algorithm, stem, start[: _common(start, _beginning(stem, algorithm))]
 
-    def _candidates(self, reader: BucketReader, kin: _Kin, moment: tuple[int, int]) -> list[str]:
+    def _candidates(self, reader: BucketReader, kin: _Kin, moment: _Moment) -> list[str]:
         """Return words that begin as a family does, with or without marks; some twice."""
         found: list[str] = []
         for before in (b"", *self._begun(reader, kin.before, moment)):
@@ -276,7 +299,7 @@ class Families:
                 _add_words(found, reader, chain.from_iterable(near))
         return found
 
-    def _begun(self, reader: BucketReader, before: tuple[str, ...], moment: tuple[int, int]) -> list[bytes]:
+    def _begun(self, reader: BucketReader, before: tuple[str, ...], moment: _Moment) -> list[bytes]:
         """Return those of what may stand before a word with which words of the bucket begin."""
         if not before:
             return []

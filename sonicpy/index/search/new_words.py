@@ -4,6 +4,7 @@ from bisect import bisect_left
 
 from sonicpy.index.search.accents import fold, unmarked
 from sonicpy.store.bucket_state import BucketState
+from sonicpy.store.known_pending import KnownPending
 
 LETTERS = 2
 """First letters of a word, folded, by which it is found."""
@@ -16,16 +17,22 @@ WORDS_MAX = 65_536
 class NewWords:
     """The new words of a bucket. They outlive a consolidation: it changes which words are pending, not which there are.
 
+    One thread at a time may call `refresh`, while others call `beginning`.
+
     Args:
-        pending: the list of pending words, to which others are added. Those that are in it now are not new.
-        state: of the bucket at that moment.
+        pending: the pending words, to which others are added. Those that are among them now are not new.
+        state: of a bucket that has no pending words but these.
         articles: what may be written before a word without an apostrophe.
+
+    Attributes:
+        seq: no word has a larger number. The bucket of a reader that is behind it may lack some of them.
     """
 
-    def __init__(self, pending: list[bytes], state: BucketState, articles: tuple[str, ...]) -> None:
+    def __init__(self, pending: KnownPending, state: BucketState, articles: tuple[str, ...]) -> None:
         self._pending = pending
-        self._end = len(pending)
-        self._seq = state.pending_seq
+        # No word up to this number is missing. Words of before a recovery may leave `seq` higher.
+        self._whole = state.pending_seq
+        self._end, self.seq = pending.extent()
         self._articles = articles
         self._words: list[str] = []
         self._places: dict[str, list[int]] = {}
@@ -33,25 +40,25 @@ class NewWords:
     def __len__(self) -> int:
         return len(self._words)
 
-    def refresh(self, pending: list[bytes], state: BucketState) -> bool:
+    def refresh(self, pending: KnownPending, state: BucketState) -> bool:
         """Take the words that were added; return False if not all of them are known any more.
 
         Args:
-            pending: the list of pending words now, another one after a consolidation.
-            state: the list holds at least the words that are pending at this moment.
+            pending: the pending words now, another list after a consolidation.
+            state: they are at least those that are pending at this moment.
         """
         if pending is not self._pending:
-            if self._seq < state.graph_seq:
+            if self._whole < state.graph_seq:
                 return False
             self._pending, self._end = pending, 0
-        end = len(pending)
+        end, seq = pending.extent()
         if end - self._end > AT_ONCE_MAX or len(self._words) > WORDS_MAX:
             return False
-        for word in map(bytes.decode, pending[self._end : end]):
+        for place, word in enumerate(map(bytes.decode, pending.words[self._end : end]), len(self._words)):
+            self._words.append(word)  # first: who finds the place finds the word
             for key in self._keys(word):
-                self._places.setdefault(key, []).append(len(self._words))
-            self._words.append(word)
-        self._end, self._seq = end, max(self._seq, state.pending_seq)
+                self._places.setdefault(key, []).append(place)
+        self._end, self.seq, self._whole = end, max(self.seq, seq), max(self._whole, state.pending_seq)
         return True
 
     def beginning(self, keys: frozenset[str], after: int) -> list[str]:
@@ -59,7 +66,7 @@ class NewWords:
         in them behind an elided word or an article does."""
         short = tuple(key for key in keys if len(key) < LETTERS)
         if short:
-            keys = keys.union(key for key in self._places if key.startswith(short))
+            keys = keys.union(key for key in tuple(self._places) if key.startswith(short))
         found = [self._places[key] for key in keys if key in self._places]
         places = {place for known in found for place in known[bisect_left(known, after) :]}
         return [self._words[place] for place in sorted(places)]
