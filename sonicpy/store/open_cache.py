@@ -13,7 +13,7 @@ from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.changes import Touched
 from sonicpy.store.environment import Transaction
 from sonicpy.store.known_pending import KnownPending
-from sonicpy.store.read_cache import CachedReader, Changes, SnapshotCache, SnapshotSource, pending_since
+from sonicpy.store.read_cache import CachedReader, Changes, SnapshotCache, SnapshotSource, read_pending
 from sonicpy.store.view import View
 from sonicpy.store.write_view import WriteView
 
@@ -68,9 +68,7 @@ class OpenCache(SnapshotCache):
         """Return the same words, to which later ones are added."""
         known = self.known_pending(state)
         self._add_pending(known, state)
-        while (seq := known.seq) < state.pending_seq:
-            new = pending_since(self._view.transaction, state.bucket, seq)
-            known.take(new, seq, state.pending_seq, self.commit - 1)
+        read_pending(known, self._view.transaction, state, self.commit - 1)
         return known
 
     def _add_pending(self, known: KnownPending, state: BucketState) -> None:

@@ -260,10 +260,7 @@ class Snapshot(View):
         return self._all_pending(state, known)
 
     def _all_pending(self, state: BucketState, known: KnownPending) -> KnownPending:
-        """Read the pending words that are not known yet."""
-        while (seq := known.seq) < state.pending_seq:
-            new = pending_since(self.transaction, state.bucket, seq)
-            known.take(new, seq, state.pending_seq, self.snapshot_cache.commit)
+        read_pending(known, self.transaction, state, self.snapshot_cache.commit)
         return known
 
     def _known_pending(self, state: BucketState) -> KnownPending:
@@ -363,6 +360,16 @@ class CachedReader(CachingReader, BucketReader):
     def note_made(self, size_bytes: int) -> None:
         """Take note that a query made windows of postings of `size_bytes`, which the cached postings keep."""
         self._source.note_read(size_bytes)
+
+
+def read_pending(known: KnownPending, transaction: Transaction, state: BucketState, commit: int) -> None:
+    """Read the pending words of a bucket that are not known yet.
+
+    Args:
+        commit: the last one that the transaction shows whole.
+    """
+    while (seq := known.seq) < state.pending_seq:
+        known.take(pending_since(transaction, state.bucket, seq), seq, state.pending_seq, commit)
 
 
 def pending_since(transaction: Transaction, bucket: int, seq: int) -> list[bytes]:

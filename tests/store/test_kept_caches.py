@@ -11,7 +11,7 @@ import pytest
 
 from sonicpy._native.top_objects import TopObjects
 from sonicpy.errors import StoreFull
-from sonicpy.store import changes, open_cache, reader
+from sonicpy.store import changes, reader
 from sonicpy.store import read_cache as snapshot
 from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.bucket_state import BucketState
@@ -112,9 +112,7 @@ def change(store: Store, chance: random.Random, next_number: int, rewrites: bool
 def test_cached_answers_are_those_of_the_tables(filled: Store, rewrites: bool) -> None:
     chance = random.Random(2 + rewrites)
     with filled.snapshot() as view:
-        state = view.bucket("c", "b")
-        assert state is not None
-        next_number = state.next_iid
+        next_number = bucket_of(view).next_iid
         check(view)
     held: View | None = None
     before: list[object] = []
@@ -136,9 +134,7 @@ def test_cached_answers_are_those_of_the_tables(filled: Store, rewrites: bool) -
 def test_cached_answers_inside_a_transaction_are_those_of_its_tables(filled: Store, rewrites: bool) -> None:
     chance = random.Random(4 + rewrites)
     with filled.reading() as view:
-        state = view.bucket("c", "b")
-        assert state is not None
-        next_number = state.next_iid
+        next_number = bucket_of(view).next_iid
     held: View | None = None
     before: list[object] = []
     for number in range(60):
@@ -480,7 +476,6 @@ def test_another_thread_that_reads_fewer_pending_words_leaves_the_rest(
     store.apply(push("two", "newer"))
     if not is_open:
         store.commit()
-    module: Any = open_cache if is_open else snapshot
     original = snapshot.pending_since
 
     def interrupted(*given: Any) -> list[bytes]:
@@ -490,7 +485,7 @@ def test_another_thread_that_reads_fewer_pending_words_leaves_the_rest(
             assert older.pending_words(bucket_of(older)) == [b"older"]
         return found
 
-    monkeypatch.setattr(module, "pending_since", interrupted)
+    monkeypatch.setattr(snapshot, "pending_since", interrupted)
     with store.reading() as view:
         assert isinstance(view, WriteView) == is_open
         assert set(view.pending_words(bucket_of(view))) == {b"older", b"newer"}
